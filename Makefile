@@ -1,0 +1,102 @@
+# Mixed Precision, Measured. `make help` lists what there is.
+# For GNU make 3.81 (macOS) and later. Every path is relative, so that the folder's name may hold spaces.
+
+INSTALL = sh tests/tools/environment.sh install
+PYTEST  = .venv/bin/python -m pytest
+NBVAL   = --nbval-current-env --nbval-cell-timeout 600
+N       = 10
+
+.PHONY: help lab test lint unit solved blank pins pins-run quick notebooks colab matrix soak clean again
+
+help:
+	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
+	@echo "                  (ARGS='--no-browser --port 8899' is passed on to it)"
+	@echo "make test         install the test tools too and run every test"
+	@echo "make quick        the tests that take less than two minutes"
+	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
+	@echo "make colab        write self-contained notebooks for Colab into dist/colab/"
+	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
+	@echo "make soak N=10    run every notebook N times (by hand)"
+	@echo "make clean        remove the environments and what was generated; your work stays"
+	@echo "PYTHON=/path/to/python after any of these chooses the Python to install with."
+
+# Environments. A stamp is touched last: an interrupted install leaves none. A .venv whose Python went
+# away, for example with an update of the system, is made again.
+
+again:
+.venv/lab.stamp .venv/test.stamp: $(shell test -x .venv/bin/python || echo again)
+
+.venv/lab.stamp: requirements.txt
+	@$(INSTALL) .venv -r requirements.txt
+	@touch .venv/lab.stamp
+
+.venv/test.stamp: requirements.txt tests/requirements.txt
+	@$(INSTALL) .venv -r tests/requirements.txt
+	@touch .venv/lab.stamp .venv/test.stamp
+
+.venv-colab/colab.stamp: tests/colab-requirements.txt tests/colab-constraints.txt
+	@PYTHON= VERSIONS=3.13 $(INSTALL) .venv-colab -r tests/colab-requirements.txt
+	@touch .venv-colab/colab.stamp
+
+# Learning. The token that JupyterLab asks for stays on; --allow-root only matters in containers.
+
+lab: .venv/lab.stamp
+	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab --allow-root --ServerApp.root_dir=. \
+	    --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(ARGS)
+
+# Testing, in parts that can be run alone.
+
+PARTS = lint unit solved blank pins
+
+test: .venv/test.stamp
+	@failed=; for part in $(PARTS); do \
+	    echo "== make test: $$part"; $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; \
+	if [ "$$failed" ]; then echo "make test: failed:$$failed"; exit 1; fi; \
+	echo "make test: all parts passed"
+
+lint: .venv/test.stamp
+	.venv/bin/python -m ruff check .
+	.venv/bin/python tests/tools/notebooks.py --check
+
+unit: .venv/test.stamp
+	$(PYTEST) tests
+
+solved: .venv/test.stamp
+	$(PYTEST) --nbval $(NBVAL) notebooks/solved
+
+blank: .venv/test.stamp
+	$(PYTEST) --nbval-lax $(NBVAL) notebooks/*.ipynb
+
+pins: .venv/test.stamp
+	@if PYTHON= VERSIONS=3.13 sh tests/tools/environment.sh find >/dev/null 2>&1; \
+	then $(MAKE) --no-print-directory pins-run; \
+	else echo "No Python 3.13 was found: the notebooks were not run on Colab's versions."; fi
+
+# What Colab does: notebooks alone in a folder, nothing of the checkout beside them.
+pins-run: .venv/test.stamp .venv-colab/colab.stamp
+	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
+	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && cd "$$folder/notebooks" && \
+	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) .
+
+quick: .venv/test.stamp
+	.venv/bin/python -m ruff check .
+	$(PYTEST) -m "not slow and not browser and not network" tests
+
+# Making things.
+
+notebooks: .venv/test.stamp
+	.venv/bin/python tests/tools/notebooks.py --solve
+
+colab: .venv/test.stamp
+	.venv/bin/python tests/tools/colab.py --out dist/colab
+
+matrix: .venv/test.stamp
+	.venv/bin/python tests/tools/matrix.py
+
+soak: .venv/test.stamp
+	.venv/bin/python tests/tools/soak.py $(N)
+
+clean:
+	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
