@@ -1,0 +1,26 @@
+"""Every matplotlib figure of the course, drawn from plain values.
+
+A function takes what a measurement returned and gives a `Picture`: the figure and
+a sentence that says the same in words. Colors are Okabe and Ito's, the same for a
+dtype everywhere, and never the only sign: hatches, markers and labels tell too.
+"""
+
+from course_utils.figures.base import COLORS, Picture
+from course_utils.figures.data import digits
+from course_utils.figures.learning import loss_curves, training
+from course_utils.figures.memory import memory_accounts
+from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
+
+__all__ = [
+    "COLORS",
+    "Picture",
+    "batch_sweep",
+    "comparison",
+    "digits",
+    "loss_curves",
+    "matmul",
+    "memory_accounts",
+    "published",
+    "speedups",
+    "training",
+]

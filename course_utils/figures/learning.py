@@ -1,0 +1,61 @@
+"""How training goes: losses, accuracy, loss scale."""
+
+import numpy as np
+
+from course_utils.figures.base import COLORS, INK, LINES, Picture, canvas, dtype_of, legend
+
+
+def loss_curves(curves) -> Picture:
+    """Two panels: the loss over the steps, and how far apart two runs are at each step.
+
+    Left: the median of the seeds as a line and their range as a band, per policy. Right:
+    the distance from float32 with the same seed, beside the distance between two seeds.
+
+    Args:
+        curves: the DataFrame of `sweeps.loss_curves`, float32 among the policies.
+    """
+    figure, axes = canvas(2, width=8.0, height=3.6)
+    loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss").dropna()
+    seeds = loss["float32"].columns
+    words = []
+    for policy in loss.columns.unique("policy"):
+        style = {"color": COLORS[dtype_of(policy)], "linestyle": LINES[dtype_of(policy)]}
+        runs = loss[policy]
+        axes[0].plot(runs.median(axis=1), label=policy, **style)
+        axes[0].fill_between(
+            runs.index, runs.min(axis=1), runs.max(axis=1), alpha=0.2, color=style["color"]
+        )
+        if policy != "float32":
+            apart = (runs - loss["float32"]).abs().median(axis=1)
+            axes[1].plot(apart, label=f"{policy} and float32", **style)
+            words.append(f"{policy} and float32 differ by {apart.median():.2g}")
+    pairs = [(a, b) for i, a in enumerate(seeds) for b in seeds[i + 1 :]]
+    apart = np.median([(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs], axis=0)
+    axes[1].plot(loss.index, apart, color=COLORS["float32"], marker=".", label="two seeds, float32")
+    words.append(f"two seeds of float32 by {np.median(apart):.2g}")
+    axes[0].set(xlabel="training step", ylabel="loss of the batch", yscale="log")
+    axes[0].set_title(f"Median and range of {len(seeds)} seeds", color=INK)
+    axes[1].set(xlabel="training step", ylabel="difference in loss", yscale="log")
+    axes[1].set_title("How far two runs are apart", color=INK)
+    for ax in axes:
+        legend(ax, fontsize=8)
+    return Picture(figure, f"half of the time, {', '.join(words)} or less.")
+
+
+def training(history) -> Picture:
+    """Two or three panels over the steps of one training: loss, accuracy, loss scale.
+
+    Args:
+        history: the list of dicts of `widgets.TrainingPanel`.
+    """
+    keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
+    figure, axes = canvas(len(keys), width=8.0, height=2.4, squeeze=False)
+    steps = [row["step"] for row in history]
+    for ax, key in zip(axes[0], keys, strict=True):
+        ax.plot(steps, [row[key] for row in history], color=COLORS["float32"])
+        ax.set(xlabel="step", title=key.replace("_", " "))
+    axes[0][0].set_yscale("log")
+    if "loss_scale" in keys:
+        axes[0][-1].set_yscale("log", base=2)
+    last = ", ".join(f"{key.replace('_', ' ')} {history[-1][key]:.4g}" for key in keys)
+    return Picture(figure, f"after {len(history)} steps: {last}.")

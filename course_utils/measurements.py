@@ -1,0 +1,133 @@
+"""Results recorded on real devices by the course's own bench command."""
+
+import datetime
+import json
+import os
+import platform
+import re
+from pathlib import Path
+
+from course_utils import hardware
+
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "measurements"
+
+# Settings that change which kernels run; recorded when they are set.
+SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
+
+
+def record(seconds: float = 60) -> dict:
+    """Measures this device: matrix products by dtype, and the MNIST CNN under three policies.
+
+    Args:
+        seconds: time for the CNN's steps; the matrix products take a quarter of it more.
+
+    Returns:
+        A dict that JSON can hold: device, cpu, versions, date, settings, matmul (a list
+        of cases in GFLOP/s), cnn (a row per policy as in `benchmark.Comparison.table`),
+        conditions (batch size, jit_compile, data), notes.
+
+    Example:
+        measurements.save(measurements.record(seconds=60), "my-laptop.json")
+    """
+    import keras
+    import tensorflow as tf
+
+    from course_utils import benchmark, datasets, models, sweeps
+
+    def build_model():
+        model = models.mnist_cnn()
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=False)
+        return model
+
+    machine = hardware.detect()
+    work = hardware.workload(machine)
+    digits = datasets.load_mnist()
+    x = (digits.x_train[..., None] / 255).astype("float32")
+    result = benchmark.compare_policies(
+        build_model, x, digits.y_train, batch_size=work.batch_size, seconds=seconds
+    )
+    rates = sweeps.matmul_rates(work.matmul_sizes, seconds=seconds / 4)
+    table = result.table.drop(columns=["accuracy", "accuracy_se"])
+    return {
+        "device": _device_name(machine),
+        "cpu": str(machine),
+        "versions": {
+            "python": platform.python_version(),
+            "tensorflow": tf.__version__,
+            "keras": keras.__version__,
+            "system": machine.system,
+        },
+        "date": datetime.date.today().isoformat(),
+        "settings": {name: os.environ[name] for name in SWITCHES if name in os.environ},
+        "conditions": {
+            "model": "mnist_cnn (32-64-128)",
+            "data": digits.name,
+            "batch_size": result.batch_size,
+            "jit_compile": result.jit_compile,
+            "seconds": seconds,
+        },
+        "cnn": json.loads(table.reset_index().to_json(orient="records", double_precision=4)),
+        "matmul": json.loads(rates.to_json(orient="records", double_precision=1)),
+        "notes": list(result.notes),
+    }
+
+
+def save(measurement: dict, path: str | Path | None = None) -> Path:
+    """Writes a measurement as JSON; without a path, into data/measurements."""
+    if path is None:
+        words = [measurement["device"], *(f"{k}={v}" for k, v in measurement["settings"].items())]
+        slug = re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
+        path = FOLDER / f"{slug}-{measurement['date']}.json"
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(measurement, indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def load(folder: str | Path = FOLDER) -> list[dict]:
+    """Every recorded measurement, sorted by file name.
+
+    Raises:
+        ValueError: a file is not a measurement; the message names it.
+    """
+    found = []
+    for path in sorted(Path(folder).glob("*.json")):
+        try:
+            measurement = json.loads(path.read_text())
+            measurement["device"], measurement["date"], measurement["cnn"][0]["policy"]
+        except (ValueError, KeyError, IndexError, TypeError):
+            raise ValueError(
+                f"{path.name} is not a measurement: record it again with "
+                "`python -m course_utils bench`, or remove it."
+            ) from None
+        found.append(measurement)
+    return found
+
+
+def table(found: list[dict] | None = None):
+    """The recorded CNN steps as a DataFrame: one row per device and policy.
+
+    Columns: device, settings, date, policy, step_ms, speedup, memory_ratio.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "device": m["device"],
+            "settings": " ".join(f"{k}={v}" for k, v in m["settings"].items()),
+            "date": m["date"],
+            **{key: row[key] for key in ("policy", "step_ms", "speedup", "memory_ratio")},
+        }
+        for m in (load() if found is None else found)
+        for row in m["cnn"]
+    ]
+    return pd.DataFrame(rows)
+
+
+def _device_name(machine):
+    working = [a.name for a in machine.accelerators if a.works]
+    if working:
+        return working[0]
+    sets = [s for s in machine.instruction_sets or () if "16" in s]
+    return f"{machine.cpu} {machine.cores} cores" + (f" {' '.join(sets)}" if sets else "")

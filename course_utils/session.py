@@ -1,0 +1,114 @@
+"""The first cell of every notebook: what runs here, and what will differ here."""
+
+import contextlib
+import importlib.util
+import os
+import platform
+import sys
+import warnings
+
+from course_utils import hardware
+
+SEED = 0
+
+
+class SetupError(RuntimeError):
+    """The notebook cannot start; the message says what to do. Shown without a traceback."""
+
+    def _render_traceback_(self):
+        return [str(self)]
+
+
+def setup() -> hardware.Hardware:
+    """Imports TensorFlow quietly, sets seeds, and prints what this machine is.
+
+    Running it again in the same kernel goes back to the same starting point: the
+    float32 policy, the same seed.
+
+    Returns:
+        What `hardware.detect()` found.
+
+    Raises:
+        SetupError: TensorFlow or Keras is missing; one sentence says what to run.
+
+    Example:
+        machine = session.setup()
+    """
+    machine = hardware.detect()
+    if any(not gpu.works for gpu in machine.accelerators if gpu.kind == "GPU"):
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"  # Before TensorFlow is imported.
+    for package in ("tensorflow", "keras"):
+        if not importlib.util.find_spec(package):
+            raise SetupError(_missing(package))
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with _silent_stderr():
+        import tensorflow as tf
+
+        tf.constant(1)
+    import keras
+
+    keras.config.set_dtype_policy("float32")
+    keras.utils.set_random_seed(SEED)
+    warnings.filterwarnings("ignore", category=UserWarning, module="keras")
+    versions = f"TensorFlow {tf.__version__} · Keras {keras.__version__}"
+    print(f"Python {platform.python_version()} · {versions}" + (" · Colab" if on_colab() else ""))
+    print(machine)
+    print(
+        f"Policy to try first here: {hardware.recommended_policy(machine)}, "
+        f"because {hardware.policy_reason(machine)}"
+    )
+    print(_what_differs(machine))
+    return machine
+
+
+def on_colab() -> bool:
+    """Whether this kernel runs on Google Colab."""
+    return "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ
+
+
+def _missing(package):
+    if on_colab() and os.environ.get("TPU_ACCELERATOR_TYPE"):
+        return (
+            "This Colab TPU runtime has no TensorFlow: run `%pip install tensorflow-tpu` and "
+            "restart the kernel, or choose a CPU or GPU runtime."
+        )
+    return (
+        f"The package {package} is not installed in this kernel: run `make lab` in the course "
+        "folder, or `pip install -r requirements.txt`, and choose that kernel."
+    )
+
+
+def _what_differs(machine):
+    if machine.working("TPU"):
+        return (
+            "On this TPU every time and byte is the TPU's own. The course was not run on a TPU yet."
+        )
+    if machine.working("GPU"):
+        return (
+            "On this GPU every time and byte below is the GPU's own, "
+            "and float32 products may use TF32 where the GPU has it."
+        )
+    if hardware.recommended_policy(machine) == "float32":
+        return (
+            "Expect both 16-bit policies to be slower than float32 here. The number formats "
+            "behave as on any device: this machine is your microscope."
+        )
+    return (
+        "Expect bfloat16 to be faster than float32 here and float16 to be slower. "
+        "The number formats behave as on any device."
+    )
+
+
+@contextlib.contextmanager
+def _silent_stderr():
+    """Hides what native code writes to the error stream, which Python's own redirection cannot."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(devnull, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(devnull)

@@ -1,0 +1,104 @@
+"""ipywidgets panels for what needs the kernel; core widgets of ipywidgets 7.7 and 8 only."""
+
+import time
+
+import ipywidgets
+import keras
+
+from course_utils import figures
+
+REDRAW_SECONDS = 0.5
+
+
+class TrainingPanel(keras.callbacks.Callback):
+    """A live view of `fit`: progress bar, loss and accuracy curves, and the loss scale.
+
+    Show `panel.box`, pass the panel to `fit` as a callback, and call `fit` inside
+    `with panel:`; an interrupt of the kernel then ends training and keeps everything.
+    (A stop button could not work: clicks are handled after the cell has ended.)
+
+    Args:
+        seconds: training ends after this time even if epochs are left; None for no limit.
+
+    Attributes:
+        box: the widget to display.
+        history: one dict per step: step, loss, accuracy (means since the epoch's
+            start, as Keras reports them), and loss_scale where there is one.
+        interrupted: whether an interrupt ended the training.
+
+    Example:
+        panel = TrainingPanel(seconds=20)
+        display(panel.box)
+        with panel:
+            model.fit(train, epochs=5, callbacks=[panel], verbose=0)
+    """
+
+    def __init__(self, seconds: float | None = None):
+        super().__init__()
+        self.seconds = seconds
+        self.history = []
+        self.interrupted = False
+        self._bar = ipywidgets.FloatProgress(min=0, max=1, description="training")
+        self._text = ipywidgets.Label("not started")
+        self._image = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="720px"))
+        self.box = ipywidgets.VBox([ipywidgets.HBox([self._bar, self._text]), self._image])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not KeyboardInterrupt:
+            return False
+        self.interrupted = True
+        self._finish("stopped by you")
+        print(f"You stopped the training after {len(self.history)} steps; they are kept.")
+        return True
+
+    def on_train_begin(self, logs=None):
+        self.history.clear()
+        self.interrupted = False
+        self._start = self._drawn = time.perf_counter()
+        self._epoch = 0
+        self._bar.value = 0
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        row = {"step": len(self.history) + 1, **{k: float(v) for k, v in (logs or {}).items()}}
+        scale = getattr(self.model.optimizer, "dynamic_scale", None)
+        if scale is not None:
+            row["loss_scale"] = float(keras.ops.convert_to_numpy(scale))
+        self.history.append(row)
+        now = time.perf_counter()
+        if self.seconds and now - self._start >= self.seconds:
+            self.model.stop_training = True
+        if now - self._drawn >= REDRAW_SECONDS:
+            self._drawn = now
+            self._bar.value = self._progress(batch, now)
+            self._show(f"epoch {self._epoch + 1}, step {row['step']}")
+
+    def on_train_end(self, logs=None):
+        self._finish("time is up" if self._is_late() else "done")
+
+    def _progress(self, batch, now):
+        """The share that is done: of the epochs, or of the time if that is further on."""
+        steps = self.params.get("steps") or 0
+        share = (self._epoch + (batch + 1) / steps) / self.params["epochs"] if steps else 0
+        return min(1.0, max(share, (now - self._start) / self.seconds if self.seconds else 0))
+
+    def _is_late(self):
+        return bool(self.seconds) and time.perf_counter() - self._start >= self.seconds
+
+    def _finish(self, state):
+        self._bar.value = 1 if state != "stopped by you" else self._bar.value
+        self._show(f"{state} after {len(self.history)} steps")
+
+    def _show(self, state):
+        last = self.history[-1] if self.history else {}
+        parts = [state]
+        parts += [f"{key} {last[key]:.4f}" for key in ("loss", "accuracy") if key in last]
+        parts += [f"loss scale {last['loss_scale']:g}"] if "loss_scale" in last else []
+        self._text.value = " · ".join(parts)
+        if self.history:
+            self._image.value = figures.training(self.history).png()

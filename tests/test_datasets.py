@@ -1,0 +1,207 @@
+"""Where the digits come from, and what happens to files and servers that are not sound."""
+
+import hashlib
+import http.server
+import io
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from course_utils import datasets
+
+
+def npz(**changes):
+    rng = np.random.default_rng(0)
+    arrays = {
+        "x_train": rng.integers(0, 256, (20, 28, 28), dtype=np.uint8),
+        "y_train": np.arange(20, dtype=np.uint8) % 10,
+        "x_test": rng.integers(0, 256, (10, 28, 28), dtype=np.uint8),
+        "y_test": np.arange(10, dtype=np.uint8),
+    }
+    arrays.update(changes)
+    buffer = io.BytesIO()
+    np.savez(buffer, **{k: v for k, v in arrays.items() if v is not None})
+    return buffer.getvalue()
+
+
+GOOD = npz()
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Every source in a folder of its own, and a server address where nobody listens."""
+    monkeypatch.delenv("COURSE_MNIST", raising=False)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+    monkeypatch.setattr(datasets, "COURSE_DATA", tmp_path / "data")
+    monkeypatch.setattr(datasets, "MNIST_URL", "http://127.0.0.1:9/mnist.npz")
+    monkeypatch.setattr(datasets, "MNIST_SHA256", hashlib.sha256(GOOD).hexdigest())
+    (tmp_path / "keras" / "datasets").mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    return tmp_path
+
+
+def put(sources, where, content, monkeypatch):
+    path = {
+        "COURSE_MNIST": sources / "my.npz",
+        "the course's data folder": sources / "data" / "mnist.npz",
+        "Keras's cache": sources / "keras" / "datasets" / "mnist.npz",
+    }[where]
+    path.write_bytes(content)
+    if where == "COURSE_MNIST":
+        monkeypatch.setenv("COURSE_MNIST", str(path))
+    return path
+
+
+ORDER = ("COURSE_MNIST", "the course's data folder", "Keras's cache")
+
+
+@pytest.mark.parametrize("first", range(3))
+def test_the_first_source_that_is_there_wins(first, sources, monkeypatch, capsys):
+    for where in ORDER[first:]:
+        put(sources, where, GOOD, monkeypatch)
+    digits = datasets.load_mnist()
+    assert digits.name == f"MNIST from {ORDER[first]}" and not digits.is_fallback
+    assert digits.name in capsys.readouterr().out
+
+
+BAD = {
+    "truncated": (GOOD[: len(GOOD) // 2], "truncated"),
+    "empty": (b"", "truncated"),
+    "not an archive": (b"hello, I am a web page", "truncated or not"),
+    "a flipped byte": (GOOD[:3000] + bytes([GOOD[3000] ^ 1]) + GOOD[3001:], "truncated or not"),
+    "a missing array": (npz(y_test=None), "no array named y_test"),
+    "float images": (npz(x_train=np.zeros((20, 28, 28))), "x_train is float64[20, 28, 28]"),
+    "32 × 32 images": (npz(x_test=np.zeros((10, 32, 32), np.uint8)), "x_test is uint8[10, 32, 32]"),
+    "no images": (npz(x_test=np.zeros((0, 28, 28), np.uint8)), "x_test is uint8[0, 28, 28]"),
+    "too few labels": (npz(y_train=np.zeros(3, np.uint8)), "y_train is not one label"),
+    "labels up to 10": (npz(y_test=np.arange(1, 11, dtype=np.uint8)), "y_test is not one label"),
+    "pickled objects": (npz(y_test=np.array([{}] * 10, object)), "truncated or not"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_a_bad_file_is_named_and_kept_and_the_next_source_is_used(
+    fault, sources, monkeypatch, capsys
+):
+    content, reason = BAD[fault]
+    bad = put(sources, "COURSE_MNIST", content, monkeypatch)
+    put(sources, "Keras's cache", GOOD, monkeypatch)
+    digits = datasets.load_mnist()
+    said = capsys.readouterr().out
+    assert digits.name == "MNIST from Keras's cache"
+    assert str(bad) in said and reason in said
+    assert bad.read_bytes() == content
+
+
+@pytest.mark.parametrize("where", ORDER[1:])
+def test_a_wrong_checksum_is_refused(where, sources, monkeypatch, capsys):
+    other = npz(y_test=np.arange(10, dtype=np.uint8)[::-1])
+    bad = put(sources, where, other, monkeypatch)
+    digits = datasets.load_mnist()
+    assert digits.is_fallback and "checksum" in capsys.readouterr().out
+    assert bad.read_bytes() == other
+
+
+def test_a_missing_file_is_named(sources, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_MNIST", str(sources / "nowhere.npz"))
+    assert datasets.load_mnist().is_fallback
+    assert "nowhere.npz, which does not exist" in capsys.readouterr().out
+
+
+def test_a_folder_instead_of_a_file_is_named(sources, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_MNIST", str(sources))
+    assert datasets.load_mnist().is_fallback
+    assert "is refused" in capsys.readouterr().out
+
+
+def test_the_fallback_is_real_digits_in_mnist_s_form(sources, capsys):
+    digits = datasets.load_mnist()
+    assert digits.is_fallback and "not MNIST" in capsys.readouterr().out
+    assert digits.x_train.shape == (1437, 28, 28) and digits.x_test.shape == (360, 28, 28)
+    for x, y in ((digits.x_train, digits.y_train), (digits.x_test, digits.y_test)):
+        assert x.dtype == np.uint8 and x.max() == 255 and x.min() == 0
+        assert set(y) == set(range(10)) and len(x) == len(y)
+    again = datasets._sklearn_digits()
+    assert np.array_equal(again.x_test, digits.x_test)  # the same split every time
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    behavior = "good"
+
+    def do_GET(self):
+        if self.behavior == "404":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        if self.behavior != "no length":
+            self.send_header("Content-Length", str(len(GOOD)))
+        self.end_headers()
+        if self.behavior == "truncates":
+            self.wfile.write(GOOD[:500])
+        elif self.behavior == "stalls":
+            self.wfile.write(GOOD[:500])
+            self.wfile.flush()
+            time.sleep(3)
+        elif self.behavior == "trickles":
+            for i in range(100):
+                self.wfile.write(GOOD[i : i + 1])
+                self.wfile.flush()
+                time.sleep(0.05)
+        elif self.behavior == "corrupts":
+            self.wfile.write(GOOD[:-1] + b"x")
+        else:
+            self.wfile.write(GOOD)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(sources, monkeypatch):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as running:
+        running.daemon_threads = True
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        monkeypatch.setattr(datasets, "MNIST_URL", f"http://127.0.0.1:{running.server_port}/m.npz")
+        monkeypatch.setattr(datasets, "STALL_SECONDS", 0.5)
+        monkeypatch.setattr(datasets, "DOWNLOAD_SECONDS", 1.5)
+        yield sources / "keras" / "datasets" / "mnist.npz"
+        running.shutdown()
+
+
+@pytest.mark.parametrize("behavior", ["good", "no length"])
+def test_a_download_is_verified_and_kept(behavior, server, monkeypatch):
+    monkeypatch.setattr(Server, "behavior", behavior)
+    assert "downloaded" in datasets.load_mnist().name
+    assert server.read_bytes() == GOOD
+    assert datasets.load_mnist().name == "MNIST from Keras's cache"
+    assert list(server.parent.iterdir()) == [server]
+
+
+@pytest.mark.parametrize("behavior", ["404", "truncates", "stalls", "trickles", "corrupts"])
+def test_a_bad_server_is_left_within_seconds(behavior, server, monkeypatch, capsys):
+    monkeypatch.setattr(Server, "behavior", behavior)
+    start = time.monotonic()
+    assert datasets.load_mnist().is_fallback
+    assert time.monotonic() - start < 20
+    assert "could not be downloaded" in capsys.readouterr().out
+    assert not list(server.parent.iterdir())
+
+
+def test_a_refused_cache_is_not_overwritten_by_the_download(server, monkeypatch):
+    monkeypatch.setattr(Server, "behavior", "good")
+    server.write_bytes(b"mine")
+    assert "downloaded" in datasets.load_mnist().name
+    assert server.read_bytes() == b"mine"
+    assert list(server.parent.iterdir()) == [server]
+
+
+def test_keras_expects_the_same_file():
+    import inspect
+
+    from keras.datasets import mnist
+
+    source = inspect.getsource(inspect.getmodule(mnist.load_data))
+    assert datasets.MNIST_SHA256 in source
+    assert datasets.MNIST_URL.rsplit("/", 1)[0] in source

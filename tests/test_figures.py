@@ -1,0 +1,124 @@
+"""Figures show the values they are given, say them in words, and read on light and dark."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+from PIL import Image
+
+from course_utils import figures
+from course_utils.benchmark import Comparison
+from course_utils.figures import base
+from course_utils.memory import MemoryAccount
+
+POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
+
+
+@pytest.fixture
+def comparison():
+    table = pd.DataFrame(
+        {
+            "step_ms": [20.0, 10.0, 80.0],
+            "step_ms_q1": [19.0, 9.0, 70.0],
+            "step_ms_q3": [22.0, 12.0, 90.0],
+            "speedup": [1.0, 2.0, 0.25],
+            "peak_mb": [100.0, 50.0, np.nan],
+            "memory_ratio": [1.0, 0.5, np.nan],
+            "accuracy": [0.9, 0.91, np.nan],
+            "accuracy_se": [0.01, 0.01, np.nan],
+            "steps": [7, 7, 7],
+        },
+        index=pd.Index(POLICIES, name="policy"),
+    )
+    return Comparison(table, pd.DataFrame(), 64, False, "CPU:0")
+
+
+@pytest.fixture
+def every_picture(comparison):
+    account = MemoryAccount(1, 2, 3, 4, 5)
+    steps = [(p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)]
+    sweep = [(p, b, 1.0, b * 1e3, float(b)) for p in POLICIES for b in (64, 256)]
+    rates = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in base.MARKERS]
+    row = {"device": "V100 32GB", "baseline": "float32"}
+    return {
+        "speedups": figures.speedups(comparison, guess=1.5),
+        "comparison": figures.comparison(comparison),
+        "matmul": figures.matmul(
+            pd.DataFrame(rates, columns=["size", "dtype", "gflops", "q1", "q3"])
+        ),
+        "curves": figures.loss_curves(
+            pd.DataFrame(steps, columns=["policy", "seed", "step", "loss"])
+        ),
+        "sweep": figures.batch_sweep(
+            pd.DataFrame(
+                sweep, columns=["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
+            )
+        ),
+        "accounts": figures.memory_accounts({(64, "float32"): account}, {(64, "float32"): 1.0}),
+        "published": figures.published(
+            [row | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))],
+            {"mine": 1.8},
+        ),
+        "digits": figures.digits(np.zeros((12, 28, 28), np.uint8), np.arange(12)),
+        "training": figures.training([{"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}]),
+    }
+
+
+def contrast(color, background):
+    """Contrast ratio of WCAG 2."""
+
+    def luminance(c):
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(c)]
+        return np.dot(linear, (0.2126, 0.7152, 0.0722))
+
+    high, low = sorted((luminance(color), luminance(background)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_figure_is_drawn_and_told(every_picture):
+    assert set(every_picture) >= set(figures.__all__) & {"speedups", "comparison", "digits"}
+    for name, picture in every_picture.items():
+        image = Image.open(io.BytesIO(picture.png()))
+        assert image.mode == "RGBA" and image.getpixel((0, 0))[3] == 0, name
+        assert 700 < image.width < 1800, name
+        assert len(picture.alt) > 20 and picture.alt.endswith("."), name
+
+
+def test_all_text_reads_on_light_and_dark(every_picture):
+    """4:1 for every piece of text against white and against JupyterLab's dark background."""
+    for name, picture in every_picture.items():
+        picture.png()
+        for text in picture.figure.findobj(Text):
+            if text.get_text().strip() and text.get_visible():
+                for background in ("#ffffff", "#111111"):
+                    assert contrast(text.get_color(), background) > 4, (name, text.get_text())
+
+
+def test_policies_differ_by_more_than_color():
+    for signs in (base.COLORS, base.HATCHES, base.MARKERS, base.LINES):
+        assert len({signs[d] for d in ("float32", "bfloat16", "float16")}) == 3
+
+
+def test_bars_show_the_values_and_the_guess(comparison):
+    picture = figures.speedups(comparison, guess=1.5)
+    ax = picture.figure.axes[0]
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 2.0, 0.25]
+    assert "your guess 1.5×" in [t.get_text() for t in ax.texts]
+    assert "you guessed 1.5" in picture.alt
+    assert "guess" not in figures.speedups(comparison).alt
+
+
+def test_what_is_unknown_is_called_unknown(comparison):
+    picture = figures.comparison(comparison)
+    shown = [t.get_text() for ax in picture.figure.axes for t in ax.texts]
+    assert shown.count("unknown") == 2  # the peak and the accuracy of one policy
+    assert "peak unknown" in picture.alt and "nan" not in picture.alt
+
+
+def test_a_figure_leaves_nothing_behind_in_pyplot(every_picture):
+    import matplotlib.pyplot as plt
+
+    assert plt.get_fignums() == []

@@ -1,0 +1,86 @@
+"""Recorded measurements: whole, honest, written by the command, and readable."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_utils import __main__ as command
+from course_utils import measurements
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDED = sorted(measurements.FOLDER.glob("*.json"))
+
+
+def test_something_is_recorded():
+    assert RECORDED
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+def test_a_record_is_complete_and_consistent(path):
+    m = json.loads(path.read_text(encoding="utf-8"))
+    assert m["device"] and m["cpu"]
+    assert {"python", "tensorflow", "keras", "system"} <= set(m["versions"])
+    assert m["conditions"]["batch_size"] > 0 and m["conditions"]["jit_compile"] is False
+    assert path.stem.endswith(m["date"])
+    rows = {row["policy"]: row for row in m["cnn"]}
+    assert set(rows) == {"float32", "mixed_bfloat16", "mixed_float16"}
+    for row in rows.values():
+        assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
+        assert row["speedup"] == pytest.approx(
+            rows["float32"]["step_ms"] / row["step_ms"], rel=1e-3
+        )
+        assert row["steps"] >= 20, "too few steps for a record"
+    assert {case["dtype"] for case in m["matmul"]} == {"float32", "bfloat16", "float16"}
+
+
+def test_bench_writes_what_it_prints(tmp_path):
+    output = tmp_path / "new" / "mine.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "course_utils", "bench", "--seconds", "1", "--output", output],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    (measurement,) = measurements.load(output.parent)
+    assert measurement["device"] in done.stdout and str(output) in done.stdout
+    table = measurements.table([measurement])
+    assert list(table["policy"]) == ["float32", "mixed_bfloat16", "mixed_float16"]
+
+
+@pytest.mark.parametrize("text", ["x", "0", "-3", "nan", "1e9"])
+def test_bench_refuses_odd_seconds_in_one_sentence(text, capsys):
+    with pytest.raises(SystemExit) as error:
+        command.main(["bench", "--seconds", text])
+    assert error.value.code == 2
+    assert "not a number of seconds from 1 to 3600" in capsys.readouterr().err
+
+
+def test_the_file_name_says_device_settings_and_date(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
+    path = measurements.save(
+        {"device": "My CPU (2)", "settings": {"A_B": "0"}, "date": "2026-01-02", "cnn": []}
+    )
+    assert path == tmp_path / "my-cpu-2-a-b-0-2026-01-02.json"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"device": 1, "date": 2, "cnn": []}', "null"])
+def test_a_file_that_is_no_measurement_is_named(text, tmp_path):
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(ValueError, match="odd.json is not a measurement"):
+        measurements.load(tmp_path)
+
+
+def test_published_figures_have_their_sources():
+    published = json.loads((ROOT / "data" / "published.json").read_text(encoding="utf-8"))
+    speedups = [row["speedup"] for row in published["rows"]]
+    assert len(speedups) > 20 and min(speedups) <= 1.0 and max(speedups) == 5.25
+    for row in published["rows"]:
+        assert row["source"].startswith("https://") and row["checked"]
+        assert row["same_batch"] in (True, False, None)
+        if row["baseline_throughput"] and row["mixed_throughput"]:
+            ratio = row["mixed_throughput"] / row["baseline_throughput"]
+            assert ratio == pytest.approx(row["speedup"], rel=0.02), row["model"]
