@@ -1,0 +1,91 @@
+"""Save pictures of a notebook as JupyterLab shows it, to be looked at.
+
+    python tests/browser/look.py notebooks/00_start_here.ipynb --out DIR [--theme both] [--run]
+
+Writes NAME-THEME-01.png, -02.png, … from top to bottom, and NAME-THEME-CELL-1.png for each
+picture in a cell's output.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from chromium import find_chromium
+from harness import NOTEBOOK, THEMES, browsing
+from playwright.sync_api import sync_playwright
+from server import COURSE, running
+
+SLICE = 1600  # pixels
+
+
+def slices(lab, folder, stem):
+    """Save the notebook in pictures of at most SLICE pixels height; return their paths."""
+    notebook, paths = lab.page.locator(NOTEBOOK), []
+    frame = lab.height - notebook.evaluate("n => n.clientHeight")
+    lab.page.set_viewport_size({"width": lab.width, "height": SLICE + frame})
+    lab.page.wait_for_timeout(500)
+    total, step = notebook.evaluate("n => [n.scrollHeight, n.clientHeight]")
+    for top in range(0, total, step):
+        reached = notebook.evaluate("(n, top) => (n.scrollTop = top, n.scrollTop)", top)
+        lab.page.wait_for_timeout(200)
+        paths.append(folder / f"{stem}-{len(paths) + 1:02}.png")
+        box = notebook.bounding_box()
+        seen = top - reached  # the last slice cannot scroll as far: leave out what was seen
+        box["y"], box["height"] = box["y"] + seen, box["height"] - seen
+        lab.page.screenshot(path=paths[-1], clip=box)
+    lab.page.set_viewport_size({"width": lab.width, "height": lab.height})
+    return paths
+
+
+def figures(lab, folder, stem):
+    """Save every picture in the cells' outputs on its background; return the paths."""
+    paths = []
+    for id in lab.js("return cells.map(c => c.model.id)"):
+        pictures = lab.cell(id).locator(".jp-OutputArea-output").locator("img, canvas")
+        for place, picture in enumerate(pictures.all(), start=1):
+            if picture.is_visible():
+                paths.append(folder / f"{stem}-{id}-{place}.png")
+                picture.screenshot(path=paths[-1])
+    return paths
+
+
+def look(server, notebook, folder, themes, run=False):
+    """Open the notebook once, and save its pictures in each theme; return their paths."""
+    paths = []
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, browsing(playwright, server) as lab:
+        lab.open(notebook)
+        if run:
+            lab.run_all(timeout=1200)
+        for theme in themes:
+            lab.set_theme(theme)
+            stem = f"{Path(notebook).stem}-{theme}"
+            paths += slices(lab, folder, stem) + figures(lab, folder, stem)
+        for message in [*lab.errors, *(f"asked another host: {url}" for url in lab.outside)]:
+            print(message, file=sys.stderr)
+    return paths
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("notebook", type=Path)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--theme", choices=[*THEMES, "both"], default="both")
+    parser.add_argument("--run", action="store_true", help="run all cells first")
+    options = parser.parse_args()
+    notebook = options.notebook.resolve()
+    if not notebook.is_file() or not notebook.is_relative_to(COURSE / "notebooks"):
+        parser.error(f"{options.notebook} is not in the course: give notebooks/NAME.ipynb")
+    if find_chromium() is None:
+        parser.error("no Chromium was found: install it, or name it in the variable CHROMIUM")
+    themes = list(THEMES) if options.theme == "both" else [options.theme]
+    with tempfile.TemporaryDirectory() as scratch, running(Path(scratch)) as server:
+        paths = look(server, notebook.relative_to(COURSE), options.out, themes, options.run)
+    print(*paths, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The notebooks for Colab: alone in an empty folder, they bring the course with them."""
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+import colab
+
+FILES = {
+    "course_utils/__init__.py": "ANSWER = 42\n",
+    "course_utils/exercises/__init__.py": "",
+    "course_utils/explorers/lab.html": "<p>ü</p>\n",
+    "course_utils/__pycache__/old.pyc": "x",
+    "data/claims.json": "[]\n",
+    "data/measurements/cpu.json": "{}\n",
+    "data/mnist.npz": "large",
+    "data/README.md": "card",
+}
+IMPORT = "\nimport course_utils; print(course_utils.__file__)"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A small course folder with one notebook."""
+    root = tmp_path / "course"
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    cells = [new_markdown_cell("# Title", id="title"), new_code_cell("1", id="setup")]
+    (root / "notebooks").mkdir()
+    nbformat.write(new_notebook(cells=cells), root / "notebooks/00_small.ipynb")
+    return root
+
+
+def run(source, folder):
+    """Run code in a folder, as a notebook there would, with nothing else of the course in reach."""
+    folder.mkdir(exist_ok=True)
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [sys.executable, "-c", source]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+
+
+def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path):
+    assert colab.main(["--out", str(tmp_path / "out")], course) == 0
+    nb = nbformat.read(tmp_path / "out/00_small.ipynb", as_version=4)
+    nbformat.validate(nb)
+    assert [cell.id for cell in nb.cells] == ["title", "course-files", "setup"]
+    assert nb.cells[1].metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
+    assert max(map(len, nb.cells[1].source.splitlines())) <= 120
+
+    empty = tmp_path / "empty"
+    result = run(nb.cells[1].source + IMPORT, empty)
+    assert result.returncode == 0, result.stderr
+    assert Path(result.stdout.strip()) == empty / "course_utils/__init__.py"
+    unpacked = {p.relative_to(empty).as_posix() for p in empty.rglob("*") if p.is_file()}
+    wanted = set(FILES) - {"course_utils/__pycache__/old.pyc", "data/mnist.npz", "data/README.md"}
+    assert {name for name in unpacked if "__pycache__" not in name} == wanted
+    assert (empty / "course_utils/explorers/lab.html").read_text(encoding="utf-8") == "<p>ü</p>\n"
+
+
+def test_running_twice_keeps_what_the_learner_changed(course, tmp_path):
+    source, empty = colab.files_cell(colab.bundle(course)).source, tmp_path / "empty"
+    assert run(source, empty).returncode == 0
+    (empty / "course_utils/__init__.py").write_text("ANSWER = 43\n")
+    again = run(source + "\nimport course_utils; print(course_utils.ANSWER)", empty)
+    assert (again.returncode, again.stdout) == (0, "43\n")
+
+
+def test_an_interrupted_unpacking_is_taken_up_again(course, tmp_path):
+    assert colab.course_files(course)[-1].as_posix() == "course_utils/__init__.py"
+    (tmp_path / "empty/course_utils/exercises").mkdir(parents=True)
+    result = run(colab.files_cell(colab.bundle(course)).source + IMPORT, tmp_path / "empty")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("harm", ["changed", "cut short", "emptied"])
+def test_damaged_files_are_refused_with_one_sentence(course, tmp_path, harm):
+    lines = colab.files_cell(colab.bundle(course)).source.splitlines()
+    place = lines.index("packed = (") + 1
+    swapped = lines[place].translate(str.maketrans("AB", "BA"))
+    lines[place] = {"changed": swapped, "cut short": lines[place][:9] + '"', "emptied": '""'}[harm]
+    result = run("\n".join(lines), tmp_path / "empty")
+    assert result.returncode == 1
+    sentence = "ValueError: The course files in this notebook are damaged: download it again."
+    assert result.stderr.splitlines()[-1] == sentence
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_the_same_files_give_the_same_bytes(course):
+    first = colab.bundle(course)
+    for path in course.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        path.chmod(0o700)
+    assert colab.bundle(course) == first
+    digest = hashlib.sha256(first).hexdigest()
+    assert digest in colab.files_cell(first).source
+
+
+def test_the_notebooks_folder_itself_is_refused(course, capsys):
+    with pytest.raises(SystemExit):
+        colab.main(["--out", str(course / "notebooks")], course)
+    assert "choose another" in capsys.readouterr().err
+    cells = json.loads((course / "notebooks/00_small.ipynb").read_text())["cells"]
+    assert [cell["id"] for cell in cells] == ["title", "setup"]
+
+
+def test_the_real_course_imports_from_its_bundle(tmp_path):
+    data = colab.bundle()
+    names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+    assert "course_utils/__init__.py" in names
+    assert all(name.endswith(".json") for name in names if name.startswith("data/"))
+    assert len(data) < 500_000
+    result = run(colab.files_cell(data).source + IMPORT, tmp_path / "empty")
+    assert result.returncode == 0, result.stderr
+    assert Path(result.stdout.strip()).is_relative_to(tmp_path)

@@ -1,0 +1,205 @@
+"""The canonical form of a notebook: what `notebooks.py --check` demands and `--fix` writes."""
+
+import copy
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import nbformat
+
+COURSE = Path(__file__).resolve().parents[2]
+LONGEST_CELL = 15  # lines
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+SETUP = """\
+import sys
+from pathlib import Path
+
+folders = [Path.cwd(), *Path.cwd().parents]
+root = next((f for f in folders if (f / "course_utils").is_dir()), None)
+assert root, "course_utils was not found: open this notebook from inside the course folder."
+sys.path.insert(0, str(root))
+
+from course_utils import session
+
+machine = session.setup()"""
+VIEW = "application/vnd.jupyter.widget-view+json"
+# What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
+RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
+EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
+LOCAL_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#|[^/)]+\.ipynb[)#])")
+
+INVALID = (ValueError, LookupError, AttributeError, TypeError, nbformat.ValidationError)
+
+
+def load_sheet(name):
+    """Return the exercises of the notebook with this file name."""
+    if str(COURSE) not in sys.path:
+        sys.path.insert(0, str(COURSE))
+    from course_utils import exercises
+
+    return exercises.load(name[:2])
+
+
+def read(path):
+    """Return a notebook as it stands in its file; ValueError says why it is none."""
+    if not path.is_file():
+        raise ValueError("there is no such file.")
+    try:
+        nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it invents missing ids, in the copy, and says so
+            nbformat.validate(copy.deepcopy(nb) | {"nbformat_minor": 5})
+    except INVALID as error:
+        raise ValueError(f"not a notebook of format 4: {str(error).splitlines()[0]}") from error
+    return nb
+
+
+def text_of(nb):
+    return nbformat.v4.writes(nb) + "\n"
+
+
+def tags_of(cell):
+    return sorted(set(cell.metadata.get("tags", [])))
+
+
+def code_cells(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def prescribed_source(cell, name, load, solved=False):
+    """Return the text that the course prescribes for this cell, or None."""
+    if cell.get("id") == "setup":
+        return SETUP
+    match = next(filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))), None)
+    if not match:
+        return None
+    sheet, number = load(name), int(match[2] or 0)
+    exercise = {0: sheet.prediction, **{e.number: e for e in sheet.exercises}}.get(number)
+    if exercise is None:
+        raise ValueError(f"tag {match[0]!r} stands for no exercise of course_utils/exercises.")
+    if match[0] == "predict":
+        return f"## Predict\n\n{exercise.task}"
+    if match[1] == "task":
+        return f"### Exercise {int(name[:2])}.{match[2]} · {exercise.title}\n\n{exercise.task}"
+    return exercise.solution if solved else exercise.stub
+
+
+def without_trailing_space(source):
+    return "\n".join(line.rstrip() for line in source.split("\n")).strip("\n")
+
+
+def clean_outputs(nb):
+    """Drop from stored outputs what differs from run to run or from machine to machine."""
+    views = {}
+    for cell in code_cells(nb):
+        kept = []
+        for output in cell.outputs:
+            if output.get("name") == "stderr":
+                continue
+            if kept and output.get("name") and output.get("name") == kept[-1].get("name"):
+                kept[-1].text += output.text
+                continue
+            view = output.get("data", {}).get(VIEW)
+            if view:
+                view["model_id"] = views.setdefault(view["model_id"], f"widget-{len(views) + 1}")
+            kept.append(output)
+        cell.outputs = kept
+
+
+def canonical(nb, name, solved=False, load=load_sheet):
+    """Return a copy of a blank or solved notebook in canonical form.
+
+    Prescribed cells of a solved notebook are left alone: their outputs belong to their source.
+    """
+    nb = copy.deepcopy(nb)
+    nb.nbformat, nb.nbformat_minor = 4, 5
+    nb.metadata = nbformat.from_dict(METADATA)
+    for cell in nb.cells:
+        tags = tags_of(cell)
+        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        source = None if solved else prescribed_source(cell, name, load)
+        cell.source = without_trailing_space(cell.source if source is None else source)
+        if cell.cell_type == "code" and not solved:
+            cell.outputs, cell.execution_count = [], None
+    if solved:
+        clean_outputs(nb)
+    return nb
+
+
+def solution_form(blank, name, load=load_sheet):
+    """Return the blank notebook with solutions in place of the stubs, ready to be run.
+
+    It lies one folder deeper, so local links gain a "../", except those to the next notebook.
+    """
+    nb = canonical(blank, name, load=load)
+    for cell in nb.cells:
+        source = prescribed_source(cell, name, load, solved=True)
+        cell.source = cell.source if source is None else without_trailing_space(source)
+        if cell.cell_type == "markdown":
+            cell.source = LOCAL_LINK.sub(r"\1../", cell.source)
+    return nb
+
+
+def cell_faults(nb):
+    """Return what --fix cannot mend: identifiers, long cells, the place of the setup cell."""
+    faults, ids = [], [cell.get("id", "") for cell in nb.cells]
+    for place, (cell, id) in enumerate(zip(nb.cells, ids, strict=True)):
+        if not re.fullmatch(r"[a-z0-9-]+", id):
+            faults.append(f"cell {place}: id {id!r} is not made of a-z, 0-9 and hyphens.")
+        elif RANDOM_ID.fullmatch(id):
+            faults.append(f"cell {place}: id {id!r} is random, give it a name a person can read.")
+        elif id in ids[:place]:
+            faults.append(f"cell {place}: id {id!r} is used twice.")
+        if cell.cell_type == "code" and not cell.source.strip():
+            faults.append(f"cell {id!r}: an empty code cell.")
+    if [cell.get("id") for cell in code_cells(nb)][:1] != ["setup"]:
+        faults.append("the first code cell must have the id 'setup'.")
+    return faults
+
+
+def exercise_faults(nb, name, load):
+    """Return exercises without their two cells, and tags on the wrong kind of cell."""
+    used = [(tag, cell) for cell in nb.cells for tag in tags_of(cell)]
+    used = [(tag, cell) for tag, cell in used if EXERCISE_TAG.fullmatch(tag)]
+    faults, tags = [], [tag for tag, _ in used]
+    for tag, cell in used:
+        wanted = "markdown" if tag == "predict" or tag.startswith("task") else "code"
+        if cell.cell_type != wanted:
+            faults.append(f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell.")
+    exercises = load(name).exercises if tags else []
+    needed = [f"{kind}-{e.number}" for e in exercises for kind in ("task", "exercise")]
+    for tag in [*needed, *(["predict", "prediction"] if tags else [])]:
+        if tags.count(tag) != 1:
+            faults.append(f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted.")
+    return faults
+
+
+def faults(path, load=load_sheet):
+    """Return one sentence per departure of this file from canonical form."""
+    solved, name = path.parent.name == "solved", path.name
+    prefix, found = "solved/" if solved else "", []
+    try:
+        nb = read(path)
+        good = canonical(nb, name, solved, load)
+    except ValueError as error:
+        return [f"{prefix}{name}: {error}"]
+    if (nb.metadata, nb.nbformat, nb.nbformat_minor) != (good.metadata, 4, 5):
+        found.append("the notebook's metadata or format is not the fixed one.")
+    for cell, fixed in zip(nb.cells, good.cells, strict=True):
+        for key in ("source", "metadata", "outputs", "execution_count"):
+            if cell.get(key) != fixed.get(key):
+                found.append(f"cell {cell.get('id')!r}: its {key} is not what --fix would write.")
+    found += cell_faults(nb)
+    if not solved:
+        found += exercise_faults(nb, name, load)
+        for cell in code_cells(nb):
+            lines = len(cell.source.splitlines())
+            if lines > LONGEST_CELL:
+                found.append(f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}.")
+    if not found and path.read_text(encoding="utf-8") != text_of(good):
+        found.append("the file's layout is not what --fix would write.")
+    return [f"{prefix}{name}: {fault}" for fault in found]

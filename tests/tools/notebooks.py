@@ -1,0 +1,163 @@
+"""Keep the notebooks in one canonical form, and make their solved copies.
+
+    python tests/tools/notebooks.py --check [NAMES]    one line per fault, exit status 1
+    python tests/tools/notebooks.py --fix [NAMES]      rewrite what can be, report the rest
+    python tests/tools/notebooks.py --solve [NAMES]    write and run notebooks/solved/
+
+A name is the start of a notebook's file name, such as 04. Without names, all notebooks.
+"""
+
+import argparse
+import copy
+import os
+import sys
+import tempfile
+
+from canonical import (
+    COURSE,
+    canonical,
+    code_cells,
+    faults,
+    load_sheet,
+    read,
+    solution_form,
+    tags_of,
+    text_of,
+)
+from nbclient import NotebookClient
+from nbclient.exceptions import CellControlSignal, DeadKernelError
+from tqdm import tqdm
+
+SLOWEST_CELL = 1200  # seconds
+
+
+def selected(folder, names=()):
+    """Return the blank notebooks of a folder whose file names start with one of the names."""
+    found = sorted(folder.glob("*.ipynb"))
+    for name in names:
+        if not any(path.name.startswith(name) for path in found):
+            known = ", ".join(path.stem for path in found) or "it holds none"
+            raise SystemExit(f"No notebook in {folder.name}/ starts with {name!r}: {known}.")
+    return [path for path in found if not names or path.name.startswith(tuple(names))]
+
+
+def drift(path, load=load_sheet):
+    """Return how the solved copy of a blank notebook differs from what it would be made into."""
+    solved_path = path.parent / "solved" / path.name
+    if not solved_path.exists():
+        return [f"{path.name}: there is no solved copy, run --solve."]
+    wanted, solved, found = solution_form(read(path), path.name, load), read(solved_path), []
+    if [cell.id for cell in wanted.cells] != [cell.get("id") for cell in solved.cells]:
+        found.append("its cells are not those of the blank notebook")
+    for new, old in zip(wanted.cells, [] if found else solved.cells, strict=False):
+        if (new.cell_type, new.source, tags_of(new)) != (old.cell_type, old.source, tags_of(old)):
+            found.append(f"cell {new.id!r} does not follow from the blank notebook")
+    counts = [cell.execution_count for cell in code_cells(solved)]
+    if counts != list(range(1, len(counts) + 1)):
+        found.append("not every code cell was run once, from top to bottom")
+    return [f"solved/{path.name}: {fault}, run --solve." for fault in found]
+
+
+def check(paths, load=load_sheet):
+    """Return every fault of these blank notebooks and of their solved copies."""
+    found = []
+    for path in paths:
+        solved = path.parent / "solved" / path.name
+        own = faults(path, load) + (faults(solved, load) if solved.exists() else [])
+        found += own or drift(path, load)
+    for folder in {path.parent for path in paths}:
+        for solved in selected(folder / "solved"):
+            if not (folder / solved.name).exists():
+                found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
+    return found
+
+
+def fix(paths, load=load_sheet):
+    """Rewrite these notebooks and their solved copies in canonical form."""
+    for path in paths:
+        for file in (path, path.parent / "solved" / path.name):
+            if file.exists():
+                try:
+                    write(file, canonical(read(file), file.name, file != path, load))
+                except ValueError as error:
+                    print(f"{file.name}: left as it is: {error}")
+
+
+def write(path, nb):
+    """Write a notebook whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(text_of(nb), encoding="utf-8")
+    os.replace(part, path)
+
+
+def execute(nb, folder, name):
+    """Run every cell in place with a kernel of this interpreter; return what went wrong, if so."""
+    for cell in code_cells(nb):
+        if "nbval-raises-exception" in tags_of(cell):  # nbclient has a tag of its own
+            cell.metadata.tags = ["raises-exception"]
+    client = NotebookClient(
+        nb,
+        timeout=SLOWEST_CELL,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+        store_widget_state=False,
+    )
+    client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
+    bar, started = tqdm(total=len(code_cells(nb)), desc=name), []
+    client.on_cell_execute = lambda cell, **_: started.append(cell.id)
+    client.on_cell_executed = lambda **_: bar.update()
+    with bar, tempfile.TemporaryDirectory() as scratch:
+        own = {"COURSE_PROGRESS": f"{scratch}/progress.json", "IPYTHONDIR": f"{scratch}/ipython"}
+        try:
+            client.execute(env=os.environ | own)
+        except (CellControlSignal, DeadKernelError) as error:
+            kind = getattr(error, "ename", type(error).__name__)
+            text = str(getattr(error, "evalue", error)).strip()
+            return f"cell {started[-1]!r} raised {kind}: {text}"
+    return None
+
+
+def solve(path, load=load_sheet):
+    """Write the solved copy of a blank notebook; return the reason if it could not be made."""
+    folder = path.parent / "solved"
+    folder.mkdir(exist_ok=True)
+    try:
+        nb = solution_form(read(path), path.name, load)
+    except ValueError as error:
+        return f"{path.name}: not solved: {error}"
+    run = copy.deepcopy(nb)
+    failure = execute(run, folder, path.stem)
+    if failure:
+        return f"{path.name}: solved copy not written, {failure}"
+    for cell, source in zip(run.cells, nb.cells, strict=True):
+        loud = any(output.get("name") == "stderr" for output in cell.get("outputs", []))
+        if loud and "nbval-ignore-output" not in tags_of(source):
+            print(f"{path.name}: cell {cell.id!r} writes to stderr, which nbval will complain of.")
+        cell.metadata = source.metadata
+    write(folder / path.name, canonical(run, path.name, solved=True))
+    return None
+
+
+def main(arguments=None, folder=COURSE / "notebooks", load=load_sheet):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    action = parser.add_mutually_exclusive_group(required=True)
+    for name in ("check", "fix", "solve"):
+        action.add_argument(f"--{name}", nargs="*", metavar="NAME")
+    options = parser.parse_args(arguments)
+    names = next(n for n in (options.check, options.fix, options.solve) if n is not None)
+    paths = selected(folder, names)
+    if options.solve is not None:
+        found = list(filter(None, [solve(path, load) for path in paths]))
+    else:
+        if options.fix is not None:
+            fix(paths, load)
+        found = check(paths, load)
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

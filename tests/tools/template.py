@@ -1,0 +1,159 @@
+"""The notebook template as rules: each function returns what a notebook breaks, as sentences."""
+
+import html
+import re
+from urllib.parse import unquote
+
+from canonical import COURSE, code_cells, tags_of
+
+CLOCK = re.compile(r"\*≈\s?(\d+) min · (\d+) min so far\*")
+# A folder of the machine that ran a notebook, where a path begins.
+MACHINE_PATH = re.compile(
+    rf"{re.escape(str(COURSE))}|C:\\Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
+)
+LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|(?:src|href)=[\"']([^\"']+)")
+UNWANTED = {
+    "the word 'simply'": r"\bsimply\b",
+    "the word 'just'": r"\bjust\b",
+    "the word 'obviously'": r"\bobviously\b",
+    "an exclamation mark": r"!",
+    "a claim's id": r"\bC\d\d\b",
+    "a finding's code": r"\bMP\d{3}\b",
+}
+
+
+def markdown(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "markdown"]
+
+
+def without_code(source):
+    """Return markdown without fenced and inline code."""
+    source = re.sub(r"^(```|~~~).*?^\1[^\n]*$", "", source, flags=re.S | re.M)
+    return re.sub(r"(`+).+?\1", "", source, flags=re.S)
+
+
+def prose(source):
+    """Return the words that a reader sees: no code, formulas, tags, comments or addresses."""
+    source = re.sub(r"<!--.*?-->|\$\$.*?\$\$|\$[^$\n]+\$", "", without_code(source), flags=re.S)
+    source = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", source)
+    return html.unescape(re.sub(r"</?\w[^>]*>|<https?:[^>]*>", "", source))
+
+
+def headings(nb):
+    """Return (level, heading, the text below it, cell) of every heading."""
+    found = []
+    for cell in markdown(nb):
+        pieces = re.split(r"^(#+) +(.+?) *$", without_code(cell.source), flags=re.M)[1:]
+        for marks, heading, text in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+            found.append((len(marks), heading, text, cell))
+    return found
+
+
+def title(nb):
+    first = nb.cells[0]
+    cells = [cell for level, _, _, cell in headings(nb) if level == 1]
+    if len(cells) != 1 or cells[0] is not first or not first.source.startswith("# "):
+        return ["The first cell begins with the only level-1 heading."]
+    return []
+
+
+def parts(nb):
+    """The parts that every notebook has."""
+    text = "\n".join(cell.source for cell in markdown(nb)).replace("’", "'")
+    wanted = ["At a glance", "What you'll do", "What you'll learn", "What you'll need"]
+    missing = [f"There is no '{part}'." for part in wanted if part not in text]
+    names = [heading for _, heading, _, _ in headings(nb)]
+    for part in ("Common mistakes", "Recap", "Further reading"):
+        if not any(part in name for name in names):
+            missing.append(f"There is no section '{part}'.")
+    return missing
+
+
+def clock(nb):
+    """Numbered sections, a running clock, and the total that 'At a glance' promises."""
+    found, so_far, number = [], 0, 0
+    for level, heading, text, _ in headings(nb):
+        times = CLOCK.search(text) if level == 2 else None
+        if level == 2 and re.match(r"\d+\.", heading):
+            number += 1
+            if not heading.startswith(f"{number}. "):
+                found.append(f"Section '{heading}' should be number {number}.")
+            if not times:
+                found.append(f"Section '{heading}' has no clock like *≈10 min · 25 min so far*.")
+        if times:
+            so_far += int(times[1])
+            if so_far != int(times[2]):
+                found.append(f"'{heading}' says {times[2]} min so far, its own included {so_far}.")
+    if number == 0:
+        found.append("There is no section '## 1. …'.")
+    glance = next((c.source for c in markdown(nb) if "At a glance" in c.source), "")
+    promised = re.search(r"\*\*(\d+) minutes\*\*", glance)
+    if not promised or int(promised[1]) != so_far:
+        says = promised[0] if promised else "no minutes like **15 minutes**"
+        found.append(f"'At a glance' says {says}; the sections add up to {so_far}.")
+    return found
+
+
+def links(nb, folder):
+    """Local links resolve from the notebook's folder, other links are https."""
+    found = []
+    for cell in markdown(nb):
+        source = without_code(cell.source)
+        targets = [first or second for first, second in LINK.findall(source)]
+        for target in targets:
+            file = unquote(target.split("#")[0].split("?")[0])
+            local = not re.match(r"[a-z][a-z0-9+.-]*:", target)
+            if local and file and not (folder / file).exists():
+                found.append(f"cell {cell.id!r}: {target} does not exist.")
+        if "http://" in source:
+            found.append(f"cell {cell.id!r}: an http link where https is wanted.")
+    return found
+
+
+def wording(nb):
+    found = []
+    for cell in markdown(nb):
+        text = prose(cell.source)
+        for name, pattern in UNWANTED.items():
+            match = re.search(rf".{{0,20}}{pattern}", text, flags=re.I if "word" in name else 0)
+            if match:
+                found.append(f"cell {cell.id!r}: {name} in '{match[0].strip()}'.")
+    return found
+
+
+def alternative_text(nb):
+    found = []
+    for cell in markdown(nb):
+        source = without_code(cell.source)
+        bare = re.search(r"!\[\s*\]\(", source)
+        tags = re.findall(r"<img\b[^>]*>", source, flags=re.I)
+        if bare or any(not re.search(r"\balt=[\"'][^\"']+[\"']", tag) for tag in tags):
+            found.append(f"cell {cell.id!r}: a picture without alternative text.")
+    return found
+
+
+def output_texts(output):
+    """Return every text of a stored output; pictures are none."""
+    data = {k: v for k, v in output.get("data", {}).items() if not k.startswith("image/")}
+    return [output.get("text", ""), *output.get("traceback", []), *map(str, data.values())]
+
+
+def machine_paths(nb):
+    """Folders of the machine that made the notebook, in sources or stored outputs."""
+    found = []
+    for cell in nb.cells:
+        outputs = [text for o in cell.get("outputs", []) for text in output_texts(o)]
+        for text in (cell.source, *outputs):
+            for match in MACHINE_PATH.finditer(text):
+                found.append(f"cell {cell.id!r}: the path {match[0]}.")
+    return found
+
+
+def stored_errors(nb):
+    """A stored error belongs to a cell tagged nbval-raises-exception, and to each of these."""
+    found = []
+    for cell in code_cells(nb):
+        raised = any(output.output_type == "error" for output in cell.outputs)
+        if raised != ("nbval-raises-exception" in tags_of(cell)):
+            found.append(f"cell {cell.id!r}: {'a' if raised else 'no'} stored error.")
+    return found
