@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from course_utils.stepping import Trainee, batches, device, rounds
+from course_utils.stepping import Trainee, batches, counts_memory, device, rounds
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
+MEMORY_SHARE = 0.3  # Of the time; the rest is for timing steps.
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +24,20 @@ class Comparison:
 
     Attributes:
         table: one row per policy: step_ms (median), step_ms_q1 and step_ms_q3
-            (quartiles), speedup (median of float32 / median), peak_mb (weights,
-            optimizer and the median peak of a step above them), memory_ratio
-            (against float32), accuracy and accuracy_se (standard error) on the
-            same test images, loss_scale, steps. NaN where something is unknown.
-        steps: every timed step: policy, round, seconds, peak_bytes, loss.
+            (quartiles), speedup (median of float32 / median), peak_mb (median over
+            the builds in `peaks`), memory_ratio (against float32), accuracy and
+            accuracy_se (standard error) on the same test images, loss_scale, steps.
+            NaN where something is unknown.
+        steps: every timed step: policy, round, seconds, loss.
+        peaks: one row per fresh build: policy, build, peak_mb (weights, optimizer,
+            and the peak of a step above them). Empty where the allocator does not count.
         batch_size, jit_compile, device: the conditions.
         notes: sentences on what could not be measured, and why.
     """
 
     table: pd.DataFrame
     steps: pd.DataFrame
+    peaks: pd.DataFrame
     batch_size: int
     jit_compile: bool
     device: str
@@ -54,11 +58,12 @@ def compare_policies(
 
     Args:
         build_model: function without arguments that returns a compiled model; it
-            is called once under each policy.
+            is called under each policy, and again for every build in `peaks`.
         x, y: NumPy arrays of shape (n, ...) and (n,), in the dtype that the model is fed.
         policies: names of Keras dtype policies.
         batch_size: samples in a step; at most n.
-        seconds: time for the steps after the warm-up. At least three rounds are made.
+        seconds: time after the warm-up, for timing steps and for measuring memory. At
+            least three rounds of each are made.
         validation_data: (x, y) for the accuracy after the last step, or None. It is
             measured on as many images as a quarter of `seconds` allows, at least one batch.
         seed: sets initial weights and the order of the batches.
@@ -74,34 +79,47 @@ def compare_policies(
     """
     source = batches(x, y, batch_size, seed)
     trainees = [Trainee(build_model, policy, seed) for policy in policies]
-    rows, accuracy, interrupted = [], {}, False
+    rows, accuracy, peaks, interrupted = [], {}, [], False
     try:
         for xb, yb in (next(source) for _ in range(WARM_UP_STEPS)):
             for trainee in tqdm(trainees, desc="warm-up", leave=False):
                 trainee.step(xb, yb)
-        for number in rounds(seconds, "interleaved steps", at_least=3):
+        share = MEMORY_SHARE if counts_memory() else 0
+        for number in rounds(seconds * (1 - share), "interleaved steps", at_least=3):
             xb, yb = next(source)
             turn = number % len(trainees)  # Nobody always goes first.
             done = [(t, t.step(xb, yb)) for t in trainees[turn:] + trainees[:turn]]
-            rows += [_row(number, trainee, step) for trainee, step in done]
+            rows += [(t.policy, number, step.seconds, step.loss) for t, step in done]
         if validation_data:
             accuracy = _accuracy(trainees, *validation_data, batch_size, seconds / 4)
+        if share:
+            for number in rounds(seconds * share, "memory of fresh models", at_least=3):
+                peaks += [(p, number, _peak_mb(build_model, p, number, xb, yb)) for p in policies]
     except KeyboardInterrupt:
         interrupted = True
-    steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "peak_bytes", "loss"])
-    table = _table(trainees, steps, accuracy)
+    steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "loss"])
+    peaks = pd.DataFrame(peaks, columns=["policy", "build", "peak_mb"])
+    table = _table(trainees, steps, peaks, accuracy)
     return Comparison(
         table=table,
         steps=steps,
+        peaks=peaks,
         batch_size=batch_size,
         jit_compile=bool(trainees[0].model.jit_compile),
         device=device(),
-        notes=_notes(table, interrupted),
+        notes=_notes(interrupted),
     )
 
 
-def _row(number, trainee, step):
-    return trainee.policy, number, step.seconds, step.peak_bytes, step.loss
+def _peak_mb(build_model, policy, seed, x, y):
+    """The peak of one step of a fresh model, in MB.
+
+    TensorFlow runs independent operations in an order that differs from build to build,
+    and the peak depends on it: hence several builds, and the median of three steps of each.
+    """
+    trainee = Trainee(build_model, policy, seed)
+    above = [trainee.step(x, y).peak_bytes for _ in range(3)]
+    return (trainee.resident_bytes + np.median(above)) / 1e6
 
 
 def _accuracy(trainees, x, y, batch_size, seconds):
@@ -120,12 +138,11 @@ def _accuracy(trainees, x, y, batch_size, seconds):
     return {policy: (p, np.sqrt(p * (1 - p) / seen)) for policy, p in shares.items()}
 
 
-def _table(trainees, steps, accuracy):
+def _table(trainees, steps, peaks, accuracy):
     rows = []
     for trainee in trainees:
         mine = steps[steps["policy"] == trainee.policy]
         ms = mine["seconds"] * 1e3
-        peak = pd.to_numeric(mine["peak_bytes"], errors="coerce").median()
         share, error = accuracy.get(trainee.policy, (np.nan, np.nan))
         rows.append(
             {
@@ -133,10 +150,10 @@ def _table(trainees, steps, accuracy):
                 "step_ms": ms.median(),
                 "step_ms_q1": ms.quantile(0.25),
                 "step_ms_q3": ms.quantile(0.75),
-                "peak_mb": (peak + trainee.resident_bytes) / 1e6,
+                "peak_mb": peaks.loc[peaks["policy"] == trainee.policy, "peak_mb"].median(),
                 "accuracy": share,
                 "accuracy_se": error,
-                "loss_scale": trainee.loss_scale if trainee.loss_scale else np.nan,
+                "loss_scale": np.nan if trainee.loss_scale is None else trainee.loss_scale,
                 "steps": len(mine),
             }
         )
@@ -147,10 +164,10 @@ def _table(trainees, steps, accuracy):
     return table
 
 
-def _notes(table, interrupted):
+def _notes(interrupted):
     notes = []
     if interrupted:
         notes.append("You interrupted the comparison: it holds the rounds completed until then.")
-    if len(table) and table["peak_mb"].isna().all():
+    if not counts_memory():
         notes.append("This device's allocator does not count memory, so there is no peak to show.")
     return tuple(notes)

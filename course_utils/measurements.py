@@ -13,6 +13,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "data" / "measurements"
 
 # Settings that change which kernels run; recorded when they are set.
 SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
+COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 
 
 def record(seconds: float = 60) -> dict:
@@ -117,12 +118,12 @@ def table(found: list[dict] | None = None):
             "device": m["device"],
             "settings": " ".join(f"{k}={v}" for k, v in m["settings"].items()),
             "date": m["date"],
-            **{key: row[key] for key in ("policy", "step_ms", "speedup", "memory_ratio")},
+            **{key: row[key] for key in COLUMNS[3:]},
         }
         for m in (load() if found is None else found)
         for row in m["cnn"]
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _device_name(machine):

@@ -45,6 +45,7 @@ def setup() -> hardware.Hardware:
         import tensorflow as tf
 
         tf.constant(1)
+    tf.get_logger().setLevel("ERROR")  # Building many models in one kernel is on purpose here.
     import keras
 
     keras.config.set_dtype_policy("float32")

@@ -170,6 +170,11 @@ def device() -> str:
     return next((f"{kind}:0" for kind in ("TPU", "GPU") if kind in kinds), "CPU:0")
 
 
+def counts_memory() -> bool:
+    """Whether the allocator of this device tells how much memory is in use."""
+    return _start_memory() is not None
+
+
 def _start_memory():
     """Bytes in use now, with the peak counter reset; None where the allocator does not tell.
 

@@ -44,7 +44,7 @@ def compare(**options):
 
 
 def test_the_table_follows_from_the_steps():
-    result = compare(validation_data=(X, Y))
+    result = compare(validation_data=(X, Y), seconds=3)
     table, steps = result.table, result.steps
     assert list(table.index) == list(benchmark.POLICIES)
     for policy, row in table.iterrows():
@@ -104,6 +104,7 @@ def test_an_interrupt_keeps_complete_rounds(when, monkeypatch):
     monkeypatch.setattr(Trainee, "correct", correct)
     result = compare(validation_data=(X, Y))
     assert any("interrupted" in note for note in result.notes)
+    assert result.peaks.empty and result.table["peak_mb"].isna().all()
     assert result.table["steps"].nunique() == 1
     assert result.table["accuracy"].isna().all()
     assert (result.table["steps"].iloc[0] > 0) == (when != "warm-up")

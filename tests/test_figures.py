@@ -33,7 +33,7 @@ def comparison():
         },
         index=pd.Index(POLICIES, name="policy"),
     )
-    return Comparison(table, pd.DataFrame(), 64, False, "CPU:0")
+    return Comparison(table, pd.DataFrame(), pd.DataFrame(), 64, False, "CPU:0")
 
 
 @pytest.fixture
