@@ -26,7 +26,9 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     figure, ax = canvas(height=2.9)
     names = list(table.index)
     values = table["speedup"].to_numpy()
-    _bars(ax, names, values, [f"{v:.2f}×" for v in values], horizontal=True)
+    _bars(ax, names, values, [""] * len(names), horizontal=True)
+    labels = [f"{n}   {v:.2f}×" for n, v in zip(names, values, strict=True)]
+    ax.set_yticks(range(len(names)), labels)
     ax.axvline(1, color=INK, linewidth=1)
     words = "; ".join(
         f"{n} {v:.2f} times as fast as float32" for n, v in zip(names, values, strict=True)
@@ -48,7 +50,8 @@ def speedups(comparison, guess: float | None = None) -> Picture:
         xlabel="speed of a training step against float32 (higher is faster)",
         xlim=(0, largest * 1.2),
     )
-    figure.suptitle(f"Batch {comparison.batch_size} on {comparison.device}", color=INK)
+    title = f"How fast is a step? Batch {comparison.batch_size} on {comparison.device}"
+    figure.suptitle(title, color=INK)
     return Picture(figure, words + ".")
 
 
@@ -60,7 +63,9 @@ def comparison(result) -> Picture:
     """
     table = result.table
     names = list(table.index)
-    figure, axes = canvas(3, width=8.0, height=3.2)
+    figure, axes = canvas(3, width=8.0, height=3.4)
+    title = f"One model, three policies: batch {result.batch_size} on {result.device}"
+    figure.suptitle(title, color=INK)
     ms = table["step_ms"].to_numpy()
     spread = np.abs(table[["step_ms_q1", "step_ms_q3"]].to_numpy().T - ms)
     _bars(axes[0], names, ms, [f"{v:.3g}" for v in ms], spread)
@@ -113,7 +118,8 @@ def batch_sweep(sweep) -> Picture:
     Args:
         sweep: the DataFrame of `sweeps.batch_sweep`.
     """
-    figure, axes = canvas(2, width=8.0)
+    figure, axes = canvas(2, width=8.0, height=3.6)
+    figure.suptitle("Speed and memory of a step as the batch grows", color=INK)
     words = []
     for policy, rows in sweep.groupby("policy", sort=False):
         dtype = dtype_of(policy)
@@ -140,35 +146,30 @@ def published(rows, own: dict[str, float] | None = None) -> Picture:
         rows: the "rows" of data/published.json.
         own: {label: speedup} to show beside them, such as the learner's own.
     """
-    figure, ax = canvas(width=8.0, height=4.2)
-    devices = sorted({_family(row) for row in rows}) + list(own or {})
-    for row in rows:
-        same = row["same_batch"] is True
-        dot = COLORS["float16"] if same else "none"
-        ax.scatter(
-            row["speedup"],
-            devices.index(_family(row)),
-            s=45,
-            color=dot,
-            edgecolor=COLORS["float16"],
-        )
-    for label, speedup in (own or {}).items():
-        ax.scatter(speedup, devices.index(label), s=70, marker="D", color=COLORS["bfloat16"])
+    own = own or {}
+    families = sorted({_family(row) for row in rows})
+    figure, ax = canvas(width=8.0, height=1.6 + 0.45 * (len(families) + len(own)))
+    words = []
+    for height, family in enumerate(families):
+        mine = sorted((row for row in rows if _family(row) == family), key=lambda r: r["speedup"])
+        for i, row in enumerate(mine):
+            fill = COLORS["float16"] if row["same_batch"] else "none"
+            y = height + 0.12 * (i % 3 - 1)  # side by side where dots would cover each other
+            ax.scatter(row["speedup"], y, s=36, color=fill, edgecolor=COLORS["float16"])
+        words.append(f"{family} {mine[0]['speedup']:.2f} to {mine[-1]['speedup']:.2f} times")
+    for height, (label, speedup) in enumerate(own.items(), start=len(families)):
+        ax.scatter(speedup, height, s=60, marker="D", color=COLORS["bfloat16"])
+        words.append(f"{label} {speedup:.2f} times")
     ax.axvline(1, color=INK, linewidth=1)
-    ax.set_yticks(range(len(devices)), devices)
+    ax.set_yticks(range(len(families) + len(own)), [*families, *own], fontsize=8)
     ax.invert_yaxis()
     ax.set(xlabel="speed in mixed precision against the baseline (×)", xlim=(0, None))
     ax.set_title("One dot, one model · filled: same batch size on both sides", color=INK)
-    words = []
-    for device in devices[: len(devices) - len(own or {})]:
-        values = [row["speedup"] for row in rows if _family(row) == device]
-        words.append(f"{device}: {min(values):.2f} to {max(values):.2f} times")
-    words += [f"{label}: {value:.2f} times" for label, value in (own or {}).items()]
     return Picture(figure, "; ".join(words) + ".")
 
 
 def _family(row):
-    """The device and baseline of a published row: "V100, float32 → mixed"."""
+    """The device and baseline of a published row, such as "V100, float32 → mixed"."""
     return f"{row['device'].split()[0]}, {row['baseline']} → mixed"
 
 
