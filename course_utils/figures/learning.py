@@ -1,6 +1,6 @@
 """How training goes: losses, accuracy, loss scale."""
 
-import numpy as np
+import pandas as pd
 
 from course_utils.figures.base import COLORS, INK, LINES, Picture, canvas, dtype_of, legend
 
@@ -27,16 +27,19 @@ def loss_curves(curves) -> Picture:
         )
         if policy != "float32":
             apart = (runs - loss["float32"]).abs().median(axis=1)
-            axes[1].plot(apart, label=f"{policy} and float32", **style)
+            axes[1].plot(_smooth(apart), label=f"{policy} and float32", **style)
             words.append(f"{policy} and float32 differ by {apart.median():.2g}")
     pairs = [(a, b) for i, a in enumerate(seeds) for b in seeds[i + 1 :]]
-    apart = np.median([(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs], axis=0)
-    axes[1].plot(loss.index, apart, color=COLORS["float32"], marker=".", label="two seeds, float32")
-    words.append(f"two seeds of float32 by {np.median(apart):.2g}")
+    seeds_apart = pd.concat(
+        [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs], axis=1
+    )
+    apart = seeds_apart.median(axis=1)
+    axes[1].plot(_smooth(apart), color=COLORS["float32"], marker=".", label="two seeds, float32")
+    words.append(f"two seeds of float32 by {apart.median():.2g}")
     axes[0].set(xlabel="training step", ylabel="loss of the batch", yscale="log")
     axes[0].set_title(f"Median and range of {len(seeds)} seeds", color=INK)
     axes[1].set(xlabel="training step", ylabel="difference in loss", yscale="log")
-    axes[1].set_title("How far two runs are apart", color=INK)
+    axes[1].set_title("How far two runs are apart (mean of 10 steps)", color=INK, fontsize=10)
     for ax in axes:
         legend(ax, fontsize=8)
     return Picture(figure, f"half of the time, {', '.join(words)} or less.")
@@ -59,3 +62,7 @@ def training(history) -> Picture:
         axes[0][-1].set_yscale("log", base=2)
     last = ", ".join(f"{key.replace('_', ' ')} {history[-1][key]:.4g}" for key in keys)
     return Picture(figure, f"after {len(history)} steps: {last}.")
+
+
+def _smooth(series):
+    return series.rolling(10, min_periods=1).mean()

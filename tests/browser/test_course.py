@@ -1,0 +1,99 @@
+"""Notebooks 00 and 04 as a learner meets them: run, run again, click, answer, interrupt."""
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("name", ["00_start_here", "04_mnist_cnn"])
+@pytest.mark.timeout(1500)
+def test_run_all_twice_in_one_kernel(name, lab):
+    """No error, no console error, nothing asked of another host, in the second run either."""
+    lab.open(f"notebooks/{name}.ipynb")
+    for _ in range(2):
+        lab.run_all(timeout=700)
+    assert lab.errors == []
+    assert set(lab.outside) == set()
+    assert "No guess yet" in lab.text("prediction")
+    assert "Not attempted yet" in lab.text("exercise-1")
+    assert "In words:" in lab.text(
+        "guess-beside-measured" if name[:2] == "00" else "compare-figure"
+    )
+
+
+def run_until(lab, *cells):
+    for cell in cells:
+        lab.run(cell, timeout=120)
+
+
+def test_a_guess_and_answers_survive_a_kernel_restart(lab):
+    lab.open("notebooks/00_start_here.ipynb")
+    run_until(lab, "setup", "load-exercises")
+    lab.set_source("prediction", "q.predict(3.5)")
+    assert "You expect 3.5 times" in lab.run("prediction")
+    for wrong, told in (("7.3", "That is the slowdown"), ("'fast'", "give one number")):
+        lab.set_source("exercise-2", f"q[2].check({wrong})")
+        assert told in lab.run("exercise-2")
+    lab.set_source("exercise-2", "q[2].check(0.137)")
+    assert "Correct." in lab.run("exercise-2")
+    lab.restart()
+    run_until(lab, "setup", "load-exercises")
+    lab.set_source("progress", "print(q.guess); exercises.progress()")
+    said = lab.run("progress")
+    assert "3.5" in said and "1 of 3" in said
+    assert "solved" in lab.run("summary")
+
+
+def start_training(lab, seconds):
+    lab.open("notebooks/04_mnist_cnn.ipynb")
+    run_until(lab, "setup", "load-exercises", "data", "look", "float64", "unquoted")
+    run_until(lab, "pipeline", "model", "build-model")
+    source = lab.source("panel").replace("seconds=20", f"seconds={seconds}")
+    lab.set_source("panel", source.replace("epochs=5", "epochs=1000"))
+    lab.start("panel")
+
+
+def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
+    start_training(lab, seconds=120)
+    output = lab.output("panel")
+    output.locator("img").first.wait_for(timeout=60_000)
+    first = output.locator("img").first.get_attribute("src")
+    lab.page.wait_for_timeout(2500)
+    assert output.locator("img").first.get_attribute("src") != first, "the curves stood still"
+    assert "accuracy" in output.inner_text() and "epoch" in output.inner_text()
+    lab.interrupt()
+    # Not wait_idle: JupyterLab calls the kernel idle while a widget's messages arrive.
+    output.get_by_text("You stopped the training after").wait_for(timeout=20_000)
+    assert "stopped by you" in output.inner_text()
+    lab.run("panel-result", timeout=120)
+    assert "test digits right" in lab.text("panel-result")
+    assert lab.errors == []
+
+
+def test_an_interrupted_comparison_keeps_its_rounds(lab):
+    lab.open("notebooks/00_start_here.ipynb")
+    run_until(lab, "setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
+    lab.set_source("compare", lab.source("compare").replace("seconds=8", "seconds=300"))
+    lab.start("compare")
+    lab.output("compare").get_by_text("interleaved steps").wait_for(timeout=60_000)
+    lab.page.wait_for_timeout(3000)
+    lab.interrupt()
+    lab.output("compare").get_by_text("memory_ratio").wait_for(timeout=30_000)
+    lab.set_source("guess-beside-measured", "print(comparison.notes, len(comparison.steps))")
+    said = lab.run("guess-beside-measured")
+    assert "You interrupted the comparison" in said and int(said.split()[-1]) >= 3
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_figure_is_as_wide_as_the_text_and_transparent(theme, lab):
+    lab.open("notebooks/04_mnist_cnn.ipynb", theme=theme)
+    run_until(lab, "setup", "load-exercises", "data", "look")
+    image = lab.output("look").locator("img").first
+    box = image.bounding_box()
+    assert 550 < box["width"] < 900
+    assert lab.js(
+        "return getComputedStyle(find('look').node.querySelector('img')).backgroundColor"
+    ) in (
+        "rgba(0, 0, 0, 0)",
+        "transparent",
+    )

@@ -1,0 +1,75 @@
+"""Without any network: the digits, the session, and notebook 00 from top to bottom."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A network namespace begins with its loopback interface down, and a kernel talks over it.
+LOOPBACK_UP = """
+import fcntl, socket, struct
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    flags = struct.unpack("16sh", fcntl.ioctl(s, 0x8913, struct.pack("16sh", b"lo", 0)))[1]
+    fcntl.ioctl(s, 0x8914, struct.pack("16sh", b"lo", flags | 1))
+try:
+    socket.create_connection(("1.1.1.1", 443), timeout=5)
+    raise SystemExit("this is not a machine without a network")
+except OSError:
+    pass
+"""
+
+
+def namespace_works():
+    if not shutil.which("unshare"):
+        return False
+    return subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not namespace_works(), reason="this system makes no network namespaces"),
+]
+
+
+def offline(code, tmp_path, timeout=300):
+    env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
+    env["KERAS_HOME"] = str(tmp_path / "keras")
+    return subprocess.run(
+        ["unshare", "-rn", sys.executable, "-c", LOOPBACK_UP + code],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def test_the_digits_and_the_session_need_no_network(tmp_path):
+    done = offline(
+        "from course_utils import datasets, session\n"
+        "session.setup()\n"
+        "assert datasets.load_mnist().is_fallback",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "not MNIST" in done.stdout
+
+
+def test_notebook_00_runs_without_a_network(tmp_path):
+    done = offline(
+        "import nbformat, nbclient\n"
+        "nb = nbformat.read('notebooks/00_start_here.ipynb', 4)\n"
+        "path = {'metadata': {'path': 'notebooks'}}\n"
+        "nbclient.NotebookClient(nb, timeout=600, resources=path).execute()\n"
+        "cells = {c.id: c for c in nb.cells}\n"
+        "print(*[o.text for o in cells['data'].outputs if 'text' in o])",
+        tmp_path,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "not MNIST" in done.stdout
