@@ -1,7 +1,9 @@
 """The course's commands: `python -m course_utils bench`."""
 
 import argparse
+import json
 import sys
+from pathlib import Path
 
 from course_utils import measurements, session
 
@@ -12,16 +14,37 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     bench = commands.add_parser("bench", help="measure this device and write the result as JSON")
     bench.add_argument("--seconds", type=_seconds, default=60, help="time for the steps (60)")
-    bench.add_argument("--output", help="the file to write (default: in data/measurements)")
+    bench.add_argument("--name", help="what to call this device (default: its own name)")
+    bench.add_argument(
+        "--output",
+        type=_file,
+        help="the file to write (default: a new one in data/measurements/own)",
+    )
     options = parser.parse_args(arguments)
-    session.setup()
-    measurement = measurements.record(options.seconds)
+    try:
+        session.setup()
+    except session.SetupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    measurement = measurements.record(options.seconds, options.name)
     if not measurement["cnn"][0]["steps"]:
         print("Interrupted before the first step: nothing was written.", file=sys.stderr)
         return 1
     print(measurements.table([measurement]).to_string(index=False))
-    print(f"Written to {measurements.save(measurement, options.output)}")
+    try:
+        print(f"Written to {measurements.save(measurement, options.output)}")
+    except OSError as error:
+        print(json.dumps(measurement))
+        print(f"It could not be written, so it stands above: {error}", file=sys.stderr)
+        return 1
     return 0
+
+
+def _file(text):
+    """A path that can be written to, checked before a minute of measuring."""
+    if Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is a folder: give the name of a file")
+    return Path(text)
 
 
 def _seconds(text):

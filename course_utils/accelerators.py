@@ -14,22 +14,23 @@ from pathlib import Path
 
 PROBE_SECONDS = 180
 
-# Runs in its own process and prints one JSON line: {device name: problem or ""}.
+# Runs in its own process and prints one JSON line: what each visible GPU is, and its problem or "".
 GPU_PROBE = """
-import json, os
-os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+import json
 import tensorflow as tf
-found = {}
-for gpu in tf.config.list_physical_devices("GPU"):
-    name = gpu.name.replace("/physical_device:", "")
+found = []
+for i, gpu in enumerate(tf.config.list_physical_devices("GPU")):
+    details = tf.config.experimental.get_device_details(gpu)
+    major, minor = details.get("compute_capability", (0, 0))
+    name = details.get("device_name", "GPU")
+    found.append({"name": name, "cc": f"{major}.{minor}", "problem": ""})
     try:
-        with tf.device(name):
+        with tf.device(f"GPU:{i}"):
             for dtype in (tf.float32, tf.float16):
                 x = tf.ones((64, 64), dtype)
                 assert float(tf.matmul(x, x)[0, 0]) == 64.0
-        found[name] = ""
     except Exception as error:
-        found[name] = type(error).__name__
+        found[-1]["problem"] = type(error).__name__
 print("PROBE" + json.dumps(found))
 """
 
@@ -85,47 +86,75 @@ def run(command: list[str], timeout: float) -> str | None:
     """Standard output of a command, or None if it fails in any way."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"},
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
     return done.stdout if done.returncode == 0 else None
 
 
+def usable_gpus(accelerators) -> str | None:
+    """What CUDA_VISIBLE_DEVICES has to say so that only working GPUs are used.
+
+    Returns None where nothing has to change: no GPU at all, or every one works.
+    """
+    gpus = [a for a in accelerators if a.kind == "GPU"]
+    if all(gpu.works for gpu in gpus):
+        return None
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = visible.split(",") if visible else [str(i) for i in range(len(gpus))]
+    kept = [name for name, gpu in zip(names, gpus, strict=False) if gpu.works]
+    return ",".join(kept) or "-1"
+
+
 def _gpus():
-    """GPUs as nvidia-smi lists them, each with the outcome of the probe."""
+    """The GPUs that TensorFlow sees, in its order, each with the outcome of the probe.
+
+    nvidia-smi says whether a probe is worth its seconds, and how much memory a GPU has; it does
+    not know what CUDA_VISIBLE_DEVICES hides.
+    """
     if os.environ.get("CUDA_VISIBLE_DEVICES", "unset") in ("", "-1"):
         return ()
     query = "--query-gpu=name,compute_cap,memory.total"
     listing = run(["nvidia-smi", query, "--format=csv,noheader,nounits"], 20)
-    if not listing:
+    rows = csv.reader((listing or "").strip().splitlines(), skipinitialspace=True)
+    listed = [(row + [""] * 3)[:3] for row in rows if row]
+    if not listed:
         return ()
-    outcome = _probe(GPU_PROBE)
-    gpus = []
-    for i, row in enumerate(csv.reader(listing.strip().splitlines(), skipinitialspace=True)):
-        name, cc, mib = (row + [""] * 3)[:3]
-        problem = _gpu_problem(outcome, f"GPU:{i}")
-        gpus.append(
-            Accelerator(
-                "GPU",
-                name,
-                not problem,
-                problem,
-                _number(cc),
-                int((_number(mib) or 0) * 2**20) or None,
-            )
+    print("Trying a small matrix product on the GPU, in a process of its own …")
+    found = _probe(GPU_PROBE)
+    if not found:
+        problem = _unseen() if found == [] else "the try-out ended its process; it is left alone."
+        found = [{"name": name, "cc": cc, "problem": problem} for name, cc, _ in listed]
+    memory = {name: _number(mib) for name, _, mib in listed}
+    return tuple(
+        Accelerator(
+            kind="GPU",
+            name=gpu["name"],
+            works=not gpu["problem"],
+            problem=gpu["problem"] and _sentence(gpu["problem"]),
+            compute_capability=_number(gpu["cc"]),
+            memory_bytes=int((memory.get(gpu["name"]) or 0) * 2**20) or None,
         )
-    return tuple(gpus)
+        for gpu in found
+    )
 
 
-def _gpu_problem(outcome, device):
-    if outcome is None:
-        return "a small matrix multiplication on it ended the process; it is left alone."
-    if device not in outcome:
-        return "TensorFlow does not see it; on Linux outside Colab install tensorflow[and-cuda]."
-    if outcome[device]:
-        return f"a small matrix multiplication on it raised {outcome[device]}; it is left alone."
-    return ""
+def _unseen():
+    if sys.platform == "win32":
+        return "on Windows TensorFlow uses no NVIDIA GPU; run the course in WSL2."
+    return "TensorFlow does not see it; on Linux outside Colab install tensorflow[and-cuda]."
+
+
+def _sentence(problem):
+    if problem.endswith("."):
+        return problem
+    return f"a small matrix product on it raised {problem}; it is left alone."
 
 
 def _tpus():

@@ -4,6 +4,7 @@ Each comparison is bounded by seconds, not by a count of steps, so that it ends 
 time on any hardware. An interrupt of the kernel keeps what was measured so far.
 """
 
+import gc
 import time
 from dataclasses import dataclass, field
 
@@ -117,6 +118,7 @@ def _peak_mb(build_model, policy, seed, x, y):
     TensorFlow runs independent operations in an order that differs from build to build,
     and the peak depends on it: hence several builds, and the median of three steps of each.
     """
+    gc.collect()  # a former model that dies during the step would hide part of the peak
     trainee = Trainee(build_model, policy, seed)
     above = [trainee.step(x, y).peak_bytes for _ in range(3)]
     return (trainee.resident_bytes + np.median(above)) / 1e6
@@ -125,13 +127,13 @@ def _peak_mb(build_model, policy, seed, x, y):
 def _accuracy(trainees, x, y, batch_size, seconds):
     """Share of right labels and its standard error, per policy, on the same images."""
     right = dict.fromkeys((t.policy for t in trainees), 0)
-    deadline = time.perf_counter() + seconds
-    seen = 0
+    deadline, seen = None, 0
     for start in range(0, len(x), batch_size):
         xb, yb = x[start : start + batch_size], y[start : start + batch_size]
         for trainee in trainees:
             right[trainee.policy] += trainee.correct(xb, yb)
         seen += len(xb)
+        deadline = deadline or time.perf_counter() + seconds  # the first batch traces
         if time.perf_counter() > deadline:
             break
     shares = {policy: count / seen for policy, count in right.items()}

@@ -19,6 +19,9 @@ from course_utils.accelerators import Accelerator, find_accelerators, run
 X86_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
 ARM_SETS = ("asimdhp", "bf16")
 
+# Chips of compute capability 7.5 that were built without tensor cores (TU116 and TU117).
+WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX4\d0|T4\d\d\b|T5\d\d\b|T6\d\d\b|T1000|T1200"
+
 
 @dataclass(frozen=True)
 class Hardware:
@@ -83,7 +86,7 @@ def workload(hardware: Hardware | None = None) -> Workload:
         256
     """
     hw = hardware or detect()
-    if hw.working("GPU") or hw.working("TPU"):
+    if hw.working("GPU"):
         return Workload(2048, (256, 1024, 4096, 16384), (256, 512, 1024, 2048, 4096))
     return Workload(256, (64, 256, 1024), (64, 128, 256, 512, 1024))
 
@@ -137,6 +140,8 @@ def _decide(hw):
             return "mixed_bfloat16", (
                 f"{name} has tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
             )
+        if cc >= 7.0 and re.search(WITHOUT_TENSOR_CORES, name):
+            return "float32", f"{name} has no tensor cores in spite of its compute capability."
         if cc >= 7.0:
             return "mixed_float16", f"{name} has tensor cores for float16 and none for bfloat16."
         return "float32", f"{name} has no tensor cores, so 16 bits save memory there but not time."
@@ -150,7 +155,7 @@ def _decide(hw):
         return "float32", "this CPU has no bfloat16 instructions that TensorFlow uses."
     if not hw.onednn:
         return "float32", "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units."
-    if hw.max_isa and not re.search("BF16|AMX|ALL|DEFAULT", hw.max_isa):
+    if hw.max_isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", hw.max_isa):
         return "float32", f"ONEDNN_MAX_CPU_ISA={hw.max_isa} hides this CPU's bfloat16 units."
     unit = "amx_bf16" if "amx_bf16" in sets else "avx512_bf16"
     return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."

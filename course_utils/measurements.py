@@ -1,6 +1,7 @@
 """Results recorded on real devices by the course's own bench command."""
 
 import datetime
+import itertools
 import json
 import os
 import platform
@@ -10,17 +11,19 @@ from pathlib import Path
 from course_utils import hardware
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "measurements"
+OWN = FOLDER / "own"  # what a learner records: shown like the rest, not part of the repository
 
 # Settings that change which kernels run; recorded when they are set.
 SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 
 
-def record(seconds: float = 60) -> dict:
+def record(seconds: float = 60, name: str | None = None) -> dict:
     """Measures this device: matrix products by dtype, and the MNIST CNN under three policies.
 
     Args:
         seconds: time for the CNN's steps; the matrix products take a quarter of it more.
+        name: what to call this device; its own name if None.
 
     Returns:
         A dict that JSON can hold: device, cpu, versions, date, settings, matmul (a list
@@ -38,7 +41,9 @@ def record(seconds: float = 60) -> dict:
     def build_model():
         model = models.mnist_cnn()
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=False)
+        # JAX without jit runs operation by operation, which nobody trains with.
+        jit = keras.backend.backend() == "jax"
+        model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=jit)
         return model
 
     machine = hardware.detect()
@@ -46,12 +51,12 @@ def record(seconds: float = 60) -> dict:
     digits = datasets.load_mnist()
     x = (digits.x_train[..., None] / 255).astype("float32")
     result = benchmark.compare_policies(
-        build_model, x, digits.y_train, batch_size=work.batch_size, seconds=seconds
+        build_model, x, digits.y_train, batch_size=min(work.batch_size, len(x)), seconds=seconds
     )
     rates = sweeps.matmul_rates(work.matmul_sizes, seconds=seconds / 4)
     table = result.table.drop(columns=["accuracy", "accuracy_se"])
     return {
-        "device": _device_name(machine),
+        "device": name or _device_name(machine),
         "cpu": str(machine),
         "versions": {
             "python": platform.python_version(),
@@ -75,29 +80,35 @@ def record(seconds: float = 60) -> dict:
 
 
 def save(measurement: dict, path: str | Path | None = None) -> Path:
-    """Writes a measurement as JSON; without a path, into data/measurements."""
+    """Writes a measurement as JSON and returns where.
+
+    Without a path, a new file in data/measurements/own, named after device, settings and date.
+    """
     if path is None:
         words = [measurement["device"], *(f"{k}={v}" for k, v in measurement["settings"].items())]
-        slug = re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
-        path = FOLDER / f"{slug}-{measurement['date']}.json"
+        slug = re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-") or "device"
+        stems = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+        names = (OWN / f"{slug}-{measurement['date']}{stem}.json" for stem in stems)
+        path = next(name for name in names if not name.exists())
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(measurement, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(measurement, indent=1, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8")
     return path
 
 
 def load(folder: str | Path = FOLDER) -> list[dict]:
-    """Every recorded measurement, sorted by file name.
+    """Every measurement in a folder and below it, sorted by path.
 
     Raises:
         ValueError: a file is not a measurement; the message names it.
     """
     found = []
-    for path in sorted(Path(folder).glob("*.json")):
+    for path in sorted(Path(folder).rglob("*.json")):
         try:
-            measurement = json.loads(path.read_text())
-            measurement["device"], measurement["date"], measurement["cnn"][0]["policy"]
-        except (ValueError, KeyError, IndexError, TypeError):
+            measurement = json.loads(path.read_text(encoding="utf-8"))
+            list(_rows(measurement))
+        except (ValueError, KeyError, AttributeError, TypeError):
             raise ValueError(
                 f"{path.name} is not a measurement: record it again with "
                 "`python -m course_utils bench`, or remove it."
@@ -113,17 +124,15 @@ def table(found: list[dict] | None = None):
     """
     import pandas as pd
 
-    rows = [
-        {
-            "device": m["device"],
-            "settings": " ".join(f"{k}={v}" for k, v in m["settings"].items()),
-            "date": m["date"],
-            **{key: row[key] for key in COLUMNS[3:]},
-        }
-        for m in (load() if found is None else found)
-        for row in m["cnn"]
-    ]
+    rows = [row for m in (load() if found is None else found) for row in _rows(m)]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _rows(measurement):
+    settings = " ".join(f"{k}={v}" for k, v in measurement["settings"].items())
+    for row in measurement["cnn"]:
+        numbers = [row[key] for key in COLUMNS[3:]]
+        yield [measurement["device"], settings, measurement["date"], *numbers]
 
 
 def _device_name(machine):

@@ -8,6 +8,7 @@ import sys
 import warnings
 
 from course_utils import hardware
+from course_utils.accelerators import usable_gpus
 
 SEED = 0
 
@@ -35,8 +36,12 @@ def setup() -> hardware.Hardware:
         machine = session.setup()
     """
     machine = hardware.detect()
-    if any(not gpu.works for gpu in machine.accelerators if gpu.kind == "GPU"):
-        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"  # Before TensorFlow is imported.
+    # Both before TensorFlow is imported: leave broken GPUs alone, and leave room on a good one
+    # for the kernel of the next notebook.
+    gpus = usable_gpus(machine.accelerators)
+    if gpus is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     for package in ("tensorflow", "keras"):
         if not importlib.util.find_spec(package):
             raise SetupError(_missing(package))
@@ -82,20 +87,28 @@ def _missing(package):
 def _what_differs(machine):
     if machine.working("TPU"):
         return (
-            "On this TPU every time and byte is the TPU's own. The course was not run on a TPU yet."
+            "The notebooks so far use this machine's CPU, not its TPU, "
+            "and the course was not run on a TPU yet."
         )
     if machine.working("GPU"):
         return (
             "On this GPU every time and byte below is the GPU's own, "
             "and float32 products may use TF32 where the GPU has it."
         )
+    if machine.instruction_sets is None:
+        return (
+            "Whether 16 bits are faster here is for you to measure. "
+            "The number formats behave as on any device."
+        )
     if hardware.recommended_policy(machine) == "float32":
         return (
             "Expect both 16-bit policies to be slower than float32 here. The number formats "
             "behave as on any device: this machine is your microscope."
         )
+    fast_float16 = {"avx512_fp16", "amx_fp16"} & set(machine.instruction_sets)
+    float16 = "measure whether float16 is" if fast_float16 else "float16 to be slower"
     return (
-        "Expect bfloat16 to be faster than float32 here and float16 to be slower. "
+        f"Expect bfloat16 to be faster than float32 here, and {float16}. "
         "The number formats behave as on any device."
     )
 

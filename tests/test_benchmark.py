@@ -2,14 +2,12 @@
 
 import math
 import os
-import time
 
 import keras
 import numpy as np
-import pandas as pd
 import pytest
 
-from course_utils import benchmark, hardware, models, stepping, sweeps
+from course_utils import benchmark, figures, hardware, models, stepping, sweeps
 from course_utils.stepping import Trainee, batches, dtype_policy, rounds
 
 RNG = np.random.default_rng(0)
@@ -43,8 +41,10 @@ def compare(**options):
     return benchmark.compare_policies(build_tiny, X, Y, **settings)
 
 
-def test_the_table_follows_from_the_steps():
-    result = compare(validation_data=(X, Y), seconds=3)
+def test_the_table_follows_from_the_steps(monkeypatch):
+    real = benchmark._accuracy
+    monkeypatch.setattr(benchmark, "_accuracy", lambda *args: real(*args[:-1], 1e9))
+    result = compare(validation_data=(X, Y))
     table, steps = result.table, result.steps
     assert list(table.index) == list(benchmark.POLICIES)
     for policy, row in table.iterrows():
@@ -80,10 +80,11 @@ def test_every_policy_sees_the_same_start_and_batches():
     assert not np.allclose(loss["float32"].iloc[0], loss["float32"].iloc[1], rtol=1e-6)
 
 
-def test_the_time_is_a_bound_and_three_rounds_are_a_floor():
-    start = time.perf_counter()
-    assert (compare(seconds=0).table["steps"] == 3).all()
-    assert time.perf_counter() - start < 60
+def test_without_time_there_are_three_rounds():
+    result = compare(seconds=0)
+    assert (result.table["steps"] == 3).all()
+    if not result.peaks.empty:
+        assert (result.peaks.groupby("policy").size() == 3).all()
 
 
 @pytest.mark.parametrize("when", ["warm-up", "rounds", "accuracy"])
@@ -109,6 +110,8 @@ def test_an_interrupt_keeps_complete_rounds(when, monkeypatch):
     assert result.table["accuracy"].isna().all()
     assert (result.table["steps"].iloc[0] > 0) == (when != "warm-up")
     assert len(result.table) == 3
+    assert "unknown" in figures.comparison(result, guess=0.5).alt
+    assert ("unknown" in figures.speedups(result, guess=2.0).alt) == (when == "warm-up")
 
 
 def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):
@@ -138,12 +141,12 @@ def test_the_same_seed_gives_the_same_batches():
     assert sorted(np.concatenate([next(everything)[0] for _ in range(3)])) == list(range(300))
 
 
-def test_rounds_count_to_a_number_or_to_a_time():
+def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
     assert list(rounds(0, "x", at_least=2)) == [0, 1]
     assert list(rounds(100, "x", exactly=4)) == [0, 1, 2, 3]
-    start = time.perf_counter()
-    assert len([time.sleep(0.01) for _ in rounds(0.1, "x")]) >= 2
-    assert 0.1 <= time.perf_counter() - start < 5
+    clock = iter(np.arange(0, 100, 0.25))
+    monkeypatch.setattr(stepping.time, "perf_counter", lambda: float(next(clock)))
+    assert list(rounds(2.0, "x")) == [0, 1, 2, 3]  # two readings of the clock a round
 
 
 def test_the_policy_is_restored_after_an_error():
@@ -169,6 +172,37 @@ def test_loss_curves_have_equal_lengths_and_share_their_start():
     start = curves[curves["step"] == 0].pivot(index="seed", columns="policy", values="loss")
     assert np.allclose(start["float32"], start["mixed_float16"], rtol=0.01)
     assert start["float32"].nunique() == 3
+
+
+@pytest.mark.parametrize("after", [0, 1, 10, 25])
+def test_interrupted_curves_can_be_drawn(after, monkeypatch):
+    """Before the first step, in the first seed, in the second seed."""
+    calls = {"n": 0}
+    real = Trainee.step
+
+    def step(self, x, y):
+        calls["n"] += 1
+        if calls["n"] > after:
+            raise KeyboardInterrupt
+        return real(self, x, y)
+
+    monkeypatch.setattr(Trainee, "step", step)
+    monkeypatch.setattr(sweeps, "rounds", lambda *args, **options: iter(range(6)))
+    curves = sweeps.loss_curves(build_tiny, X, Y, batch_size=32, seconds=1)
+    picture = figures.loss_curves(curves)
+    assert picture.png() and picture.alt.endswith(".")
+
+
+def test_a_sweep_whose_first_batch_does_not_fit_says_so(monkeypatch):
+    class ResourceExhaustedError(Exception):
+        pass
+
+    def step(self, x, y):
+        raise ResourceExhaustedError("out of memory")
+
+    monkeypatch.setattr(Trainee, "step", step)
+    with pytest.raises(ResourceExhaustedError):
+        sweeps.batch_sweep(build_tiny, X, Y, (32, 64), ("float32",), seconds=0.2)
 
 
 def test_a_sweep_ends_at_the_batch_that_does_not_fit(monkeypatch, capsys):
@@ -214,13 +248,14 @@ def test_interrupted_matmuls_keep_what_was_measured(monkeypatch, capsys):
 
     def matmul(a, b):
         calls["n"] += 1
-        if calls["n"] > 30:
+        if calls["n"] > 10:
             raise KeyboardInterrupt
         return real(a, b)
 
     monkeypatch.setattr(keras.ops, "matmul", matmul)
     rates = sweeps.matmul_rates((8, 16), seconds=0)
-    assert 0 < len(rates) <= 6 and isinstance(rates, pd.DataFrame)
+    assert len(rates) == 2 and list(rates.columns) == ["size", "dtype", "gflops", "q1", "q3"]
+    assert "Interrupted" in capsys.readouterr().out
 
 
 def has_fast_bfloat16():
@@ -248,11 +283,12 @@ def test_with_onednn_off_both_16_bit_policies_are_slower(tmp_path):
 
     output = tmp_path / "off.json"
     done = subprocess.run(
-        [sys.executable, "-m", "course_utils", "bench", "--seconds", "2", "--output", str(output)],
+        [sys.executable, "-m", "course_utils", "bench", "--seconds", "5", "--output", str(output)],
         env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": "-1"},
         cwd=hardware.__file__.rsplit("course_utils", 1)[0],
         capture_output=True,
         text=True,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert "Policy to try first here: float32" in done.stdout

@@ -30,9 +30,15 @@ CASES = [
     (machine(("avx512_bf16",), max_isa="AVX512_CORE"), "float32"),
     (machine(("avx512_bf16",), max_isa="AVX512_CORE_BF16"), "mixed_bfloat16"),
     (machine(("avx512_bf16",), max_isa="AVX512_CORE_AMX"), "mixed_bfloat16"),
+    (machine(("avx512_bf16",), max_isa="AVX512_CORE_FP16"), "mixed_bfloat16"),
+    (machine(("avx512_bf16",), max_isa="AVX10_1_512"), "mixed_bfloat16"),
     (machine(found=[gpu(6.1)]), "float32"),
     (machine(found=[gpu(7.0)]), "mixed_float16"),
     (machine(found=[gpu(7.5)]), "mixed_float16"),
+    (machine(found=[Accelerator("GPU", "Tesla T4", True, "", 7.5)]), "mixed_float16"),
+    (machine(found=[Accelerator("GPU", "NVIDIA T600", True, "", 7.5)]), "float32"),
+    (machine(found=[Accelerator("GPU", "GeForce GTX 1660 Ti", True, "", 7.5)]), "float32"),
+    (machine(found=[Accelerator("GPU", "GeForce RTX 2080", True, "", 7.5)]), "mixed_float16"),
     (machine(found=[gpu(8.0)]), "mixed_bfloat16"),
     (machine(found=[gpu(9.0), gpu(7.5)]), "mixed_float16"),
     (machine(found=[gpu(9.0, works=False)]), "float32"),
@@ -67,14 +73,22 @@ def fake_smi(tmp_path, monkeypatch, text, status=0):
 
 
 T4 = "Tesla T4, 7.5, 15360\n"
+GOOD = {"name": "Tesla T4", "cc": "7.5", "problem": ""}
+BAD = {**GOOD, "name": "Old Card", "problem": "InternalError"}
+
+
+def prints(found):
+    return f"print('PROBE' + {json.dumps(found)!r})"
+
+
 PROBES = {
-    "works": ("print('PROBE' + '{\"GPU:0\": \"\"}')", True, ""),
-    "segfault": ("import os; os.kill(os.getpid(), 11)", False, "ended the process"),
-    "raises": ("raise SystemExit(3)", False, "ended the process"),
-    "prints nothing": ("pass", False, "ended the process"),
-    "prints rubbish": ("print('PROBE{')", False, "ended the process"),
-    "no kernel": ("print('PROBE' + '{\"GPU:0\": \"InternalError\"}')", False, "InternalError"),
-    "not seen": ("print('PROBE{}')", False, "tensorflow[and-cuda]"),
+    "works": (prints([GOOD]), True, ""),
+    "segfault": ("import os; os.kill(os.getpid(), 11)", False, "ended its process"),
+    "raises": ("raise SystemExit(3)", False, "ended its process"),
+    "prints nothing": ("pass", False, "ended its process"),
+    "prints rubbish": ("print('PROBE{')", False, "ended its process"),
+    "no kernel": (prints([{**GOOD, "problem": "InternalError"}]), False, "InternalError"),
+    "not seen": (prints([]), False, "TensorFlow does not see it"),
 }
 
 
@@ -87,6 +101,30 @@ def test_a_gpu_counts_only_if_the_probe_succeeds(case, tmp_path, monkeypatch, no
     assert (found.kind, found.name, found.compute_capability) == ("GPU", "Tesla T4", 7.5)
     assert found.memory_bytes == 15360 * 2**20
     assert found.works is works and problem in found.problem
+    assert accelerators.usable_gpus([found]) == (None if works else "-1")
+
+
+VISIBLE = [
+    (None, [GOOD, GOOD], None),
+    ("0", [GOOD], None),
+    (None, [GOOD, BAD], "0"),
+    (None, [BAD, GOOD], "1"),
+    ("3,5", [BAD, GOOD], "5"),
+    ("GPU-ab,GPU-cd", [GOOD, BAD], "GPU-ab"),
+    (None, [BAD, BAD], "-1"),
+]
+
+
+@pytest.mark.parametrize(("visible", "found", "kept"), VISIBLE)
+def test_only_broken_gpus_are_hidden(visible, found, kept, tmp_path, monkeypatch, no_accelerator):
+    """What TensorFlow sees counts, however many cards nvidia-smi lists."""
+    fake_smi(tmp_path, monkeypatch, T4 + T4 + "Old Card, 3.5, 1000\n")
+    monkeypatch.setattr(accelerators, "GPU_PROBE", prints(found))
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    gpus = accelerators.find_accelerators()
+    assert [gpu.name for gpu in gpus] == [gpu["name"] for gpu in found]
+    assert accelerators.usable_gpus(gpus) == kept
 
 
 def test_a_hanging_probe_is_given_up(tmp_path, monkeypatch, no_accelerator):
@@ -100,7 +138,7 @@ def test_a_hanging_probe_is_given_up(tmp_path, monkeypatch, no_accelerator):
 @pytest.mark.parametrize("text", ["", "garbage", "No devices were found", ",,,", "a\nb\n\n"])
 def test_an_odd_nvidia_smi_never_raises(text, tmp_path, monkeypatch, no_accelerator):
     fake_smi(tmp_path, monkeypatch, text)
-    monkeypatch.setattr(accelerators, "GPU_PROBE", "print('PROBE{}')")
+    monkeypatch.setattr(accelerators, "GPU_PROBE", prints([]))
     assert all(not a.works for a in accelerators.find_accelerators())
 
 
@@ -122,7 +160,7 @@ def test_the_real_gpu_probe_reports_what_tensorflow_sees():
         [sys.executable, "-c", accelerators.GPU_PROBE], capture_output=True, text=True, timeout=180
     )
     line = [line for line in done.stdout.splitlines() if line.startswith("PROBE")][-1]
-    assert isinstance(json.loads(line.removeprefix("PROBE")), dict)
+    assert isinstance(json.loads(line.removeprefix("PROBE")), list)
 
 
 CPUINFO = (

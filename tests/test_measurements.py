@@ -39,14 +39,25 @@ def test_a_record_is_complete_and_consistent(path):
 def test_bench_writes_what_it_prints(tmp_path):
     output = tmp_path / "new" / "mine.json"
     done = subprocess.run(
-        [sys.executable, "-m", "course_utils", "bench", "--seconds", "1", "--output", output],
+        [
+            sys.executable,
+            "-m",
+            "course_utils",
+            "bench",
+            "--seconds",
+            "1",
+            "--name",
+            "Ana",
+            "--output",
+            output,
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
     (measurement,) = measurements.load(output.parent)
-    assert measurement["device"] in done.stdout and str(output) in done.stdout
+    assert measurement["device"] == "Ana" and "Ana" in done.stdout and str(output) in done.stdout
     table = measurements.table([measurement])
     assert list(table["policy"]) == ["float32", "mixed_bfloat16", "mixed_float16"]
 
@@ -60,14 +71,44 @@ def test_bench_refuses_odd_seconds_in_one_sentence(text, capsys):
 
 
 def test_the_file_name_says_device_settings_and_date(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
-    path = measurements.save(
-        {"device": "My CPU (2)", "settings": {"A_B": "0"}, "date": "2026-01-02", "cnn": []}
-    )
-    assert path == tmp_path / "my-cpu-2-a-b-0-2026-01-02.json"
+    monkeypatch.setattr(measurements, "OWN", tmp_path / "own")
+    empty = {"device": "My CPU × 2", "settings": {"A_B": "0"}, "date": "2026-01-02", "cnn": []}
+    path = measurements.save(empty)
+    assert path == tmp_path / "own" / "my-cpu-2-a-b-0-2026-01-02.json"
+    assert measurements.save(empty).name == "my-cpu-2-a-b-0-2026-01-02-2.json"  # never over another
+    assert [m["device"] for m in measurements.load(tmp_path)] == ["My CPU × 2"] * 2
+    assert measurements.table(measurements.load(tmp_path)).empty
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"device": 1, "date": 2, "cnn": []}', "null"])
+def test_a_folder_is_refused_before_anything_is_measured(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["bench", "--output", str(tmp_path)])
+    assert "is a folder: give the name of a file" in capsys.readouterr().err
+
+
+def test_a_measurement_that_cannot_be_written_is_not_lost(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    row = {"policy": "float32", "step_ms": 1.0, "speedup": 1.0, "memory_ratio": 1.0, "steps": 3}
+    fake = {"device": "d", "settings": {}, "date": "2026-01-02", "cnn": [row]}
+    monkeypatch.setattr(measurements, "record", lambda seconds, name: fake)
+    assert command.main(["bench", "--output", str(tmp_path / "file" / "x.json")]) == 1
+    said = capsys.readouterr()
+    assert '"step_ms": 1.0' in said.out and "could not be written" in said.err
+
+
+def test_a_missing_package_is_a_sentence_and_a_status(monkeypatch, capsys):
+    def setup():
+        raise command.session.SetupError("Run make lab.")
+
+    monkeypatch.setattr(command.session, "setup", setup)
+    assert command.main(["bench"]) == 1
+    assert capsys.readouterr().err == "Run make lab.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "null", '{"device": 1, "date": 2, "settings": {}, "cnn": [{"policy": 1}]}'],
+)
 def test_a_file_that_is_no_measurement_is_named(text, tmp_path):
     (tmp_path / "odd.json").write_text(text)
     with pytest.raises(ValueError, match="odd.json is not a measurement"):

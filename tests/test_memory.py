@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from course_utils import memory, models
-from course_utils.stepping import Trainee, dtype_policy
+from course_utils.stepping import Trainee, device, dtype_policy
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
@@ -66,7 +66,8 @@ def test_the_measured_peak_lies_above_the_count_and_not_far():
 
     def build():
         model = models.mnist_cnn()
-        model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile("adam", loss, jit_compile=False)
         return model
 
     trainee = Trainee(build, "float32")
@@ -75,4 +76,7 @@ def test_the_measured_peak_lies_above_the_count_and_not_far():
     if None in peaks:
         pytest.skip("this device's allocator does not count memory")
     counted = memory.account(trainee.model, batch_size=256).total
-    assert counted * 0.9 < np.median(peaks) + trainee.resident_bytes < counted * 3
+    measured = np.median(peaks) + trainee.resident_bytes
+    assert measured > counted * 0.9
+    if device() == "CPU:0":  # a GPU's convolutions take working space as they please
+        assert measured < counted * 3

@@ -15,7 +15,7 @@ import canonical
 import notebooks
 
 SHEET = SimpleNamespace(
-    prediction=SimpleNamespace(stub="guess = ...", solution="guess = 2"),
+    prediction=SimpleNamespace(task="Guess it.", stub="guess = ...", solution="guess = 2"),
     exercises=[
         SimpleNamespace(
             number=1,
@@ -44,6 +44,7 @@ def good_notebook():
             metadata={"tags": ["task-1"]},
         ),
         new_code_cell("answer = ...", id="exercise-1", metadata={"tags": ["exercise-1"]}),
+        new_markdown_cell("## Predict\n\nGuess it.", id="question", metadata={"tags": ["predict"]}),
     ]
     return new_notebook(cells=cells, metadata=canonical.METADATA)
 
@@ -93,6 +94,7 @@ MENDABLE = {
     "format": (lambda nb: nb.update(nbformat_minor=4), "metadata"),
     "stub": (setter(5, source="answer = 7"), "'exercise-1': its source"),
     "task": (setter(4, source="### Exercise 0.1"), "'task-1': its source"),
+    "question": (setter(6, source="## Predict"), "'question': its source"),
     "prediction": (setter(2, source="guess = 1"), "'predict': its source"),
     "tag order": (tags(5, "going-further", "exercise-1"), "'exercise-1': its metadata"),
     "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "'predict': its metadata"),
@@ -175,6 +177,15 @@ CELLS = {
     "raises": "1 / 0",
     "widget": "import ipywidgets; ipywidgets.VBox([ipywidgets.IntSlider(3)])",
 }
+
+
+def test_stored_progress_bars_and_panels_are_dropped_where_outputs_are_not_compared():
+    view = {canonical.VIEW: {"model_id": "abc"}, "text/plain": "steps: 0%|"}
+    cell = new_code_cell("1", id="x", metadata={"tags": ["nbval-ignore-output"]})
+    cell.outputs = [new_output("display_data", view), new_output("stream", text="kept")]
+    nb = new_notebook(cells=[cell])
+    canonical.clean_outputs(nb)
+    assert [output.output_type for output in nb.cells[0].outputs] == ["stream"]
 
 
 def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):

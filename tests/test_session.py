@@ -88,9 +88,11 @@ def differs(sets=(), *found):
 
 def test_each_machine_reads_a_sentence_that_is_true_for_it():
     assert "slower" in differs(("avx2",)) and "microscope" in differs(("avx2",))
-    assert "bfloat16 to be faster" in differs(("avx512_bf16",))
+    assert "for you to measure" in differs(None)
+    assert "float16 to be slower" in differs(("avx512_bf16",))
+    assert "measure whether float16" in differs(("amx_bf16", "amx_fp16"))
     assert "GPU's own" in differs((), Accelerator("GPU", "T4", True, "", 7.5, 1))
-    assert "not run on a TPU" in differs((), Accelerator("TPU", "v5e", True))
+    assert "CPU, not its TPU" in differs((), Accelerator("TPU", "v5e", True))
 
 
 def test_the_error_stream_comes_back_after_an_error():

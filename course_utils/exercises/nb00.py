@@ -14,6 +14,8 @@ def read_guess(value):
     >>> read_guess(2.0)
     (2.0, 'You expect 2 times the speed of float32. The measurement comes below.')
     """
+    if 10 <= value <= 100:
+        return None, f"You gave {value:g}: if you mean {value:g} %, write {value / 100:g}."
     if not 0.01 <= value <= 100:
         return (
             None,
@@ -76,6 +78,8 @@ def check_policies(answer):
         return problem
     for machine, fastest in FASTEST.items():
         policy = answer[machine]
+        if isinstance(policy, str):
+            policy = policy.strip().lower()
         if not isinstance(policy, str) or policy not in POLICIES:
             hint = "one policy name as text is needed"
             if isinstance(policy, str) and policy in ("float16", "bfloat16"):
@@ -121,8 +125,10 @@ def check_speedup(answer):
     for results, message in NOT_THE_SPEEDUP:
         if any(near(value, result) for result in results):
             return message
-    if value <= 0:
-        return f"You gave {value:g}; a ratio of two times is positive. Divide with `/`, not `//`."
+    if value < 0:
+        return "That is a relative change. A speedup is the time before over the time after."
+    if value == 0:
+        return "You gave 0; a ratio of two times is positive. Divide with `/`, not `//`."
     if value >= 1:
         return f"You gave {value:g}. The step takes longer than before, so its speedup is below 1."
     return f"You gave {value:g}, on the right side of 1. Divide the float32 time by the other one."
@@ -147,12 +153,14 @@ def check_megabytes(answer):
             return f"{name}: you gave {describe(answer[name])}; give a number of MB."
     if all(near(given[name], right) for name, right in MEGABYTES.items()):
         return None
-    if near(given["TF32"], 19 / 8, 0.02) or near(given["TF32"], 3):
+    if 2 < given["TF32"] < 4 and near(given["float32"], 4):
         return "TF32 is a way to multiply; the number is stored as float32, in 4 bytes."
     if near(given["float32"], 4e6 / 2**20):
         return "Those are MiB, of 1,048,576 bytes. Here an MB is 1,000,000 bytes."
     if near(given["float32"], 4e6):
         return "Those are bytes. Divide by 1,000,000 to get MB."
+    if near(given["float32"], 4e3):
+        return "Those are kB. Divide by 1,000 once more."
     if near(given["float32"], 32):
         return "Those are bits. A byte has 8 of them."
     if near(given["float32"], 8):
@@ -195,7 +203,7 @@ answer = {
 q[1].check(answer)""",
         checker=check_policies,
         hints=[
-            "GPUs have float16 Tensor Cores from capability 7.0 and bfloat16 ones from 8.0.",
+            "Data-center GPUs have float16 Tensor Cores from 7.0 and bfloat16 ones from 8.0.",
             "A format is fast only where the chip has units for it. Elsewhere it is converted.",
         ],
         wrong=[
@@ -212,7 +220,7 @@ q[1].check(answer)""",
         number=2,
         title="a speedup below one",
         task="""\
-On one laptop a training step takes 128 ms under `float32` and 936 ms under `mixed_float16`.
+On one CPU a training step takes 128 ms under `float32` and 936 ms under `mixed_float16`.
 What is the speedup of `mixed_float16`? Two decimals are enough.""",
         stub="answer = ...  # a ratio\nq[2].check(answer)",
         solution="answer = 128 / 936\nq[2].check(answer)",
@@ -222,8 +230,13 @@ What is the speedup of `mixed_float16`? Two decimals are enough.""",
             "Speedup = time before / time after.",
         ],
         wrong=[(results[0], message) for results, message in NOT_THE_SPEEDUP]
-        + [(0, "is positive"), (0.5, "right side of 1"), (2, "is below 1")],
-        right="128 / 936 = 0.137: the 16-bit step takes 7.3 times as long on that laptop.",
+        + [
+            (-0.86, "relative change"),
+            (0, "is positive"),
+            (0.5, "right side of 1"),
+            (2, "is below 1"),
+        ],
+        right="128 / 936 = 0.137: the 16-bit step takes 7.3 times as long on that CPU.",
     ),
     Exercise(
         number=3,
@@ -248,6 +261,7 @@ q[3].check(answer)""",
             ({**MEGABYTES, "TF32": 2}, "does not save memory"),
             ({name: value * 1e6 / 2**20 for name, value in MEGABYTES.items()}, "MiB"),
             ({name: value * 1e6 for name, value in MEGABYTES.items()}, "Those are bytes"),
+            ({name: value * 1e3 for name, value in MEGABYTES.items()}, "Those are kB"),
             ({"float32": 32, "TF32": 32, "float16": 16, "bfloat16": 16}, "Those are bits"),
             ({"float32": 8, "TF32": 8, "float16": 4, "bfloat16": 4}, "float64"),
             ({**MEGABYTES, "bfloat16": 4}, "bfloat16: you gave 4"),

@@ -11,8 +11,8 @@ def digits(images, labels, count: int = 10) -> Picture:
         labels: n labels.
         count: how many to show.
     """
-    figure, axes = canvas(count, width=8.0, height=1.3)
-    for ax, image, label in zip(axes, images, labels, strict=False):
+    figure, axes = canvas(count, width=8.0, height=1.3, squeeze=False)
+    for ax, image, label in zip(axes[0], images, labels, strict=False):
         ax.imshow(image, cmap="gray")
         ax.set_axis_off()
         ax.set_title(str(label), color=INK)

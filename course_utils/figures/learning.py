@@ -15,7 +15,10 @@ def loss_curves(curves) -> Picture:
         curves: the DataFrame of `sweeps.loss_curves`, float32 among the policies.
     """
     figure, axes = canvas(2, width=8.0, height=3.6)
-    loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss").dropna()
+    if curves.empty:
+        return Picture(figure, "the training was interrupted before its first step.")
+    loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss")
+    loss = loss.loc[:, loss.notna().sum() == len(loss)]  # without a seed that was interrupted
     seeds = loss["float32"].columns
     words = []
     for policy in loss.columns.unique("policy"):
@@ -30,12 +33,12 @@ def loss_curves(curves) -> Picture:
             axes[1].plot(_smooth(apart), label=f"{policy} and float32", **style)
             words.append(f"{policy} and float32 differ by {apart.median():.2g}")
     pairs = [(a, b) for i, a in enumerate(seeds) for b in seeds[i + 1 :]]
-    seeds_apart = pd.concat(
-        [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs], axis=1
-    )
-    apart = seeds_apart.median(axis=1)
-    axes[1].plot(_smooth(apart), color=COLORS["float32"], marker=".", label="two seeds, float32")
-    words.append(f"two seeds of float32 by {apart.median():.2g}")
+    if pairs:
+        two = [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs]
+        apart = pd.concat(two, axis=1).median(axis=1)
+        style = {"color": COLORS["float32"], "marker": "."}
+        axes[1].plot(_smooth(apart), label="two seeds, float32", **style)
+        words.append(f"two seeds of float32 by {apart.median():.2g}")
     axes[0].set(xlabel="training step", ylabel="loss of the batch", yscale="log")
     axes[0].set_title(f"Median and range of {len(seeds)} seeds", color=INK)
     axes[1].set(xlabel="training step", ylabel="difference in loss", yscale="log")
@@ -53,9 +56,9 @@ def training(history) -> Picture:
     """
     keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
     figure, axes = canvas(len(keys), width=8.0, height=2.4, squeeze=False)
-    steps = [row["step"] for row in history]
+    shown = history[:: len(history) // 500 + 1]  # more points than pixels only take time
     for ax, key in zip(axes[0], keys, strict=True):
-        ax.plot(steps, [row[key] for row in history], color=COLORS["float32"])
+        ax.plot([r["step"] for r in shown], [r[key] for r in shown], color=COLORS["float32"])
         ax.set(xlabel="step", title=key.replace("_", " "))
     axes[0][0].set_yscale("log")
     if "loss_scale" in keys:

@@ -42,6 +42,6 @@ def memory_accounts(accounts, peaks=None) -> Picture:
         words.append(f"{' '.join(name.split())}: counted {counted:.0f} MB{measured}")
     ax.tick_params(axis="x", labelsize=8)
     ax.set(ylabel="MB")
-    ax.set_title("What a training step keeps: only the activations shrink", color=INK)
+    ax.set_title("What a training step keeps: weights stay, activations shrink", color=INK)
     legend(ax, fontsize=8)
     return Picture(figure, "; ".join(words) + ".")

@@ -27,12 +27,11 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     names = list(table.index)
     values = table["speedup"].to_numpy()
     _bars(ax, names, values, [""] * len(names), horizontal=True)
-    labels = [f"{n}   {v:.2f}×" for n, v in zip(names, values, strict=True)]
-    ax.set_yticks(range(len(names)), labels)
+    shown = ["unknown" if np.isnan(v) else f"{v:.2f}×" for v in values]
+    ax.set_yticks(range(len(names)), [f"{n}   {v}" for n, v in zip(names, shown, strict=True)])
     ax.axvline(1, color=INK, linewidth=1)
-    words = "; ".join(
-        f"{n} {v:.2f} times as fast as float32" for n, v in zip(names, values, strict=True)
-    )
+    words = "speed against float32: "
+    words += "; ".join(f"{n} {v}" for n, v in zip(names, shown, strict=True))
     if guess is not None:
         ax.axvline(guess, color=INK, linestyle="--")
         ax.text(
@@ -45,7 +44,7 @@ def speedups(comparison, guess: float | None = None) -> Picture:
             transform=ax.get_xaxis_transform(),
         )
         words += f"; you guessed {guess:g}"
-    largest = max([*values, guess or 0, 1])
+    largest = np.nanmax([*values, guess or 0, 1])
     ax.set(
         xlabel="speed of a training step against float32 (higher is faster)",
         xlim=(0, largest * 1.2),
@@ -55,11 +54,12 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     return Picture(figure, words + ".")
 
 
-def comparison(result) -> Picture:
-    """Three panels of bars: step time with quartiles, peak memory, accuracy.
+def comparison(result, guess: float | None = None) -> Picture:
+    """Three panels: step time with quartiles, peak memory beside the guess, accuracy.
 
     Args:
-        result: a `benchmark.Comparison`; columns that are all NaN are said to be unknown.
+        result: a `benchmark.Comparison`; a value that is NaN is called unknown.
+        guess: the share of float32's peak that the learner predicted, or None.
     """
     table = result.table
     names = list(table.index)
@@ -73,9 +73,16 @@ def comparison(result) -> Picture:
     peak = table["peak_mb"].to_numpy()
     _bars(axes[1], names, peak, [f"{v:.3g}" for v in peak])
     axes[1].set(title="Peak memory (MB)")
+    baseline = table["peak_mb"].get("float32", np.nan)
+    if guess is not None and not np.isnan(baseline):
+        axes[1].axhline(guess * baseline, color=INK, linestyle="--")
+        corner = {"ha": "right", "va": "bottom", "transform": axes[1].get_yaxis_transform()}
+        axes[1].text(1, guess * baseline, "your guess", color=INK, fontsize=8, **corner)
     share, error = 100 * table["accuracy"].to_numpy(), 100 * table["accuracy_se"].to_numpy()
-    _bars(axes[2], names, share, [f"{v:.1f}" for v in share], np.stack([error, error]))
-    axes[2].set(title=f"Accuracy (%) after {table['steps'].max()} steps")
+    _dots(axes[2], names, share, 2 * error)
+    axes[2].set(title=f"Accuracy (%, ±2 std. errors), {table['steps'].max()} steps")
+    for ax in axes:
+        ax.title.set_fontsize(9)
     parts = []
     for name, row in table.iterrows():
         memory = "peak unknown" if np.isnan(row["peak_mb"]) else f"peak {row['peak_mb']:.0f} MB"
@@ -135,42 +142,66 @@ def batch_sweep(sweep) -> Picture:
         sizes = sorted(sweep["batch_size"].unique())
         ax.set_xticks(sizes, [str(n) for n in sizes])
         ax.minorticks_off()
+    if sweep["peak_mb"].isna().all():
+        middle = {"ha": "center", "color": INK, "transform": axes[1].transAxes}
+        axes[1].text(0.5, 0.5, "this device's allocator\ndoes not count", **middle)
     legend(axes[0])
     return Picture(figure, "; ".join(words) + ".")
 
 
-def published(rows, own: dict[str, float] | None = None) -> Picture:
-    """Dots: published training speedups, filled where the batch size was the same on both sides.
+def published(rows, own: list[tuple] = ()) -> Picture:
+    """Published training speedups, a dot for each row, and one's own beside them.
+
+    A dot is filled where the batch size was the same on both sides.
 
     Args:
         rows: the "rows" of data/published.json.
-        own: {label: speedup} to show beside them, such as the learner's own.
+        own: (label, policy, list of speedups) for each line of measurements to add.
     """
-    own = own or {}
     families = sorted({_family(row) for row in rows})
-    figure, ax = canvas(width=8.0, height=1.6 + 0.45 * (len(families) + len(own)))
+    labels = [*families, *(label for label, _, _ in own)]
+    figure, ax = canvas(width=8.0, height=1.4 + 0.42 * len(labels))
     words = []
     for height, family in enumerate(families):
         mine = sorted((row for row in rows if _family(row) == family), key=lambda r: r["speedup"])
         for i, row in enumerate(mine):
-            fill = COLORS["float16"] if row["same_batch"] else "none"
+            fill = COLORS["tf32"] if row["same_batch"] else "none"
             y = height + 0.12 * (i % 3 - 1)  # side by side where dots would cover each other
-            ax.scatter(row["speedup"], y, s=36, color=fill, edgecolor=COLORS["float16"])
+            ax.scatter(row["speedup"], y, s=36, color=fill, edgecolor=COLORS["tf32"])
         words.append(f"{family} {mine[0]['speedup']:.2f} to {mine[-1]['speedup']:.2f} times")
-    for height, (label, speedup) in enumerate(own.items(), start=len(families)):
-        ax.scatter(speedup, height, s=60, marker="D", color=COLORS["bfloat16"])
-        words.append(f"{label} {speedup:.2f} times")
+    for height, (label, policy, speedups) in enumerate(own, start=len(families)):
+        style = {"color": COLORS[dtype_of(policy)], "marker": MARKERS[dtype_of(policy)], "s": 50}
+        ax.scatter(speedups, [height] * len(speedups), **style)
+        words.append(f"{label} {' and '.join(f'{s:.2f}' for s in speedups)} times")
     ax.axvline(1, color=INK, linewidth=1)
-    ax.set_yticks(range(len(families) + len(own)), [*families, *own], fontsize=8)
+    ax.set_yticks(range(len(labels)), labels, fontsize=8)
     ax.invert_yaxis()
     ax.set(xlabel="speed in mixed precision against the baseline (×)", xlim=(0, None))
-    ax.set_title("One dot, one model · filled: same batch size on both sides", color=INK)
-    return Picture(figure, "; ".join(words) + ".")
+    ax.set_title("Circles: published, filled if both had the same batch size", color=INK)
+    return Picture(figure, "; ".join(" ".join(w.split()) for w in words) + ".")
 
 
 def _family(row):
-    """The device and baseline of a published row, such as "V100, float32 → mixed"."""
-    return f"{row['device'].split()[0]}, {row['baseline']} → mixed"
+    """The device and baseline of a published row, such as "1 × V100, float32 → mixed"."""
+    count = 8 if "8 GPUs" in row["device"] else 1
+    return f"{count} × {row['device'].split()[0]}, {row['baseline']} → mixed"
+
+
+def _dots(ax, names, values, spread):
+    """One dot a policy on a zoomed axis with the spread around it; nothing where it is NaN."""
+    for i, (name, value, reach) in enumerate(zip(names, values, spread, strict=True)):
+        style = {"color": COLORS[dtype_of(name)], "fmt": MARKERS[dtype_of(name)], "capsize": 4}
+        ax.errorbar(i, value, yerr=reach, **style)
+        label = "unknown" if np.isnan(value) else f" {value:.1f}"
+        height = 0.5 if np.isnan(value) else value
+        ax.text(i + 0.06, height, label, color=INK, va="center", fontsize=9)
+    ax.set_xlim(-0.5, len(names) - 0.3)
+    ax.margins(y=0.3)
+    _policy_ticks(ax, names)
+
+
+def _policy_ticks(ax, names):
+    ax.set_xticks(range(len(names)), [n.replace("mixed_", "mixed_\n") for n in names], fontsize=8)
 
 
 def _bars(ax, names, values, labels, spread=None, horizontal=False):
@@ -190,7 +221,5 @@ def _bars(ax, names, values, labels, spread=None, horizontal=False):
     if horizontal:
         ax.invert_yaxis()
     else:
-        ax.set_xticks(
-            range(len(names)), [n.replace("mixed_", "mixed_\n") for n in names], fontsize=8
-        )
+        _policy_ticks(ax, names)
         ax.margins(y=0.18)

@@ -1,6 +1,9 @@
 """Notebooks 00 and 04 as a learner meets them: run, run again, click, answer, interrupt."""
 
+import re
+
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -46,7 +49,7 @@ def test_a_guess_and_answers_survive_a_kernel_restart(lab):
 
 def start_training(lab, seconds):
     lab.open("notebooks/04_mnist_cnn.ipynb")
-    run_until(lab, "setup", "load-exercises", "data", "look", "float64", "unquoted")
+    run_until(lab, "setup", "load-exercises", "data", "look", "float64")
     run_until(lab, "pipeline", "model", "build-model")
     source = lab.source("panel").replace("seconds=20", f"seconds={seconds}")
     lab.set_source("panel", source.replace("epochs=5", "epochs=1000"))
@@ -57,9 +60,8 @@ def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
     start_training(lab, seconds=120)
     output = lab.output("panel")
     output.locator("img").first.wait_for(timeout=60_000)
-    first = output.locator("img").first.get_attribute("src")
-    lab.page.wait_for_timeout(2500)
-    assert output.locator("img").first.get_attribute("src") != first, "the curves stood still"
+    image = output.locator("img").first
+    expect(image).not_to_have_attribute("src", image.get_attribute("src"), timeout=60_000)
     assert "accuracy" in output.inner_text() and "epoch" in output.inner_text()
     lab.interrupt()
     # Not wait_idle: JupyterLab calls the kernel idle while a widget's messages arrive.
@@ -75,8 +77,8 @@ def test_an_interrupted_comparison_keeps_its_rounds(lab):
     run_until(lab, "setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
     lab.set_source("compare", lab.source("compare").replace("seconds=8", "seconds=300"))
     lab.start("compare")
-    lab.output("compare").get_by_text("interleaved steps").wait_for(timeout=60_000)
-    lab.page.wait_for_timeout(3000)
+    bar = lab.output("compare").get_by_text("/210.0 [")  # seven tenths of 300 s are for steps
+    expect(bar).to_contain_text(re.compile(r"^ *[1-9]"), timeout=120_000)
     lab.interrupt()
     lab.output("compare").get_by_text("memory_ratio").wait_for(timeout=30_000)
     lab.set_source("guess-beside-measured", "print(comparison.notes, len(comparison.steps))")
