@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import engine, nb00, nb04
+from course_utils.exercises import answers, checks04, nb00, nb04
 
 progress = importlib.import_module(
     "course_utils.exercises.progress"
@@ -104,7 +104,7 @@ def test_numbers_and_hints(name):
         assert e.stub.splitlines()[-1].startswith(f"q[{e.number}].check(")
 
 
-@pytest.mark.parametrize("module", [engine, nb00, nb04])
+@pytest.mark.parametrize("module", [answers, checks04, nb00, nb04])
 def test_the_examples_in_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed
@@ -125,7 +125,7 @@ def test_the_cnn_has_the_numbers_that_notebook_04_names():
             weights += size * size * channels * width + width
             size, channels = 1, width
         outputs += size * size * channels
-    assert (weights, outputs) == (nb04.WEIGHTS, nb04.OUTPUTS) == (1_011_466, 34_922)
+    assert (weights, outputs) == (checks04.WEIGHTS, checks04.OUTPUTS) == (1_011_466, 34_922)
     assert 4 * outputs == 139_688 and round(4 * 4 * weights / 1e6, 2) == 16.18
     task = SHEETS["04"].exercises[2].task
     assert sum(int(n.replace(",", "")) for n in re.findall(r"= ([\d,]+) \|", task)) + 138 == outputs
@@ -134,13 +134,13 @@ def test_the_cnn_has_the_numbers_that_notebook_04_names():
 def test_notebook_04s_answers_follow_from_those_numbers():
     fixed, per_image = 4 * 4 * 1_011_466, 4 * 34_922
     assert min(range(1, 2000), key=lambda b: abs(fixed - b * per_image)) == 116
-    assert [round(r, 2) for r in nb04.RATIOS.values()] == [0.8, 0.56]
-    without_copy = [(fixed + b * per_image / 2) / (fixed + b * per_image) for b in nb04.BATCHES]
+    assert [round(r, 2) for r in checks04.RATIOS.values()] == [0.8, 0.56]
+    without_copy = [(fixed + b * per_image / 2) / (fixed + b * per_image) for b in checks04.BATCHES]
     assert [round(r, 2) for r in without_copy] == [0.74, 0.55]
-    for (answer, _), arrays in zip(nb04.NOT_THE_BATCH[1:4], (1, 2, 3), strict=True):
+    for (answer, _), arrays in zip(checks04.NOT_THE_BATCH[1:4], (1, 2, 3), strict=True):
         assert answer == round(fixed * arrays / 4 / per_image)
-    assert nb04.NOT_THE_BATCH[0][0] == round(2 * fixed / per_image)
-    assert nb04.NOT_THE_BATCH[4][0] == round(fixed / 34_922)
+    assert checks04.NOT_THE_BATCH[0][0] == round(2 * fixed / per_image)
+    assert checks04.NOT_THE_BATCH[4][0] == round(fixed / 34_922)
     variance = 0.98 * 0.02 / 10_000 + 0.981 * 0.019 / 10_000
     assert round(100 * math.sqrt(variance), 2) == 0.2
     assert 60_000 * 28 * 28 * 8 == pytest.approx(376e6, rel=0.001)
@@ -301,8 +301,10 @@ def test_functions_that_do_nothing_are_stubs():
     def forgets_return(images):
         images / 255
 
-    assert all(map(engine.untouched, (only_dots, documented, lambda images: None)))
-    assert not any(map(engine.untouched, (forgets_return, lambda images: 1, lambda images: images)))
+    assert all(map(answers.untouched, (only_dots, documented, lambda images: None)))
+    assert not any(
+        map(answers.untouched, (forgets_return, lambda images: 1, lambda images: images))
+    )
     assert exercises.load("04")[1].check(forgets_return).status == "not yet"
 
 

@@ -14,8 +14,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .engine import Feedback, Note, Question, describe
-from .engine import number as as_number
+from .answers import describe
+from .answers import number as as_number
+from .engine import Feedback, Note, Question
 from .progress import clear, entry, record_guess
 
 

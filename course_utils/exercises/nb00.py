@@ -3,7 +3,8 @@
 Example: `exercises.load("00")[2].check(0.137)`
 """
 
-from .engine import Exercise, Prediction, describe, missing_key, near, number
+from .answers import describe, missing_key, near, number
+from .engine import Exercise, Prediction
 
 TITLE = "Start here"
 

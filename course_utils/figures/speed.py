@@ -72,12 +72,11 @@ def comparison(result, guess: float | None = None) -> Picture:
     axes[0].set(title="Step time (ms, quartiles)")
     peak = table["peak_mb"].to_numpy()
     _bars(axes[1], names, peak, [f"{v:.3g}" for v in peak])
-    axes[1].set(title="Peak memory (MB)")
+    told = "" if guess is None else ", dashed: your guess"
+    axes[1].set(title=f"Peak memory (MB){told}")
     baseline = table["peak_mb"].get("float32", np.nan)
     if guess is not None and not np.isnan(baseline):
         axes[1].axhline(guess * baseline, color=INK, linestyle="--")
-        corner = {"ha": "right", "va": "bottom", "transform": axes[1].get_yaxis_transform()}
-        axes[1].text(1, guess * baseline, "your guess", color=INK, fontsize=8, **corner)
     share, error = 100 * table["accuracy"].to_numpy(), 100 * table["accuracy_se"].to_numpy()
     _dots(axes[2], names, share, 2 * error)
     axes[2].set(title=f"Accuracy (%, ±2 std. errors), {table['steps'].max()} steps")

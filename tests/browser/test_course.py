@@ -77,7 +77,7 @@ def test_an_interrupted_comparison_keeps_its_rounds(lab):
     run_until(lab, "setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
     lab.set_source("compare", lab.source("compare").replace("seconds=8", "seconds=300"))
     lab.start("compare")
-    bar = lab.output("compare").get_by_text("/210.0 [")  # seven tenths of 300 s are for steps
+    bar = lab.output("compare").get_by_text("/180.0 [")  # three fifths of 300 s are for steps
     expect(bar).to_contain_text(re.compile(r"^ *[1-9]"), timeout=120_000)
     lab.interrupt()
     lab.output("compare").get_by_text("memory_ratio").wait_for(timeout=30_000)
