@@ -83,7 +83,7 @@ class Machine:
 
     def make(self, *arguments: str, when_installing: str = "") -> tuple[int, str]:
         process = self.start(*arguments, when_installing=when_installing)
-        output = process.communicate(timeout=30)[0]
+        output = process.communicate(timeout=120)[0]
         assert "Traceback" not in output
         return process.returncode, output
 
@@ -192,7 +192,7 @@ def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
         time.sleep(0.05)
     (machine.root / ".venv/half-installed").touch()
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     assert process.returncode != 0 and machine.installs() and not machine.stamps()
     assert not list(machine.temporary.iterdir())
 

@@ -3,9 +3,9 @@
     .venv/bin/python tests/tools/matrix.py [3.11 3.12 3.13]
 
 Each Python that is found is tried with the newest versions that requirements.txt admits and with
-the oldest. One more leg has oneDNN off, which stands for a processor without fast bfloat16.
-Environments are made under .matrix/, one at a time (2.8 GB), and removed. A summary goes to
-tests/records/.
+the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which stands for a
+processor without fast bfloat16. Environments are made under .matrix/, one at a time (2.8 GB), and
+removed. A summary goes to tests/records/.
 """
 
 import datetime
