@@ -76,6 +76,8 @@ class Machine:
             "CALLS": str(self.calls),
             "WHEN_INSTALLING": when_installing,
         }
+        # A test run that was itself started in the background ignores Ctrl-C, and so would make.
+        kwargs["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         return subprocess.Popen(
             ["make", *arguments], cwd=self.root, env=env, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kwargs,
