@@ -271,7 +271,7 @@ def test_on_this_cpu_bfloat16_is_faster_and_smaller_and_float16_slower():
     table = result.table
     assert table.loc["mixed_bfloat16", "speedup"] > 1.1
     assert table.loc["mixed_float16", "speedup"] < 0.7
-    assert table.loc["mixed_bfloat16", "memory_ratio"] <= 0.65
+    assert table.loc["mixed_bfloat16", "memory_ratio"] < 0.75  # 0.49 to 0.65 in a score of runs
 
 
 @pytest.mark.slow

@@ -36,6 +36,16 @@ def test_a_record_is_complete_and_consistent(path):
     assert {case["dtype"] for case in m["matmul"]} == {"float32", "bfloat16", "float16"}
 
 
+def test_the_recorded_cpu_shows_both_outcomes_of_one_policy():
+    """What notebooks 00 and 04 build on: bfloat16 with its kernels, and without them."""
+    table = measurements.table([json.loads(path.read_text(encoding="utf-8")) for path in RECORDED])
+    rows = table[table["policy"] == "mixed_bfloat16"].set_index("settings")
+    assert rows.loc["", "speedup"] >= 1.3 and rows.loc["", "memory_ratio"] <= 0.65
+    assert rows.loc["TF_ENABLE_ONEDNN_OPTS=0", "speedup"] < 0.5
+    slow = table[(table["policy"] == "mixed_float16") & (table["settings"] == "")]
+    assert (slow["speedup"] < 0.7).all()
+
+
 def test_bench_writes_what_it_prints(tmp_path):
     output = tmp_path / "new" / "mine.json"
     done = subprocess.run(
