@@ -267,11 +267,16 @@ def has_fast_bfloat16():
 @pytest.mark.skipif(not has_fast_bfloat16(), reason="this CPU has no bfloat16 instructions")
 def test_on_this_cpu_bfloat16_is_faster_and_smaller_and_float16_slower():
     """What notebooks 00 and 04 say of a CPU with avx512_bf16; the margins are wide."""
-    result = benchmark.compare_policies(build_cnn, X, Y, batch_size=256, seconds=30)
-    table = result.table
+    table = benchmark.compare_policies(build_cnn, X, Y, batch_size=256, seconds=10).table
     assert table.loc["mixed_bfloat16", "speedup"] > 1.1
     assert table.loc["mixed_float16", "speedup"] < 0.7
-    assert table.loc["mixed_bfloat16", "memory_ratio"] < 0.75  # 0.49 to 0.65 in a score of runs
+    # The peak scatters from build to build; without float16's slow steps there is time for many.
+    fast = ("float32", "mixed_bfloat16")
+    result = benchmark.compare_policies(build_cnn, X, Y, fast, batch_size=256, seconds=40)
+    ratio = result.table.loc["mixed_bfloat16", "memory_ratio"]
+    peaks = result.peaks.groupby("policy")["peak_mb"]
+    error = ratio * math.hypot(*(peaks.std() / peaks.mean() / np.sqrt(peaks.size())))
+    assert error < 0.05 and ratio - 2 * error <= 0.65  # 0.62, standard error 0.02, when written
 
 
 @pytest.mark.slow
