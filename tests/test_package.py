@@ -13,14 +13,15 @@ HEAVY = ("tensorflow", "keras", "matplotlib", "pandas", "sklearn", "jax")
 
 # The floors of the house, from the ground up: imports only go down.
 FLOORS = [
-    {"accelerators"},
+    {"accelerators", "entry"},
+    {"formats"},
     {"hardware", "datasets", "models", "memory"},
     {"stepping"},
     {"benchmark"},
     {"sweeps"},
     {"measurements"},
     {"figures"},
-    {"widgets"},
+    {"widgets", "explorers"},
     {"exercises", "session", "__main__"},
 ]
 

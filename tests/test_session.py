@@ -47,7 +47,7 @@ def test_setup_goes_back_to_the_same_start(capsys):
     assert (keras.random.uniform((3,)).numpy() == first).all()
 
 
-@pytest.mark.parametrize("package", ["tensorflow", "keras"])
+@pytest.mark.parametrize("package", ["tensorflow", "keras", "gfloat"])
 def test_a_missing_package_is_one_sentence_without_a_traceback(package, monkeypatch):
     real = session.importlib.util.find_spec
     monkeypatch.setattr(
@@ -63,6 +63,22 @@ def test_on_colab_s_tpu_the_sentence_is_another(monkeypatch):
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
     monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
     assert "tensorflow-tpu" in session._missing("tensorflow")
+
+
+def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
+    """Here pip is only asked; `make pins` lets it install into an environment like Colab's."""
+    asked, real = [], session.importlib.util.find_spec
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
+    monkeypatch.setattr(session.subprocess, "run", lambda command, **_: asked.append(command))
+    session.setup()
+    assert asked == []
+    monkeypatch.setattr(
+        session.importlib.util, "find_spec", lambda n: None if n == "gfloat" else real(n)
+    )
+    with pytest.raises(session.SetupError, match="could not be installed: check"):
+        session.setup()
+    assert asked == [[sys.executable, "-m", "pip", "install", "--quiet", session.GFLOAT]]
+    assert session.GFLOAT in (ROOT / "requirements.txt").read_text().splitlines()
 
 
 def test_colab_is_detected_by_its_environment(monkeypatch):

@@ -1,0 +1,262 @@
+"""The number formats of deep learning, and their bits.
+
+Stands on gfloat, which decodes and rounds; here are names, bit strings, the course's words, and
+rounding once: any exact number goes into any format in a single step.
+
+    from course_utils import formats
+
+    formats.encode("0.1", "float16").bits      # '0 01011 1001100110'
+    formats.decode(0x3C00, "float16").value    # 1.0
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import gfloat
+import numpy as np
+from gfloat import Domain, FloatClass, FormatInfo, RoundMode
+from gfloat import formats as known
+
+from course_utils.entry import exact, quoted, whole
+
+# TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's fraction.
+_TF32 = FormatInfo(
+    "tf32", 19, 11, bias=127, is_signed=True, domain=Domain.Extended, has_nz=True,
+    num_high_nans=2**10 - 1, has_subnormals=True, is_twos_complement=False,
+)  # fmt: skip
+
+FORMATS = {
+    "float32": known.format_info_binary32,
+    "tf32": _TF32,
+    "float16": known.format_info_binary16,
+    "bfloat16": known.format_info_bfloat16,
+    "float8_e4m3fn": known.format_info_ocp_e4m3,
+    "float8_e5m2": known.format_info_ocp_e5m2,
+    "float4_e2m1fn": known.format_info_ocp_e2m1,
+}
+_MODES = {
+    "nearest_even": RoundMode.TiesToEven,
+    "nearest_away": RoundMode.TiesToAway,
+    "toward_zero": RoundMode.TowardZero,
+    "up": RoundMode.TowardPositive,
+    "down": RoundMode.TowardNegative,
+}
+ROUNDINGS = tuple(_MODES)
+_KINDS = {
+    FloatClass.ZERO: "zero",
+    FloatClass.SUBNORMAL: "subnormal",
+    FloatClass.NORMAL: "normal",
+    FloatClass.INFINITE: "infinity",
+    FloatClass.NAN: "nan",
+}
+
+
+@dataclass(frozen=True)
+class FloatBits:
+    """A number in a format, bit by bit; `encode` and `decode` make it.
+
+    Attributes:
+        format: name of the format.
+        code: the bits as an int.
+        sign, exponent, fraction: the three fields, as strings of 0 and 1.
+        value: what the bits mean, as a float (float64 holds every value of these formats).
+        kind: "zero", "subnormal", "normal", "infinity" or "nan".
+
+    Example: `encode(-6.25, "float16").hex` is `'0xC640'`.
+    """
+
+    format: str
+    code: int
+    sign: str
+    exponent: str
+    fraction: str
+    value: float
+    kind: str
+
+    @property
+    def bits(self) -> str:
+        """The fields with blanks between them: "0 01111 0000000000"."""
+        return f"{self.sign} {self.exponent} {self.fraction}"
+
+    @property
+    def hex(self) -> str:
+        """The code in hexadecimal, with as many digits as the format needs."""
+        return f"0x{self.code:0{-(-FORMATS[self.format].bits // 4)}X}"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value as a Fraction; None for infinities and NaN."""
+        return Fraction(self.value) if math.isfinite(self.value) else None
+
+    @property
+    def ulp(self) -> Fraction | None:
+        """The unit in the last place: what the last fraction bit is worth here, or None."""
+        if self.exact is None:
+            return None
+        info = FORMATS[self.format]
+        exponent = max(int(self.exponent, 2), 1) - info.bias
+        return Fraction(2) ** (exponent - info.tSignificandBits)
+
+    @property
+    def next(self) -> "FloatBits | None":
+        """The next larger number of the format (for the largest: infinity where there is one)."""
+        return self._neighbor(upward=True)
+
+    @property
+    def previous(self) -> "FloatBits | None":
+        """The next smaller number of the format, or None."""
+        return self._neighbor(upward=False)
+
+    def _neighbor(self, upward):
+        top = 1 << (FORMATS[self.format].bits - 1)  # Below the sign bit, codes ascend with size.
+        size, outward = self.code % top, (self.code < top) == upward
+        if self.kind == "nan" or (outward and self.kind == "infinity"):
+            return None
+        if self.kind == "zero" or outward:
+            size, sign = size + 1, 0 if upward else top
+        else:
+            size, sign = size - 1, self.code & top
+        if size == top:
+            return None
+        found = decode(sign + size, self.format)
+        return None if found.kind == "nan" else found
+
+
+def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> FloatBits:
+    """Round a number to a format, exactly and once.
+
+    Args:
+        value: text as `entry.parse` reads it, or an int, float, Fraction, Decimal or NumPy number.
+        fmt: a name of `FORMATS`.
+        rounding: a name of `ROUNDINGS`, or "stochastic": up or down by chance, the nearer the
+            likelier.
+        saturate: too large becomes the largest number instead of infinity or, in float8_e4m3fn,
+            NaN. float4_e2m1fn has neither and always saturates.
+        seed: for "stochastic": an int, or a `numpy.random.Generator` to go on drawing from.
+
+    Raises:
+        ValueError: with one sentence that says what is accepted.
+
+    Example:
+        >>> encode(65519, "float16").value, encode(65520, "float16").value
+        (65504.0, inf)
+    """
+    info = _info(fmt)
+    if rounding not in (*_MODES, "stochastic"):
+        names = ", ".join([*ROUNDINGS, "stochastic"])
+        raise ValueError(f"There is no rounding {_said(rounding)}: choose one of {names}.")
+    number = exact(value)
+    if info.num_nans == 0:
+        saturate = True
+        if isinstance(number, float) and math.isnan(number):
+            raise ValueError(f"{fmt} has no NaN: give a number, or choose another format.")
+    if rounding == "stochastic":
+        if seed is None:
+            raise ValueError("Stochastic rounding draws by chance: give a seed, such as seed=0.")
+        if isinstance(number, Fraction):
+            number = _drawn(number, fmt, np.random.default_rng(seed))
+        rounding = "nearest_even"
+    rounded = gfloat.round_float(info, _to_odd(number), _MODES[rounding], saturate)
+    if math.isnan(rounded):
+        return decode(_quiet_nan(info), fmt)
+    return decode(gfloat.encode_float(info, rounded), fmt)
+
+
+def decode(code, fmt) -> FloatBits:
+    """What a code of a format means.
+
+    Args:
+        code: an int, or text: hexadecimal ("0x3C00") or binary ("0b0011110000000000").
+        fmt: a name of `FORMATS`.
+
+    Raises:
+        ValueError: with one sentence that says what is accepted.
+
+    Example:
+        >>> decode(0x0001, "float16").kind
+        'subnormal'
+    """
+    info = _info(fmt)
+    code = whole(code)
+    if not 0 <= code < 1 << info.bits:
+        given = str(code) if abs(code) < 1 << 64 else "the one given"
+        raise ValueError(
+            f"{fmt} has {info.bits} bits, so its codes go from 0 to 0x{(1 << info.bits) - 1:X}: "
+            f"{given} is outside."
+        )
+    meaning = gfloat.decode_float(info, code)
+    bits, split = f"{code:0{info.bits}b}", 1 + info.expBits
+    fields = bits[0], bits[1:split], bits[split:]
+    return FloatBits(fmt, code, *fields, float(meaning.fval), _KINDS[meaning.fclass])
+
+
+def facts(fmt) -> dict:
+    """What distinguishes a format.
+
+    Returns:
+        A dict: name, bits, exponent_bits, fraction_bits, bias, largest, smallest_normal,
+        smallest_subnormal, epsilon (the gap above 1), decimal_digits (digits of every decimal
+        number that survive, as C's FLT_DIG and NumPy's `finfo.precision` count them), bytes (in a
+        tensor: a TF32 lies there as a float32), has_infinity.
+
+    Example:
+        >>> facts("bfloat16")["epsilon"]
+        0.0078125
+    """
+    info = _info(fmt)
+    return {
+        "name": fmt,
+        "bits": info.bits,
+        "exponent_bits": info.expBits,
+        "fraction_bits": info.tSignificandBits,
+        "bias": info.bias,
+        "largest": float(info.max),
+        "smallest_normal": float(info.smallest_normal),
+        "smallest_subnormal": float(info.smallest_subnormal),
+        "epsilon": float(info.eps),
+        "decimal_digits": math.floor(info.tSignificandBits * math.log10(2)),
+        "bytes": 4 if fmt == "tf32" else info.bits / 8,
+        "has_infinity": info.domain == Domain.Extended,
+    }
+
+
+def _info(fmt):
+    if not isinstance(fmt, str) or fmt not in FORMATS:
+        raise ValueError(f"There is no format {_said(fmt)}: choose one of {', '.join(FORMATS)}.")
+    return FORMATS[fmt]
+
+
+def _said(value):
+    return quoted(value) if isinstance(value, str) else f"of type {type(value).__name__}"
+
+
+def _to_odd(number):
+    """The number as a float64 that rounds to every format here like the number itself.
+
+    It keeps 40 bits, and what is cut off sets the last of them: never mistaken for a tie (Boldo
+    and Melquiond 2008, "Emulation of a FMA and correctly rounded sums"). With all 53, gfloat
+    0.5.2 would lose the difference again, where it adds 0.5 in float64 for "nearest_away".
+    """
+    if isinstance(number, float):
+        return number
+    top, bottom = abs(number.numerator), number.denominator
+    shift = 40 - top.bit_length() + bottom.bit_length()
+    whole, rest = divmod(top << max(shift, 0), bottom << max(-shift, 0))
+    exponent = max(-1000, min(900, -shift))  # Enough for every format, and never too much.
+    size = math.ldexp(whole | (rest > 0), exponent)
+    return -size if number < 0 else size
+
+
+def _drawn(number, fmt, generator):
+    """One of the two neighbors of a number in a format, by chance."""
+    low = encode(abs(number), fmt, "toward_zero")
+    away = Fraction(generator.random()) < (abs(number) - low.exact) / low.ulp
+    size = low.exact + low.ulp * away
+    return size if number > 0 else -size if size else math.copysign(0.0, number)
+
+
+def _quiet_nan(info):
+    if info.domain == Domain.Extended:
+        return ((1 << (info.expBits + 1)) - 1) << (info.tSignificandBits - 1)
+    return (1 << (info.bits - 1)) - 1

@@ -1,0 +1,425 @@
+"""The formats module: every code, exact rounding in every mode, and what entries may say."""
+
+import doctest
+import math
+import time
+from decimal import Decimal
+from fractions import Fraction
+
+import gfloat
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_utils import entry, formats
+
+DTYPES = {
+    "float16": np.float16,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+    "float4_e2m1fn": ml_dtypes.float4_e2m1fn,
+}
+# Signaling NaN is among the codes, and NumPy says so.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+every_format = pytest.mark.parametrize("fmt", formats.FORMATS)
+every_dtype = pytest.mark.parametrize("fmt, dtype", DTYPES.items(), ids=DTYPES)
+every_rounding = pytest.mark.parametrize("rounding", formats.ROUNDINGS)
+
+
+def same(a, b):
+    """Whether two floats are the same number, zeros with their signs, NaN like NaN."""
+    return (a != a and b != b) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+
+
+# --- decode: every code -------------------------------------------------------------------------
+
+
+@every_dtype
+def test_every_code_means_what_numpy_and_ml_dtypes_say(fmt, dtype):
+    bits = formats.FORMATS[fmt].bits
+    codes = np.arange(2**bits, dtype=np.uint16 if bits == 16 else np.uint8)
+    for code, value in zip(codes.tolist(), codes.view(dtype).astype(float), strict=True):
+        found = formats.decode(code, fmt)
+        assert same(found.value, value)
+        assert found.bits.replace(" ", "") == f"{code:0{bits}b}"
+        assert int(found.hex, 16) == code
+        if found.exact is not None:
+            assert formats.encode(found.value, fmt).code == code
+
+
+@every_format
+def test_the_kinds_and_the_value_follow_from_the_fields(fmt):
+    info = formats.FORMATS[fmt]
+    rng = np.random.default_rng(0)
+    for code in [0, 1, 2 ** (info.bits - 1), *rng.integers(0, 2**info.bits, 500).tolist()]:
+        found = formats.decode(code, fmt)
+        if found.exact is None:
+            assert found.kind in ("infinity", "nan") and found.ulp is None
+            continue
+        stored, fraction = int(found.exponent, 2), int(found.fraction, 2)
+        assert found.kind == ("normal" if stored else "subnormal" if fraction else "zero")
+        one = Fraction(2) ** info.tSignificandBits
+        significand = (one if stored else 0) + fraction
+        power = Fraction(2) ** (max(stored, 1) - info.bias)
+        assert abs(found.exact) == significand / one * power
+        assert found.ulp == power / one
+        assert found.sign == ("1" if code >> (info.bits - 1) else "0")
+
+
+def test_float32_and_tf32_agree_with_numpy():
+    codes = np.random.default_rng(1).integers(0, 2**32, 2000, dtype=np.uint32)
+    for code, value in zip(codes.tolist(), codes.view(np.float32).astype(float), strict=True):
+        assert same(formats.decode(code, "float32").value, value)
+        # A TF32 is a float32 whose 13 last bits are zero.
+        high = np.uint32(code >> 13 << 13).view(np.float32)
+        assert same(formats.decode(code >> 13, "tf32").value, float(high))
+
+
+# --- encode: exact, once ------------------------------------------------------------------------
+
+
+def oracle(value, fmt, rounding):
+    """Round a positive or negative Fraction by the definition, in whole numbers of ULPs."""
+    info = formats.FORMATS[fmt]
+    size, negative = abs(value), value < 0
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    exponent -= Fraction(2) ** exponent > size
+    ulp = Fraction(2) ** (max(exponent, 1 - info.bias) - info.tSignificandBits)
+    whole, rest = divmod(size, ulp)
+    rest /= ulp
+    half = Fraction(1, 2)
+    away = {
+        "nearest_even": rest > half or (rest == half and whole % 2 == 1),
+        "nearest_away": rest >= half,
+        "toward_zero": False,
+        "up": rest > 0 and not negative,
+        "down": rest > 0 and negative,
+    }[rounding]
+    found, largest = (whole + away) * ulp, Fraction(info.max)
+    if found > largest:
+        inward = rounding == "toward_zero" or rounding == ("up" if negative else "down")
+        if inward or fmt == "float4_e2m1fn":
+            found = largest
+        elif fmt == "float8_e4m3fn":
+            return math.nan
+        else:
+            found = math.inf
+    return -float(found) if negative else float(found)
+
+
+def exact_values(fmt, count, seed):
+    """Numbers that are hard to round: values, ties, neighbors of ties, edges, and any."""
+    info, rng = formats.FORMATS[fmt], np.random.default_rng(seed)
+    largest = formats.encode(info.max, fmt)
+    tiny = Fraction(1, 2**200)
+    edges = [
+        largest.exact + largest.ulp * k / 4 + d for k in range(-4, 9) for d in (-tiny, 0, tiny)
+    ]
+    first = formats.decode(1, fmt).exact
+    edges += [first * k / 4 + first * d for k in range(1, 17) for d in (-tiny, 0, tiny)]
+    normal = Fraction(info.smallest_normal)
+    edges += [normal - first * k / 4 + first * d for k in range(9) for d in (-tiny, 0, tiny)]
+    edges += [Fraction(2) ** k for k in (-2000, -1074, -200, 200, 1023, 2000)]
+    yield from edges
+    for _ in range(count - len(edges)):
+        at = formats.decode(int(rng.integers(0, largest.code)), fmt)
+        kind = rng.integers(4)
+        step = [Fraction(0), Fraction(1, 2), Fraction(1, 2) + (tiny if kind % 2 else -tiny)]
+        share = step[kind] if kind < 3 else Fraction(int(rng.integers(1, 10**9)), 10**9)
+        yield (at.exact + at.ulp * share) * int(rng.choice([-1, 1]))
+
+
+@every_format
+@every_rounding
+def test_exact_values_round_by_the_definition(fmt, rounding):
+    """20,000 numbers over the formats in every mode, ties and edges included."""
+    for value in exact_values(fmt, 2900, seed=2):
+        if value == 0:
+            continue
+        found = formats.encode(value, fmt, rounding)
+        assert same(found.value, oracle(value, fmt, rounding)), (value, found)
+
+
+@every_format
+@every_rounding
+@pytest.mark.parametrize("saturate", [False, True])
+def test_floats_round_as_gfloat_says(fmt, rounding, saturate):
+    info, mode = formats.FORMATS[fmt], formats._MODES[rounding]
+    rng = np.random.default_rng(3)
+    exponents = rng.integers(-160, 140, 1000)
+    values = np.ldexp(rng.normal(size=1000), exponents).tolist() + [0.0, -0.0, math.inf, -math.inf]
+    for value in values:
+        always = saturate or fmt == "float4_e2m1fn"
+        wanted = gfloat.round_float(info, value, mode, always)
+        assert same(formats.encode(value, fmt, rounding, saturate).value, wanted)
+
+
+@every_dtype
+def test_casts_of_numpy_and_ml_dtypes_agree_where_one_rounding_is_enough(fmt, dtype):
+    values = np.random.default_rng(4).normal(size=2000).astype(np.float32) * 10
+    wanted = values.astype(dtype).astype(float)
+    found = [formats.encode(value, fmt).value for value in values]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "value, fmt, code",
+    [
+        ("-4200000000", "float32", 0b1_10011110_11110100101011011101010),
+        (-6.25, "float16", 0xC640),
+        (65519, "float16", 0x7BFF),
+        (65520, "float16", 0x7C00),
+        ("2^-25", "float16", 0),
+        (Fraction(1, 2**25) + Fraction(1, 2**99), "float16", 1),
+        (464, "float8_e4m3fn", 0x7E),
+        ("464.0000001", "float8_e4m3fn", 0x7F),
+        (1 + 2**-8 + 2**-40, "bfloat16", 0x3F81),
+        (1e300, "float4_e2m1fn", 0x7),
+        ("-0", "float16", 0x8000),
+        ("-1e-999999999", "bfloat16", 0x8000),
+        ("nan", "float16", 0x7E00),
+        ("\u22121", "float16", 0xBC00),
+        (Decimal("0.1"), "float16", 0x2E66),
+        (np.float32(0.5), "float16", 0x3800),
+        (ml_dtypes.bfloat16(3), "float16", 0x4200),
+        (10**4000, "float16", 0x7C00),
+        (-(10**4000), "float16", 0xFC00),
+    ],
+)
+def test_numbers_one_should_know(value, fmt, code):
+    assert formats.encode(value, fmt).code == code
+
+
+def test_saturation_and_directed_rounding_at_the_edge():
+    encode = formats.encode
+    assert encode("inf", "float16").value == math.inf
+    assert encode("inf", "float16", saturate=True).value == 65504
+    assert encode(1e9, "float8_e4m3fn", saturate=True).value == 448
+    assert encode(1e9, "float16", "down").value == 65504
+    assert encode(-1e9, "float16", "down").value == -math.inf
+    assert encode("-inf", "float4_e2m1fn").value == -6
+    with pytest.raises(ValueError, match="float4_e2m1fn has no NaN"):
+        encode("nan", "float4_e2m1fn")
+
+
+# --- stochastic rounding ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value, low, high", [(1.1, 1, 1.125), (-0.05, -0.05078125, -0.046875)])
+def test_stochastic_rounding_is_right_on_average(value, low, high):
+    rng = np.random.default_rng(5)
+    found = [formats.encode(value, "float8_e4m3fn", "stochastic", seed=rng) for _ in range(4000)]
+    drawn = {bits.value for bits in found}
+    assert drawn == {low, high}
+    # The mean of n draws is off by at most gap / (2 √n) in one standard error; five are allowed.
+    mean = sum(bits.value for bits in found) / len(found)
+    assert abs(mean - value) < 5 * (high - low) / (2 * math.sqrt(len(found)))
+
+
+def test_stochastic_rounding_repeats_with_its_seed_and_leaves_exact_values_alone():
+    once = [formats.encode(1.1, "float16", "stochastic", seed=n).code for n in range(50)]
+    again = [formats.encode(1.1, "float16", "stochastic", seed=n).code for n in range(50)]
+    assert once == again and len(set(once)) == 2
+    for value in (1.0, "0", "-0", "inf", 2**-24, 65504):
+        wanted = formats.encode(value, "float16")
+        assert formats.encode(value, "float16", "stochastic", seed=0) == wanted
+    too_large = {formats.encode(65520, "float16", "stochastic", seed=n).value for n in range(50)}
+    assert too_large == {65504, math.inf}
+    with pytest.raises(ValueError, match="give a seed"):
+        formats.encode(1.1, "float16", "stochastic")
+
+
+# --- neighbors and facts ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype, fmt", [(np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")])
+def test_neighbors_are_those_of_nextafter(dtype, fmt):
+    codes = np.arange(0, 2**16, 7, dtype=np.uint16)
+    codes = np.concatenate([codes, np.uint16([0, 1, 0x7F80, 0x7C00, 0x8000, 0x8001, 0xFF80])])
+    for way, name in ((np.inf, "next"), (-np.inf, "previous")):
+        wanted = np.nextafter(codes.view(dtype), dtype(way)).astype(float)
+        for code, value in zip(codes.tolist(), wanted, strict=True):
+            here = formats.decode(code, fmt)
+            found = getattr(here, name)
+            if here.kind == "nan" or here.value == way:
+                assert found is None
+            else:
+                assert same(found.value, value), (here, name)
+
+
+@every_format
+def test_walking_up_visits_every_value(fmt):
+    info = formats.FORMATS[fmt]
+    if info.bits > 8:
+        return
+    here, seen = formats.encode("-inf", fmt, saturate=True), []
+    while here is not None:
+        seen.append(here.value)
+        here = here.next
+    assert seen == sorted(seen)
+    values = {formats.decode(code, fmt).value for code in range(2**info.bits)}
+    assert set(seen) == {v for v in values if v == v} - {-math.inf}
+
+
+@every_dtype
+def test_facts_are_those_of_finfo(fmt, dtype):
+    facts, info = formats.facts(fmt), ml_dtypes.finfo(dtype)
+    assert facts["bits"] == info.bits
+    assert facts["largest"] == float(info.max)
+    assert facts["smallest_normal"] == float(info.smallest_normal)
+    assert facts["smallest_subnormal"] == float(info.smallest_subnormal)
+    assert facts["epsilon"] == float(info.eps)
+    assert (facts["exponent_bits"], facts["fraction_bits"]) == (info.nexp, info.nmant)
+    assert facts["decimal_digits"] == math.floor(info.nmant * math.log10(2))
+    bias = 1 - math.log2(float(info.smallest_normal))
+    assert facts["bias"] == bias
+    assert facts["has_infinity"] == any(
+        formats.decode(code, fmt).kind == "infinity" for code in range(2**info.bits)
+    )
+
+
+def test_facts_of_the_formats_that_ml_dtypes_lacks():
+    single, tf32 = formats.facts("float32"), formats.facts("tf32")
+    assert single["largest"] == float(np.finfo(np.float32).max)
+    assert single["decimal_digits"] == np.finfo(np.float32).precision == 6
+    assert (tf32["bits"], tf32["exponent_bits"], tf32["fraction_bits"]) == (19, 8, 10)
+    assert tf32["bytes"] == single["bytes"] == 4
+    assert tf32["smallest_normal"] == single["smallest_normal"]
+    assert tf32["epsilon"] == formats.facts("float16")["epsilon"]
+
+
+# --- what one may give --------------------------------------------------------------------------
+
+
+def complaint(function, *arguments):
+    """The sentence of the ValueError that the call must raise."""
+    with pytest.raises(ValueError) as caught:
+        function(*arguments)
+    message = str(caught.value)
+    assert len(message) < 300 and message.endswith(".") and "\n" not in message, message
+    return message
+
+
+@pytest.mark.parametrize(
+    "text, fragment",
+    [
+        ("abc", '"abc" is not a number: give a decimal number'),
+        ("", "The entry is empty"),
+        (" ", "The entry is empty"),
+        ("1e", "is not a number"),
+        (".", "is not a number"),
+        ("--1", "is not a number"),
+        ("1_000", "is not a number"),
+        ("1,5", "has a comma"),
+        ("-4,200,000,000", "has a comma"),
+        ("0x3C00", "give it to decode"),
+        ("0b1", "give it to decode"),
+        ("2^", "is not a number"),
+        ("3^2", "is not a number"),
+        ("٣", "is not a number"),
+        ("1" * 10_000, "10,000 characters"),
+        ("</script><img src=x onerror=alert(1)>" * 9, "is not a number"),
+        ("a\nb\0c", '"a?b?c"'),
+    ],
+)
+def test_bad_entries_get_one_sentence(text, fragment):
+    assert fragment in complaint(formats.encode, text, "float16")
+
+
+@pytest.mark.parametrize("value", [None, True, [1], {}, 1j, object(), np.arange(3), b"1"])
+def test_what_is_no_number(value):
+    assert "is not a number" in complaint(formats.encode, value, "float16")
+
+
+@pytest.mark.parametrize(
+    "code, fragment",
+    [
+        ("0b" + "1" * 17, "from 0 to 0xFFFF: 131071 is outside"),
+        ("0x1FFFF", "is outside"),
+        ("0x" + "F" * 1000, "the one given is outside"),
+        ("0b" + "1" * 5000, "is not a code"),
+        (65536, "65536 is outside"),
+        (-1, "-1 is outside"),
+        (10**4000, "the one given is outside"),
+        ("abc", '"abc" is not a code'),
+        ("3C00", "is not a code"),
+        (1.0, "A float is not a code"),
+        (None, "A NoneType is not a code"),
+        (True, "A bool is not a code"),
+    ],
+)
+def test_bad_codes_get_one_sentence(code, fragment):
+    assert fragment in complaint(formats.decode, code, "float16")
+
+
+def test_codes_may_be_text_and_numpy_integers():
+    for code in ("0x3C00", " 0X3c00 ", "0b0011110000000000", np.uint16(0x3C00)):
+        found = formats.decode(code, "float16")
+        assert found.value == 1 and type(found.code) is int
+
+
+@pytest.mark.parametrize("name", ["fp16", "FLOAT16", "", None, 16, "x" * 999])
+def test_unknown_formats(name):
+    assert "choose one of float32, tf32" in complaint(formats.encode, 1, name)
+    assert "choose one of float32, tf32" in complaint(formats.decode, 1, name)
+    assert "choose one of float32, tf32" in complaint(formats.facts, name)
+
+
+@pytest.mark.parametrize("name", ["nearest", "", None, "x" * 999])
+def test_unknown_roundings(name):
+    assert "choose one of nearest_even" in complaint(formats.encode, 1, "float16", name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1" * 1999, "1" * 10_000, "1e999999999", "-1e-999999999", "2^999999999", "1e" + "9" * 1900]
+    + ["." + "0" * 1900 + "1", "9" * 1900 + "e-1900"],
+    ids=lambda text: text[:12],
+)
+def test_long_entries_answer_at_once(text):
+    """At once is 50 ms; the fastest of three, because the machine is shared."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        try:
+            formats.encode(text, "float16")
+        except ValueError:
+            pass
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.05
+
+
+DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?"
+DECIMAL = st.from_regex(r"[ \t]*[+\-\u2212]?" + DIGITS, fullmatch=True)
+
+
+@settings(max_examples=400, deadline=None)
+@given(DECIMAL)
+def test_decimals_are_read_as_python_reads_them(text):
+    found, wanted = entry.parse(text), Fraction(text.strip().replace("\u2212", "-"))
+    assert found == wanted
+    if wanted == 0:
+        assert same(float(found), float(text.strip().replace("\u2212", "-")))
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.text() | st.text("0123456789+-.,eExXbBinfaN^*/ \u2212π∞_", max_size=12) | DECIMAL)
+def test_no_text_raises_anything_but_the_documented_error(text):
+    for call in (
+        lambda: formats.encode(text, "float16"),
+        lambda: formats.decode(text, "float16"),
+        lambda: formats.encode(1, text),
+    ):
+        try:
+            assert isinstance(call(), formats.FloatBits)
+        except ValueError as error:
+            assert len(str(error)) < 300 and str(error).endswith(".")
+
+
+@pytest.mark.parametrize("module", [entry, formats])
+def test_the_examples_in_docstrings(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
