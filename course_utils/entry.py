@@ -53,7 +53,7 @@ def parse(text: str) -> Fraction | float:
         raise ValueError(_complaint(text))
     sign = -1 if found["sign"] == "-" else 1
     if found["infinity"] or found["nan"]:
-        return sign * (math.inf if found["infinity"] else math.nan)
+        return math.copysign(math.inf if found["infinity"] else math.nan, sign)
     if found["pi"]:
         return sign * PI
     if found["two"]:

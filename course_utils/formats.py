@@ -157,9 +157,10 @@ def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> Fl
         if isinstance(number, Fraction):
             number = _drawn(number, fmt, np.random.default_rng(seed))
         rounding = "nearest_even"
-    rounded = gfloat.round_float(info, _to_odd(number), _MODES[rounding], saturate)
+    close = _to_odd(number)
+    rounded = gfloat.round_float(info, close, _MODES[rounding], saturate)
     if math.isnan(rounded):
-        return decode(_quiet_nan(info), fmt)
+        return decode(_quiet_nan(info, negative=math.copysign(1, close) < 0), fmt)
     return decode(gfloat.encode_float(info, rounded), fmt)
 
 
@@ -256,7 +257,9 @@ def _drawn(number, fmt, generator):
     return size if number > 0 else -size if size else math.copysign(0.0, number)
 
 
-def _quiet_nan(info):
+def _quiet_nan(info, negative):
+    """The NaN that NumPy and ml_dtypes make; gfloat has another, whose sign says nothing."""
+    sign = int(negative) << (info.bits - 1)
     if info.domain == Domain.Extended:
-        return ((1 << (info.expBits + 1)) - 1) << (info.tSignificandBits - 1)
-    return (1 << (info.bits - 1)) - 1
+        return sign | ((1 << (info.expBits + 1)) - 1) << (info.tSignificandBits - 1)
+    return sign | ((1 << (info.bits - 1)) - 1)

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import answers, checks04, nb00, nb04
+from course_utils.exercises import answers, checks01, checks04, nb00, nb01, nb04, rounding01
 
 progress = importlib.import_module(
     "course_utils.exercises.progress"
@@ -104,7 +104,7 @@ def test_numbers_and_hints(name):
         assert e.stub.splitlines()[-1].startswith(f"q[{e.number}].check(")
 
 
-@pytest.mark.parametrize("module", [answers, checks04, nb00, nb04])
+@pytest.mark.parametrize("module", [answers, checks01, checks04, nb00, nb01, nb04, rounding01])
 def test_the_examples_in_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed
@@ -371,7 +371,7 @@ def test_load_names_what_exists():
         assert exercises.load(name).notebook == "00"
     assert exercises.load(4).notebook == "04"
     for name in ("77", 77, None, "", "../00", "engine", True):
-        with pytest.raises(ValueError, match="choose one of 00, 04"):
+        with pytest.raises(ValueError, match="choose one of 00, 01, 04"):
             exercises.load(name)
     for number in (0, 9, "1", None, [1]):
         with pytest.raises(IndexError, match="exercises 1 to 3"):
@@ -549,7 +549,8 @@ def test_progress_table():
     solve()
     lines = repr(exercises.progress()).splitlines()
     assert lines[2].split() == "00 · Start here none 1 of 3".split()
-    assert lines[3].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
+    assert lines[3].split() == "01 · Floats, bit by bit none 0 of 8".split()
+    assert lines[4].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
     assert "<td" in exercises.progress()._repr_html_()
 
 

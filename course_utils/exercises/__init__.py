@@ -7,49 +7,17 @@ q.predict(2.0)
 q[1].check(my_answer)
 """
 
-import html
 import importlib
 import pkgutil
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from course_utils.table import Table
 
 from .answers import describe
 from .answers import number as as_number
 from .engine import Feedback, Note, Question
 from .progress import clear, entry, record_guess
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text, shown as an HTML table or as aligned columns.
-
-    Example: `exercises.progress()` is one.
-    """
-
-    title: str
-    header: tuple
-    rows: list
-    note: str
-
-    def __repr__(self):
-        table = [self.header, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        return "\n".join([self.title, *lines, self.note])
-
-    def _repr_html_(self):
-        def line(cells, tag):
-            cells = (f'<{tag} style="text-align: left">{html.escape(c)}</{tag}>' for c in cells)
-            return f"<tr>{''.join(cells)}</tr>"
-
-        head, body = line(self.header, "th"), "".join(line(row, "td") for row in self.rows)
-        table = f'<table style="color: inherit"><thead>{head}</thead><tbody>{body}</tbody></table>'
-        title, note = html.escape(self.title), html.escape(self.note)
-        return f"<div><strong>{title}</strong>{table}{note}</div>"
 
 
 class Sheet:

@@ -7,6 +7,13 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 
 from course_utils.figures.base import COLORS, Picture
 from course_utils.figures.data import digits
+from course_utils.figures.formats import (
+    binades,
+    long_sum,
+    lost_updates,
+    rounding_errors,
+    spacing,
+)
 from course_utils.figures.learning import loss_curves, training
 from course_utils.figures.memory import memory_accounts
 from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
@@ -15,12 +22,17 @@ __all__ = [
     "COLORS",
     "Picture",
     "batch_sweep",
+    "binades",
     "comparison",
     "digits",
+    "long_sum",
     "loss_curves",
+    "lost_updates",
     "matmul",
     "memory_accounts",
     "published",
+    "rounding_errors",
+    "spacing",
     "speedups",
     "training",
 ]

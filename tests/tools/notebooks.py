@@ -101,7 +101,7 @@ def execute(nb, folder, name):
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
-        store_widget_state=False,
+        store_widget_state=True,  # without it, output inside an interact panel is an error
     )
     client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
     bar, started = tqdm(total=len(code_cells(nb)), desc=name), []

@@ -1,0 +1,23 @@
+"""What widely read articles say, and what the course found: the ledger in data/claims.json."""
+
+import json
+from pathlib import Path
+
+from course_utils.table import Table
+
+LEDGER = Path(__file__).resolve().parent.parent / "data" / "claims.json"
+
+
+def settled(*notebooks: str) -> Table:
+    """The claims that notebooks settle, as a table of claim, verdict and note.
+
+    Args:
+        notebooks: numbers of notebooks, such as "01".
+
+    Example: `claims.settled("01")`
+    """
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    found = [claim for claim in ledger if claim["notebook"].startswith(notebooks)]
+    rows = [(claim["claim"], claim["verdict"], claim["note"]) for claim in found]
+    note = "Each verdict comes from a cell that you ran."
+    return Table("What articles say", ("claim", "verdict", "what you measured"), rows, note)

@@ -1,0 +1,367 @@
+"""Prediction and exercises of notebook 01.
+
+Example: `exercises.load("01")[3].check(1025)`
+"""
+
+import math
+
+from . import checks01 as checks
+from . import rounding01 as rounding
+from .answers import describe
+from .engine import Exercise, Prediction
+
+TITLE = "Floats, bit by bit"
+
+
+def read_guess(value):
+    """Keep a sum above 0 and up to a million.
+
+    >>> read_guess(10000.0)
+    (10000.0, 'You expect the sum to say 10,000. The measurement comes in section 6.')
+    """
+    if not 0 < value <= 1e6:
+        return (
+            None,
+            f"You gave {describe(value)}: the sum lies above 0, and not above 1,000,000.",
+        )
+    return value, f"You expect the sum to say {value:,.10g}. The measurement comes in section 6."
+
+
+PREDICTION = Prediction(
+    task="""\
+You start at 0 and add 1.0 ten thousand times. Every sum on the way is a `float16` number. What
+does the sum say at the end?
+
+Guess before you run any code: a wrong guess teaches more than none. Section 6 measures it.""",
+    stub="guess = ...  # the sum at the end\nq.predict(guess)",
+    solution="guess = 10_000\nq.predict(guess)",
+    read=read_guess,
+)
+
+EXERCISES = [
+    Exercise(
+        number=1,
+        title="the three fields",
+        task="""\
+Write code that takes −4,200,000,000 apart into the three fields of float32: 1 sign bit, 8 exponent
+bits, 23 fraction bits. Give each field as text of zeros and ones. Compute with Python's integers
+and floats, without NumPy's `view` or `struct`.""",
+        stub="""\
+x = -4_200_000_000
+answer = {
+    "sign": ...,  # 1 bit
+    "exponent": ...,  # 8 bits
+    "fraction": ...,  # 23 bits
+}
+q[1].check(answer)""",
+        solution="""\
+x = -4_200_000_000
+exponent = 0
+while 2 ** (exponent + 1) <= abs(x):
+    exponent += 1
+significand = abs(x) / 2**exponent  # 1 <= significand < 2
+answer = {
+    "sign": "1" if x < 0 else "0",
+    "exponent": format(exponent + 127, "08b"),
+    "fraction": format(int((significand - 1) * 2**23), "023b"),
+}
+q[1].check(answer)""",
+        checker=checks.check_fields,
+        hints=[
+            "Find the e with 2**e <= 4,200,000,000 < 2**(e + 1). The field stores e + 127.",
+            "4,200,000,000 / 2**e lies between 1 and 2. The fraction is what follows the 1, in"
+            " steps of 2**-23.",
+            '`format(5, "08b")` gives the text "00000101".',
+        ],
+        wrong=[
+            ({**checks.FIELDS, name: mistakes[0]}, message)
+            for name, pairs in checks.NOT_THE_FIELD.items()
+            for mistakes, message in pairs
+        ]
+        + [
+            ({**checks.FIELDS, "sign": 1}, "give the bits as text"),
+            ({**checks.FIELDS, "exponent": 158}, "the number 158"),
+            ({**checks.FIELDS, "exponent": "0b10011110"}, 'leave out the "0b"'),
+            ({**checks.FIELDS, "exponent": "10011100"}, "156 = 29 + 127"),
+            ({**checks.FIELDS, "fraction": checks.FIELDS["fraction"] + "0" * 8}, "31 bits"),
+            ({**checks.FIELDS, "fraction": "11110100101011011101011"}, "number 23"),
+            ({**checks.FIELDS, "fraction": "-8021866"}, "each 0 or 1"),
+        ],
+        right="4,200,000,000 = 1.956 × 2**31, and 31 + 127 = 158. float32 holds it exactly.",
+    ),
+    Exercise(
+        number=2,
+        title="a code by hand",
+        task="""\
+float16 has 1 sign bit, 5 exponent bits with the bias 15, and 10 fraction bits. Put the 16 bits of
+−6.25 together and read them as one integer: which code is it? Python reads hexadecimal (`0x3C00`)
+and binary (`0b0011110000000000`) alike; both of these are the code of 1.0.""",
+        stub="code = ...  # 0x and four hexadecimal digits\nq[2].check(code)",
+        solution="""\
+sign = 1
+exponent = 2 + 15  # 6.25 = 1.5625 * 2**2
+fraction = int(0.5625 * 1024)
+code = sign << 15 | exponent << 10 | fraction
+q[2].check(code)""",
+        checker=checks.check_code,
+        hints=[
+            "6.25 is binary 110.01, which is 1.1001 × 2**2.",
+            "The 1 before the point is implicit. The fraction field begins with 1001.",
+            "The exponent field holds 2 + 15 = 17, binary 10001.",
+        ],
+        wrong=[
+            *checks.NOT_THE_CODE.items(),
+            ("0xC640", "without quotes"),
+            (0xC641, "code of -6.25391"),
+            (0x1C640, "from 0 to 65,535"),
+        ],
+        right="1 10001 1001000000: sign, 2 + 15, and the bits after the implicit 1.",
+    ),
+    Exercise(
+        number=3,
+        title="the first gap",
+        task="""\
+Which is the smallest positive whole number that float16 **cannot** hold exactly?
+
+If you let NumPy search, compare `float(np.float16(n))` with n. In `np.float16(n) == n` it turns
+both sides into float16, and every n looks as if it were held.""",
+        stub="answer = ...  # a whole number\nq[3].check(answer)",
+        solution="""\
+import numpy as np
+
+answer = 1
+while float(np.float16(answer)) == answer:
+    answer += 1
+q[3].check(answer)""",
+        checker=checks.check_first_gap,
+        hints=[
+            "The significand has 11 bits: 1 implicit and 10 stored.",
+            "With 3 bits you can write 1 to 7, and 8 as 1.00 × 2**3. Which is the first that is too"
+            " long?",
+        ],
+        wrong=[
+            *checks.NOT_THE_FIRST.items(),
+            (2050, "float16 holds 2,050"),
+            (2051, "smaller one that it cannot"),
+            (10**20, "cannot hold 1e+20"),
+            (0, "positive whole number"),
+            ("2049", "without quotes"),
+        ],
+        right="2,049 needs 12 bits. From 2,048 on the step is 2, and float16 skips 2,049.",
+    ),
+    Exercise(
+        number=4,
+        title="where infinity begins",
+        task="""\
+float16 rounds to nearest, and a tie goes to the even neighbor. Which is the smallest positive whole
+number that float16 turns into infinity?""",
+        stub="answer = ...  # a whole number\nq[4].check(answer)",
+        solution="""\
+largest = (2 - 2**-10) * 2**15
+step = 2**-10 * 2**15
+answer = largest + step / 2  # a tie: the largest number has an odd code
+q[4].check(answer)""",
+        checker=checks.check_limit,
+        hints=[
+            "The largest finite number is 65,504. How large is the step right below it?",
+            "If the exponent went on, 65,536 would follow. What happens halfway?",
+            "The fraction of 65,504 is all ones, so its last bit is odd.",
+        ],
+        wrong=[
+            *checks.NOT_THE_LIMIT.items(),
+            (65518, "to 65,504, a finite number"),
+            (32768, "to 32,768, a finite number"),
+            (65530, "not the smallest"),
+            (-65520, "positive whole number"),
+            (math.inf, "one whole number"),
+        ],
+        right="65,520 is the tie between 65,504 and 65,536. The even neighbor is beyond the range.",
+    ),
+    Exercise(
+        number=5,
+        title="updates that vanish",
+        task="""\
+Take all 1,024 float16 numbers w with 1 <= w < 2. A training step adds w / ratio to each of them,
+and all of it happens in float16. For what share of them is w + w / ratio == w, so that the update
+is lost? Once for the ratio 2048, once for 4096. Dividing by a power of two is exact here, so only
+the sum is rounded.""",
+        stub="""\
+answer = {2048: ..., 4096: ...}  # shares between 0 and 1
+q[5].check(answer)""",
+        solution="""\
+import numpy as np
+
+w = (1 + np.arange(1024) / 1024).astype(np.float16)
+
+
+def share(ratio):
+    return np.mean(w + w / np.float16(ratio) == w)
+
+
+answer = {2048: share(2048), 4096: share(4096)}
+q[5].check(answer)""",
+        checker=checks.check_shares,
+        hints=[
+            "From 1 to 2 the step of float16 is 2**-10. A sum goes back to w if less than half a"
+            " step is added.",
+            "w / 2048 reaches from 2**-11 to almost 2**-10, and half a step is 2**-11.",
+            "`(1 + np.arange(1024) / 1024).astype(np.float16)` holds all of them: try it.",
+        ],
+        wrong=[
+            *checks.NOT_THE_SHARES,
+            ({2048: 1 / 1024, 4096: 0.75}, "Ratio 4096: 0.75 does not fit"),
+            ({2048: 2 / 1024, 4096: 1}, "Ratio 2048: 0.00195"),
+            ({2048: -1, 4096: 1}, "between 0 and 1"),
+            ({2048: "1/1024", 4096: 1}, "give a share"),
+        ],
+        right="From ratio 4096 on no update arrives; at 2048 only w = 1 stays, by the tie rule.",
+    ),
+    Exercise(
+        number=6,
+        title="where a sum stalls",
+        task="""\
+Start at 0 and add 0.25 ten thousand times. After each addition the sum is rounded to the format
+(to nearest, a tie goes to even). What does the sum say at the end in float16, and what in
+bfloat16?""",
+        stub="""\
+answer = {"float16": ..., "bfloat16": ...}
+q[6].check(answer)""",
+        solution="""\
+def last_sum(fraction_bits):
+    total = 0.25
+    while 0.25 > 2.0**-fraction_bits * total / 2:  # more than half a step
+        total *= 2  # the sum gets to the next power of two
+    return total
+
+
+answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}
+q[6].check(answer)""",
+        checker=checks.check_sums,
+        hints=[
+            "From 2**e on the step of float16 is 2**(e - 10), and that of bfloat16 2**(e - 7).",
+            "The sum stays where 0.25 is half a step: a tie, and a power of two is even.",
+        ],
+        wrong=[
+            *(
+                (dict(zip(checks.SUMS, sums, strict=True)), message)
+                for sums, message in checks.NOT_THE_SUMS
+            ),
+            ({"float16": 511.75, "bfloat16": 64}, "float16: you gave 511.75"),
+            ({"float16": 512, "bfloat16": 65}, "gets less far"),
+            ({"float16": math.inf, "bfloat16": 64}, "one finite number"),
+        ],
+        right="At 512 and at 64 the step is 0.5. Adding half of it is a tie, and the sum stays.",
+    ),
+    Exercise(
+        number=7,
+        title="going further: rounding twice",
+        task="""\
+Some libraries turn float64 into bfloat16 by way of float32, and so round twice. Find **one**
+float64 number that becomes another bfloat16 number that way than when it is rounded once. Any such
+number counts.""",
+        stub="x = ...  # one float64 number\nq[7].check(x)",
+        solution="""\
+x = 1 + 2**-8 + 2**-40  # above the tie, by less than float32 can see
+q[7].check(x)""",
+        checker=rounding.check_twice,
+        hints=[
+            "Twice goes wrong where the first rounding makes a tie out of what was none.",
+            "From 1 to 2 the step of bfloat16 is 2**-7, so 1 + 2**-8 is halfway. float32's step is"
+            " 2**-23.",
+            "Move away from that point by less than half a step of float32, away from 1.",
+        ],
+        wrong=[
+            (1 + 2**-8, "float32 holds it, so both ways break the same tie"),
+            (1 + 2**-8 + 2**-20, "float32 holds 1.00390720"),
+            (1 + 2**-8 - 2**-40, "other side of that point"),
+            (1 + 2**-40, "nothing is left for the second rounding"),
+            (0.1, "ends in 0xCCCD"),
+            (1e-40, "ends in 0x16C2"),
+            (3.4e38, "float32 turns 3.4e+38"),
+            (1e300, "end in infinity"),
+            ("1 + 2**-8", "without quotes"),
+            (math.nan, "one finite number"),
+        ],
+        right="float32 made a tie out of it, and the tie rule sent it to the farther neighbor.",
+    ),
+    Exercise(
+        number=8,
+        title="going further: encode float16 by hand",
+        task="""\
+Write `encode_float16(x)`: it takes a Python float and returns the float16 code, an int. Round to
+nearest, ties to even. `math.frexp` or comparisons find the exponent; leave NumPy and `struct` out.
+Think of subnormals, overflow to infinity, −0.0, infinities and NaN (any NaN code is fine).
+
+The check tries every float16 number, every tie and the float64 numbers next to it: 253,952 in all.
+It takes a second or two.""",
+        stub="""\
+import math
+
+
+def encode_float16(x):
+    ...  # a Python float -> an int from 0 to 0xFFFF
+
+
+q[8].check(encode_float16)""",
+        solution="""\
+import math
+
+
+def encode_float16(x):
+    if math.isnan(x):
+        return 0x7E00
+    sign = 0x8000 if math.copysign(1, x) < 0 else 0
+    if abs(x) >= 65520:
+        return sign | 0x7C00
+    exponent = math.frexp(max(abs(x), 2**-14))[1] - 1  # subnormals share -14
+    steps = round(abs(x) / 2.0 ** (exponent - 10))  # round() sends ties to even
+    return sign | (exponent + 14) * 1024 + steps  # 1024 steps are the implicit 1
+
+
+q[8].check(encode_float16)""",
+        checker=rounding.check_encoder,
+        hints=[
+            "Count in steps: |x| / 2**(exponent - 10) lies between 1,024 and 2,048. Python's"
+            " `round` sends ties to even.",
+            "Add the steps to the exponent field, instead of joining bits with `|`. Then a carry"
+            " and the subnormals come out right.",
+            "`math.frexp(x)` gives m and e with x = m × 2**e and 0.5 <= m < 1. Below 2**-14 the"
+            " exponent stays at -14.",
+        ],
+        wrong=[
+            (rounding.slip(to_integer=math.floor), "cut off"),
+            (rounding.slip(to_integer=math.ceil), "lower number is nearer"),
+            (rounding.slip(to_integer=lambda v: math.floor(v + 0.5)), "away from zero"),
+            (rounding.slip(to_integer=lambda v: math.ceil(v - 0.5)), "toward zero"),
+            (
+                rounding.slip(to_integer=lambda v: round(round(v, 6))),
+                "first rounding to fewer bits",
+            ),
+            (rounding.slip(to_integer=lambda v: min(round(v), 2047)), "carries into the exponent"),
+            (lambda x: rounding.slip()(x) if abs(x) >= 2**-14 else 0, "subnormals are lost"),
+            (lambda x: rounding.slip()(x) if abs(x) >= 2**-20 else 0, "one step of 2**-24"),
+            (rounding.slip(bias=127), "8 exponent bits"),
+            (rounding.slip(bias=16), "`math.frexp(1.0)`"),
+            (rounding.slip(bias=0), "the bias added, 0 + 15"),
+            (rounding.slip(limit=65504), "65504 is still finite"),
+            (rounding.slip(limit=65505), "infinity begins at 65520"),
+            (rounding.slip(limit=math.inf), "exponent field 31 and fraction 0"),
+            (
+                lambda x: min(rounding.slip()(x), 0x7BFF) if x > 0 else rounding.slip()(x),
+                "halfway to 65536",
+            ),
+            (lambda x: rounding.slip()(x) if x < 65521 else 0x7BFF, "stop at the largest number"),
+            (rounding.slip(sign_of=lambda x: 1), "the sign bit, 0x8000, is missing"),
+            (rounding.slip(sign_of=lambda x: x), "`-0.0 < 0` is False"),
+            (lambda x: rounding.slip()(x) if x == x else 0x7C00, "which is infinity"),
+            (lambda x: rounding.slip()(x) if x == x else 0, "NaN has exponent field 31"),
+            (lambda x: (int(x), rounding.slip()(x))[1], "cannot convert float infinity"),
+            (lambda x: rounding.slip()(x) + (x == 1000.5), "For 1000.5 your function gives 0x63D2"),
+            (lambda x: hex(rounding.slip()(x)), "the text '0x3c00'"),
+            (lambda x: float(rounding.slip()(x)), "the number 15360"),
+            (lambda x: print(end=""), "returns None for 1.0"),
+            (None, "the function itself"),
+        ],
+        right="All 253,952 codes are right, those of subnormals, ties and overflow too.",
+    ),
+]
