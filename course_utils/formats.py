@@ -237,9 +237,9 @@ def _to_odd(number):
 
     It keeps 40 bits, and what is cut off sets the last of them: never mistaken for a tie (Boldo
     and Melquiond 2008, "Emulation of a FMA and correctly rounded sums"). With all 53, gfloat
-    0.5.2 would lose the difference again, where it adds 0.5 in float64 for "nearest_away".
+    0.5.2 would take what lies barely below half of the smallest subnormal for a tie.
     """
-    if isinstance(number, float):
+    if isinstance(number, float):  # inf, nan or -0.0
         return number
     top, bottom = abs(number.numerator), number.denominator
     shift = 40 - top.bit_length() + bottom.bit_length()

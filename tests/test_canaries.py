@@ -3,12 +3,14 @@
 When a new release changes one of them, the test that fails names the notebook to mend.
 """
 
+import gfloat
 import keras
+import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from course_utils import hardware, models
+from course_utils import formats, hardware, models
 from course_utils.stepping import dtype_policy
 
 
@@ -118,3 +120,79 @@ def test_04_the_cpu_allocator_counts_memory_with_onednn_on():
         after = tf.config.experimental.get_memory_info("CPU:0")["current"]
     assert 4_000_000 <= after - before < 5_000_000
     del block
+
+
+def through(value, dtype):
+    """What TensorFlow makes of a float64, as a float."""
+    return float(tf.cast(tf.constant(value, tf.float64), dtype))
+
+
+def test_01_tensorflow_casts_float64_by_way_of_float32_and_numpy_does_not():
+    near_tie = 1 + 2**-11 + 2**-40
+    assert formats.encode(near_tie, "float16").value == 1 + 2**-10
+    assert through(near_tie, tf.float16) == 1
+    assert float(np.float64(near_tie).astype(np.float16)) == 1 + 2**-10
+    near_tie = 1 + 2**-8 + 2**-40
+    assert formats.encode(near_tie, "bfloat16").value == 1 + 2**-7
+    assert through(near_tie, tf.bfloat16) == 1
+    assert float(np.float64(near_tie).astype(ml_dtypes.bfloat16)) == 1
+    assert float(np.float64(1 + 2**-4 + 2**-40).astype(ml_dtypes.float8_e4m3fn)) == 1
+
+
+def test_01_tensorflow_rounds_float32_to_nearest_even():
+    around = [65504.0, 65519, 65519.99, 65520]
+    found = tf.cast(tf.constant(around), tf.float16).numpy().tolist()
+    assert found == [formats.encode(value, "float16").value for value in around]
+    x = np.random.default_rng(0).normal(size=10_000).astype(np.float32)
+    rounded = tf.cast(tf.cast(x, tf.bfloat16), tf.float32).numpy()
+    dropped = (x.view(np.uint32) & 0xFFFF0000).view(np.float32)
+    assert np.array_equal(rounded, x.astype(ml_dtypes.bfloat16).astype(np.float32))
+    assert 0.4 < (rounded != dropped).mean() < 0.6
+
+
+def test_01_e4m3_overflows_to_nan_above_464_in_tensorflow_too():
+    e4m3 = tf.dtypes.experimental.float8_e4m3fn
+    found = tf.cast(tf.cast(tf.constant([464.0, 465.0]), e4m3), tf.float32).numpy()
+    assert found[0] == 448 and np.isnan(found[1])
+
+
+def test_01_float32_subnormals_are_flushed_on_a_cpu_and_float16_ones_are_not():
+    with tf.device("CPU:0"):
+        assert float(tf.constant(1e-40) * 1) == 0
+        assert float(tf.constant(6e-8, tf.float16) * 1) == 2**-24
+    assert np.float32(1e-40) * np.float32(1) != 0
+
+
+def test_01_sums_accumulate_in_more_bits_and_running_sums_do_not():
+    for dtype, total, stall in ((tf.float16, 10_000, 2048), (tf.bfloat16, 9984, 256)):
+        with tf.device("CPU:0"):
+            ones = tf.ones(10_000, dtype)
+            assert float(tf.reduce_sum(ones)) == total
+            assert float(tf.tensordot(ones, ones, axes=1)) == total
+            assert float(tf.cumsum(ones)[-1]) == stall
+
+
+def test_01_sgd_does_not_move_16_bit_weights_by_small_steps():
+    moved = {}
+    for dtype in ("float32", "bfloat16", "float16"):
+        weight = keras.Variable(1.0, dtype=dtype)
+        optimizer = keras.optimizers.SGD(1e-4)
+        optimizer.build([weight])
+        for _ in range(20):
+            optimizer.apply([tf.ones((), dtype)])
+        moved[dtype] = float(weight.numpy()) != 1
+    assert moved == {"float32": True, "bfloat16": False, "float16": False}
+
+
+def test_01_numpy_turns_a_python_int_into_the_array_s_dtype():
+    """The mean by hand: inf / inf."""
+    with np.errstate(all="ignore"):
+        assert np.isnan(np.full(100_000, 200, np.float16).sum() / 100_000)
+
+
+def test_gfloat_misrounds_nearest_away_below_half_of_the_smallest_subnormal():
+    """Why formats.encode hands on 40 bits and not 53; once this fails, it need not."""
+    below = float(np.nextafter(2.0**-25, 0))
+    info = formats.FORMATS["float16"]
+    assert gfloat.round_float(info, below, gfloat.RoundMode.TiesToAway) == 2**-24
+    assert formats.encode(below, "float16", "nearest_away").value == 0

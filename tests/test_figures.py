@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from PIL import Image
 
-from course_utils import figures
+from course_utils import figures, formats
 from course_utils.benchmark import Comparison
 from course_utils.figures import base
 from course_utils.memory import MemoryAccount
@@ -64,6 +64,13 @@ def every_picture(comparison):
             [row | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))],
             [("mine", "mixed_float16", [1.8, 0.2])],
         ),
+        "binades": figures.binades(),
+        "spacing": figures.spacing(),
+        "rounding_errors": figures.rounding_errors(
+            np.linspace(1, 2, 9), {"rounded": np.zeros(9), "dropped": -np.ones(9)}, unit=2
+        ),
+        "lost_updates": figures.lost_updates({d: {2: 0.0, 4: 1.0} for d in base.MARKERS}),
+        "long_sum": figures.long_sum({d: np.arange(16.0) for d in base.MARKERS}, guess=99),
         "digits": figures.digits(np.zeros((12, 28, 28), np.uint8), np.arange(12)),
         "training": figures.training([{"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}]),
     }
@@ -118,6 +125,43 @@ def test_what_is_unknown_is_called_unknown(comparison):
     shown = [t.get_text() for ax in picture.figure.axes for t in ax.texts]
     assert shown.count("unknown") == 2  # the peak and the accuracy of one policy
     assert "peak unknown" in picture.alt and "nan" not in picture.alt
+
+
+def strokes(picture, panel, row):
+    """Where the strokes of one row of `binades` stand."""
+    lines = picture.figure.axes[panel].collections[row]
+    return [segment[0][0] for segment in lines.get_segments()]
+
+
+def test_binades_shows_the_numbers_that_the_formats_have():
+    rows = (16, 15, 0, -14, -16, -20, -24, -25)
+    picture = figures.binades(("bfloat16", "float16"), rows)
+    for panel, name in enumerate(("bfloat16", "float16")):
+        for row, exponent in enumerate(rows):
+            here, wanted = formats.encode(f"2^{exponent}", name), []
+            if here.value == 2.0**exponent:
+                while here.value < 2.0**exponent * 17 / 16:
+                    wanted.append(here.value / 2.0**exponent)
+                    here = here.next
+            assert strokes(picture, panel, row) == wanted, (name, exponent)
+    assert "bfloat16: the same 8 numbers" in picture.alt
+    assert "none at 2^16 and 2^-25" in picture.alt
+
+
+def test_spacing_is_the_gap_above_each_power_of_two():
+    lines = figures.spacing().figure.axes[0].lines
+    assert [line.get_label() for line in lines] == list(figures.formats.SPACING)
+    for line in lines:
+        for x, y in zip(*line.get_data(), strict=True):
+            here = formats.encode(x, line.get_label())
+            assert here.value == x and float(here.ulp / here.exact) == y
+
+
+def test_the_guess_stands_in_the_figure_of_the_long_sum():
+    sums = {"float16": np.arange(16.0)}
+    with_guess, without = figures.long_sum(sums, 99), figures.long_sum(sums)
+    assert "you guessed 99" in with_guess.alt and "guessed" not in without.alt
+    assert with_guess.figure.axes[0].collections and not without.figure.axes[0].collections
 
 
 def test_a_figure_leaves_nothing_behind_in_pyplot(every_picture):

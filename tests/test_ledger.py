@@ -11,10 +11,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from canonical import COURSE, read
 
+from course_utils import claims, formats
+
 LEDGER = COURSE / "data/claims.json"
 FIELDS = ["cell", "claim", "id", "note", "notebook", "verdict"]
 VERDICTS = {"holds", "holds if", "misleading", "wrong today"}
-SETTLED = set("C01 C03 C17 C20 C31 C32 C36 C49 C56".split())
+SETTLED = set("C01 C03 C17 C20 C24 C25 C26 C28 C31 C32 C33 C36 C42 C49 C56".split())
 
 
 def ledger_faults(claims, notebooks):
@@ -45,6 +47,24 @@ def test_every_claim_has_a_verdict_and_a_cell():
     claims = json.loads(LEDGER.read_text(encoding="utf-8"))
     assert ledger_faults(claims, COURSE / "notebooks") == []
     assert SETTLED <= {claim["id"] for claim in claims}
+
+
+def test_a_notebook_shows_its_own_claims():
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    table = claims.settled("01")
+    wanted = [c["claim"] for c in ledger if c["notebook"].startswith("01")]
+    assert [row[0] for row in table.rows] == wanted and len(wanted) == 6
+    both = claims.settled("00", "04").rows
+    assert len(both) + len(wanted) == len(ledger)
+    shown = table._repr_html_()
+    assert "<td" in shown and "10011110" in shown and "10011110" in repr(table)
+
+
+def test_the_hardware_of_every_format_has_a_source():
+    support = json.loads((COURSE / "data/format_support.json").read_text(encoding="utf-8"))
+    assert [row["format"] for row in support["rows"]] == list(formats.FORMATS)
+    for row in support["rows"]:
+        assert row["since"] and row["source"].startswith("https://")
 
 
 GOOD = {

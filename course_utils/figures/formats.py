@@ -109,9 +109,9 @@ def rounding_errors(values, errors, unit) -> Picture:
         ax.plot(values, share, line, color=color, label=name, linewidth=2)
         words.append(f"{name} from {share.min():.2f} to {share.max():.2f} gaps")
     ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set(xlabel="number", ylabel="error (gaps)")
+    ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.5, 0.7))
     ax.set_title("Rounding errs to both sides, dropping bits to one", color=INK)
-    legend(ax)
+    legend(ax, loc="lower center", ncols=2)
     return Picture(figure, "the error zigzags: " + ", ".join(words) + ".")
 
 

@@ -1,4 +1,4 @@
-"""Notebooks 00 and 04 as a learner meets them: run, run again, click, answer, interrupt."""
+"""The notebooks as a learner meets them: run, run again, click, answer, interrupt."""
 
 import re
 
@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("name", ["00_start_here", "04_mnist_cnn"])
+@pytest.mark.parametrize("name", ["00_start_here", "01_floats", "04_mnist_cnn"])
 @pytest.mark.timeout(1500)
 def test_run_all_twice_in_one_kernel(name, lab):
     """No error, no console error, nothing asked of another host, in the second run either."""
@@ -19,9 +19,8 @@ def test_run_all_twice_in_one_kernel(name, lab):
     assert set(lab.outside) == set()
     assert "No guess yet" in lab.text("prediction")
     assert "Not attempted yet" in lab.text("exercise-1")
-    assert "In words:" in lab.text(
-        "guess-beside-measured" if name[:2] == "00" else "compare-figure"
-    )
+    figure = {"00": "guess-beside-measured", "01": "long-sum-figure", "04": "compare-figure"}
+    assert "In words:" in lab.text(figure[name[:2]])
 
 
 def run_until(lab, *cells):
@@ -45,6 +44,31 @@ def test_a_guess_and_answers_survive_a_kernel_restart(lab):
     said = lab.run("progress")
     assert "3.5" in said and "1 of 3" in said
     assert "solved" in lab.run("summary")
+
+
+def test_the_converter_answers_to_typing_and_to_its_menu(lab):
+    lab.open("notebooks/01_floats.ipynb")
+    run_until(lab, "setup", "load-exercises", "encode", "converter")
+    output = lab.output("converter")
+    expect(output).to_contain_text("0 01011 1001100110 · 0x2E66 · normal · 0.0999755859375")
+    for number, said in (("65519", "65504.0"), ("65520", "inf"), ("seven", "is not a number")):
+        lab.type("converter", "input[type=text]", number)
+        expect(output).to_contain_text(said)
+    output.locator("select").select_option("bfloat16")
+    lab.type("converter", "input[type=text]", "-4200000000")
+    expect(output).to_contain_text("1 10011110 1111010 · 0xCF7A · normal")
+    assert lab.errors == []
+
+
+def test_a_prediction_comes_back_in_figure_and_recap(lab):
+    lab.open("notebooks/01_floats.ipynb")
+    run_until(lab, "setup", "load-exercises", "by-hand", "range", "binades", "vanish")
+    lab.set_source("prediction", "q.predict(10_000)")
+    run_until(lab, "prediction", "long-sum", "long-sum-figure", "recap-guess")
+    assert "you guessed 10,000" in lab.text("long-sum-figure")
+    assert lab.text("recap-guess") == (
+        "You guessed 10,000 for ten thousand ones in float16; it was 2,048."
+    )
 
 
 def start_training(lab, seconds):
