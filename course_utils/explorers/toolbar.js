@@ -1,0 +1,117 @@
+// The controls above the rows: the entry, the chips, rounding, the formats, and the code to copy.
+
+const CHIPS = ["0.1", "π", "2^-24", "65504", "65520", "2048+1", "-4200000000", "NaN"];
+
+/** How a chip shows its text: powers raised, true minus signs. */
+function chipFace(text) {
+  const power = /^2\^(-?[0-9]+)$/.exec(text);
+  return power ? powerOfTwo(power[1]) : [text.replace("-", "−")];
+}
+
+/**
+ * The toolbar.
+ * on: {entry(text), chip(text), select(name), rounding(name), saturate(bool), show(name, bool)}
+ * → {element, field, update(state)}; `state` as floatlab.js keeps it.
+ */
+function makeToolbar(codec, state, on) {
+  const names = [...codec.formats.keys()];
+  const name = make("span", {}, "Number or code");
+  const field = make("input", { type: "text", class: "entry", "aria-label": "Number or code",
+    spellcheck: "false", autocomplete: "off", autocapitalize: "off",
+    oninput: () => on.entry(field.value) });
+  field.value = state.entry;
+  const chips = CHIPS.map((text) => make("button", {
+    type: "button", class: "chip", "data-entry": text, "aria-label": text.replace("π", "pi"),
+    onclick: () => on.chip(text) }, ...chipFace(text)));
+  const message = make("p", { class: "message", role: "alert" });
+  const codes = makeSelect(names.map((name) => [name, name]), state.selected, on.select);
+  const rounding = makeSelect(
+    codec.ROUNDINGS.map((name) => [name, ROUNDING_NAMES[name]]), state.rounding, on.rounding);
+  const saturate = make("input", {
+    type: "checkbox", onchange: () => on.saturate(saturate.checked) });
+  saturate.checked = state.saturate;
+  const boxes = new Map(names.map((name) => [name, make("input", {
+    type: "checkbox", value: name, onchange: (event) => on.show(name, event.target.checked) })]));
+  const count = make("span", {});
+  const formats = make("details", { class: "formats" },
+    make("summary", {}, "Formats ", count),
+    make("div", { class: "boxes", role: "group", "aria-label": "formats to show" },
+      ...names.map((name) => make("label", {}, boxes.get(name), " ", name))));
+  formats.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !formats.contains(relatedTarget)) formats.open = false;
+  });
+  const copy = makeCopy(() => constructorText(codec, state));
+  const element = make("div", { class: "toolbar" },
+    make("div", { class: "entry-line" },
+      make("div", { class: "entry-box" },
+        make("div", { class: "entry-label" }, name,
+          make("label", {}, "codes are read as ", codes)),
+        field),
+      make("div", { class: "chips", role: "group", "aria-label": "examples" }, ...chips)),
+    message,
+    make("div", { class: "options" },
+      labelled("rounding", rounding),
+      make("label", { class: "check" }, saturate, " saturate"),
+      formats, copy.button),
+    copy.line);
+
+  function update() {
+    setText(message, state.message ?? "");
+    setOne(field, "aria-invalid", state.message ? "true" : null);
+    setProperty(codes, "value", state.selected);
+    for (const option of codes.options) {
+      setProperty(option, "hidden", !state.shown.includes(option.value));
+    }
+    setProperty(rounding, "value", state.rounding);
+    setProperty(saturate, "checked", state.saturate);
+    for (const [name, box] of boxes) {
+      setProperty(box, "checked", state.shown.includes(name));
+      setProperty(box, "disabled", box.checked && state.shown.length === 1);
+    }
+    setText(count, `${state.shown.length} of ${names.length}`);
+    copy.update();
+  }
+  return { element, field, update };
+}
+
+/** The Python call that reproduces the state; arguments at their defaults are left out. */
+function constructorText(codec, state) {
+  const quote = (text) => JSON.stringify(text);
+  const words = [];
+  if (state.code !== "0.1") words.push(quote(state.code));
+  const all = [...codec.formats.keys()];
+  if (state.shown.join() !== all.join()) {
+    words.push(`formats=[${state.shown.map(quote).join(", ")}]`);
+  }
+  if (state.rounding !== "nearest_even") words.push(`rounding=${quote(state.rounding)}`);
+  if (state.saturate) words.push("saturate=True");
+  if (state.tab !== "lens") words.push(`tab=${quote(state.tab)}`);
+  return `FloatLab(${words.join(", ")})`;
+}
+
+/** "Copy as code": the button, and the line that shows what was copied. */
+function makeCopy(text) {
+  const shown = make("input", {
+    type: "text", readonly: true, class: "code", "aria-label": "code" });
+  const said = make("span", { role: "status" });
+  const line = make("div", { class: "copied", hidden: true }, shown, said);
+  const button = make("button", { type: "button", class: "copy", onclick: async () => {
+    line.hidden = false;
+    shown.value = text();
+    try {
+      await navigator.clipboard.writeText(shown.value);
+      setText(said, "copied");
+    } catch {
+      // No permission, or no clipboard on a page without a secure origin.
+      shown.focus();
+      shown.select();
+      setText(said, "press Ctrl+C or ⌘C to copy");
+    }
+  } }, "Copy as code");
+  function update() {
+    if (line.hidden || shown.value === text()) return;
+    shown.value = text();
+    setText(said, "");
+  }
+  return { button, line, update };
+}
