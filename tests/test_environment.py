@@ -225,8 +225,8 @@ def test_make_test_goes_on_after_a_failed_part_and_names_it(machine):
     machine.add_python("python3", "3.12")
     machine.add("python3.13", "#!/bin/sh\nexit 127\n")
     code, output = machine.make("test", "PYTEST=false")
-    assert code != 0 and "make test: failed: unit solved blank\n" in output, output
-    assert "No Python 3.13 was found: the notebooks were not run on Colab's versions." in output
+    assert code != 0 and "make test: failed: unit solved pins\n" in output, output
+    assert "No Python 3.13 was found: the blank notebooks run on this one, not on Colab's" in output
     code, output = machine.make("test")
     assert code == 0 and output.endswith("make test: all parts passed\n")
     assert len(machine.installs()) == 1  # make test is enough for make lab
