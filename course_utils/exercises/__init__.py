@@ -78,7 +78,7 @@ class Sheet:
             example = self.prediction.solution.splitlines()[0]
             return Feedback(
                 "not yet",
-                f"You gave {describe(guess)}: a guess is one number, such as `{example}`.",
+                f"You gave {describe(guess)}: a guess is one finite number, such as `{example}`.",
             )
         value, message = self.prediction.read(value)
         if value is None:

@@ -69,6 +69,8 @@ def describe(answer):
             return f"a {type(answer).__name__} of {len(answer)} items"
         if getattr(answer, "shape", ()) != ():
             return shorten(f"an array of shape {tuple(answer.shape)}")
+        if hasattr(answer, "dtype") and hasattr(answer, "item"):
+            answer = answer.item()  # a NumPy number
         if isinstance(answer, (int, float)):
             return f"the number {answer:.6g}"
     except OverflowError:

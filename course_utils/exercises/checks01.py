@@ -81,6 +81,10 @@ def _other_bits(name, bits, right):
     wanted, given = f"{len(right)} bit{'s' * (len(right) > 1)}", f"{name}: you gave"
     if bits[:2] in ("0b", "0B"):
         return f'{given} {describe(bits)}; leave out the "0b", as `format(n, "b")` does.'
+    if name == "fraction" and "." in bits:
+        return f"{name}: leave out the point and the digit before it, which are not stored."
+    if bits[1:24] == right:
+        return f"{name}: leave out the leading 1, and keep the 23 bits after it."
     if not bits or set(bits) - {"0", "1"}:
         return f"{given} {describe(bits)}; {wanted} are needed, each 0 or 1."
     if len(bits) != len(right):
@@ -221,7 +225,7 @@ def _whole(answer):
     if value is None:
         return None, f"You gave {describe(answer)}: give one whole number without quotes."
     if value <= 0 or not value.is_integer():
-        return None, f"You gave {value:g}: a positive whole number is asked for."
+        return None, f"You gave {value!r}: a positive whole number is asked for."
     return int(value), None
 
 
@@ -250,7 +254,6 @@ NOT_THE_SHARES = [
     ({2048: 1023 / 1024, 4096: 0}, "Those are the shares that change. Give those that stay."),
     ({2048: 1, 4096: 1 / 1024}, "The two are swapped: the larger ratio adds less."),
     ({2048: 1, 4096: 1024}, "Those are counts. Divide by the 1,024 numbers."),
-    ({2048: 100 / 1024, 4096: 100}, "Those are percentages. Give shares between 0 and 1."),
     (
         {2048: 0, 4096: 0},
         "In float64 and float32 no w stays. Turn w into float16 before you divide and add.",
@@ -281,13 +284,16 @@ def check_shares(answer):
 
     if all(abs(given[ratio] - share) < 3e-5 for ratio, share in SHARES.items()):  # 0.001 too
         return None
+    if given[4096] == 100:
+        return "Those are percentages. Give shares between 0 and 1."
     for shares, message in NOT_THE_SHARES:
         if all(abs(given[r] - s) <= max(3e-5, 0.002 * min(s, 1)) for r, s in shares.items()):
             return message  # 513/1024 counts as one half
     wrong = next((r for r in RATIOS if abs(given[r] - SHARES[r]) > 3e-5), 4096)
     if not 0 <= given[wrong] <= 1:
         return f"Ratio {wrong}: you gave {given[wrong]:g}, and a share lies between 0 and 1."
-    return f"Ratio {wrong}: {given[wrong]:g} does not fit. Half a step of float16 is 2**-11 there."
+    side = "small" if given[wrong] < SHARES[wrong] else "large"
+    return f"Ratio {wrong}: {given[wrong]:g} is too {side}. Half a step of float16 is 2**-11 there."
 
 
 # --- 6: where a sum stalls ----------------------------------------------------------------------
@@ -331,5 +337,11 @@ def check_sums(answer):
         if tuple(given.values()) == sums:
             return message
     name = next(name for name in SUMS if given[name] != SUMS[name])
+    right = "".join(f"{other} is right. " for other in SUMS if given[other] == SUMS[other])
+    if abs(given[name] - SUMS[name]) <= 0.25:
+        return f"{right}{name}: you gave {given[name]:g}, one addition beside the end."
     side = "further" if given[name] < SUMS[name] else "less far"
-    return f"{name}: you gave {given[name]:g}, and the sum gets {side}. Where is 0.25 half a step?"
+    return (
+        f"{right}{name}: you gave {given[name]:g}, and the sum gets {side}. "
+        "Where is 0.25 half a step?"
+    )

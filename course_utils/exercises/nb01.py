@@ -209,8 +209,9 @@ q[5].check(answer)""",
         ],
         wrong=[
             *checks.NOT_THE_SHARES,
-            ({2048: 1 / 1024, 4096: 0.75}, "Ratio 4096: 0.75 does not fit"),
-            ({2048: 2 / 1024, 4096: 1}, "Ratio 2048: 0.00195"),
+            ({2048: 1 / 1024, 4096: 0.75}, "Ratio 4096: 0.75 is too small"),
+            ({2048: 2 / 1024, 4096: 1}, "Ratio 2048: 0.00195312 is too large"),
+            ({2048: 0.1, 4096: 100}, "Those are percentages"),
             ({2048: -1, 4096: 1}, "between 0 and 1"),
             ({2048: "1/1024", 4096: 1}, "give a share"),
         ],
@@ -290,7 +291,8 @@ q[7].check(x)""",
         task="""\
 Write `encode_float16(x)`: it takes a Python float and returns the float16 code, an int. Round to
 nearest, ties to even. `math.frexp` or comparisons find the exponent; leave NumPy and `struct` out.
-Think of subnormals, overflow to infinity, −0.0, infinities and NaN (any NaN code is fine).
+Think of subnormals, overflow to infinity, −0.0 and NaN (any NaN code is fine). Halving or doubling
+never brings 0 or infinity between 1 and 2, so treat them first.
 
 The check tries every float16 number, every tie and the float64 numbers next to it: 253,952 in all.
 It takes a second or two.""",
@@ -362,6 +364,6 @@ q[8].check(encode_float16)""",
             (lambda x: print(end=""), "returns None for 1.0"),
             (None, "the function itself"),
         ],
-        right="All 253,952 codes are right, those of subnormals, ties and overflow too.",
+        right="All 253,952 numbers get the right code: all of float16's, every tie, its neighbors.",
     ),
 ]

@@ -211,7 +211,10 @@ def _sweep(function):
 
 
 def _code(function, x):
-    result, problem = call(function, x)
+    try:
+        result, problem = call(function, x)
+    except KeyboardInterrupt:
+        return None, f"You stopped it while your function worked on {x!r}: does its loop end there?"
     if type(result) is int:
         return result, None
     if problem:

@@ -30,7 +30,7 @@ def binades(names=("float32", "bfloat16", "float16"), exponents=ROWS) -> Picture
             else:
                 ax.vlines(found, row - 0.35, row + 0.35, color=COLORS[name], linewidth=1.2)
         ax.set(xlim=(1 - 0.003, 1 + WINDOW), ylim=(len(exponents) - 0.4, -0.6))
-        ax.set_xticks([1, 1 + WINDOW / 2], ["$2^k$", "+ 1/32"])
+        ax.set_xticks([1, 1 + WINDOW / 2], ["$2^k$", "$2^k(1+1/32)$"])
         ax.set_title(name, color=INK)
         ends = [k for k, count in zip(exponents, counts, strict=True) if count == 0]
         has = f"the same {counts[exponents.index(0)]:,} numbers in every row"
@@ -41,7 +41,8 @@ def binades(names=("float32", "bfloat16", "float16"), exponents=ROWS) -> Picture
     axes[0][0].set_ylabel("number (selected powers of two)")
     axes[0][0].set_yticks(range(len(exponents)), [f"$2^{{{k}}}$" for k in exponents])
     figure.suptitle("The first sixteenth of a power of two: which numbers exist?", color=INK)
-    return Picture(figure, "a row for each power of two. " + "; ".join(words) + ".")
+    text = "the first sixteenth of selected powers of two, a row each. "
+    return Picture(figure, text + "; ".join(words) + ".")
 
 
 def _first_numbers(name, exponent):
@@ -86,8 +87,8 @@ def spacing(names=tuple(SPACING)) -> Picture:
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.set_xticks([2.0**k for k in range(-150, 151, 25)])
-    ax.set(xlabel="size of the number (powers of two)", ylabel="gap to the next / number")
-    ax.set_title("A wide exponent reaches far, a wide fraction reaches deep", color=INK)
+    ax.set(xlabel="size of the number (powers of two)", ylabel="gap / number, at powers of two")
+    ax.set_title("More exponent bits: longer. More fraction bits: finer.", color=INK)
     legend(ax, fontsize=8, ncols=2)
     text = "relative gap against size; flat over the normal numbers, rising to 1 on the left. "
     return Picture(figure, text + "; ".join(words) + ".")
@@ -103,13 +104,13 @@ def rounding_errors(values, errors, unit) -> Picture:
     """
     figure, ax = canvas(width=7.0, height=3.0)
     words = []
-    styles = zip(("-", "--"), ("#0072B2", "#D55E00"), strict=True)
+    styles = zip(("-", "--"), ("#56B4E9", "#E69F00"), strict=True)
     for (name, error), (line, color) in zip(errors.items(), styles, strict=True):
         share = np.asarray(error) / unit
         ax.plot(values, share, line, color=color, label=name, linewidth=2)
         words.append(f"{name} from {share.min():.2f} to {share.max():.2f} gaps")
     ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.5, 0.7))
+    ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7))
     ax.set_title("Rounding errs to both sides, dropping bits to one", color=INK)
     legend(ax, loc="lower center", ncols=2)
     return Picture(figure, "the error zigzags: " + ", ".join(words) + ".")
@@ -130,8 +131,8 @@ def lost_updates(shares) -> Picture:
         told = ", ".join(f"{s:.1%} at {r}" for r, s in by_ratio.items() if 0 < s)
         words.append(f"{name}: {told}")
     ax.set_xscale("log", base=2)
-    ax.set(xlabel="weight / update", ylabel="share that ignores it", ylim=(-0.05, 1.05))
-    ax.set_title("Updates do not vanish at one ratio but over an octave", color=INK)
+    ax.set(xlabel="weight / update", ylabel="share of weights unchanged", ylim=(-0.05, 1.05))
+    ax.set_title("Updates do not vanish at one ratio: they fade out", color=INK)
     legend(ax)
     return Picture(figure, "share of the weights from 1 to 2 unchanged. " + "; ".join(words) + ".")
 
