@@ -2,7 +2,9 @@
 
 import doctest
 import json
+import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -93,10 +95,13 @@ def test_the_static_table_shows_what_encode_gives(entry, options):
 
 def test_errors_are_told_in_words():
     rows = {row[0]: row[-1] for row in Reader(html("65520")).rows}
-    assert rows["float32"] == "exact"
+    assert rows["float32"] == "no error"
     assert rows["tf32"] == "16 too high, 0.25 ULP"
     assert rows["float16"] == "too large for float16"
-    assert rows["float4_e2m1fn"] == "65514 too low, 32757 ULP"
+    assert rows["float4_e2m1fn"] == "65514 too low, 6 is the last value"
+    rows = {row[0]: row[-1] for row in Reader(html("-1e5", saturate=True)).rows}
+    assert rows["float16"] == "34496 too high, −65504 is the last value"
+    assert rows["float32"] == "no error"
     rows = {row[0]: row[-1] for row in Reader(html("inf")).rows}
     assert rows["float16"] == ""
     assert rows["float8_e4m3fn"] == "no infinity in this format"
@@ -121,8 +126,13 @@ def test_a_code_is_one_of_the_first_format_and_keeps_its_bits():
     assert rows[1][1:5] == ["0", "11111", "0000000001", "0x7C01"]
     assert rows[2][4] == formats.encode("nan", "bfloat16").hex
     rows = Reader(html(" 0b0011110000000000", formats=["float16"])).rows
-    assert rows[1][5] == "1" and rows[1][-1] == "exact"
+    assert rows[1][5] == "1" and rows[1][-1] == "no error"
     assert "float16 has 16 bits" in plain("0x3C000", formats=["float16"])
+
+
+def test_the_title_keeps_the_end_of_a_long_number():
+    title = 'FloatLab: "1.4012984643248170709237295...203125E-45", rounding nearest_even'
+    assert Reader(html(2.0**-149)).caption == plain(2.0**-149).splitlines()[0] == title
 
 
 @pytest.mark.parametrize("entry", ["", "1,000", "twelve", ATTACK, "1" * 10_000, "-0x3C", "\ud800"])
@@ -162,6 +172,8 @@ def test_no_entry_text_raises(entry):
         (3, "3"), (0.1, "0.1"), (-0.0, "-0.0"), (float("nan"), "nan"), (1e-300, "1e-300"),
         (Fraction(-1, 8), "-0.125"), (np.float64(0.1), "0.1"), (np.int64(7), "7"),
         (np.float32(0.1), "0.100000001490116119384765625"), (np.float16("inf"), "inf"),
+        (1 + 2**-24, "1.000000059604644775390625"), (-(2.0**-24), "-5.9604644775390625E-8"),
+        (65504.0, "65504"), (2.0**-1074, "5e-324"), (2.0**1000, "1.0715086071862673e+301"),
     ],
 )  # fmt: skip
 def test_numbers_become_entries_that_mean_them_exactly(number, text):
@@ -170,6 +182,26 @@ def test_numbers_become_entries_that_mean_them_exactly(number, text):
     rows = Reader(html(number)).rows
     if number == number:
         assert rows[1][4] == formats.encode(number, "float32").hex
+
+
+def test_floats_round_like_themselves_next_to_every_threshold():
+    """Values of the formats, the ties between them, and the floats next to these."""
+    random.seed(0)
+    found = [1 + 2**-24, -(2.0**-150), 2.0**-149, 5e-324, 1.7976931348623157e308, 0.1]
+    for name in formats.FORMATS:
+        largest = formats.encode(formats.facts(name)["largest"], name)
+        places = [0, 1, largest.code - 1, largest.code]
+        for code in places + random.choices(range(largest.code), k=6):
+            bits = formats.decode(code, name)
+            for edge in (bits.value, float(bits.exact + bits.ulp / 2)):
+                sign = random.choice([-1, 1])
+                found += [sign * math.nextafter(edge, to) for to in (0, edge, math.inf)]
+    assert len({FloatLab(number).entry for number in found}) > 250
+    for number in found:
+        for rounding in formats.ROUNDINGS:
+            _, rows, _ = FloatLab(number, rounding=rounding)._rows()
+            for name, bits in rows.items():
+                assert bits == formats.encode(number, name, rounding), (number, rounding)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +299,40 @@ def test_the_fragment_is_one_host_one_json_and_one_classic_script():
     code = page.scripts[1].strip()
     assert code.startswith("(() => {") and code.endswith("})();")
     assert not any("id" in attributes for _, attributes in page.tags)
-    assert len(text.encode()) < 125_000  # it is stored in the notebook: some 105 kB
+    assert len(text.encode()) < 110_000  # it is stored in the notebook: some 100 kB
+
+
+def test_scripts_lose_only_indentation_and_lines_of_comment():
+    inserted = r"\$\{(?:[^{}`]|\{[^{}`]*\})*\}"
+    innermost = re.compile(rf"`(?:[^`$\\]|\\.|\$(?!\{{)|{inserted})*`")  # of template literals
+    kept = Reader(html()).scripts[1]
+    for name in floatlab.SCRIPTS:
+        source = (fragment.FOLDER / name).read_text(encoding="utf-8")
+        lines = [line.strip() for line in source.splitlines()]
+        comments = [line for line in lines if line.startswith("//")]
+        assert "\n".join(line for line in lines if line not in comments) in kept
+        # So no text may go on in a next line, and no such comment may end a longer one.
+        assert not any("*/" in line for line in comments)
+        for line in lines:
+            rest, count = line, 1
+            while count:
+                rest, count = innermost.subn("0", rest)
+            assert "`" not in rest and not line.endswith("\\"), (name, line)
+
+
+def test_styles_lose_only_blanks_and_comments():
+    kept = json.loads(re.search("const CSS = (.*);\n", html())[1])
+    assert "/*" not in kept and "  " not in kept and "\n" not in kept
+    sources = [(fragment.FOLDER / name).read_text(encoding="utf-8") for name in floatlab.STYLES]
+    bare = re.sub(r"/\*.*?\*/", "", "".join(sources), flags=re.DOTALL)
+    assert "".join(bare.split()) == "".join(kept.split())
+    assert re.findall('".*?"', bare) == re.findall('".*?"', kept)
+    loose = """a  /* it's { */ b ,\n c:hover { content: " ;  /* { } */" ; d: calc(1px +  2px) }\n
+        e::after{content:'";  ,'; /*/ one */ f : g /**/ , h }/***/"""
+    tight = """a b,c:hover{content: " ;  /* { } */";d: calc(1px + 2px)}""" + (
+        """e::after{content:'";  ,';f : g,h}"""
+    )
+    assert fragment.LOOSE.sub(fragment._tight, loose) == tight
 
 
 def test_every_file_of_the_explorer_is_in_it_and_can_stand_in_a_script():

@@ -1,6 +1,8 @@
 """FloatLab: one number in the formats of deep learning, bit by bit."""
 
+import math
 import re
+from decimal import Decimal
 
 from course_utils import entry as entries
 from course_utils import formats as numbers
@@ -71,7 +73,7 @@ class FloatLab:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         entered, rows, message = self._rows()
-        title = f"{entries.quoted(self.entry)}, rounding {self.rounding}"
+        title = f"{_named(self.entry)}, rounding {self.rounding}"
         if self.saturate:
             title += ", saturating"
         table = static.html_table(title, entered, rows, message)
@@ -132,7 +134,7 @@ def _text(entry):
     if isinstance(entry, str):
         return entry
     if isinstance(entry, float):
-        return float.__repr__(entry)  # a NumPy float64 would name its type
+        return _digits(entry)
     exact = entries.exact(entry)
     if isinstance(exact, float):
         return repr(exact)
@@ -143,6 +145,25 @@ def _text(entry):
         shown = entries.quoted(str(exact))
         raise ValueError(f"{shown} never ends as a decimal number: give a text with its digits.")
     return text.replace("−", "-")
+
+
+def _digits(number):
+    """A float64 as text that rounds like it: the shortest one, or all digits where they matter.
+
+    The shortest text is a little off. That changes the result only for a value of a format, or
+    for one half-way between two. These have at most the bits of a float32 and one more, and
+    lie between the half of its smallest number and 2^128.
+    """
+    short = float.__repr__(number)  # a NumPy float64 would name its type
+    if not 2.0**-150 <= abs(number) < 2.0**128:
+        return short
+    significand, _ = math.frexp(number)
+    return str(Decimal(number)) if (significand * 2**25).is_integer() else short
+
+
+def _named(entry):
+    """An entry in quotation marks; a long one without its middle, as it may end in an exponent."""
+    return entries.quoted(entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}")
 
 
 def _names(formats):

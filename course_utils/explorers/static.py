@@ -11,7 +11,9 @@ from html import escape
 from course_utils.explorers import decimals
 
 HEADS = ["format", "sign", "exponent", "fraction", "code", "exact value", "class", "error"]
-LONGEST_VALUE = 28  # characters; longer ones are shortened, with the whole below
+# As in numbers.js, so that the table says what the rows say.
+LONGEST_VALUE = 24  # characters; longer ones are shortened, with the whole below
+DIGITS = 12  # of the short form
 CAPTION = "text-align:left;padding:3px 8px"
 BREAK = "word-break:break-all"
 CELL = "text-align:left;padding:3px 8px;border:1px solid #888888"
@@ -73,10 +75,12 @@ def error(entered, bits) -> str:
         return f"too large for {bits.format}"
     difference = bits.exact - Fraction(entered)
     if difference == 0:
-        return "exact"
-    way = "low" if difference < 0 else "high"
-    ulps = decimals.short(abs(difference) / bits.ulp, 3)
-    return f"{decimals.short(abs(difference), 3)} too {way}, {ulps} ULP"
+        return "no error"
+    size = f"{decimals.short(abs(difference), 3)} too {'low' if difference < 0 else 'high'}"
+    if abs(difference) >= bits.ulp:
+        # More than rounding can do: the number was cut off at the largest value.
+        return f"{size}, {decimals.short(bits.exact)} is the last value"
+    return f"{size}, {decimals.short(abs(difference) / bits.ulp, 3)} ULP"
 
 
 def _html_row(name, bits, entered):
@@ -103,4 +107,4 @@ def _value(bits):
     if bits.kind == "zero":
         return ("−0", "−0") if bits.sign == "1" else ("0", "0")
     full = decimals.full(bits.exact)
-    return (full if len(full) <= LONGEST_VALUE else f"≈ {decimals.short(bits.exact)}"), full
+    return (full if len(full) <= LONGEST_VALUE else f"≈ {decimals.short(bits.exact, DIGITS)}"), full
