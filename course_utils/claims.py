@@ -14,9 +14,15 @@ def settled(*notebooks: str) -> Table:
     Args:
         notebooks: numbers of notebooks, such as "01".
 
+    Raises:
+        ValueError: a notebook that settles none.
+
     Example: `claims.settled("01")`
     """
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    known = sorted({claim["notebook"][:2] for claim in ledger})
+    if not notebooks or not set(notebooks) <= set(known):
+        raise ValueError(f"Give the numbers of notebooks as text, of {', '.join(known)}.")
     found = [claim for claim in ledger if claim["notebook"].startswith(notebooks)]
     rows = [(claim["claim"], claim["verdict"], claim["note"]) for claim in found]
     note = "Each verdict comes from a cell that you ran."

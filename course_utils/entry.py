@@ -5,8 +5,12 @@ A float64 would round the entry before the format under study does. So text beco
 """
 
 import math
+import operator
 import re
+from decimal import Decimal
 from fractions import Fraction
+
+import numpy as np
 
 LONGEST = 2_000  # characters
 # Powers beyond these are far outside every format, whatever the digits before them say.
@@ -18,6 +22,7 @@ NUMBER = re.compile(
     r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|(?P<pi>pi|π))",
     re.IGNORECASE | re.ASCII,
 )
+NO_NUMBERS = (bool, np.bool_, bytes, bytearray, complex, np.complexfloating)
 ACCEPTED = "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan"
 
 
@@ -43,8 +48,7 @@ def parse(text: str) -> Fraction | float:
     text = text.strip(BLANKS)
     if len(text) > LONGEST:
         raise ValueError(
-            f"The entry has {len(text):,} characters: give at most {LONGEST:,}, "
-            "the rest would not change the result."
+            f"The entry has {len(text):,} characters: give at most {LONGEST:,}."
         )
     found = NUMBER.fullmatch(text.replace("\u2212", "-"))
     digits = found and (found["whole"] or "") + (found["part"] or "")
@@ -80,21 +84,29 @@ def exact(value) -> Fraction | float:
         >>> exact(0.5), exact("-0")
         (Fraction(1, 2), -0.0)
     """
-    if isinstance(value, str):
-        return parse(value)
+    if isinstance(value, str | Decimal):
+        return parse(str(value))
     try:
-        if isinstance(value, bool | bytes | bytearray):
+        if isinstance(value, NO_NUMBERS):
             raise TypeError
-        if isinstance(value, int | Fraction):
-            return Fraction(value)
-        if not hasattr(value, "as_integer_ratio"):
-            value = float(value)
-        if not math.isfinite(value) or (value == 0 and math.copysign(1, value) < 0):
-            return float(value)
-        return Fraction(*value.as_integer_ratio())
-    except (TypeError, ValueError, AttributeError, OverflowError):
+        return _exact(value)
+    except Exception:  # whatever the methods of an odd object raise
         message = f"A value of type {type(value).__name__} is not a number: give text or a number."
         raise ValueError(message) from None
+
+
+def _exact(value):
+    if isinstance(value, Fraction):
+        return value
+    try:
+        return Fraction(operator.index(value))
+    except (TypeError, AttributeError):  # no integer; TensorFlow's floats raise the second
+        pass
+    if not hasattr(value, "as_integer_ratio"):
+        value = float(value)
+    if value != value or abs(value) == math.inf or (value == 0 and math.copysign(1, value) < 0):
+        return float(value)
+    return Fraction(*value.as_integer_ratio())
 
 
 def whole(code) -> int:
@@ -113,10 +125,14 @@ def whole(code) -> int:
             message = f"{quoted(code)} is not a code: give an int, or text like 0x3C00 or 0b0110."
             raise ValueError(message)
         return int(text, 0)
-    if isinstance(code, bool) or not hasattr(code, "__index__"):
+    try:
+        if isinstance(code, NO_NUMBERS):
+            raise TypeError
+        return operator.index(code)
+    except Exception:  # whatever the methods of an odd object raise
         name = type(code).__name__
-        raise ValueError(f"A {name} is not a code: give an int, or text like 0x3C00 or 0b0110.")
-    return int(code)
+        message = f"A {name} is not a code: give an int, or text like 0x3C00 or 0b0110."
+        raise ValueError(message) from None
 
 
 def quoted(text: str) -> str:
@@ -137,8 +153,8 @@ def _bounded(exponent, limit):
 def _complaint(text):
     if not text:
         return f"The entry is empty: give {ACCEPTED}."
-    if re.fullmatch(r"[+-]?[0-9][0-9,]*,[0-9]+(\.[0-9]*)?", text.replace("\u2212", "-")):
-        return f"{quoted(text)} has a comma: write it without, such as 4200000000 or 0.5."
+    if "," in text and re.match("[+-]?[0-9]", text.replace("\u2212", "-")):
+        return f"{quoted(text)} has a comma: write a point for decimals and nothing for thousands."
     if re.match(r"[+-]?0[xb]", text, re.IGNORECASE):
         return f"{quoted(text)} is a code and not a number: give it to decode, with its format."
     return f"{quoted(text)} is not a number: give {ACCEPTED}."

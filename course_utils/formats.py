@@ -143,7 +143,7 @@ def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> Fl
         (65504.0, inf)
     """
     info = _info(fmt)
-    if rounding not in (*_MODES, "stochastic"):
+    if not isinstance(rounding, str) or rounding not in (*_MODES, "stochastic"):
         names = ", ".join([*ROUNDINGS, "stochastic"])
         raise ValueError(f"There is no rounding {_said(rounding)}: choose one of {names}.")
     number = exact(value)
@@ -152,10 +152,9 @@ def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> Fl
         if isinstance(number, float) and math.isnan(number):
             raise ValueError(f"{fmt} has no NaN: give a number, or choose another format.")
     if rounding == "stochastic":
-        if seed is None:
-            raise ValueError("Stochastic rounding draws by chance: give a seed, such as seed=0.")
+        generator = _generator(seed)
         if isinstance(number, Fraction):
-            number = _drawn(number, fmt, np.random.default_rng(seed))
+            number = _drawn(number, fmt, generator)
         rounding = "nearest_even"
     close = _to_odd(number)
     rounded = gfloat.round_float(info, close, _MODES[rounding], saturate)
@@ -247,6 +246,18 @@ def _to_odd(number):
     exponent = max(-1000, min(900, -shift))  # Enough for every format, and never too much.
     size = math.ldexp(whole | (rest > 0), exponent)
     return -size if number < 0 else size
+
+
+def _generator(seed):
+    try:
+        if seed is None:
+            raise TypeError
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "Stochastic rounding draws by chance: give a seed, an int such as seed=0, or a "
+            "generator of numpy.random.default_rng."
+        ) from None
 
 
 def _drawn(number, fmt, generator):

@@ -77,9 +77,11 @@ def on_colab() -> bool:
 
 
 def _install_gfloat():
-    """22 kB; pip leaves alone what Colab has, all that gfloat builds on included."""
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", GFLOAT]
-    subprocess.run(pip, capture_output=True, stdin=subprocess.DEVNULL)
+    """22 kB and two small packages below it; pip leaves alone what Colab has."""
+    print(f"Installing {GFLOAT}, which Colab lacks.")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--retries", "1", GFLOAT]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(pip, capture_output=True, stdin=subprocess.DEVNULL, timeout=90)
     importlib.invalidate_caches()
 
 

@@ -53,11 +53,9 @@ def test_the_wrong_fields_are_what_their_messages_say():
     assert int(double[0], 2) == 31 + 1023 and int(negative[0], 2) == -31 + 127
     assert [int(bits, 2) for bits in decimal] == [9, 9 + 127]
     assert mirrored[0] == checks01.FIELDS["exponent"][::-1]
-    leading, first, short, mirrored, inverted, of_decimal = mistakes["fraction"]
+    first, short, mirrored, inverted, of_decimal = mistakes["fraction"]
     fraction = checks01.FIELDS["fraction"]
-    assert (
-        leading[0] == "1" + fraction and first[0] == leading[0][:23] and short[0] + "0" == fraction
-    )
+    assert first[0] == ("1" + fraction)[:23] and short[0] + "0" == fraction
     assert mirrored[0] == fraction[::-1]
     value = int(fraction, 2)
     assert [int(bits, 2) for bits in inverted] == [2**23 - value, 2**23 - 1 - value]
@@ -310,6 +308,51 @@ def test_any_nan_code_counts(nan):
 def test_what_is_no_nan_code(nan):
     problem = rounding01.check_encoder(lambda x: nan if x != x else rounding01.slip()(x))
     assert problem.startswith("For NaN your function gives ") and len(problem) < 300
+    assert ("which is infinity" in problem) == (nan in (0x7C00, 0xFC00))
+
+
+def test_a_loop_without_an_end_is_named_when_it_is_stopped():
+    def stopped(x):
+        if math.isinf(x):
+            raise KeyboardInterrupt
+        return rounding01.slip()(x)
+
+    problem = rounding01.check_encoder(stopped)
+    assert problem == "You stopped it while your function worked on inf: does its loop end there?"
+
+
+@pytest.mark.parametrize(
+    "name, bits, fragment",
+    [
+        ("fraction", "1" + checks01.FIELDS["fraction"], "the leading 1 is implicit"),
+        ("fraction", format(4_200_000_000, "b"), "keep the 23 bits after it"),
+        ("fraction", "1." + checks01.FIELDS["fraction"], "leave out the point"),
+        ("fraction", "0" + checks01.FIELDS["fraction"], "you gave 24 bits"),
+        ("sign", "-1", "give 1 bit, each 0 or 1"),
+        ("sign", "01", "you gave 2 bits"),
+        ("exponent", "010011110", "you gave 9 bits"),
+    ],
+)
+def test_what_is_said_of_other_bits(name, bits, fragment):
+    assert fragment in checks01.check_fields({**checks01.FIELDS, name: bits})
+
+
+@pytest.mark.parametrize(
+    "answer, fragment",
+    [
+        ({"float16": 511.75, "bfloat16": 64}, "bfloat16 is right. float16: you gave 511.75, one"),
+        ({"float16": 512.1, "bfloat16": 64}, "bfloat16 is right. float16: you gave 512.1, and"),
+        ({"float16": 512, "bfloat16": 100}, "float16 is right. bfloat16: you gave 100, and the"),
+        ({"float16": 511, "bfloat16": 65}, "float16: you gave 511, and the sum gets further"),
+    ],
+)
+def test_what_is_said_of_other_sums(answer, fragment):
+    assert checks01.check_sums(answer).startswith(fragment)
+
+
+def test_a_share_near_one_half_counts_as_one_half():
+    for share in (0.5, 513 / 1024):
+        assert "a ratio of 3072" in checks01.check_shares({2048: share, 4096: 1})
 
 
 def test_a_slow_search_is_told_so_at_once():

@@ -146,6 +146,23 @@ def test_exact_values_round_by_the_definition(fmt, rounding):
         assert same(found.value, oracle(value, fmt, rounding)), (value, found)
 
 
+def test_neighbors_of_float32_and_tf32():
+    edges = [0, 1, 0x7F7FFFFF, 0x7F800000, 0x80000000, 0x80000001, 0xFF800000]
+    codes = np.random.default_rng(6).integers(0, 2**32, 500, dtype=np.uint32)
+    for code in np.concatenate([np.uint32(edges), codes]):
+        here = formats.decode(code, "float32")
+        for way, found in ((np.inf, here.next), (-np.inf, here.previous)):
+            if here.kind == "nan" or here.value == way:
+                assert found is None
+            else:
+                value = np.nextafter(code.view(np.float32), np.float32(way))
+                assert same(found.value, float(value))
+        short = formats.decode(int(code) >> 13, "tf32")
+        if 0 <= short.value < formats.facts("tf32")["largest"] and short.sign == "0":
+            # One step of tf32 is 2**13 codes of float32.
+            assert short.next.value == formats.decode((short.code + 1) << 13, "float32").value
+
+
 @every_format
 @every_rounding
 @pytest.mark.parametrize("saturate", [False, True])
@@ -236,8 +253,12 @@ def test_stochastic_rounding_repeats_with_its_seed_and_leaves_exact_values_alone
         assert formats.encode(value, "float16", "stochastic", seed=0) == wanted
     too_large = {formats.encode(65520, "float16", "stochastic", seed=n).value for n in range(50)}
     assert too_large == {65504, math.inf}
-    with pytest.raises(ValueError, match="give a seed"):
-        formats.encode(1.1, "float16", "stochastic")
+    below = {formats.encode(-(2.0**-26), "float16", "stochastic", seed=n).code for n in range(50)}
+    assert below == {0x8000, 0x8001}  # -0 or the largest negative number
+    for seed in (None, "x", 1.5, -1):
+        for value in (1.1, "inf", "-0"):
+            with pytest.raises(ValueError, match="give a seed, an int such as"):
+                formats.encode(value, "float16", "stochastic", seed=seed)
 
 
 # --- neighbors and facts ------------------------------------------------------------------------
@@ -258,11 +279,9 @@ def test_neighbors_are_those_of_nextafter(dtype, fmt):
                 assert same(found.value, value), (here, name)
 
 
-@every_format
+@pytest.mark.parametrize("fmt", [name for name, i in formats.FORMATS.items() if i.bits <= 8])
 def test_walking_up_visits_every_value(fmt):
     info = formats.FORMATS[fmt]
-    if info.bits > 8:
-        return
     here, seen = formats.encode("-inf", fmt, saturate=True), []
     while here is not None:
         seen.append(here.value)
@@ -322,6 +341,7 @@ def complaint(function, *arguments):
         ("--1", "is not a number"),
         ("1_000", "is not a number"),
         ("1,5", "has a comma"),
+        ("1.000,5e3", "has a comma"),
         ("-4,200,000,000", "has a comma"),
         ("0x3C00", "give it to decode"),
         ("0b1", "give it to decode"),
@@ -337,7 +357,17 @@ def test_bad_entries_get_one_sentence(text, fragment):
     assert fragment in complaint(formats.encode, text, "float16")
 
 
-@pytest.mark.parametrize("value", [None, True, [1], {}, 1j, object(), np.arange(3), b"1"])
+class Odd:
+    def as_integer_ratio(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, np.True_, [1], {}, 1j, np.complex64(1), object(), Odd(), np.arange(3), b"1"]
+    + [Decimal("sNaN")],
+    ids=lambda value: type(value).__name__,
+)
 def test_what_is_no_number(value):
     assert "is not a number" in complaint(formats.encode, value, "float16")
 
@@ -357,6 +387,9 @@ def test_what_is_no_number(value):
         (1.0, "A float is not a code"),
         (None, "A NoneType is not a code"),
         (True, "A bool is not a code"),
+        (np.True_, "is not a code"),
+        (np.array(5.7), "A ndarray is not a code"),
+        (np.array([1, 2]), "A ndarray is not a code"),
     ],
 )
 def test_bad_codes_get_one_sentence(code, fragment):
@@ -376,7 +409,7 @@ def test_unknown_formats(name):
     assert "choose one of float32, tf32" in complaint(formats.facts, name)
 
 
-@pytest.mark.parametrize("name", ["nearest", "", None, "x" * 999])
+@pytest.mark.parametrize("name", ["nearest", "", None, "x" * 999, np.array(["up", "down"])])
 def test_unknown_roundings(name):
     assert "choose one of nearest_even" in complaint(formats.encode, 1, "float16", name)
 
@@ -398,6 +431,22 @@ def test_long_entries_answer_at_once(text):
             pass
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 0.05
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_integers_of_all_kinds_stay_exact(n):
+    for kind in (int, np.int64, Fraction, Decimal, lambda n: np.array(n), str):
+        assert entry.exact(kind(n)) == n
+    if n >= 0:
+        assert entry.exact(np.uint64(n)) == n
+
+
+def test_numbers_beyond_float64_are_no_infinity():
+    for huge in (Decimal("1e400"), Fraction(10) ** 400, 10**400, "1e400"):
+        assert formats.encode(huge, "float16", "toward_zero").value == 65504
+    start = time.perf_counter()
+    assert formats.encode(Decimal("1e-999999999"), "float16").code == 0
+    assert time.perf_counter() - start < 5  # not for ever
 
 
 DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?"

@@ -56,6 +56,9 @@ def test_a_notebook_shows_its_own_claims():
     assert [row[0] for row in table.rows] == wanted and len(wanted) == 6
     both = claims.settled("00", "04").rows
     assert len(both) + len(wanted) == len(ledger)
+    for wrong in ((), ("1",), ("09",), (1,)):
+        with pytest.raises(ValueError, match="as text, of 00, 01, 04"):
+            claims.settled(*wrong)
     shown = table._repr_html_()
     assert "<td" in shown and "10011110" in shown and "10011110" in repr(table)
 
@@ -64,7 +67,8 @@ def test_the_hardware_of_every_format_has_a_source():
     support = json.loads((COURSE / "data/format_support.json").read_text(encoding="utf-8"))
     assert [row["format"] for row in support["rows"]] == list(formats.FORMATS)
     for row in support["rows"]:
-        assert row["since"] and row["source"].startswith("https://")
+        assert len(row["sources"]) >= row["since"].count(";") + 1
+        assert all(source.startswith("https://") for source in row["sources"])
 
 
 GOOD = {

@@ -37,7 +37,9 @@ def number(answer):
     (4.0, None, None)
     """
     try:
-        if isinstance(answer, (bool, str, bytes)) or getattr(answer, "shape", ()) != ():
+        if isinstance(answer, (bool, str, bytes)) or type(answer).__name__ in ("bool", "bool_"):
+            return None
+        if getattr(answer, "shape", ()) != ():
             return None
         value = float(answer)
     except Exception:  # not a number, too large, or an object whose own methods raise

@@ -32,10 +32,6 @@ NOT_THE_FIELD = {  # answers that share a mistake, and what to say
     ],
     "fraction": [
         (
-            ["111110100101011011101010"],
-            "Those 24 bits begin with the 1 before the point, which is implicit, not stored.",
-        ),
-        (
             ["11111010010101101110101"],
             "Those are the first 23 bits of 1.f with its leading 1. That 1 is not stored, so the"
             " fraction begins one bit later.",
@@ -83,10 +79,10 @@ def _other_bits(name, bits, right):
         return f'{given} {describe(bits)}; leave out the "0b", as `format(n, "b")` does.'
     if name == "fraction" and "." in bits:
         return f"{name}: leave out the point and the digit before it, which are not stored."
-    if bits[1:24] == right:
-        return f"{name}: leave out the leading 1, and keep the 23 bits after it."
+    if name == "fraction" and bits[:1] == "1" and bits[1:24] == right:
+        return f"{name}: the leading 1 is implicit, so leave it out and keep the 23 bits after it."
     if not bits or set(bits) - {"0", "1"}:
-        return f"{given} {describe(bits)}; {wanted} are needed, each 0 or 1."
+        return f"{given} {describe(bits)}; give {wanted}, each 0 or 1."
     if len(bits) != len(right):
         hint = "; cut off at the right" if bits.startswith(right) else ""
         return f"{given} {len(bits)} bits. The field has {wanted}{hint}."
@@ -142,14 +138,14 @@ def check_code(answer):
     """
     value = number(answer)
     if value is None:
-        return f"You gave {describe(answer)}: give the code without quotes, such as 0x3C00."
+        return f"You gave {describe(answer)}: give one number without quotes, such as 0x3C00."
     if value == CODE:
         return None
     for mistake, message in NOT_THE_CODE.items():
         if value == mistake:
             return message
     if not value.is_integer() or not 0 <= value <= 0xFFFF:
-        return f"You gave {value:g}. A code of 16 bits is a whole number from 0 to 65,535."
+        return f"You gave {value!r}. A code of 16 bits is a whole number from 0 to 65,535."
     stands_for = struct.unpack("<e", struct.pack("<H", int(value)))[0]
     return f"0x{int(value):04X} is the float16 code of {stands_for:g}, not of -6.25."
 
@@ -223,7 +219,7 @@ def check_limit(answer):
 def _whole(answer):
     value = number(answer)
     if value is None:
-        return None, f"You gave {describe(answer)}: give one whole number without quotes."
+        return None, f"You gave {describe(answer)}: give one whole number, without quotes."
     if value <= 0 or not value.is_integer():
         return None, f"You gave {value!r}: a positive whole number is asked for."
     return int(value), None
@@ -338,7 +334,7 @@ def check_sums(answer):
             return message
     name = next(name for name in SUMS if given[name] != SUMS[name])
     right = "".join(f"{other} is right. " for other in SUMS if given[other] == SUMS[other])
-    if abs(given[name] - SUMS[name]) <= 0.25:
+    if abs(given[name] - SUMS[name]) == 0.25:
         return f"{right}{name}: you gave {given[name]:g}, one addition beside the end."
     side = "further" if given[name] < SUMS[name] else "less far"
     return (

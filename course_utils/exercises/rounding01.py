@@ -32,7 +32,7 @@ def check_twice(answer):
     # bfloat16 is the upper half of float32: the lower 16 bits say what the second rounding cuts.
     cut = between.code & 0xFFFF
     if between.kind == "infinity":
-        return f"{x:g} is beyond float32 too, so both ways end in infinity."
+        return f"{x!r} is beyond float32 too, so both ways end in infinity."
     if between.value == x and cut == 0x8000:
         return (
             f"As a float64 number your x is {x!r}, exactly halfway between two bfloat16 numbers."
@@ -183,8 +183,11 @@ def check_encoder(function):
         code, problem = _code(function, x)
         if problem:
             return problem
-        if code == 0x7C00:
-            return "For NaN your function gives 0x7C00, which is infinity. NaN's fraction is not 0."
+        if code in (0x7C00, 0xFC00):
+            return (
+                f"For NaN your function gives {_hex(code)}, which is infinity. "
+                "NaN's fraction is not 0."
+            )
         if code not in range(0x10000) or not code & 0x3FF or code & 0x7C00 != 0x7C00:
             return f"For NaN your function gives {_hex(code)}. NaN has exponent field 31."
     if statistics.median(seconds) > PATIENCE:
@@ -222,7 +225,7 @@ def _code(function, x):
     if result is None:
         return None, f"Your function returns None for {x!r}: end each way with `return`."
     try:
-        if isinstance(result, bool):
+        if type(result).__name__ in ("bool", "bool_"):  # NumPy's too
             raise TypeError
         return operator.index(result), None
     except Exception:  # no integer, or an object whose own methods raise

@@ -35,8 +35,7 @@ const Entries = (() => {
     if (count > LONGEST) {
       const [given, most] = [count, LONGEST].map((n) => n.toLocaleString("en-US"));
       throw new EntryError(
-        `The entry has ${given} characters: give at most ${most}, ` +
-          "the rest would not change the result.",
+        `The entry has ${given} characters: give at most ${most}.`,
       );
     }
     return entry;
@@ -71,8 +70,8 @@ const Entries = (() => {
 
   const complaint = (entry) => {
     if (entry === "") return `The entry is empty: give ${ACCEPTED}.`;
-    if (/^[+\-−]?[0-9][0-9,]*,[0-9]+(?:\.[0-9]*)?$/.test(entry)) {
-      return `${quote(entry)} has a comma: write it without, such as 4200000000 or 0.5.`;
+    if (entry.includes(",") && /^[+\-−]?[0-9]/.test(entry)) {
+      return `${quote(entry)} has a comma: write a point for decimals and nothing for thousands.`;
     }
     if (isCode(entry)) {
       return `${quote(entry)} is a code and not a number: give it to decode, with its format.`;

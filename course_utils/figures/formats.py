@@ -15,8 +15,8 @@ def binades(names=("float32", "bfloat16", "float16"), exponents=ROWS) -> Picture
     """One row per power of two: the numbers that each format has in the row's first sixteenth.
 
     Args:
-        names: up to four formats, one panel each.
-        exponents: a row for each k, which shows the numbers from 2^k to 2^k · 17/16.
+        names: formats of `COLORS`, one panel each.
+        exponents: a row for each k, which shows the numbers from 2^k to 2^k · 17/16; 0 is one.
     """
     figure, axes = canvas(len(names), width=8.0, height=5.2, sharey=True, squeeze=False)
     words = []
@@ -35,7 +35,8 @@ def binades(names=("float32", "bfloat16", "float16"), exponents=ROWS) -> Picture
         ends = [k for k, count in zip(exponents, counts, strict=True) if count == 0]
         has = f"the same {counts[exponents.index(0)]:,} numbers in every row"
         if ends:
-            has = f"{counts[exponents.index(0)]:,} numbers in the rows from 2^-14 to 2^15, fewer"
+            full = [k for k, n in zip(exponents, counts, strict=True) if n == max(counts)]
+            has = f"{max(counts):,} numbers in the rows from 2^{min(full)} to 2^{max(full)}, fewer"
             has += f" below, none at {' and '.join(f'2^{k}' for k in ends)}"
         words.append(f"{name}: {has}")
     axes[0][0].set_ylabel("number (selected powers of two)")
@@ -129,7 +130,7 @@ def lost_updates(shares) -> Picture:
         style = {"color": COLORS[name], "linestyle": LINES[name], "marker": MARKERS[name]}
         ax.plot(ratios, share, label=name, **style)
         told = ", ".join(f"{s:.1%} at {r}" for r, s in by_ratio.items() if 0 < s)
-        words.append(f"{name}: {told}")
+        words.append(f"{name}: {told or 'none'}")
     ax.set_xscale("log", base=2)
     ax.set(xlabel="weight / update", ylabel="share of weights unchanged", ylim=(-0.05, 1.05))
     ax.set_title("Updates do not vanish at one ratio: they fade out", color=INK)
@@ -146,14 +147,14 @@ def long_sum(sums, guess=None) -> Picture:
     """
     figure, ax = canvas(width=7.0, height=3.2)
     words = []
-    for name, sum in sums.items():
-        count = np.arange(1, len(sum) + 1)
+    for name, running in sums.items():
+        count = np.arange(1, len(running) + 1)
         style = {"color": COLORS[name], "linestyle": LINES[name], "linewidth": 2}
-        every = {"marker": MARKERS[name], "markevery": len(sum) // 8}
-        ax.plot(count, sum, label=name, **style, **every)
-        words.append(f"{name} ends at {float(sum[-1]):,.0f}")
+        every = {"marker": MARKERS[name], "markevery": max(1, len(running) // 8)}
+        ax.plot(count, running, label=name, **style, **every)
+        words.append(f"{name} ends at {float(running[-1]):,.0f}")
     if guess is not None:
-        ax.scatter([len(sum)], [guess], marker="D", color=INK, zorder=3, label="your guess")
+        ax.scatter([len(running)], [guess], marker="D", color=INK, zorder=3, label="your guess")
         words.append(f"you guessed {guess:,.0f}")
     ax.set(xlabel="additions of 1", ylabel="sum")
     ax.set_title("A 16-bit sum stops where one is half a gap", color=INK)
