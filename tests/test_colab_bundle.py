@@ -47,8 +47,10 @@ def run(source, folder):
     """Run code in a folder, as a notebook there would, with nothing else of the course in reach."""
     folder.mkdir(exist_ok=True)
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [sys.executable, "-c", source]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-"]  # by standard input: an argument of 250 kB is too long
+    return subprocess.run(
+        command, cwd=folder, env=env, input=source, capture_output=True, text=True, timeout=60
+    )
 
 
 def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path):
