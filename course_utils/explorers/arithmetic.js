@@ -1,27 +1,29 @@
 // The arithmetic tab: one operation in every shown format, each step rounded and told.
 
+const CODES_GO_ELSEWHERE = "Codes go into the field at the top.";
 const OPERATIONS = { add: "+", sub: "−", mul: "×", div: "÷" };
 
 /**
- * The arithmetic tab.
+ * The arithmetic tab; say(text) speaks.
  * → {element, update({shown, selected, mode}), set(a, operation, b)}
  */
-function makeArithmetic(codec) {
+function makeArithmetic(codec, say) {
   const field = (name) => make("input", {
     type: "text", class: "operand", spellcheck: "false", autocomplete: "off",
-    "aria-label": name, maxlength: "2100", oninput: () => render() });
+    "aria-label": name, maxlength: "2100", oninput: () => speak() });
   const [a, b] = [field("first number"), field("second number")];
-  const operation = makeSelect(Object.entries(OPERATIONS), "add", () => render());
+  const operation = makeSelect(Object.entries(OPERATIONS), "add", () => speak());
   operation.setAttribute("aria-label", "operation");
-  const presets = make("span", { class: "chips" });
+  const presets = make("span", { class: "chips", role: "toolbar", "aria-label": "presets" });
   const message = make("p", { class: "message", role: "status" });
   const body = make("tbody");
   const heads = ["format", "stored", "exact result", "rounded", "what happened"];
   const table = make("table", { class: "results" },
-    make("caption", {}, "Both numbers are rounded to the format, then the exact result is."),
+    make("caption", {}, "Each number is rounded to the format. "
+      + "The exact result of these is rounded once more."),
     make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
     body);
-  const sum = makeSum(codec);
+  const sum = makeSum(codec, say);
   const element = make("div", { class: "arithmetic-panel" },
     make("div", { class: "operation" }, a, operation, b, presets), message,
     make("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "results" },
@@ -40,10 +42,17 @@ function makeArithmetic(codec) {
   preset("1 + ε/2", () => set("1", "add", epsilonText(2)));
   preset("2048 + 1", () => set("2048", "add", "1"));
   preset("long sum", () => sum.show());
+  roveAmong(presets, [...presets.children]);
 
   function set(first, name, second) {
     [a.value, operation.value, b.value] = [first, name, second];
+    speak();
+  }
+  /** Render, and say what the selected format makes of it. */
+  function speak() {
     render();
+    const row = [...body.children].find((one) => one.dataset.format === view?.selected);
+    if (row && !message.textContent) say(row.sentence);
   }
 
   /** The value that an operand's text means, or null after saying why there is none. */
@@ -55,18 +64,33 @@ function makeArithmetic(codec) {
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
       input.setAttribute("aria-invalid", "true");
-      setText(message, error.message);
+      setText(message, codec.isCode(input.value) ? CODES_GO_ELSEWHERE : error.message);
       return null;
     }
   }
 
-  function story(given, left, right, exactly, stored) {
-    const cut = [left, right].findIndex((operand, index) =>
-      given[index].kind === "finite" && operand.value.kind !== "finite");
-    if (cut >= 0) {
-      return { kind: "lost", text: `${readable(codec, given[cut], 14, 6)} is too large to store` };
+  /** What storing a number did to it, where that is more than rounding; else null. */
+  function damage(given, operand) {
+    const name = readable(codec, given, 14, 6);
+    const now = `it becomes ${readable(codec, operand.value, 14, 6)}`;
+    if (given.kind === "infinity" && operand.value.kind !== "infinity") {
+      return `${name} cannot be stored: ${now}`;
     }
-    if (exactly.kind !== "finite") return { kind: "same", text: "" };
+    if (given.kind !== "finite" || isZero(given)) return null;
+    if (isZero(operand.value)) return `${name} is too small to store: ${now}`;
+    const { kind } = describeError(codec, given, operand);
+    return kind === "lost" ? `${name} is too large to store: ${now}` : null;
+  }
+
+  function story(given, left, right, exactly, stored) {
+    const damages = [damage(given[0], left), damage(given[1], right)].filter(Boolean);
+    if (damages.length) return { kind: "lost", text: [...new Set(damages)].join("; ") };
+    if (exactly.kind !== "finite") {
+      if (exactly.kind === stored.value.kind) return { kind: "same", text: "" };
+      const result = readable(codec, exactly);
+      return { kind: "lost",
+        text: `${result} cannot be stored: it becomes ${readable(codec, stored.value)}` };
+    }
     const error = describeError(codec, exactly, stored);
     const additive = operation.value === "add" || operation.value === "sub";
     if (error.kind === "off" && additive && !isZero(left.value) && !isZero(right.value)) {
@@ -77,6 +101,11 @@ function makeArithmetic(codec) {
       if (codec.compare(stored.value, other) === 0) {
         return { kind: "lost", text: `first number lost, ${error.parts.at(-1)}` };
       }
+    }
+    if (error.kind === "exact") {
+      const rounded = [left, right].some((operand, index) =>
+        codec.compare(operand.value, given[index]) !== 0);
+      return rounded ? { kind: "exact", text: "no further error" } : error;
     }
     if (error.kind !== "off") return error;
     return { kind: "off", text: `${error.parts[0]}, ${error.parts.at(-1)}` };
@@ -94,14 +123,19 @@ function makeArithmetic(codec) {
       const told = story([first, second], left, right, exactly, stored);
       const show = (value) => readable(codec, value, 14, 9);
       const operands = [show(left.value), OPERATIONS[operation.value], show(right.value)].join(" ");
-      return make("tr", { "data-format": name }, head, make("td", {}, operands),
+      const row = make("tr", { "data-format": name }, head, make("td", {}, operands),
         make("td", {}, show(exactly)),
         make("td", {}, make("b", {}, show(stored.value))),
         make("td", { class: "error", "data-kind": told.kind }, told.text));
+      row.sentence = `${name}: ${operands} gives ${show(stored.value)}`
+        + (told.text && `, ${told.text}`);
+      return row;
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
-      return make("tr", { "data-format": name }, head,
+      const row = make("tr", { "data-format": name }, head,
         make("td", { colspan: "4", class: "error", "data-kind": "lost" }, "no NaN in this format"));
+      row.sentence = `${name}: no NaN in this format`;
+      return row;
     }
   }
 

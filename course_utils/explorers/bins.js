@@ -2,7 +2,7 @@
 
 const MOST_BINS = 36; // more than this in one view cannot be told apart
 
-/** The smallest finite value that is at least `value`, or the largest at most, as a code. */
+/** The code of the value that a finite `value` rounds to; the largest one where it is larger. */
 function finiteNear(codec, value, format, rounding) {
   return codec.encode(value, format, rounding, true);
 }
@@ -116,4 +116,43 @@ function windowAround(codec, format, x, around = 3) {
     high: codec.add(codec.decode(high, format).value, margin(missingHigh)),
     unit,
   };
+}
+
+/** How many digits tell the values of a format between low and high, and their middles, apart. */
+function digitsBetween(codec, format, { low, high }) {
+  const [small, large] = [magnitude(low), magnitude(high)].sort(codec.compare);
+  const nearest = low.negative === high.negative ? small : ZERO;
+  const { ulp } = codec.decode(finiteNear(codec, nearest, format, "toward_zero"), format);
+  return Math.max(4, floorDivide(large, codec.div(ulp, TWO)).toString().length + 1);
+}
+
+/** Whether a number is in a bin: whether it rounds to what the bin rounds to. */
+function isInBin(codec, format, mode, bin, number) {
+  const code = codec.encode(number, format, mode.rounding, mode.saturate);
+  const stored = codec.decode(code, format).value;
+  if (!bin.value || stored.kind !== "finite") return !bin.value && stored.kind !== "finite";
+  return codec.compare(stored, bin.value) === 0;
+}
+
+/** A sentence about a bin: which numbers round to what. An edge belongs to one of its sides. */
+function binSentence(codec, format, mode, bin, digits) {
+  const say = (value) => readable(codec, value, 18, Math.max(8, digits + 1));
+  const takes = (edge) => isInBin(codec, format, mode, bin, edge);
+  const from = bin.from && `${takes(bin.from) ? "from" : "above"} ${say(bin.from)}`;
+  const to = bin.to && (takes(bin.to) ? `up to and including ${say(bin.to)}`
+    : `${from ? "to " : ""}below ${say(bin.to)}`);
+  const range = [from, to].filter(Boolean).join(" ") || "everywhere";
+  const becoming = bin.value ? say(bin.value) : bin.text;
+  return `${range[0].toUpperCase()}${range.slice(1)}, every number becomes ${becoming}`
+    + ` in ${format} (${ROUNDING_NAMES[mode.rounding]}).`;
+}
+
+/** The number `count` grains from x, on their grid; a grain is a fraction of a ULP at x. */
+function nudged(codec, format, x, count, grainsPerUlp) {
+  const { ulp } = codec.decode(finiteNear(codec, x, format, "toward_zero"), format);
+  const grain = codec.div(ulp, dyadic(grainsPerUlp));
+  const below = floorDivide(x, grain);
+  const onGrid = isZero(codec.sub(x, stepsFromZero(below, grain)));
+  const start = count < 0 && !onGrid ? below + 1n : below;
+  return stepsFromZero(start + BigInt(count), grain);
 }

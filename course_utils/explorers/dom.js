@@ -1,5 +1,6 @@
 // Small helpers that build and update elements. Text goes in as text nodes, never as markup.
 
+const SPEAK_AFTER_MS = 400;
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Set attributes: on… adds a listener, true and false set or remove, null leaves out. */
@@ -58,4 +59,77 @@ function makeSelect(choices, chosen, change) {
   for (const [value, text] of choices) select.append(make("option", { value }, text));
   select.value = chosen;
   return select;
+}
+
+/** A live region that says only the last of several quick messages. */
+function makeSpeaker() {
+  const element = make("p", { class: "spoken", role: "status", "aria-live": "polite" });
+  let timer = 0;
+  function say(text) {
+    clearTimeout(timer);
+    timer = setTimeout(() => setText(element, text), SPEAK_AFTER_MS);
+  }
+  return { element, say };
+}
+
+/**
+ * One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them.
+ * `chosen(index)` is called when they do.
+ */
+function roveAmong(group, buttons, chosen = () => {}) {
+  const settle = (to) => buttons.forEach((button, index) => {
+    setProperty(button, "tabIndex", index === to ? 0 : -1);
+  });
+  group.addEventListener("focusin", ({ target }) => {
+    if (buttons.includes(target)) settle(buttons.indexOf(target));
+  });
+  group.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: -1 };
+    if (!(event.key in targets)) return;
+    const to = (targets[event.key] + buttons.length) % buttons.length;
+    chosen(to);
+    buttons[to].focus();
+    event.preventDefault();
+  });
+  settle(0);
+  return settle;
+}
+
+/** Tabs for {name: {title, element}}. → {element, choose(name)}; chosen(name) asks for one. */
+function makeTabs(panels, chosen) {
+  const names = Object.keys(panels);
+  const tabs = names.map((name) => make("button", { type: "button", role: "tab", class: "tab",
+    "data-tab": name, onclick: () => chosen(name) }, panels[name].title));
+  const list = make("div", { role: "tablist", class: "tabs", "aria-label": "views" }, ...tabs);
+  const settle = roveAmong(list, tabs, (index) => chosen(names[index]));
+  const bodies = names.map((name) => setAttributes(panels[name].element, {
+    role: "tabpanel", "aria-label": panels[name].title }));
+  function choose(chosenName) {
+    names.forEach((name, index) => {
+      setOne(tabs[index], "aria-selected", String(name === chosenName));
+      setProperty(bodies[index], "hidden", name !== chosenName);
+    });
+    settle(names.indexOf(chosenName));
+  }
+  return { element: make("section", { class: "tabbed" }, list, ...bodies), choose };
+}
+
+/** A button that opens a small panel above what follows; Escape and leaving it close it. */
+function makePopup(name, face, ...content) {
+  const summary = make("summary", {}, ...face);
+  const popup = make("details", { class: `popup ${name}` }, summary,
+    make("div", { class: "boxes" }, ...content));
+  popup.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !popup.contains(relatedTarget)) popup.open = false;
+  });
+  popup.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !popup.open) return; // then it is the notebook's key
+    popup.open = false;
+    summary.focus();
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return popup;
 }

@@ -1,47 +1,5 @@
 // FloatLab: one number, and what each format keeps of it. State lives in here, per host.
 
-const SPEAK_AFTER_MS = 400;
-
-/** A live region that says only the last of several quick messages. */
-function makeSpeaker() {
-  const element = make("p", { class: "spoken", role: "status", "aria-live": "polite" });
-  let timer = 0;
-  function say(text) {
-    clearTimeout(timer);
-    timer = setTimeout(() => setText(element, text), SPEAK_AFTER_MS);
-  }
-  return { element, say };
-}
-
-/** Two tabs and their panels. → {element, choose(name)} */
-function makeTabs(panels, chosen) {
-  const names = Object.keys(panels);
-  const tabs = names.map((name) => make("button", { type: "button", role: "tab", class: "tab",
-    "data-tab": name, onclick: () => chosen(name) }, name));
-  const list = make("div", {
-    role: "tablist", class: "tabs", "aria-label": "below the rows" }, ...tabs);
-  for (const name of names) {
-    setAttributes(panels[name], { role: "tabpanel", "aria-label": name });
-  }
-  list.addEventListener("keydown", (event) => {
-    const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!direction) return;
-    const at = tabs.findIndex((tab) => tab.tabIndex === 0);
-    const to = (at + direction + tabs.length) % tabs.length;
-    chosen(names[to]);
-    tabs[to].focus();
-    event.preventDefault();
-  });
-  function choose(chosenName) {
-    names.forEach((name, index) => {
-      setOne(tabs[index], "aria-selected", String(name === chosenName));
-      setProperty(tabs[index], "tabIndex", name === chosenName ? 0 : -1);
-      setProperty(panels[name], "hidden", name !== chosenName);
-    });
-  }
-  return { element: make("section", { class: "tabbed" }, list, ...Object.values(panels)), choose };
-}
-
 /** Build one FloatLab into a shadow root from the host's data. */
 function startFloatLab(root, data) {
   const codec = makeCodec(data.formats);
@@ -50,8 +8,8 @@ function startFloatLab(root, data) {
     ? data.shown[0] : "float16";
   const state = {
     entry: data.entry, // what the field shows
-    code: data.entry, // an entry that means the same to Python
-    value: ZERO, // the last good number, exact
+    text: data.entry, // the last good entry
+    value: null, // the last good number, exact; null before the first one
     edited: null, // {format, code} while a row's own bits are the number
     message: null,
     shown: [...data.shown],
@@ -66,10 +24,11 @@ function startFloatLab(root, data) {
   const toolbar = makeToolbar(codec, state, {
     entry: readEntry,
     chip: (text) => (text === "2048+1" ? addTo2048() : enter(text === "NaN" ? "nan" : text)),
-    select: (name) => { select(name); rereadCode(); },
+    select: readCodesAs,
     rounding: (name) => { state.rounding = name; refresh(); },
     saturate: (on) => { state.saturate = on; refresh(); },
     show: showFormat,
+    code: entryForPython,
   });
   const rows = new Map(order.map((name) => [name, makeRow(codec.formats.get(name), {
     select: () => select(name),
@@ -77,18 +36,23 @@ function startFloatLab(root, data) {
     step: (direction) => step(name, direction),
     light: (bit) => light(name, bit === null ? [] : [bit]),
   })]));
-  const formula = makeFormula((bits) => light(state.selected, bits ?? []));
+  const formula = makeFormula(codec, (bits) => light(state.selected, bits ?? []));
   const lens = makeLens(codec, { move: (value) => enterValue(value) });
-  const arithmetic = makeArithmetic(codec);
-  const tabs = makeTabs({ lens: lens.element, arithmetic: arithmetic.element }, (name) => {
+  const speaker = makeSpeaker();
+  const say = (text) => { if (started) speaker.say(text); };
+  const arithmetic = makeArithmetic(codec, say);
+  const tabs = makeTabs({
+    lens: { title: "Number line", element: lens.element },
+    arithmetic: { title: "Arithmetic", element: arithmetic.element },
+  }, (name) => {
     state.tab = name;
     refresh();
   });
-  const speaker = makeSpeaker();
   const list = make("div", { class: "rows" }, ...[...rows.values()].map((row) => row.element));
   root.append(make("style", {}, CSS), make("div", { class: "floatlab" },
     toolbar.element, list, formula.element, tabs.element, speaker.element));
   guardKeys(root);
+  let started = false; // nothing is said while the page loads
 
   function readEntry(text) {
     state.entry = text;
@@ -97,12 +61,11 @@ function startFloatLab(root, data) {
         const code = codec.parseCode(text, state.selected);
         state.edited = { format: state.selected, code };
         state.value = codec.decode(code, state.selected).value;
-        state.code = codeForPython();
       } else {
         state.value = codec.parse(text);
         state.edited = null;
-        state.code = text.trim();
       }
+      state.text = text.trim();
       state.message = null;
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
@@ -111,14 +74,22 @@ function startFloatLab(root, data) {
     refresh();
   }
 
-  /** Python reads a code as one of the first format: NaN's bits can be given only there. */
-  function codeForPython() {
-    const { format, code } = state.edited;
-    if (state.value.kind === "nan") {
-      return format === state.shown[0] ? codec.decode(code, format).hex : "nan";
-    }
+  /** The number without the bits of a row: as digits, inf or nan. */
+  function numberText() {
+    if (state.value.kind === "nan") return "nan";
     if (state.value.kind === "infinity") return state.value.negative ? "-inf" : "inf";
     return codec.exact(state.value).replace("−", "-");
+  }
+  /**
+   * An entry that means the same to Python, which reads codes as those of the first format shown.
+   * A number's text gives back every code but a NaN with other bits, or an infinity to saturate.
+   */
+  function entryForPython() {
+    if (!state.edited) return state.text;
+    const { format, code } = state.edited;
+    const again = codec.encode(state.value, format, state.rounding, state.saturate);
+    const only = again !== code && format === state.shown[0];
+    return only ? codec.decode(code, format).hex : numberText();
   }
 
   function enter(text) {
@@ -128,21 +99,17 @@ function startFloatLab(root, data) {
   function enterValue(value) {
     enter(codec.exact(value).replace("−", "-"));
   }
-  function rereadCode() {
-    if (codec.isCode(state.entry)) readEntry(state.entry);
-  }
   function addTo2048() {
     state.tab = "arithmetic";
-    arithmetic.set("2048", "add", "1");
     enter("2049");
+    arithmetic.set("2048", "add", "1");
   }
 
   /** Make a row's bit pattern the number. */
   function edit(format, code) {
     state.edited = { format, code };
     state.value = codec.decode(code, format).value;
-    state.code = codeForPython();
-    state.entry = state.code;
+    state.entry = entryForPython();
     toolbar.field.value = state.entry;
     state.message = null;
     state.selected = format;
@@ -164,14 +131,27 @@ function startFloatLab(root, data) {
     if (code !== null) edit(name, code);
   }
 
+  /** Make a row the selected one. A code in the field would be read as another format's there. */
+  function choose(name) {
+    state.selected = name;
+    if (!codec.isCode(state.entry) || state.message) return;
+    state.entry = numberText();
+    toolbar.field.value = state.entry;
+  }
   function select(name) {
     if (state.selected === name) return;
-    state.selected = name;
+    choose(name);
     refresh();
+  }
+  function readCodesAs(name) {
+    if (!state.shown.includes(name)) return;
+    state.selected = name;
+    if (codec.isCode(state.entry)) readEntry(state.entry);
+    else refresh();
   }
   function showFormat(name, visible) {
     state.shown = order.filter((other) => (other === name ? visible : state.shown.includes(other)));
-    if (!state.shown.includes(state.selected)) [state.selected] = state.shown;
+    if (!state.shown.includes(state.selected)) choose(state.shown[0]);
     refresh();
   }
 
@@ -194,12 +174,18 @@ function startFloatLab(root, data) {
     }
     const stored = codec.decode(code, name);
     stored.text = readable(codec, stored.value);
+    stored.whole = stored.text.startsWith("≈") ? codec.exact(stored.value) : null;
     stored.previous = codec.previous(code, name) !== null;
     stored.next = codec.next(code, name) !== null;
     return { stored, error: describeError(codec, state.value, stored), selected };
   }
 
   function refresh() {
+    toolbar.update();
+    for (const part of [list, formula.element, tabs.element]) {
+      setProperty(part, "hidden", !state.value); // there is nothing to show yet
+    }
+    if (!state.value) return;
     const widths = { left: 0, right: 0 };
     for (const [name, row] of rows) {
       const visible = state.shown.includes(name);
@@ -213,7 +199,6 @@ function startFloatLab(root, data) {
       row.update(view);
     }
     setOne(list, "style", `--left: ${widths.left}; --right: ${widths.right}`);
-    toolbar.update();
     const { stored, error } = views.get(state.selected);
     const exactly = stored && readable(codec, stored.value, 200);
     formula.update(stored, codec.formats.get(state.selected), exactly);
@@ -223,10 +208,11 @@ function startFloatLab(root, data) {
       lens.update({ x: state.value, selected: state.selected, shown: state.shown, mode });
     } else arithmetic.update({ shown: state.shown, selected: state.selected, mode });
     const sentence = stored ? describeRow(codec, stored, error) : `${state.selected}: no NaN here`;
-    speaker.say(state.message ? "" : sentence); // a message is an alert of its own
+    say(state.message ? "" : sentence); // a message speaks for itself
   }
 
   readEntry(data.entry);
+  started = true;
 }
 
 for (const host of document.querySelectorAll("[data-floatlab]")) {

@@ -17,11 +17,19 @@ function sumOf(digits, first, className, weight) {
   return terms.flatMap((term, index) => (index ? [" + ", term] : [term]));
 }
 
+/** The size of a unit in the last place, as a power of two and as a decimal. */
+function ulpParts(codec, ulp) {
+  const { num, den } = ulp;
+  const power = powerOfTwo(num.toString(2).length - den.toString(2).length);
+  const digits = readable(codec, ulp, 12, 3);
+  return ["1 ULP = ", ...power, digits.startsWith("≈") ? ` ${digits}` : ` = ${digits}`];
+}
+
 /**
  * The formula's panel. light(bits | null) is called when the pointer is on a term.
  * → {element, update(stored, format, text), light(lit)}
  */
-function makeFormula(light) {
+function makeFormula(codec, light) {
   const line = make("p", { class: "line" });
   const sums = make("p", { class: "sums" });
   const about = { role: "group", "aria-label": "the value, bit by bit" };
@@ -67,7 +75,8 @@ function makeFormula(light) {
     const why = normal ? [] : [" (so the power is 1 − bias and the leading bit is 0)"];
     sums.append(
       make("span", {}, make("i", {}, "exponent "), ...weights, ` = ${e}`, ...why),
-      make("span", {}, make("i", {}, "fraction "), ...shares));
+      make("span", {}, make("i", {}, "fraction "), ...shares),
+      make("span", { class: "ulp" }, ...ulpParts(codec, stored.ulp)));
     return undefined;
   }
 

@@ -1,6 +1,7 @@
 // The lens: the number line around x, cut into the bins that round to one value each.
 
 const LENS = { lane: 26, main: 48, labels: 24, head: 100, top: 34, grain: 32n };
+const SLIDE = 8; // pixels sideways, before a finger moves x: it may be about to scroll the page
 
 /**
  * The lens tab. on: {move(value)} when x is dragged or moved by keys.
@@ -14,7 +15,8 @@ function makeLens(codec, on) {
   const line = draw("path", { class: "x-line", "aria-hidden": "true" });
   const flag = draw("text", {
     class: "x-text", "text-anchor": "middle", y: 12, "aria-hidden": "true" });
-  const knob = draw("g", { role: "slider", tabindex: "0", class: "knob", "aria-label": "x" },
+  const knob = draw("g", {
+    role: "slider", tabindex: "0", class: "knob", "aria-label": "x, the number to round" },
     draw("circle", { r: 11, class: "halo" }), draw("circle", { r: 7 }));
   svg.append(lanes, line, flag, knob);
   let view = null; // what update got
@@ -61,11 +63,12 @@ function makeLens(codec, on) {
     const bins = binsBetween(codec, name, view.mode, piece.low, piece.high);
     if (bins === null) {
       const note = draw("text", { y: middleOf, class: "lane-note" }, "too dense to draw");
-      placeText(note, (left + right) / 2, left, right);
-      lane.append(draw("rect", { ...box, class: "dense" }), note);
+      lane.append(draw("rect", { ...box, class: "dense" }));
+      if (placeText(note, (left + right) / 2, left, right)) lane.append(note);
       return lane;
     }
     const stored = becomes(name);
+    const digits = digitsBetween(codec, name, piece);
     const clip = (place) => Math.max(left, Math.min(right, place));
     const fills = ["", ""];
     const labels = [];
@@ -95,7 +98,7 @@ function makeLens(codec, on) {
     labels.sort((one, other) => Number(other.mine) - Number(one.mine));
     const taken = [];
     for (const { bin, from, to, tick, mine } of labels) {
-      const text = bin.value ? readable(codec, bin.value, 12, 7).replace("≈ ", "") : bin.text;
+      const text = bin.value ? tickText(bin.value, digits) : bin.text;
       const label = draw("text", { y: middleOf,
         class: `bin-text${bin.value ? "" : " beyond-text"}${mine ? " here-text" : ""}` }, text);
       const half = text.length * 3.8 + 3;
@@ -105,14 +108,22 @@ function makeLens(codec, on) {
         if (!(tick >= left - 1 && tick <= right + 1) || !free) continue;
         taken.push({ place, half });
         setAttributes(label, { x: place, y: top + height + 17 });
-      } else if (to - from < 2 * half + 4 && !(mine && !isMain)) continue;
-      else placeText(label, (from + to) / 2, from, to, half);
+      } else {
+        const wide = to - from >= 2 * half + 4;
+        const placed = (wide && placeText(label, (from + to) / 2, from, to, half))
+          || (mine && !isMain && placeText(label, (from + to) / 2, left, right, half));
+        if (!placed) continue;
+      }
       lane.append(label);
     }
     return lane;
   }
 
-  /** Put a text at a place between from and to, beside the line of x rather than under it. */
+  /** A tick's number, in digits that tell it from the next tick's. */
+  const tickText = (value, digits) =>
+    readable(codec, value, value.negative ? 13 : 12, digits).replace("≈ ", "");
+
+  /** Put a text at a place between from and to, beside the line of x; false if it fits nowhere. */
   function placeText(node, place, from, to, half = node.textContent.length * 3.4) {
     const line = placeOfX();
     let at = Math.max(LENS.head + half, Math.min(width - half - 8, place));
@@ -121,8 +132,10 @@ function makeLens(codec, on) {
       const fits = (spot) => spot - half > from && spot + half < to;
       if (fits(after) && (after - at <= at - before || !fits(before))) at = after;
       else if (fits(before)) at = before;
+      else return false;
     }
     node.setAttribute("x", at);
+    return true;
   }
   function placeOfX() {
     return Math.max(LENS.head, Math.min(LENS.head + inside(), placeOf(view.x)));
@@ -152,55 +165,37 @@ function makeLens(codec, on) {
     line.setAttribute("d", `M${place},18V${LENS.top + LENS.main}`
       + (others.length ? `M${place},${below}V${height - 4}` : ""));
     knob.setAttribute("transform", `translate(${place},${LENS.top - 8})`);
-    const text = readable(codec, x, 18, 9);
-    const told = text.startsWith("≈") ? `x ${text}` : `x = ${text}`;
+    const digits = digitsBetween(codec, selected, piece);
+    const text = readable(codec, x, 18, Math.max(9, digits + 2));
+    const name = text.startsWith("≈") ? `x ${text}` : `x = ${text}`;
     const at = share(x);
-    setText(flag, at > 1 ? `${told} →` : at < 0 ? `← ${told}` : told);
+    setText(flag, at > 1 ? `${name} →` : at < 0 ? `← ${name}` : name);
     const half = flag.textContent.length * 4 + 2;
     flag.setAttribute("x", Math.max(half, Math.min(width - half, place)));
-    describe(main.bin, text);
+    const told = main.bin ? `${binSentence(codec, selected, mode, main.bin, digits)} ` : "";
+    setText(note, `${told}Drag x, or focus it and press ← or →.`);
+    describe(text);
     return undefined;
   }
 
-  /** Say in words which numbers become the same value as x. */
-  function describe(bin, text) {
-    const { selected, mode, x } = view;
-    const say = (value) => readable(codec, value, 14, 8).replace("≈ ", "");
+  /** What the slider's state is, for assistive technology. */
+  function describe(text) {
+    const { selected, x } = view;
     const result = readable(codec, becomes(selected), 24);
-    let told = "";
-    if (bin) {
-      const range = bin.from && bin.to ? `Between ${say(bin.from)} and ${say(bin.to)}`
-        : bin.from ? `Above ${say(bin.from)}` : bin.to ? `Below ${say(bin.to)}` : "Everywhere";
-      const becoming = bin.value ? say(bin.value) : bin.text;
-      told = `${range}, every number becomes ${becoming} in ${selected}`
-        + ` (${ROUNDING_NAMES[mode.rounding]}). `;
-    }
-    setText(note, `${told}Drag x, or focus it and press ← or →.`);
     setOne(knob, "aria-valuemin", codec.number(piece.low));
     setOne(knob, "aria-valuemax", codec.number(piece.high));
     setOne(knob, "aria-valuenow", codec.number(x));
     setOne(knob, "aria-valuetext", `${text}, in ${selected} ${result}`);
   }
 
-  /** Move x by a number of grains, 1/32 of the distance between values. */
-  function nudge(count) {
-    const grain = codec.div(unitAt(), dyadic(LENS.grain));
-    const below = floorDivide(view.x, grain);
-    const onGrid = isZero(codec.sub(view.x, stepsFromZero(below, grain)));
-    const start = count < 0 && !onGrid ? below + 1n : below;
-    on.move(stepsFromZero(start + BigInt(count), grain));
-  }
-
-  const unitAt = () => codec.decode(
-    finiteNear(codec, view.x, view.selected, "toward_zero"), view.selected).ulp;
-
   knob.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const counts = {
       ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -16, PageUp: 16 };
     const ends = { Home: piece.low, End: piece.high };
-    if (event.key in counts) nudge(counts[event.key]);
-    else if (event.key in ends) on.move(ends[event.key]);
+    if (event.key in counts) {
+      on.move(nudged(codec, view.selected, view.x, counts[event.key], LENS.grain));
+    } else if (event.key in ends) on.move(ends[event.key]);
     else return;
     event.preventDefault();
   });
@@ -215,6 +210,13 @@ function makeLens(codec, on) {
     const grain = codec.div(piece.unit, dyadic(LENS.grain));
     on.move(stepsFromZero(floorDivide(codec.add(exactly, codec.div(grain, TWO)), grain), grain));
   }
+  let touch = null; // where a finger began, until it slides
+  const slides = ({ clientX, clientY }) => {
+    const [dx, dy] = [Math.abs(clientX - touch.clientX), Math.abs(clientY - touch.clientY)];
+    return dx >= SLIDE && dx > dy;
+  };
+  const taps = ({ clientX, clientY }) =>
+    Math.hypot(clientX - touch.clientX, clientY - touch.clientY) < SLIDE;
   svg.addEventListener("pointerdown", (event) => {
     const place = event.clientX - svg.getBoundingClientRect().left;
     if (event.button !== 0 || place < LENS.head - 12) return;
@@ -222,14 +224,17 @@ function makeLens(codec, on) {
     piece.held = true;
     svg.setPointerCapture(event.pointerId);
     knob.focus({ preventScroll: true });
-    // A finger may be about to scroll the page: it moves x when it slides sideways or lifts.
-    if (event.pointerType !== "touch") follow(event);
+    touch = event.pointerType === "touch" ? event : null;
+    if (!touch) follow(event);
   });
   svg.addEventListener("pointerup", (event) => {
-    if (piece?.held && event.pointerType === "touch") follow(event);
+    if (piece?.held && touch && taps(event)) follow(event);
   });
   svg.addEventListener("pointermove", (event) => {
-    if (piece?.held && svg.hasPointerCapture(event.pointerId)) follow(event);
+    if (!piece?.held || !svg.hasPointerCapture(event.pointerId)) return;
+    if (touch && !slides(event)) return;
+    touch = null;
+    follow(event);
   });
   svg.addEventListener("lostpointercapture", () => {
     piece.held = false;

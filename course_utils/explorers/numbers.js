@@ -60,6 +60,7 @@ function readable(codec, value, longest = 24, digits = 12) {
 /**
  * What became of the entered number in one format.
  * → {kind: "same" | "exact" | "off" | "lost", text, short}; "lost" is overflow or NaN.
+ * An exact result is told as "no error": its value may be shortened, behind "≈".
  */
 function describeError(codec, entered, stored) {
   const name = stored.format;
@@ -74,7 +75,7 @@ function describeError(codec, entered, stored) {
     return { kind: "lost", text, short: text };
   }
   const difference = codec.sub(stored.value, entered);
-  if (isZero(difference)) return { kind: "exact", text: "exact", short: "exact" };
+  if (isZero(difference)) return { kind: "exact", text: "no error", short: "no error" };
   const size = magnitude(difference);
   if (stored.ulp && codec.compare(size, stored.ulp) >= 0) {
     // More than rounding can do: the number was cut off at the largest value.

@@ -35,7 +35,7 @@ function makeField(field, format, bits) {
 /**
  * A row for one format.
  * on: {select(), set(index, length, bit), step(direction), light(index | null)} of this row.
- * → {element, bits, update(view), light(lit), focus()}
+ * → {element, bits, update(view), light(lit)}
  */
 function makeRow(format, on) {
   const bits = [];
@@ -46,11 +46,10 @@ function makeRow(format, on) {
   const strip = make("div", { class: "strip" },
     make("span", { class: "left" }, sign, exponent),
     make("span", { class: "right" }, ghost, fraction));
-  const stepper = (direction, sign, text) => make("button", {
-    type: "button", class: "step", tabindex: "-1", "aria-label": `${text} value in ${format.name}`,
-    title: `${text} ${format.name} value (${direction < 0 ? "↓" : "↑"})`,
-    onclick: () => on.step(direction),
-  }, sign);
+  const stepper = (direction, face, text) => make("button", {
+    type: "button", class: "step", tabindex: "-1", title: `${text} to the next value (${face})`,
+    "aria-label": `${text} in ${format.name}`, onclick: () => on.step(direction),
+  }, face);
   const parts = {
     name: make("button", { type: "button", class: "name", tabindex: "-1", onclick: on.select },
       format.name),
@@ -58,8 +57,8 @@ function makeRow(format, on) {
     kind: make("span", { class: "kind" }),
     value: make("span", { class: "value" }),
     error: make("span", { class: "error" }),
-    previous: stepper(-1, "‹", "previous"),
-    next: stepper(1, "›", "next"),
+    previous: stepper(-1, "↓", "step down"),
+    next: stepper(1, "↑", "step up"),
   };
   const element = make("div", { class: "row", role: "group", "data-format": format.name },
     make("div", { class: "head" }, parts.name, parts.hex),
@@ -126,6 +125,7 @@ function makeRow(format, on) {
     setText(parts.kind, stored ? (stored.kind === "nan" ? "NaN" : stored.kind) : "refused");
     setOne(parts.kind, "data-kind", stored ? stored.kind : "refused");
     setText(parts.value, refusal ?? stored.text);
+    setOne(parts.value, "title", stored?.whole ?? null);
     setText(parts.error, error?.text ?? "");
     setOne(parts.error, "data-kind", error?.kind ?? "same");
     setOne(parts.previous, "disabled", stored?.previous ? null : "");
@@ -142,10 +142,10 @@ function makeRow(format, on) {
 
 /**
  * Let the pointer paint: the first bit is flipped, and every bit on the way gets the same value.
- * A finger that scrolls the page (its pointer is canceled) changes nothing.
+ * A finger that scrolls the page (it moves up or down, or its pointer is canceled) changes nothing.
  */
 function paintBits(element, bits, set) {
-  let stroke = null; // {pointer, last, value, waits}
+  let stroke = null; // {pointer, x, y, last, value, waits}
   let handled = null; // the bit whose click event was already answered
 
   function bitAt(event) {
@@ -165,12 +165,15 @@ function paintBits(element, bits, set) {
       event.target.releasePointerCapture(event.pointerId);
     }
     const value = event.target.getAttribute("aria-pressed") !== "true";
-    stroke = { pointer: event.pointerId, last: index, value, waits: event.pointerType === "touch" };
+    stroke = { pointer: event.pointerId, x: event.clientX, y: event.clientY, last: index, value,
+      waits: event.pointerType === "touch" };
     handled = event.target;
     if (!stroke.waits) begin();
   });
   const move = (event) => {
     if (stroke?.pointer !== event.pointerId) return;
+    const [dx, dy] = [Math.abs(event.clientX - stroke.x), Math.abs(event.clientY - stroke.y)];
+    if (stroke.waits && dx <= dy) return; // this may become a scroll
     const index = bitAt(event);
     if (index === null || index === stroke.last) return;
     if (stroke.waits) begin();
@@ -179,7 +182,7 @@ function paintBits(element, bits, set) {
   };
   const end = (event) => {
     if (stroke?.pointer !== event.pointerId) return;
-    if (stroke.waits && event.type === "pointerup") begin();
+    if (stroke.waits && event.type === "pointerup" && bitAt(event) === stroke.last) begin();
     stroke = null;
   };
   element.addEventListener("pointermove", move);

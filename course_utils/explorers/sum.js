@@ -58,8 +58,8 @@ function steadySteps(codec, format, sum, growth, most) {
   return Number(steps < 0n ? 0n : steps < BigInt(most) ? steps : BigInt(most));
 }
 
-/** The long-sum panel. → {element, update(mode), show()} */
-function makeSum(codec) {
+/** The long-sum panel; say(text) speaks. → {element, update(mode), show()} */
+function makeSum(codec, say) {
   const number = make("input", { type: "text", class: "operand", value: "1.0", spellcheck: "false",
     autocomplete: "off" });
   const times = make("input", { type: "text", class: "operand", value: "10000",
@@ -76,6 +76,7 @@ function makeSum(codec) {
     message, make("div", { class: "sum-results" }, lines, chart.element));
   let mode = { rounding: "nearest_even", saturate: false };
   let turn = 0; // a newer run ends an older one
+  let asked = false; // for a sum that can be calculated
 
   function read() {
     const count = times.value.trim();
@@ -83,24 +84,29 @@ function makeSum(codec) {
     number.removeAttribute("aria-invalid");
     if (!/^[0-9]{1,7}$/.test(count) || Number(count) < 1 || Number(count) > MOST_ADDITIONS) {
       times.setAttribute("aria-invalid", "true");
-      return setText(message, "Write how many times as a whole number from 1 to 1000000.");
+      setText(message, "Write how many times as a whole number from 1 to 1000000.");
+      return null;
     }
     try {
       const value = codec.parse(number.value);
       if (value.kind === "finite") return { value, count: Number(count) };
       number.setAttribute("aria-invalid", "true");
-      return setText(message, "Write a finite number to add up, such as 1.0 or 0.1.");
+      setText(message, "Write a finite number to add up, such as 1.0 or 0.1.");
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
       number.setAttribute("aria-invalid", "true");
-      return setText(message, error.message);
+      setText(message, codec.isCode(number.value) ? CODES_GO_ELSEWHERE : error.message);
     }
+    return null;
   }
 
   function run() {
     turn += 1;
     setText(message, "");
+    lines.replaceChildren();
+    chart.clear();
     const task = read();
+    asked = Boolean(task);
     if (!task) return;
     const mine = turn;
     const known = ACCUMULATORS.filter((name) => codec.formats.has(name));
@@ -124,20 +130,30 @@ function makeSum(codec) {
 
   function finish(task, runs) {
     const truth = codec.mul(task.value, dyadic(BigInt(task.count)));
-    const told = runs.map(({ name, points }) => {
-      const last = points.at(-1);
-      const value = codec.decode(last.code, name).value;
-      const result = readable(codec, value, 16, 9);
-      const early = last.stalled && last.done < task.count;
-      let text = ` reaches ${result}`;
-      if (early) text = ` stalls at ${result} after ${last.done} additions`;
-      else if (codec.compare(value, truth) === 0) text += ", exactly";
-      return make("li", { "data-format": name, "data-stalled": String(Boolean(early)) },
-        make("strong", {}, name), text);
-    });
+    const told = runs.map(({ name, points }) => outcome(name, points.at(-1), task, truth));
     lines.replaceChildren(
-      make("li", {}, make("strong", {}, "true sum"), ` ${readable(codec, truth, 20)}`), ...told);
+      make("li", {}, make("strong", {}, "true sum"), ` ${readable(codec, truth, 20)}`),
+      ...told.map(([name, text]) => make("li", { "data-format": name },
+        make("strong", {}, name), ` ${text}`)));
     chart.update(task, truth, runs);
+    say(told.map((words) => words.join(" ")).join(". "));
+  }
+
+  /** What became of a sum: [format, words]. */
+  function outcome(name, last, task, truth) {
+    const { value } = codec.decode(last.code, name);
+    const result = readable(codec, value, 16, 9);
+    if (value.kind === "infinity") {
+      return [name, `overflows to ${result} with addition ${last.done}`];
+    }
+    if (last.stalled && isZero(value) && !isZero(truth)) {
+      return [name, `stays 0: ${readable(codec, task.value, 14, 6)} rounds to 0 in ${name}`];
+    }
+    if (last.stalled && last.done < task.count && !isZero(value)) {
+      return [name, `stalls at ${result} after ${last.done} addition${last.done === 1 ? "" : "s"}`];
+    }
+    const exactly = codec.compare(value, truth) === 0 ? ", exactly" : "";
+    return [name, `reaches ${result}${exactly}`];
   }
 
   return {
@@ -145,7 +161,7 @@ function makeSum(codec) {
     update(next) {
       const changed = next.rounding !== mode.rounding || next.saturate !== mode.saturate;
       mode = { ...next };
-      if (changed && lines.childElementCount) run();
+      if (changed && asked) run();
     },
     show() {
       run();
