@@ -1,0 +1,37 @@
+"""What notebook 01 promises of itself."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+from canonical import COURSE, code_cells, read, tags_of
+
+from course_utils import formats
+
+NOTEBOOK = read(COURSE / "notebooks/01_floats.ipynb")
+CORE = {"float32", "bfloat16", "float16"}
+
+
+def test_the_converter_has_under_ten_lines():
+    converter = next(cell for cell in NOTEBOOK.cells if cell.id == "converter").source
+    assert "@interact(" in converter and "formats.encode(" in converter
+    assert len(converter.splitlines()) < 10
+
+
+@pytest.mark.parametrize("name", sorted(set(formats.FORMATS) - CORE) + ["stochastic", "saturate"])
+def test_the_core_needs_three_formats_and_one_rounding(name):
+    """The table and nothing else shows the others before the sections called going further."""
+    for cell in code_cells(NOTEBOOK):
+        if name in cell.source:
+            assert "going-further" in tags_of(cell), cell.id
+
+
+def test_cells_tagged_going_further_stand_in_sections_called_so():
+    further = False
+    for cell in NOTEBOOK.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            further = "Going further" in cell.source.splitlines()[0]
+        if "going-further" in tags_of(cell):
+            assert further, cell.id
