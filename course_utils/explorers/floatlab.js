@@ -1,5 +1,18 @@
 // FloatLab: one number, and what each format keeps of it. State lives in here, per host.
 
+/** Give an element classes and --width for how wide it is, now and whenever that changes. */
+function fitTo(element) {
+  const fit = (width) => {
+    if (!width) return; // not shown yet
+    element.classList.toggle("narrow", width <= 800);
+    element.classList.toggle("medium", width >= 560);
+    element.classList.toggle("slim", width <= 400);
+    element.style.setProperty("--width", `${width}px`);
+  };
+  fit(element.clientWidth);
+  new ResizeObserver(([entry]) => fit(entry.contentRect.width)).observe(element);
+}
+
 /** Build one FloatLab into a shadow root from the host's data. */
 function startFloatLab(root, data) {
   const codec = makeCodec(data.formats);
@@ -49,8 +62,10 @@ function startFloatLab(root, data) {
     refresh();
   });
   const list = make("div", { class: "rows" }, ...[...rows.values()].map((row) => row.element));
-  root.append(make("style", {}, CSS), make("div", { class: "floatlab" },
-    toolbar.element, list, formula.element, tabs.element, speaker.element));
+  const whole = make("div", { class: "floatlab" },
+    toolbar.element, list, formula.element, tabs.element, speaker.element);
+  root.append(make("style", {}, CSS), whole);
+  fitTo(whole);
   guardKeys(root);
   let started = false; // nothing is said while the page loads
 
