@@ -25,5 +25,5 @@ def settled(*notebooks: str) -> Table:
         raise ValueError(f"Give the numbers of notebooks as text, of {', '.join(known)}.")
     found = [claim for claim in ledger if claim["notebook"].startswith(notebooks)]
     rows = [(claim["claim"], claim["verdict"], claim["note"]) for claim in found]
-    note = "Each verdict comes from a cell that you ran."
-    return Table("What articles say", ("claim", "verdict", "what you measured"), rows, note)
+    note = "Each verdict stands on a cell that you ran: measured there, or published and cited."
+    return Table("What articles say", ("claim", "verdict", "what the cells show"), rows, note)
