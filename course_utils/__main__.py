@@ -1,11 +1,11 @@
-"""The course's commands: `python -m course_utils bench`."""
+"""The course's commands: `python -m course_utils bench`, `python -m course_utils gradients`."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
-from course_utils import measurements, session
+from course_utils import measurements, recordings, session
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,12 +20,29 @@ def main(arguments: list[str] | None = None) -> int:
         type=_file,
         help="the file to write (default: a new one in data/measurements/own)",
     )
+    gradients = commands.add_parser(
+        "gradients", help="train the course's CNN for minutes and record its gradients as JSON"
+    )
+    gradients.add_argument(
+        "--epochs",
+        type=_epochs,
+        default=recordings.EPOCHS,
+        help="after how many epochs to look (0,1,5,10,20,40,85)",
+    )
+    gradients.add_argument(
+        "--output", type=_file, default=measurements.OWN / "gradients.json",
+        help="the file to write (default: data/measurements/own/gradients.json)",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     try:
         session.setup()
     except session.SetupError as error:
         print(error, file=sys.stderr)
         return 1
+    if options.command == "gradients":
+        recording = recordings.record(options.epochs)
+        print(f"Written to {recordings.save(recording, options.output)}")
+        return 0
     measurement = measurements.record(options.seconds, options.name)
     if not measurement["cnn"][0]["steps"]:
         print("Interrupted before the first step: nothing was written.", file=sys.stderr)
@@ -45,6 +62,17 @@ def _file(text):
     if Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is a folder: give the name of a file")
     return Path(text)
+
+
+def _epochs(text):
+    try:
+        epochs = tuple(int(part) for part in text.split(","))
+        recordings.check(epochs)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: give growing whole numbers from 0 on, such as 0,1,85"
+        ) from None
+    return epochs
 
 
 def _seconds(text):

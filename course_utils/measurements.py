@@ -98,7 +98,7 @@ def save(measurement: dict, path: str | Path | None = None) -> Path:
 
 
 def load(folder: str | Path = FOLDER) -> list[dict]:
-    """Every measurement in a folder and below it, sorted by path.
+    """Every measurement of speed in a folder and below it, sorted by path.
 
     Raises:
         ValueError: a file is not a measurement; the message names it.
@@ -107,6 +107,8 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
     for path in sorted(Path(folder).rglob("*.json")):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
+            if measurement.get("kind") == "gradients":
+                continue  # `recordings` reads those
             list(_rows(measurement))
         except (ValueError, KeyError, AttributeError, TypeError):
             raise ValueError(

@@ -14,12 +14,15 @@ HEAVY = ("tensorflow", "keras", "matplotlib", "pandas", "sklearn", "jax")
 # The floors of the house, from the ground up: imports only go down.
 FLOORS = [
     {"accelerators", "entry", "table"},
-    {"formats"},
+    {"formats", "loss_scale"},
+    {"octaves"},
+    {"gradients"},
     {"hardware", "datasets", "models", "memory"},
-    {"stepping"},
+    {"stepping", "training"},
     {"benchmark"},
     {"sweeps"},
     {"measurements"},
+    {"recordings"},
     {"figures"},
     {"widgets", "explorers"},
     {"claims", "exercises", "session", "__main__"},

@@ -14,7 +14,8 @@ from course_utils.figures.formats import (
     rounding_errors,
     spacing,
 )
-from course_utils.figures.learning import loss_curves, training
+from course_utils.figures.gradients import histogram, lost_by_scale
+from course_utils.figures.learning import histories, loss_curves, loss_scale, training
 from course_utils.figures.memory import memory_accounts
 from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
 
@@ -25,8 +26,12 @@ __all__ = [
     "binades",
     "comparison",
     "digits",
+    "histogram",
+    "histories",
     "long_sum",
     "loss_curves",
+    "loss_scale",
+    "lost_by_scale",
     "lost_updates",
     "matmul",
     "memory_accounts",

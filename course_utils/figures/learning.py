@@ -1,5 +1,6 @@
 """How training goes: losses, accuracy, loss scale."""
 
+import numpy as np
 import pandas as pd
 
 from course_utils.figures.base import COLORS, INK, LINES, Picture, canvas, dtype_of, legend
@@ -65,6 +66,67 @@ def training(history) -> Picture:
         axes[0][-1].set_yscale("log", base=2)
     last = ", ".join(f"{key.replace('_', ' ')} {history[-1][key]:.4g}" for key in keys)
     return Picture(figure, f"after {len(history)} steps: {last}.")
+
+
+def histories(losses: dict, title: str, ylabel: str = "training loss") -> Picture:
+    """One panel: a loss for each epoch of several runs, each named where its line ends.
+
+    Args:
+        losses: label to the list of losses; a dtype policy as label gets that dtype's color.
+        title, ylabel: what it shows, and of what the loss is.
+    """
+    figure, ax = canvas(width=7.5, height=3.6)
+    others = iter(["#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#E69F00", INK])
+    dashes = iter(["--", ":", "-.", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))])
+    ends = []
+    for label, values in losses.items():
+        pure = label in COLORS and label != "float32"
+        color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
+        line = ax.plot(range(1, len(values) + 1), values, color=color, linewidth=1.6)[0]
+        line.set_linestyle(":" if pure else "-" if label == "float32" else next(dashes))
+        ends.append((values[-1], label, color))
+    ax.set(xlabel="epoch", ylabel=ylabel, yscale="log")
+    ax.set_title(title, color=INK)
+    _name_the_ends(ax, ends)
+    said = ", ".join(f"{label} {value:.3g}" for value, label, _ in ends)
+    return Picture(figure, f"after {len(values)} epochs the loss is: {said}.")
+
+
+def loss_scale(table) -> Picture:
+    """The loss scale over the steps; a cross at each step that was skipped.
+
+    Args:
+        table: the DataFrame of `training.LossScaleRecorder`.
+    """
+    figure, ax = canvas(width=7.5, height=2.8)
+    skipped = table[~table["applied"]]
+    ax.step(table["step"], table["scale"], where="mid", color=COLORS["float32"], label="loss scale")
+    ax.plot(
+        skipped["step"], skipped["scale"], "x", color=COLORS["bfloat16"], markersize=8,
+        label="step skipped",
+    )  # fmt: skip
+    ax.set_yscale("log", base=2)
+    ax.set(xlabel="step", ylabel="loss scale")
+    ax.set_title(f"{len(skipped)} of {len(table)} steps were skipped", color=INK)
+    legend(ax, fontsize=8)
+    low, high = table["scale"].min(), table["scale"].max()
+    return Picture(
+        figure,
+        f"the loss scale moves between {low:.4g} and {high:.4g} in {len(table)} steps; "
+        f"{len(skipped)} of them were skipped.",
+    )
+
+
+def _name_the_ends(ax, ends):
+    """Labels right of the lines' ends, moved apart where lines end together."""
+    ends = sorted(ends, key=lambda end: end[0])
+    low, high = np.log10(ax.get_ylim())
+    place = -1.0
+    for value, label, color in ends:
+        place = max((np.log10(value) - low) / (high - low), place + 0.075)
+        ax.annotate(
+            label, (1.01, place), xycoords="axes fraction", color=color, va="center", fontsize=9
+        )
 
 
 def _smooth(series):

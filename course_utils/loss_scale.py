@@ -1,0 +1,90 @@
+"""Dynamic loss scaling in plain Python: how the scale moves from step to step.
+
+    from course_utils.loss_scale import DynamicLossScale
+
+    loss_scale = DynamicLossScale()
+    loss_scale.update(finite=False)    # False: skip this step
+    loss_scale.scale                   # 16384.0
+
+It moves as in Keras, to the last bit.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+FLOAT32 = np.finfo(np.float32)
+LARGEST, SMALLEST_NORMAL = float(FLOAT32.max), float(FLOAT32.smallest_normal)
+
+
+class DynamicLossScale:
+    """The loss scale of `keras.optimizers.LossScaleOptimizer`, without the optimizer.
+
+    After `growth_steps` good steps in a row the scale doubles; a step with a gradient that is not
+    finite is skipped and halves it. As in Keras there is no floor and no cap: it can reach 0 and
+    inf, and stays there.
+
+    Args:
+        initial_scale: a positive number, rounded to float32.
+        growth_steps: good steps in a row before the scale doubles; a whole number, 1 or more.
+
+    Attributes:
+        scale: the present loss scale, a float that is a value of float32.
+        good_steps: good steps since the scale last changed or a step was skipped.
+
+    Raises:
+        ValueError: with one sentence that says what is accepted.
+
+    Source: `keras/src/optimizers/loss_scale_optimizer.py` of Keras 3.15, and TensorFlow's CPU
+    kernels, which put zero in the place of float32's subnormals.
+
+    Example:
+        >>> loss_scale = DynamicLossScale(2**15, growth_steps=2)
+        >>> [(loss_scale.update(finite), loss_scale.scale) for finite in (True, True, False)]
+        [(True, 32768.0), (True, 65536.0), (False, 32768.0)]
+    """
+
+    def __init__(self, initial_scale=2**15, growth_steps=2000):
+        if not (_is_number(initial_scale, Real) and 0 < initial_scale <= LARGEST):
+            raise ValueError(
+                f"initial_scale is {initial_scale!r}: give a positive number that float32 can "
+                "hold, such as 2**15."
+            )
+        if not (_is_number(growth_steps, Integral) and growth_steps >= 1):
+            raise ValueError(
+                f"growth_steps is {growth_steps!r}: give a whole number of steps, 1 or more."
+            )
+        self.growth_steps = int(growth_steps)
+        self.good_steps = 0
+        self.scale = _in_float32(float(np.float32(float(initial_scale))))
+
+    def update(self, finite) -> bool:
+        """Move the scale after one step.
+
+        Args:
+            finite: whether every gradient of the step is finite.
+
+        Returns:
+            True if the step is applied, False if it is skipped.
+        """
+        if not finite:
+            self.good_steps = 0
+            self.scale = _in_float32(self.scale / 2)
+            return False
+        self.good_steps += 1
+        if self.good_steps == self.growth_steps:
+            self.good_steps = 0
+            self.scale = _in_float32(self.scale * 2)
+        return True
+
+
+def _in_float32(scale):
+    # Halving and doubling round nothing, so only the two ends of float32 are to be minded. They
+    # are compared in float64: halved in float32, a number could round up to the smallest normal.
+    if scale > LARGEST:
+        return float("inf")
+    return scale if scale >= SMALLEST_NORMAL else 0.0
+
+
+def _is_number(value, kind):
+    return isinstance(value, kind) and not isinstance(value, bool)

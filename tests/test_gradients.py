@@ -1,0 +1,511 @@
+"""The octave histogram, held to casting value by value: every format, every scale, every border."""
+
+import doctest
+import json
+import math
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from course_utils import formats, gradients
+from course_utils.gradients import OctaveHistogram, Survival
+
+ROOT = Path(__file__).resolve().parent.parent
+SCALES = range(-24, 41)
+CLASSES = ("zero", "rounded_to_zero", "subnormal", "normal", "overflow", "nonfinite_input")
+every_format = pytest.mark.parametrize("fmt", formats.FORMATS)
+
+# Written down, not derived: half of the smallest subnormal, the tie below the smallest normal, the
+# tie above the largest number; then fraction bits, exponents of smallest normal and largest number.
+BORDERS = {
+    "float32": (2.0**-150, 2.0**-126 - 2.0**-150, 2.0**128 - 2.0**103, 23, -126, 127),
+    "tf32": (2.0**-137, 2.0**-126 - 2.0**-137, 2.0**128 - 2.0**116, 10, -126, 127),
+    "float16": (2.0**-25, 2.0**-14 - 2.0**-25, 65520.0, 10, -14, 15),
+    "bfloat16": (2.0**-134, 2.0**-126 - 2.0**-134, 2.0**128 - 2.0**119, 7, -126, 127),
+    "float8_e4m3fn": (2.0**-10, 2.0**-6 - 2.0**-10, 464.0, 3, -6, 8),
+    "float8_e5m2": (2.0**-17, 2.0**-14 - 2.0**-17, 61440.0, 2, -14, 15),
+    "float4_e2m1fn": (0.25, 0.75, 7.0, 1, 0, 2),
+}
+LARGEST = {"float16": 65504, "float8_e4m3fn": 448, "float8_e5m2": 57344, "float4_e2m1fn": 6}
+
+
+# --- the other way: round every value -----------------------------------------------------------
+
+
+def rounded(values, fmt):
+    """Sizes of float64 values rounded to a format whose exponents have no upper end."""
+    _, _, _, fraction, lowest, _ = BORDERS[fmt]
+    ulp = np.maximum(np.frexp(values)[1] - 1, lowest) - fraction
+    return np.abs(np.ldexp(np.rint(np.ldexp(values, -ulp)), ulp))
+
+
+def by_casting(values, fmt, scale, results=None):
+    """What `survival` must say of float64 values; `results`: the finite ones, rounded."""
+    finite = values[np.isfinite(values)]
+    if results is None:
+        results = rounded(np.ldexp(finite, scale), fmt)
+    fraction, lowest, top = BORDERS[fmt][3:]
+    largest = LARGEST.get(fmt, (2 - 2.0**-fraction) * 2.0**top)
+    gone, zero = (results == 0) & (finite != 0), finite == 0
+    over, small = results > largest, (results > 0) & (results < 2.0**lowest)
+    normal = len(finite) - np.count_nonzero(zero | gone | over | small)
+    sizes = finite / (np.abs(finite).max(initial=0) or 1)
+    lost = np.sum(sizes[gone] ** 2) / (np.sum(sizes**2) or 1)
+    flags = [np.count_nonzero(which) for which in (zero, gone, small)]
+    return Survival(*flags, normal, np.count_nonzero(over), len(values) - len(finite), lost)
+
+
+def check(values, histogram=None, fmts=formats.FORMATS, scales=SCALES):
+    histogram = histogram or OctaveHistogram.from_values(values)
+    wide = np.asarray(values).astype(np.float64).ravel()
+    for fmt in fmts:
+        for scale in scales:
+            found, wanted = histogram.survival(fmt, scale), by_casting(wide, fmt, scale)
+            for name in CLASSES:
+                assert getattr(found, name) == getattr(wanted, name), (fmt, scale, name)
+            assert found.norm_lost == pytest.approx(wanted.norm_lost, rel=1e-12), (fmt, scale)
+            assert found.total == histogram.total == len(wide)
+
+
+def spread(count=20_000, seed=0):
+    """Float32 of every kind: log-normal, zeros of both signs, NaN, infinities."""
+    generator = np.random.default_rng(seed)
+    values = np.exp(generator.normal(-10, 12, count)) * generator.choice([-1, 1], count)
+    values[generator.random(count) < 0.1] = 0
+    values[:30] = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf] * 5
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(np.float32)
+
+
+def borders(dtype):
+    """Every border of every format at every scale, its neighbors in a dtype, with both signs."""
+    exact = np.array([b for row in BORDERS.values() for b in row[:3]] + [1.0, 3.0])
+    exact = np.ldexp(exact[:, None], -np.array(SCALES)).ravel()
+    with np.errstate(over="ignore", under="ignore"):
+        at = exact.astype(dtype)
+    at = at[np.isfinite(at) & (at > 0)]
+    around = np.concatenate([at, np.nextafter(at, dtype(0)), np.nextafter(at, dtype(np.inf))])
+    return np.concatenate([around, -around])
+
+
+def subnormals(count=20_000):
+    generator = np.random.default_rng(1)
+    bits = generator.integers(0, 1 << 23, count, np.uint32) >> generator.integers(0, 23, count)
+    bits = np.concatenate([bits, 1 << np.arange(23), (1 << np.arange(24)) - 1])
+    return (
+        (bits.astype(np.uint32) | generator.choice([0, 1 << 31], len(bits)))
+        .astype(np.uint32)
+        .view(np.float32)
+    )
+
+
+@every_format
+@pytest.mark.parametrize(
+    "values",
+    [spread(), borders(np.float32), subnormals(), borders(np.float64)],
+    ids=["spread", "borders", "subnormals", "borders in float64"],
+)
+def test_every_scale_is_what_casting_gives(values, fmt):
+    check(values, fmts=[fmt])
+
+
+@pytest.mark.parametrize("values", [spread(), borders(np.float64)], ids=["spread", "borders"])
+@pytest.mark.parametrize("fmt, dtype", [("float16", np.float16), ("float32", np.float32)])
+def test_numpy_casts_the_same_way(values, fmt, dtype):
+    histogram, wide = OctaveHistogram.from_values(values), values.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    for scale in SCALES:
+        with np.errstate(all="ignore"):
+            cast = np.abs(np.ldexp(finite, scale).astype(dtype)).astype(np.float64)
+        wanted = by_casting(wide, fmt, scale, cast)
+        for name in CLASSES:
+            assert getattr(histogram.survival(fmt, scale), name) == getattr(wanted, name)
+
+
+@every_format
+def test_the_course_rounds_the_same_way(fmt):
+    """Where `formats.encode`, exact but slow, puts single values; their ties among them."""
+    kinds = {"zero": "rounded_to_zero", "infinity": "overflow", "nan": "overflow"}
+    generator = np.random.default_rng(2)
+    for border in BORDERS[fmt][:3]:
+        near = [border, math.nextafter(border, 0), math.nextafter(border, math.inf)]
+        for value in near + (border * generator.uniform(0.4, 2.5, 20)).tolist():
+            if not (result := formats.encode(value, fmt)).exact:
+                kind = kinds[result.kind]
+            elif fmt == "float4_e2m1fn" and value >= 7:
+                kind = "overflow"  # It saturates.
+            else:
+                kind = result.kind
+            found = OctaveHistogram.from_values(value).survival(fmt)
+            assert [name for name in CLASSES if getattr(found, name)] == [kind], (value, found)
+
+
+@pytest.mark.parametrize(
+    "fmt, value, scale, kind",
+    [
+        ("float16", 2.0**-25, 0, "rounded_to_zero"),
+        ("float16", 2.0**-25 * (1 + 2**-23), 0, "subnormal"),
+        ("float16", 2.0**-14 - 2.0**-25, 0, "normal"),
+        ("float16", 2.0**-14 - 2.0**-24, 0, "subnormal"),
+        ("float16", 65519.996, 0, "normal"),
+        ("float16", 65520, 0, "overflow"),
+        ("float16", 2.0**-40, 15, "rounded_to_zero"),
+        ("float16", 2.0**-40, 16, "subnormal"),
+        ("float8_e4m3fn", 464, 0, "normal"),
+        ("float8_e4m3fn", 465, 0, "overflow"),
+        ("float8_e4m3fn", 116, 2, "normal"),
+        ("float8_e5m2", 61440, 0, "overflow"),
+        ("float4_e2m1fn", 7, 0, "overflow"),
+        ("float4_e2m1fn", 0.25, 0, "rounded_to_zero"),
+        ("float4_e2m1fn", 0.75, 0, "normal"),
+    ],
+)
+def test_borders_that_are_often_wrong_elsewhere(fmt, value, scale, kind):
+    found = OctaveHistogram.from_values(np.float32(value)).survival(fmt, scale)
+    assert [name for name in CLASSES if getattr(found, name)] == [kind]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.integers(0, 2**32 - 1), max_size=40),
+    st.sampled_from(list(formats.FORMATS)),
+    st.sampled_from(SCALES),
+)
+@example([0x7F800001, 0xFF800001, 0x7FC00000, 0x80000000, 1], "float16", 0)
+def test_any_float32(bits, fmt, scale):
+    values = np.array(bits, np.uint32).view(np.float32)
+    histogram = OctaveHistogram.from_values(values)
+    with np.errstate(invalid="ignore"):
+        check(values, histogram, [fmt], [scale])
+    half = len(values) // 2
+    same(sum_of(values[:half], values[half:]), histogram)
+    same(OctaveHistogram.from_data(json.loads(json.dumps(histogram.as_data()))), histogram)
+
+
+def test_float64_far_beyond_float32():
+    values = [1e300, 1.7e308, 5e-324, -1e-310, 1e-300, 2.0**-1074, 3.0, -0.0, math.inf, math.nan]
+    histogram = OctaveHistogram.from_values(np.array(values))
+    assert (histogram.first, len(histogram.counts)) == (-1074, 1023 + 1074 + 1)
+    with np.errstate(over="ignore"):
+        check(np.array(values), histogram)
+    lost = OctaveHistogram.from_values([1e-300, 1e-300]).survival("float16")
+    assert (lost.rounded_to_zero, lost.norm_lost) == (2, 1.0)
+    assert OctaveHistogram.from_values(1e300).survival("float16", -1000).normal == 1
+
+
+def test_scales_far_beyond_every_format():
+    histogram = OctaveHistogram.from_values([1.0, 1e-300, 1e300, 0.0])
+    for far in (3000, 10**6, 10**30):
+        assert histogram.survival("float32", far).overflow == 3
+        assert histogram.survival("float32", -far).rounded_to_zero == 3
+    assert histogram.survival("float32", np.int64(3)) == histogram.survival("float32", 3)
+
+
+# --- what the histogram holds -------------------------------------------------------------------
+
+
+def sum_of(*arrays):
+    parts = [OctaveHistogram.from_values(array) for array in arrays]
+    total = OctaveHistogram.from_values([])
+    for part in parts:
+        total = total + part
+    return total
+
+
+def same(one, other):
+    one, other = one.as_data(), other.as_data()
+    np.testing.assert_allclose(one.pop("squares"), other.pop("squares"), rtol=1e-12)
+    assert one == other
+
+
+def test_its_parts_are_those_of_their_definition():
+    values = np.concatenate([spread(200_000), subnormals(), borders(np.float32)])
+    histogram = OctaveHistogram.from_values(values)
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
+    half, exponent = np.frexp(sizes)
+    assert histogram.zeros == np.count_nonzero(values == 0)
+    assert histogram.nans == np.count_nonzero(np.isnan(values))
+    assert histogram.infinities == np.count_nonzero(np.isinf(values))
+    assert histogram.total == len(values)
+    assert histogram.first == exponent.min() - 1
+    assert len(histogram.counts) == np.ptp(exponent) + 1
+    for row, octave in enumerate(range(histogram.first, exponent.max())):
+        here = 2 * half[exponent - 1 == octave]
+        assert histogram.counts[row] == len(here)
+        assert histogram.powers[row] == np.count_nonzero(here == 1)
+        reached = [np.count_nonzero(here >= border) for border in gradients.THRESHOLDS]
+        assert histogram.above[row].tolist() == reached
+        assert histogram.squares[row] == pytest.approx(math.fsum(here**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.1, 1.9999999, 3.7e-39])
+def test_squares_of_many_equal_values(value):
+    histogram = OctaveHistogram.from_values(np.full(10**6, value, np.float32))
+    one = float(np.float32(value)) / 2.0**histogram.first
+    assert histogram.squares == pytest.approx([one**2 * 10**6], rel=2e-12)
+
+
+def test_the_borders_come_from_the_formats():
+    strict = math.nextafter(1.8125, 2)
+    assert gradients.THRESHOLDS == (
+        *(1.5, 1.75, strict, 1.875, 2 - 2**-7, 2 - 2**-8, 2 - 2**-10, 2 - 2**-11),
+        *(2 - 2**-23, 2 - 2**-24),
+    )
+
+
+@every_format
+def test_limits(fmt):
+    gone, tie, beyond, _, lowest, top = BORDERS[fmt]
+    found = gradients.limits(fmt)
+    assert json.loads(json.dumps(found)) == found
+    assert 2.0 ** found["zero_octave"] == gone
+    assert (found["normal_octave"], found["top_octave"]) == (lowest, top)
+    assert gradients.THRESHOLDS[found["rounds_up"]] == tie / 2.0 ** (lowest - 1)
+    overflow = gradients.THRESHOLDS[found["overflow"]]
+    assert (overflow == beyond / 2.0**top) == (fmt != "float8_e4m3fn")
+    assert overflow == pytest.approx(beyond / 2.0**top, rel=1e-15)
+
+
+def test_sums_align_octaves():
+    low, high = np.float32([2e-20, 3e-20, 0, np.nan]), np.float32([7.0, 8.0, np.inf])
+    same(sum_of(low, high), OctaveHistogram.from_values(np.concatenate([low, high])))
+    same(sum_of(high, low), OctaveHistogram.from_values([low, high]))
+    same(sum_of(low, []), OctaveHistogram.from_values(low))
+    assert sum_of().total == 0
+    with pytest.raises(TypeError):
+        sum_of(low) + 1
+
+
+def test_as_data_is_plain_python_and_comes_back():
+    histogram = OctaveHistogram.from_values(spread())
+    data = json.loads(json.dumps(histogram.as_data()))
+    assert data == histogram.as_data()
+    back = OctaveHistogram.from_data(data)
+    assert back.as_data() == data
+    for name in ("counts", "squares", "powers", "above"):
+        one, other = getattr(back, name), getattr(histogram, name)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+    assert back.survival("float16", 10) == histogram.survival("float16", 10)
+    assert OctaveHistogram.from_data(sum_of().as_data()).above.shape == sum_of().above.shape
+    plain = vars(histogram.survival("float16"))
+    assert {type(value) for value in plain.values()} == {int, float}
+
+
+# --- what one may give --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("values", [[], np.zeros(0, np.float32), np.zeros((3, 0)), [[], [None]]])
+def test_nothing(values):
+    histogram = OctaveHistogram.from_values(values)
+    assert (histogram.total, histogram.first, len(histogram.counts)) == (0, 0, 0)
+    assert histogram.survival("float16", 3) == Survival(0, 0, 0, 0, 0, 0, 0.0)
+
+
+def test_nothing_finite():
+    found = OctaveHistogram.from_values([0.0, -0.0, math.nan, math.inf]).survival("float16")
+    assert found == Survival(2, 0, 0, 0, 0, 2, 0.0)
+
+
+def test_lists_of_arrays_and_numbers():
+    values = [np.float32([[1, 2], [3, 0]]), None, [np.float64(1e-300), (4, 5.5)], np.int8([-128])]
+    histogram = OctaveHistogram.from_values(values)
+    same(histogram, OctaveHistogram.from_values([1.0, 2, 3, 0, 1e-300, 4.0, 5.5, -128]))
+    assert OctaveHistogram.from_values(3).total == OctaveHistogram.from_values(3.5).total == 1
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+    + [ml_dtypes.float4_e2m1fn, ml_dtypes.int4, np.int8, np.uint8, np.int16, np.uint16],
+    ids=lambda dtype: dtype.__name__,
+)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_every_value_of_narrow_types(dtype):
+    four_bits = dtype in (ml_dtypes.float4_e2m1fn, ml_dtypes.int4)
+    unsigned = np.uint8 if np.dtype(dtype).itemsize == 1 else np.uint16
+    codes = np.arange(16 if four_bits else np.iinfo(unsigned).max + 1)
+    values = codes.astype(unsigned).view(dtype)
+    same(OctaveHistogram.from_values(values), OctaveHistogram.from_values(values.astype(float)))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_integers_stay_exact(dtype):
+    info = np.iinfo(dtype)
+    top = info.max.bit_length()
+    numbers = [info.min, info.max, 2 ** (top - 1), 2 ** (top - 1) + 1, 2 ** (top - 1) - 1, 0, 1]
+    numbers += [29 << (top - 5), (29 << (top - 5)) + 1, (29 << (top - 5)) - 1]
+    histogram = OctaveHistogram.from_values(np.array(numbers, dtype))
+    same(histogram, OctaveHistogram.from_values(numbers))
+    sizes = [abs(n) for n in numbers if n]
+    for row, octave in enumerate(range(len(histogram.counts))):
+        here = [n for n in sizes if n.bit_length() - 1 == octave]
+        assert histogram.counts[row] == len(here)
+        assert histogram.powers[row] == sum(n == 1 << octave for n in here)
+        strict = gradients.limits("float8_e4m3fn")["overflow"]
+        assert histogram.above[row, strict] == sum(16 * n > 29 << octave for n in here)
+
+
+def test_arrays_of_every_layout():
+    values = spread(60_000).reshape(300, 200)
+    plain = OctaveHistogram.from_values(values)
+    read_only = values.copy()
+    read_only.flags.writeable = False
+    for other in (values.T, values[::-1, ::-1], values.astype(">f4"), read_only, values[None]):
+        same(OctaveHistogram.from_values(other), plain)
+    odd = values[::3, 1::2]
+    same(OctaveHistogram.from_values(odd), OctaveHistogram.from_values(odd.copy()))
+    wide = np.broadcast_to(np.float64(3), (50, 1000))
+    assert OctaveHistogram.from_values(wide).counts.tolist() == [50_000]
+    same(OctaveHistogram.from_values(values.astype(">f8")), plain)
+
+
+def test_the_values_themselves_stay_as_they_are():
+    values = spread()
+    before = values.tobytes()
+    OctaveHistogram.from_values(values)
+    assert values.tobytes() == before
+
+
+def test_little_memory_is_taken():
+    values = np.ones(10**7, np.float32)
+    OctaveHistogram.from_values(values[:10])
+    tracemalloc.start()
+    OctaveHistogram.from_values(values.reshape(1000, -1).T)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_tensorflow_and_keras():
+    import keras
+    import tensorflow as tf
+
+    values = spread(1000)
+    plain = OctaveHistogram.from_values(values)
+    same(OctaveHistogram.from_values(tf.constant(values)), plain)
+    same(OctaveHistogram.from_values(tf.Variable(values)), plain)
+    same(OctaveHistogram.from_values(keras.Variable(values)), plain)
+    half = tf.cast(tf.constant(values), tf.bfloat16)
+    same(OctaveHistogram.from_values(half), OctaveHistogram.from_values(half.numpy()))
+    slices = tf.IndexedSlices(tf.constant(values), tf.range(1000), dense_shape=(5000,))
+    same(OctaveHistogram.from_values(slices), plain)
+    same(OctaveHistogram.from_values([slices, None, tf.constant(2.0)]), sum_of(values, 2.0))
+    assert OctaveHistogram.from_values(tf.constant(1e-40)).first == -133
+
+    @tf.function(autograph=False)
+    def traced(x):
+        return OctaveHistogram.from_values(x).total
+
+    assert "outside of tf.function" in complaint(TypeError, traced, tf.constant(1.0))
+    text = tf.constant("text")
+    assert "no octaves" in complaint(TypeError, OctaveHistogram.from_values, text)
+
+
+def test_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    values = spread(1000)
+    same(OctaveHistogram.from_values(jnp.asarray(values)), OctaveHistogram.from_values(values))
+    half = jnp.asarray(values, jnp.bfloat16)
+    same(OctaveHistogram.from_values(half), OctaveHistogram.from_values(np.asarray(half)))
+
+
+def complaint(kind, function, *arguments):
+    """The sentence of the error that the call must raise."""
+    with pytest.raises(kind) as caught:
+        function(*arguments)
+    message = str(caught.value)
+    assert type(caught.value) is kind
+    assert len(message) < 300 and message.endswith(".") and "\n" not in message, message
+    return message
+
+
+@pytest.mark.parametrize(
+    "values, fragment",
+    [
+        (1j, "type complex128"),
+        (np.ones(2, np.complex64), "type complex64"),
+        (True, "type bool"),
+        ([1.0, np.array([True])], "type bool"),
+        ("0.5", "type <U3"),
+        ([b"1"], "type |S1"),
+        (None, "type NoneType"),
+        ({"a": 1}, "type dict"),
+        (iter([1.0]), "type list_iterator"),
+        (np.array([1, None]), "type ndarray"),
+        (np.ones(2, "m8[s]"), "type timedelta64"),
+        (np.ones(2, [("a", "f4")]), "type [('a', '<f4')]"),
+        pytest.param(
+            np.ones(2, np.longdouble),
+            "octaves",
+            marks=pytest.mark.skipif(np.dtype("g").itemsize == 8, reason="it is a float64 here"),
+        ),
+    ],
+)
+def test_what_has_no_octaves(values, fragment):
+    message = complaint(TypeError, OctaveHistogram.from_values, values)
+    assert fragment in message and "has no octaves: give integers or floats" in message
+
+
+def test_integers_of_more_than_64_bits():
+    assert OctaveHistogram.from_values([2**64 - 1, -(2**64) + 1]).counts.tolist() == [2]
+    for number in (2**64, [-(2**64)], [1.0, [10**400]]):
+        message = complaint(ValueError, OctaveHistogram.from_values, number)
+        assert "more than 64 bits: give it as a float" in message
+
+
+@pytest.mark.parametrize("name", ["fp16", "", None, 16])
+def test_unknown_formats(name):
+    histogram = OctaveHistogram.from_values([1.0])
+    assert "choose one of float32" in complaint(ValueError, histogram.survival, name)
+    assert "choose one of float32" in complaint(ValueError, gradients.limits, name)
+
+
+@pytest.mark.parametrize("scale", [True, np.True_, 1.0, np.float32(2), "3", None, 2.0**15])
+def test_scales_are_exponents(scale):
+    histogram = OctaveHistogram.from_values([1.0])
+    message = complaint(TypeError, histogram.survival, "float16", scale)
+    assert f"is a {type(scale).__name__}: give the exponent" in message
+
+
+@pytest.mark.parametrize(
+    "change", [{"above": [[1]]}, {"counts": [1]}, {"first": 1.5}, {"nans": None}]
+)
+def test_data_of_something_else(change):
+    data = OctaveHistogram.from_values([1.0, 2.0]).as_data()
+    for broken in (data | change, {}, None, "{}", [1]):
+        message = complaint(ValueError, OctaveHistogram.from_data, broken)
+        assert "give the dict that as_data returned" in message
+
+
+# --- the module ---------------------------------------------------------------------------------
+
+
+def test_importing_it_is_light():
+    heavy = ("tensorflow", "keras", "matplotlib", "pandas", "jax")
+    code = (
+        "import sys; from course_utils import gradients;"
+        "gradients.OctaveHistogram.from_values([1.0]).survival('float16');"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_benchmark_counts_the_same_both_ways():
+    """How fast is for the benchmark to say, on 10**8 values; here it only has to work."""
+    script = ROOT / "tests" / "tools" / "gradients_benchmark.py"
+    command = [sys.executable, str(script), "--values", "1e5", "--repeats", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "the same both ways" in done.stdout and "ratio:" in done.stdout, done.stderr
+
+
+def test_the_examples_in_docstrings():
+    result = doctest.testmod(gradients)
+    assert result.attempted and not result.failed
