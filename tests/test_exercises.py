@@ -17,7 +17,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import answers, checks01, checks04, nb00, nb01, nb04, rounding01
+from course_utils.exercises import (
+    answers,
+    checks01,
+    checks02,
+    checks04,
+    nb00,
+    nb01,
+    nb02,
+    nb04,
+    order02,
+    rounding01,
+    scaler02,
+)
 
 progress = importlib.import_module(
     "course_utils.exercises.progress"
@@ -104,7 +116,13 @@ def test_numbers_and_hints(name):
         assert e.stub.splitlines()[-1].startswith(f"q[{e.number}].check(")
 
 
-@pytest.mark.parametrize("module", [answers, checks01, checks04, nb00, nb01, nb04, rounding01])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *(answers, checks01, checks02, checks04, nb00, nb01, nb02, nb04),
+        *(order02, rounding01, scaler02),
+    ],
+)
 def test_the_examples_in_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed
@@ -371,7 +389,7 @@ def test_load_names_what_exists():
         assert exercises.load(name).notebook == "00"
     assert exercises.load(4).notebook == "04"
     for name in ("77", 77, None, "", "../00", "engine", True):
-        with pytest.raises(ValueError, match="choose one of 00, 01, 04"):
+        with pytest.raises(ValueError, match="choose one of 00, 01, 02, 04"):
             exercises.load(name)
     for number in (0, 9, "1", None, [1]):
         with pytest.raises(IndexError, match="exercises 1 to 3"):
@@ -550,7 +568,9 @@ def test_progress_table():
     lines = repr(exercises.progress()).splitlines()
     assert lines[2].split() == "00 · Start here none 1 of 3".split()
     assert lines[3].split() == "01 · Floats, bit by bit none 0 of 8".split()
-    assert lines[4].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
+    title = "02 · Why float16 loses small gradients, and how loss scaling saves them"
+    assert lines[4].split() == f"{title} none 0 of 6".split()
+    assert lines[5].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
     assert "<td" in exercises.progress()._repr_html_()
 
 

@@ -12,9 +12,12 @@ from PIL import Image
 from course_utils import figures, formats
 from course_utils.benchmark import Comparison
 from course_utils.figures import base
+from course_utils.gradients import OctaveHistogram
 from course_utils.memory import MemoryAccount
 
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
+GRADIENTS = OctaveHistogram.from_values(2.0 ** np.arange(-30, 0))
+TRACE = pd.DataFrame({"step": [1, 2, 3], "scale": [8.0, 4.0, 4.0], "applied": [False, True, True]})
 
 
 @pytest.fixture
@@ -72,6 +75,10 @@ def every_picture(comparison):
         "lost_updates": figures.lost_updates({d: {2: 0.0, 4: 1.0} for d in base.MARKERS}),
         "long_sum": figures.long_sum({d: np.arange(16.0) for d in base.MARKERS}, guess=99),
         "digits": figures.digits(np.zeros((12, 28, 28), np.uint8), np.arange(12)),
+        "histogram": figures.histogram({"early": GRADIENTS, "late": GRADIENTS}, log2_scale=-9),
+        "lost_by_scale": figures.lost_by_scale({"early": GRADIENTS}, scales=range(41)),
+        "histories": figures.histories({p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
+        "loss_scale": figures.loss_scale(TRACE),
         "training": figures.training([{"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}]),
     }
 
@@ -155,6 +162,29 @@ def test_spacing_is_the_gap_above_each_power_of_two():
         for x, y in zip(*line.get_data(), strict=True):
             here = formats.encode(x, line.get_label())
             assert here.value == x and float(here.ulp / here.exact) == y
+
+
+def test_a_histogram_shows_what_becomes_zero():
+    picture = figures.histogram({"all": GRADIENTS}, log2_scale=-1)
+    bars = [bar for bar in picture.figure.axes[0].patches if bar.get_height() > 1]
+    assert "23 % of the nonzero gradients become zero" in picture.alt  # 7 of 30: to 2^-25 scaled
+    hatched = {bar.get_x() + bar.get_width() / 2 for bar in bars if bar.get_hatch()}
+    assert hatched == {octave + 0.5 for octave in range(-31, -25)}
+
+
+def test_lost_by_scale_shows_survival_and_crosses_where_something_overflows():
+    picture = figures.lost_by_scale({"all": GRADIENTS}, scales=range(20))
+    line, crosses, *_ = picture.figure.axes[0].lines
+    shares = [GRADIENTS.survival("float16", s).rounded_to_zero / 30 for s in range(20)]
+    assert list(line.get_ydata()) == [max(share, 1e-10) for share in shares]
+    assert list(crosses.get_xdata()) == [17, 18, 19]  # 2^-1 times 2^17 is beyond float16
+    assert "overflow from 2^17 on" in picture.alt
+
+
+def test_skipped_steps_are_crossed():
+    picture = figures.loss_scale(TRACE)
+    assert list(picture.figure.axes[0].lines[1].get_xdata()) == [1]
+    assert "1 of them" in picture.alt
 
 
 def test_the_guess_stands_in_the_figure_of_the_long_sum():

@@ -82,8 +82,9 @@ def lost_by_scale(histograms: dict, fmt: str = "float16", scales=range(25)) -> P
             f"and {shares[1][0]:.1g} of the squared norm; "
             + (f"overflow from 2^{over[0]} on" if over else "no overflow")
         )
-    axes[0].set(yscale="log", ylabel="share rounded to zero", title="by count")
-    axes[1].set(title="by ‖gradient‖²")
+    axes[0].set(yscale="log", ylabel="share rounded to zero")
+    axes[0].set_title("by count", color=INK)
+    axes[1].set_title("by ‖gradient‖²", color=INK)
     axes[1].plot([], [], "x", color=INK, label="something overflows")
     for ax in axes:
         ax.set(xlabel="log2 of the loss scale", ylim=(FLOOR / 2, 2))

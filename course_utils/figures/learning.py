@@ -77,14 +77,15 @@ def histories(losses: dict, title: str, ylabel: str = "training loss") -> Pictur
     """
     figure, ax = canvas(width=7.5, height=3.6)
     others = iter(["#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#E69F00", INK])
-    dashes = iter(["--", ":", "-.", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))])
+    dashes = iter(["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))])
     ends = []
     for label, values in losses.items():
         pure = label in COLORS and label != "float32"
         color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
-        line = ax.plot(range(1, len(values) + 1), values, color=color, linewidth=1.6)[0]
-        line.set_linestyle(":" if pure else "-" if label == "float32" else next(dashes))
-        ends.append((values[-1], label, color))
+        dash = ":" if pure else "-" if label == "float32" else next(dashes)
+        style = {"color": color, "linestyle": dash, "linewidth": 1.8}
+        ax.plot(range(1, len(values) + 1), values, **style)
+        ends.append((values[-1], label, style))
     ax.set(xlabel="epoch", ylabel=ylabel, yscale="log")
     ax.set_title(title, color=INK)
     _name_the_ends(ax, ends)
@@ -122,10 +123,11 @@ def _name_the_ends(ax, ends):
     ends = sorted(ends, key=lambda end: end[0])
     low, high = np.log10(ax.get_ylim())
     place = -1.0
-    for value, label, color in ends:
+    for value, label, style in ends:
         place = max((np.log10(value) - low) / (high - low), place + 0.075)
+        ax.plot([1.01, 1.07], [place, place], transform=ax.transAxes, clip_on=False, **style)
         ax.annotate(
-            label, (1.01, place), xycoords="axes fraction", color=color, va="center", fontsize=9
+            label, (1.08, place), xycoords="axes fraction", color=INK, va="center", fontsize=9
         )
 
 

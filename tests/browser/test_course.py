@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("name", ["00_start_here", "01_floats", "04_mnist_cnn"])
+@pytest.mark.parametrize("name", ["00_start_here", "01_floats", "02_loss_scaling", "04_mnist_cnn"])
 @pytest.mark.timeout(1500)
 def test_run_all_twice_in_one_kernel(name, lab):
     """No error, no console error, nothing asked of another host, in the second run either."""
@@ -19,7 +19,12 @@ def test_run_all_twice_in_one_kernel(name, lab):
     assert set(lab.outside) == set()
     assert "No guess yet" in lab.text("prediction")
     assert "Not attempted yet" in lab.text("exercise-1")
-    figure = {"00": "guess-beside-measured", "01": "long-sum-figure", "04": "compare-figure"}
+    figure = {
+        "00": "guess-beside-measured",
+        "01": "long-sum-figure",
+        "02": "by-scale",
+        "04": "compare-figure",
+    }
     assert "In words:" in lab.text(figure[name[:2]])
 
 

@@ -1,0 +1,84 @@
+"""What notebook 02 promises: its own cells run here with other seeds, and are looked at."""
+
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+from canonical import COURSE, read
+
+from course_utils import datasets, models, recordings
+from course_utils.gradients import OctaveHistogram
+
+CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/02_loss_scaling.ipynb").cells}
+MIXED, PURE = ("mixed_float16", "mixed_bfloat16"), ("float16", "bfloat16")
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    """The names that the notebook's first cells define."""
+    names = {"np": np, "datasets": datasets, "OctaveHistogram": OctaveHistogram}
+    exec("import tensorflow as tf", names)
+    names["digits"] = datasets.load_mnist()
+    for cell in ("small-network", "activation-gradients", "volts"):
+        exec(CELLS[cell], names)
+    return names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 4])
+def test_pure_16_bits_end_far_above_float32_and_mixed_policies_beside_it(seed, notebook):
+    source = CELLS["train-five"].replace("set_random_seed(0)", f"set_random_seed({seed})")
+    source = source.replace("set_random_seed(1)", f"set_random_seed({seed + 10})")
+    exec(source, notebook)
+    last = {policy: losses[-1] for policy, losses in notebook["losses"].items()}
+    learned = notebook["losses"]["float32"][0] - last["float32"]
+    assert learned > 0.8
+    for policy in MIXED:
+        assert abs(last[policy] - last["float32"]) < 0.02 * learned, last
+    assert last["float16"] - last["float32"] > 0.1 * learned, last
+    assert last["bfloat16"] - last["float32"] > 0.5 * learned, last
+    for policy in MIXED:
+        assert {v.dtype for v in notebook["models"][policy].trainable_variables} == {"float32"}
+
+
+def train_on_volts(notebook, scale, steps=5):
+    model = notebook["autoencoder"]("mixed_float16")
+    start = [np.array(w) for w in model.get_weights()]
+    adam = keras.optimizers.Adam(0.001, loss_scale_factor=scale)
+    model.compile(adam, notebook["mse"], auto_scale_loss=False, jit_compile=False)
+    for _ in range(steps):
+        model.train_on_batch(notebook["volts"], notebook["volts"])
+    end = model.get_weights()
+    moved = [np.mean(a != b) for a, b in zip(start, end, strict=True)]
+    return moved, all(np.isfinite(w).all() for w in end)
+
+
+@pytest.mark.slow
+def test_without_a_scale_the_sensors_network_does_not_move_at_all(notebook):
+    moved, finite = train_on_volts(notebook, 1.0)
+    assert moved == [0, 0, 0, 0] and finite
+    moved, finite = train_on_volts(notebook, 2.0**15)
+    assert min(moved[0], moved[2]) > 0.1 and finite  # always blank pixels move nothing
+    assert not train_on_volts(notebook, 2.0**60)[1]
+
+
+def test_the_sensors_gradients_need_more_than_512(notebook):
+    lost = {s: notebook["sensor"].survival("float16", s) for s in (0, 9, 15)}
+    assert lost[0].rounded_to_zero > 0.99 * lost[0].total
+    assert lost[9].norm_lost > 0.005 and lost[15].norm_lost < 1e-4
+    assert lost[15].overflow == 0
+
+
+def test_the_learners_function_is_the_one_that_recorded(notebook):
+    keras.utils.set_random_seed(0)
+    images = notebook["digits"].x_train[:8, ..., None].astype("f4") / 255
+    labels, model = notebook["digits"].y_train[:8], models.mnist_cnn()
+    mine = notebook["activation_gradients"](model, images, labels, notebook["loss_fn"])
+    theirs = recordings.activation_gradients(model, images, labels, notebook["loss_fn"])
+    assert list(mine) == list(theirs)
+    for name in mine:
+        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-5)
