@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_utils import formats
-from course_utils.explorers import FloatLab, decimals, floatlab, fragment, static
+from course_utils.explorers import FloatLab, decimals, floatlab, fragment, scalescope, static
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 KEPT_TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "code", "div"}
@@ -335,11 +335,12 @@ def test_styles_lose_only_blanks_and_comments():
     assert fragment.LOOSE.sub(fragment._tight, loose) == tight
 
 
-def test_every_file_of_the_explorer_is_in_it_and_can_stand_in_a_script():
+def test_every_file_is_in_an_explorer_and_can_stand_in_a_script():
     files = {path.name for path in fragment.FOLDER.iterdir() if path.suffix in (".js", ".css")}
-    assert files == {*floatlab.SCRIPTS, *floatlab.STYLES}
-    assert floatlab.SCRIPTS[-1] == "floatlab.js"
-    for name in floatlab.SCRIPTS:
+    scripts = {*floatlab.SCRIPTS, *scalescope.SCRIPTS}
+    assert files == scripts | {*floatlab.STYLES, *scalescope.STYLES}
+    assert floatlab.SCRIPTS[-1] == "floatlab.js" and scalescope.SCRIPTS[-1] == "scalescope.js"
+    for name in scripts:
         source = (fragment.FOLDER / name).read_text(encoding="utf-8")
         assert "</script" not in source.lower() and "<!--" not in source
         assert source.endswith("\n")

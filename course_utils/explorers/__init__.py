@@ -1,5 +1,6 @@
 """Explorers: interactive figures that run in the browser, without the kernel."""
 
 from course_utils.explorers.floatlab import FloatLab
+from course_utils.explorers.scalescope import ScaleScope
 
-__all__ = ["FloatLab"]
+__all__ = ["FloatLab", "ScaleScope"]

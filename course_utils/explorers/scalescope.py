@@ -1,0 +1,222 @@
+"""ScaleScope: what a format keeps of gradients, and what a loss scale changes about it."""
+
+import math
+import operator
+from html import escape
+
+from course_utils import formats as numbers
+from course_utils import gradients as counting
+from course_utils.entry import quoted
+from course_utils.explorers.fragment import assemble
+from course_utils.explorers.static import CAPTION, CELL
+
+# In this order in one scope; the last one starts the app.
+SCRIPTS = [
+    "survival.js",
+    "controller.js",
+    "keyboard.js",
+    "dom.js",
+    "scalescope_words.js",
+    "scalescope_frame.js",
+    "scalescope_axes.js",
+    "scalescope_chart.js",
+    "scalescope_controls.js",
+    "scalescope_readout.js",
+    "ladder.js",
+    "scalescope_player.js",
+    "scalescope.js",
+]
+STYLES = [
+    "shared.css",
+    "scalescope.css",
+    "scalescope_scale.css",
+    "scalescope_chart.css",
+    "scalescope_panels.css",
+]
+TABS = ("gradients", "controller")
+LARGEST_SCALE = 24  # as an exponent: the right end of the slider
+LONGEST_GROWTH = 100  # steps
+TABLE_SCALES = (0, 3, 7, 9, 10, 15)
+HEADS = [
+    "loss scale",
+    "already zero",
+    "rounded to zero",
+    "subnormal",
+    "normal",
+    "overflow",
+    "share of ‖g‖² lost",
+]
+DIGITS = 10  # of the sums of squares in the fragment: they only make shares
+
+
+class ScaleScope:
+    """An interactive figure: slide gradients along a format's number line, and see what survives.
+
+    Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
+    a table shows the same numbers at some scales.
+
+    Args:
+        gradients: an array, a list of arrays, a `gradients.OctaveHistogram`, or a dict of those
+            by layer, in the order to show them.
+        format: a name of `formats.FORMATS`.
+        log2_scale: where the slider starts: the loss scale is 2**log2_scale, from 2^0 to 2^24.
+        growth_steps: after how many finite steps the controller doubles its scale, 1 to 100.
+        tab: what to show first, "gradients" or "controller": dynamic loss scaling, step by step.
+
+    Raises:
+        ValueError: with one sentence that says what is accepted.
+
+    Example: `ScaleScope({"conv": tape_gradients[0], "dense": tape_gradients[2]}, log2_scale=10)`
+    """
+
+    def __init__(self, gradients, format="float16", log2_scale=0, growth_steps=20, tab="gradients"):
+        numbers.facts(format)  # its complaint says which formats there are
+        if not isinstance(tab, str) or tab not in TABS:
+            shown = quoted(tab if isinstance(tab, str) else repr(tab))
+            raise ValueError(f"There is no tab {shown}: choose one of {', '.join(TABS)}.")
+        self.format = format
+        self.log2_scale = _within("log2_scale", log2_scale, 0, LARGEST_SCALE)
+        self.growth_steps = _within("growth_steps", growth_steps, 1, LONGEST_GROWTH)
+        self.tab = tab
+        self.layers = _layers(gradients)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        whole = sum(list(self.layers.values())[1:], start=next(iter(self.layers.values())))
+        title = f"{whole.total:,} gradients in {self.format}"
+        bad = whole.nans + whole.infinities
+        if bad:
+            title += f", of which {bad:,} NaN or infinite"
+        rows = _rows(whole, self.format, self.log2_scale)
+        return {
+            "text/html": assemble(
+                "scalescope", _html_table(title, rows), self._data(), SCRIPTS, STYLES
+            ),
+            "text/plain": _plain_table(f"ScaleScope: {title}", rows),
+        }
+
+    def _data(self):
+        return {
+            "format": self.format,
+            "scale": self.log2_scale,
+            "growth": self.growth_steps,
+            "tab": self.tab,
+            "formats": [_parameters(name) for name in numbers.FORMATS],
+            "layers": [_packed(name, layer) for name, layer in self.layers.items()],
+        }
+
+
+def percent(share: float) -> str:
+    """A share in percent, as scalescope_words.js writes it: little is never 0, nor much 100.
+
+    Example:
+        >>> percent(0.5), percent(1e-9), percent(0.9999999)
+        ('50 %', '<0.01 %', '>99.99 %')
+    """
+    value = share * 100
+    if value <= 0:
+        return "0 %"
+    if value >= 100:
+        return "100 %"
+    if value < 0.01:
+        return "<0.01 %"
+    if value > 99.99:
+        return ">99.99 %"
+    grain = 10 ** (2 if value < 1 or value >= 99 else 1)
+    rounded = math.floor(value * grain + 0.5) / grain
+    return f"{rounded:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def _rows(whole, fmt, chosen):
+    """The table's cells: a row per scale."""
+    rows = []
+    for scale in sorted({*TABLE_SCALES, chosen}):
+        found = whole.survival(fmt, scale)
+        counts = found.zero, found.rounded_to_zero, found.subnormal, found.normal, found.overflow
+        shares = [percent(count / found.total if found.total else 0.0) for count in counts]
+        rows.append([f"2^{scale} = {2**scale}", *shares, percent(found.norm_lost)])
+    return rows
+
+
+def _html_table(title, rows):
+    """What shows without JavaScript; an untrusted notebook keeps tables and literal styles."""
+    head = "".join(f'<th scope="col" style="{CELL}">{text}</th>' for text in HEADS)
+    body = "\n".join(
+        f'<tr><th scope="row" style="{CELL}">{scale}</th>'
+        + "".join(f'<td style="{CELL}">{escape(text)}</td>' for text in cells)
+        + "</tr>"
+        for scale, *cells in rows
+    )
+    return (
+        f'<table style="border-collapse:collapse">\n'
+        f'<caption style="{CAPTION}">ScaleScope: {title}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
+
+
+def _plain_table(title, rows):
+    lines = [HEADS, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join([title, *texts])
+
+
+def _layers(given):
+    """Name of the layer -> its histogram."""
+    if not isinstance(given, dict):
+        return {"all": _histogram(given)}
+    if not given:
+        raise ValueError("The dict holds no layer: give a name and its gradients.")
+    return {str(name): _histogram(values) for name, values in given.items()}
+
+
+def _histogram(values):
+    if isinstance(values, counting.OctaveHistogram):
+        return values
+    try:
+        return counting.OctaveHistogram.from_values(values)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _within(name, given, low, high):
+    """An int in its range; True and 3.0 are none."""
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        number = operator.index(given)
+    except TypeError:
+        number = None
+    if number is None or not low <= number <= high:
+        shown = quoted(given if isinstance(given, str) else repr(given))
+        raise ValueError(f"{name} is {shown}: give a whole number from {low} to {high}.")
+    return number
+
+
+def _parameters(name):
+    """What the app needs to know about a format."""
+    return {
+        "name": name,
+        "precision": numbers.facts(name)["fraction_bits"] + 1,
+        "overflow_is": numbers.encode("inf", name).kind,
+        **counting.limits(name),
+    }
+
+
+def _packed(name, layer):
+    """A histogram as short texts: most cells of most columns are 0."""
+    squares = [f"{value:.{DIGITS}g}" for value in layer.squares.tolist()]
+    return {
+        "name": name,
+        "zeros": int(layer.zeros),
+        "nans": int(layer.nans),
+        "infinities": int(layer.infinities),
+        "first": int(layer.first or 0),
+        "counts": _column(layer.counts.tolist()),
+        "squares": _column(squares),
+        "powers": _column(layer.powers.tolist()),
+        "above": [_column(column) for column in layer.above.T.tolist()],
+    }
+
+
+def _column(cells):
+    return ",".join("" if cell in (0, "0") else str(cell) for cell in cells).rstrip(",")
