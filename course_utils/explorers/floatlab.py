@@ -16,6 +16,7 @@ SCRIPTS = [
     "codec.js",
     "keyboard.js",
     "dom.js",
+    "copy.js",
     "numbers.js",
     "rows.js",
     "formula.js",

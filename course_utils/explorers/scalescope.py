@@ -16,6 +16,7 @@ SCRIPTS = [
     "controller.js",
     "keyboard.js",
     "dom.js",
+    "copy.js",
     "scalescope_words.js",
     "scalescope_frame.js",
     "scalescope_axes.js",
