@@ -11,8 +11,8 @@ from course_utils.measurements import FOLDER, OWN
 
 KIND = "gradients"  # so that `measurements` tells these files from its own
 EPOCHS = (0, 1, 5, 10, 20, 40, 85)
-IMAGES = 256  # how many images a histogram is made from
-BATCH = 32
+BATCH = 32  # a mean over more images would make each gradient at an activation smaller
+BATCHES = 8  # how many a histogram is made from
 
 
 def activation_gradients(model, x, y, loss) -> dict:
@@ -40,6 +40,22 @@ def activation_gradients(model, x, y, loss) -> dict:
     return tape.gradient(value, outputs)
 
 
+def weight_gradients(model, x, y, loss) -> dict:
+    """The gradient of the loss with respect to each weight: its path to a tensor.
+
+    Args: those of `activation_gradients`.
+
+    Example: `weight_gradients(model, x[:32], y[:32], loss)["dense/kernel"]`
+    """
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        value = loss(y, model(x))
+    weights = model.trainable_variables
+    found = tape.gradient(value, weights)
+    return {w.path: gradient for w, gradient in zip(weights, found, strict=True)}
+
+
 def check(epochs) -> None:
     """Raises a ValueError unless these are growing numbers from 0 on.
 
@@ -52,15 +68,17 @@ def check(epochs) -> None:
 def record(epochs=EPOCHS) -> dict:
     """Trains the course's CNN in float32 and keeps its gradients' histograms on the way.
 
-    It takes some minutes on two cores. The gradients are those of the mean loss over the
-    first 256 training images with respect to the output of every layer.
+    It takes some minutes on two cores. The gradients are those of the mean loss over a batch
+    of 32, the first 256 training images, with respect to the output of every layer and to
+    every weight.
 
     Args:
         epochs: after how many epochs to look; 0 is before the first step.
 
     Returns:
         A dict that JSON can hold: kind, cpu, versions, date, conditions, and records, a list
-        with epoch, loss, test_accuracy and layers (name to `OctaveHistogram.as_data()`).
+        with epoch, loss, test_accuracy, activations and weights (name to
+        `OctaveHistogram.as_data()`).
 
     Raises:
         ValueError: `epochs` are not growing whole numbers from 0 on.
@@ -85,17 +103,14 @@ def record(epochs=EPOCHS) -> dict:
         if epoch:
             model.fit(x, digits.y_train, batch_size=BATCH, verbose=0)
         if epoch in epochs:
-            few, labels = x[:IMAGES], digits.y_train[:IMAGES]
-            layers = activation_gradients(model, few, labels, loss)
+            few, labels = x[: BATCH * BATCHES], digits.y_train[: BATCH * BATCHES]
             records.append(
                 {
                     "epoch": epoch,
                     "loss": float(loss(labels, model(few))),
                     "test_accuracy": model.evaluate(x_test, digits.y_test, verbose=0)[1],
-                    "layers": {
-                        name: OctaveHistogram.from_values(gradient).as_data()
-                        for name, gradient in layers.items()
-                    },
+                    "activations": _histograms(activation_gradients, model, few, labels, loss),
+                    "weights": _histograms(weight_gradients, model, few, labels, loss),
                 }
             )
     return {
@@ -113,10 +128,21 @@ def record(epochs=EPOCHS) -> dict:
             "data": digits.name,
             "training_images": len(x),
             "batch_size": BATCH,
-            "images_per_histogram": min(IMAGES, len(x)),
+            "batches_per_histogram": BATCHES,
         },
         "records": records,
     }
+
+
+def _histograms(gradients, model, x, y, loss):
+    """One histogram over all batches for each name, as JSON can hold it."""
+    total = {}
+    for start in range(0, len(x), BATCH):
+        batch = slice(start, start + BATCH)
+        for name, gradient in gradients(model, x[batch], y[batch], loss).items():
+            histogram = OctaveHistogram.from_values(gradient)
+            total[name] = total[name] + histogram if name in total else histogram
+    return {name: histogram.as_data() for name, histogram in total.items()}
 
 
 def save(recording: dict, path: str | Path = OWN / "gradients.json") -> Path:
@@ -131,14 +157,16 @@ def save(recording: dict, path: str | Path = OWN / "gradients.json") -> Path:
     return path
 
 
-def load(path: str | Path | None = None) -> dict:
-    """A recorded training: {epoch: {layer name: OctaveHistogram}}.
+def load(path: str | Path | None = None, of: str = "activations") -> dict:
+    """A recorded training: {epoch: {layer or weight: OctaveHistogram}}.
 
     Args:
         path: the file; the one that comes with the course if None.
+        of: "activations" for the gradients at the layers' outputs, or "weights".
 
     Raises:
-        ValueError: the file is not such a recording; the message names it.
+        ValueError: the file is not such a recording, or holds no gradients `of` that; the message
+            names it.
 
     Example: `load()[0]["conv2d"].survival("float16")`
     """
@@ -146,9 +174,7 @@ def load(path: str | Path | None = None) -> dict:
     try:
         recording = json.loads(path.read_text(encoding="utf-8"))
         return {
-            row["epoch"]: {
-                name: OctaveHistogram.from_data(data) for name, data in row["layers"].items()
-            }
+            row["epoch"]: {name: OctaveHistogram.from_data(data) for name, data in row[of].items()}
             for row in recording["records"]
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -74,6 +74,24 @@ def test_what_is_said_of_each_exponent(s):
         assert ("not normal yet" in said) == (0 <= s < 17)
 
 
+@pytest.mark.parametrize("low, high, said", [
+    (128, 256, "You gave scales."), (64, 512, "You gave scales."), (256, 128, "You gave scales."),
+    (2**17, 2**24, "You gave scales."), (1000, 1001, "You gave scales."),
+    (17, 2**24, "You gave a scale."), (2**17, 24, "You gave a scale."), (64, 1000, "You gave a s"),
+    (32, 64, "s = 32 turns the"), (33, 64, "s = 33 turns the"), (64, 65, "s = 64 turns the"),
+    (17, 64, "s = 64 turns 2**-9"),
+])  # fmt: skip
+def test_scales_in_place_of_exponents(low, high, said):
+    assert said in checks02.check_bracket({"smallest": low, "largest": high})
+
+
+def test_the_rule_is_stricter_than_that_of_the_cell_above():
+    assert (
+        "Here a stricter rule than in the cell above: no gradient may even be subnormal."
+        in " ".join(SHEET.exercises[0].task.split())
+    )
+
+
 def test_the_smallest_gradient_at_6_and_7():
     assert float16(2.0**-25) == 0 and float16(2.0**-24) == np.finfo(np.float16).smallest_subnormal
     assert float16(2.0 ** (46 - 31)) == 2**15 and float16(2.0 ** (-5 - 9)) == 2**-14
@@ -96,7 +114,7 @@ def test_six_steps():
     assert str(FLAGS) in SHEET.exercises[1].task
     assert simulate(scaler02.slip()) == tuple(checks02.RUN.values()) == (8192, 4)
     slips = {
-        16384: scaler02._frozen_at_bad,
+        16384: scaler02.slip(after_bad=lambda count: count),
         131072: scaler02.slip(doubles=lambda *_: True),
         32768: scaler02.slip(doubles=lambda count, _: count == 2),
         65536: lambda scale, count, finite, growth_steps: (
@@ -109,6 +127,21 @@ def test_six_steps():
     assert backwards == (2048, 2) and 2048 in checks02.NOT_THE_SCALE
     assert simulate(scaler02.slip(applied=lambda *_: True))[1] == 6
     assert simulate(scaler02.slip(applied=lambda finite, doubled: not finite))[1] == 2
+
+
+@pytest.mark.parametrize("scale", range(1, 35))
+def test_exponents_in_place_of_the_scale(scale):
+    said = verdict(2, {"scale": scale, "applied": 4}).message
+    exponent = scale <= 30 and scale not in (1, 2, 4, 8, 16)
+    full = f"scale: {scale} reads like an exponent: give the scale itself, such as 2**{scale}."
+    assert (said == full) == exponent and ("reads like" in said) == exponent
+
+
+@pytest.mark.parametrize("scale", [0, -15, 14.5, 31, 0.25, *checks02.NOT_THE_SCALE])
+def test_what_is_said_of_a_scale_gives_nothing_away(scale):
+    said = verdict(2, {"scale": scale, "applied": 4}).message
+    assert "reads like" not in said and ("That is the factor" in said) == (scale == 0.25)
+    assert not re.search(r"8,?192|2\*\*13|never|do not occur|[Tt]wo steps", said)
 
 
 def overflows(last, growth_steps=2000, start=15):
@@ -204,6 +237,27 @@ def test_no_two_mistakes_look_alike():
     assert len(set(traces)) == len(traces)
 
 
+def misused(scale, count, finite, growth_steps):
+    if not np.isfinite(finite):
+        return scale / 2, 0, False
+    count += 1
+    if count == growth_steps:
+        return scale * 2, 0, True
+    return scale, count, True
+
+
+def test_isfinite_and_a_restart_at_one():
+    assert verdict(4, misused).message.endswith(
+        "`finite` is already True or False; `np.isfinite(False)` is True."
+    )
+    said = verdict(4, lambda *state: (*misused(*state)[:2], bool(state[2]))).message
+    assert said.endswith("`np.isfinite(False)` is True.")
+    restart = scaler02.slip(after_bad=lambda count: 1)
+    said = "After a step that is not finite the counter is 0, not 1."
+    assert verdict(4, restart).message.endswith(said)
+    assert restart(8.0, 2, False, 3) == (4.0, 1, False) and restart(8.0, 2, True, 3)[1] == 0
+
+
 def test_every_run_is_needed_or_harmless():
     """A mistake that shows late in one run only is found all the same."""
     for index, (initial, growth, flags) in enumerate(scaler02.runs()):
@@ -278,6 +332,7 @@ def test_the_code_in_the_task_is_the_wrong_order():
     task = SHEET.exercises[4].task
     names = {}
     exec(re.search(r"```python\n(.*?)```", task, re.S)[1], names)
+    assert "the scaled gradient updates the weights, and the weights are" in task
     assert names["step"](*order02.EXAMPLE) == pytest.approx(-0.049, abs=5e-5) and "−0.049" in task
     assert "unscales the weight afterwards" in verdict(5, names["step"]).message
 
@@ -287,6 +342,25 @@ def test_the_code_in_the_task_is_the_wrong_order():
 )
 def test_each_wrong_step_is_named(step, text):
     assert verdict(5, step).message.endswith(text)
+
+
+def test_float_fails_at_the_arrays_only():
+    for step in (
+        lambda w, g, lr, S: float(w - lr * g / S),
+        lambda w, g, lr, S: float(w) - float(lr) * float(g) / float(S),
+    ):
+        said = verdict(5, step).message
+        assert said.startswith("Your function raises TypeError: only ")
+        assert said.endswith(". The last trial gives arrays: leave `float()` out.")
+    for step in (lambda w, g, lr, S: w + "1", lambda w, g: w, lambda *_: float(np.ones(3))):
+        said = verdict(5, step).message
+        assert "raises TypeError" in said and "last trial" not in said
+
+
+def test_floor_division_is_told_from_a_weight_that_does_not_move():
+    assert "`//`" not in verdict(5, lambda w, g, lr, S: w).message
+    for step in (lambda w, g, lr, S: w - lr * (g // S), lambda w, g, lr, S: w - lr * g // S):
+        assert verdict(5, step).message.endswith("`//` cuts the fraction off, so divide with `/`.")
 
 
 def test_the_gradients_of_the_trials_are_scaled():
@@ -338,7 +412,9 @@ def test_the_array_of_the_stub_is_the_one_that_is_checked():
     names = {}
     exec(SHEET.exercises[5].stub.split("s = ...")[0], names)
     g = checks02.layer_gradients()
-    assert np.array_equal(names["g"], g) and g.dtype == np.float32 and g.shape == (100_000,)
+    assert np.array_equal(names["array"], g) and g.dtype == np.float32 and g.shape == (100_000,)
+    given = [SHEET.exercises[5].stub, SHEET.exercises[5].solution, *SHEET.exercises[5].hints]
+    assert not any(re.search(r"\bg\b", text) for text in given)  # the notebook's own name
     assert np.all(g != 0) and 0.49 < np.mean(g > 0) < 0.51
 
 
@@ -353,6 +429,7 @@ def test_the_scales_that_are_accepted():
         assert said is None or ("overflow" in said) == np.isinf(cast).any()
         right += [s] * (said is None)
     assert right == list(range(6, 37)) and "s = 6 to 36" in SHEET.exercises[5].right
+    assert "36 leaves no room: the next batch may overflow." in SHEET.exercises[5].right
     overflow, zeros, lost = checks02.cast_with_scale(checks02.layer_gradients(), 6)
     assert (overflow, round(zeros / 1000), round(100 * lost, 2)) == (0, 31, 0.05)
 
@@ -383,6 +460,19 @@ def test_extreme_scales_are_told_apart(s):
     assert said and len(said) < 200 and "e+02" not in said
 
 
+@pytest.mark.parametrize("exponent", [*range(6, 16), 24, 100, 1000])
+def test_a_power_of_two_is_read_as_a_scale(exponent):
+    said = checks02.check_scale(2**exponent)
+    shown = f"{2**exponent:,}" if exponent < 30 else f"{2.0**exponent:.6g}"
+    assert said.endswith(f". If {shown} is the scale, give its exponent, {exponent}.")
+    assert ("float32 has no" in said) == (exponent > 6)
+
+
+@pytest.mark.parametrize("s", [1, 2, 4, 37, 63, 65, 127, 129, 1000])
+def test_other_numbers_are_not_read_as_scales(s):
+    assert "is the scale" not in checks02.check_scale(s)
+
+
 # --- the prediction -----------------------------------------------------------------------------
 
 
@@ -396,12 +486,13 @@ def test_guesses_are_percentages(guess, kept):
 
 def test_the_prediction_gives_nothing_away():
     prediction = SHEET.prediction
+    assert " ".join(prediction.task.split()).endswith("Section 2 measures the percentage.")
     said = [prediction.task, prediction.stub, prediction.solution]
     for guess in (10, 48, 0.3, 0, 101, -5, math.inf):
         feedback = exercises.load("02").predict(guess)
         said.append(feedback.message.replace("48 %", ""))
         assert (feedback.status == "recorded") == (guess in (10, 48, 0.3))
-        assert "comes below" in feedback.message or feedback.status != "recorded"
+        assert "ection 2 measures it." in feedback.message or feedback.status != "recorded"
     assert not any(re.search(r"4[5-9]|5\d|half|most of", text) for text in said)
 
 

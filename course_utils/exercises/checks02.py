@@ -29,7 +29,9 @@ def check_bracket(answer):
     low, high = given.values()
     if (low, high) == (BRACKET["largest"], BRACKET["smallest"]):
         return "The two are swapped: the smallest s belongs to the smallest gradient."
-    if low >= 1000 or high >= 1000:
+    if min(low, high) >= 1000 or all(_is_power(s) and s > 32 for s in (low, high)):
+        return "You gave scales. Give their exponents, the s of 2**s."
+    if max(low, high) >= 1000:
         return "You gave a scale. Give its exponent, the s of 2**s."
     if (low, high) in ((-17, -24), (-24, -17)):
         return "With a negative s you divide. The loss is multiplied by 2**s."
@@ -87,14 +89,15 @@ def _wrong_largest(s, small, large):
 
 RUN = {"scale": 8192, "applied": 4}
 NOT_THE_SCALE = {
-    16384: "Two steps halve it, and it never doubles: the counter restarts at each step that is"
-    " not finite, so it does not reach 3.",
-    32768: "Two steps halve it. Only three finite steps in a row double it.",
-    65536: "It never doubles, since three finite steps in a row do not occur. Two steps halve it.",
+    16384: "That is one doubling too many, or one halving too few: is there a row of three finite"
+    " steps without a break?",
+    32768: "It takes three finite steps in a row to double it: write the counter down after each"
+    " step.",
+    65536: "Each step that is not finite halves the scale and sets the counter to 0: count again.",
     131072: "It does not double at each finite step: that takes three in a row.",
-    4096: "That is three halvings. `finite` is False in two steps.",
-    2048: "That is four halvings. `finite` is False in two steps, and each halves the scale once.",
-    13: "13 is the exponent of 2**13. Give the scale itself.",
+    4096: "That is three halvings. In how many of the steps is `finite` False?",
+    2048: "That is four halvings. Each step where `finite` is False halves the scale once.",
+    0.25: "That is the factor; give the scale.",
 }
 NOT_THE_APPLIED = {
     6: "A step that is not finite changes no weight: it is skipped.",
@@ -121,6 +124,9 @@ def check_run(answer):
     if scale != RUN["scale"]:
         if message := NOT_THE_SCALE.get(scale):
             return f"scale: {message}"
+        if not _is_power(scale) and scale.is_integer() and 0 < scale <= 30:
+            n = int(scale)
+            return f"scale: {n} reads like an exponent: give the scale itself, such as 2**{n}."
         if not _is_power(scale):
             return f"scale: you gave {_show(scale)}, and 2**15 only halves or doubles."
         return f"scale: you gave {_show(scale)}. Write the scale and the counter down at each step."
@@ -199,8 +205,8 @@ def layer_gradients():
     dtype('float32')
     """
     rng = np.random.default_rng(2)
-    g = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
-    return g.astype(np.float32)
+    array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
+    return array.astype(np.float32)
 
 
 def cast_with_scale(values, s):
@@ -228,16 +234,19 @@ def check_scale(answer):
         return f"You gave {describe(answer)}: give the s of 2**s as one number."
     if not s.is_integer():
         return f"You gave {_show(s)}: a whole number is asked for, the s of 2**s."
+    instead = ""
+    if _is_power(s):
+        instead = f" If {_show(s)} is the scale, give its exponent, {math.frexp(s)[1] - 1}."
     if s >= 128:
-        said = " Give its exponent." if _is_power(s) else ""
-        return f"You gave {_show(s)}, and float32 has no 2**{_show(s)}.{said}"
+        return f"You gave {_show(s)}, and float32 has no 2**{_show(s)}.{instead}"
     if s < -100:
         return f"You gave {_show(s)}: a negative s divides, and here every gradient becomes 0."
     s = int(s)
     overflow, zeros, lost = cast_with_scale(layer_gradients(), s)
     if overflow:
         verb = "overflow" if overflow > 1 else "overflows"
-        return f"s = {s}: {overflow:,} of 100,000 gradients {verb} in float16: too large a scale."
+        said = f"s = {s}: {overflow:,} of 100,000 gradients {verb} in float16"
+        return f"{said}.{instead}" if instead else f"{said}: too large a scale."
     if lost >= LOST:
         sign = " A negative s divides." if s < 0 else ""
         return (

@@ -16,7 +16,7 @@ def read_guess(value):
     """Keep a percentage above 0 and up to 100; a number below 1 is a percentage too.
 
     >>> read_guess(20.0)
-    (20.0, 'You expect that 20 % of them become zero. The measurement comes below.')
+    (20.0, 'You expect that 20 % of them become zero. Section 2 measures it.')
     """
     if not 0 < value <= 100:
         return (
@@ -27,9 +27,9 @@ def read_guess(value):
     if value < 1:
         return value, (
             f"Read as {value:g} %. If you mean a share of {value:g}, give {100 * value:g};"
-            " the measurement comes below."
+            " section 2 measures it."
         )
-    return value, f"You expect that {value:g} % of them become zero. The measurement comes below."
+    return value, f"You expect that {value:g} % of them become zero. Section 2 measures it."
 
 
 PREDICTION = Prediction(
@@ -39,7 +39,8 @@ the loss with respect to its activations, the numbers that its layers put out. F
 smallest numbers to zero. With no loss scaling, what percentage of the nonzero gradients would it
 round to zero?
 
-Guess before you run any code: a wrong guess teaches more than none.""",
+Guess before you run any code: a wrong guess teaches more than none. Section 2 measures the
+percentage.""",
     stub="guess = ...  # percent: 1 = one in a hundred, 100 = all\nq.predict(guess)",
     solution="guess = 10\nq.predict(guess)",
     read=read_guess,
@@ -54,8 +55,9 @@ The nonzero gradients of a network spread from `2**-31` to `2**-9`: the smallest
 size `2**-31`, the largest exactly `2**-9`. Before the backward pass you multiply the loss by
 `2**s`, with a whole number s.
 
-With which s is every gradient a **normal** number of float16, and none becomes infinity? Give the
-smallest such s and the largest.""",
+With which s is every gradient a **normal** number of float16, and none becomes infinity? Here
+a stricter rule than in the cell above: no gradient may even be subnormal. Give the smallest such s
+and the largest.""",
         stub="""\
 answer = {"smallest": ..., "largest": ...}  # s, not 2**s
 q[1].check(answer)""",
@@ -87,7 +89,8 @@ q[1].check(answer)""",
             ({"smallest": 17, "largest": 10}, "not normal yet"),
             ({"smallest": 17, "largest": -24}, "divides by 2**24"),
             ({"smallest": 17, "largest": 24.5}, "whole number is asked for"),
-            ({"smallest": 131072, "largest": 16777216}, "You gave a scale"),
+            ({"smallest": 131072, "largest": 24}, "You gave a scale."),
+            ({"smallest": 128, "largest": 256}, "You gave scales."),
             ({"smallest": 24, "largest": 17}, "are swapped"),
             ({"smallest": "17", "largest": 24}, "give the whole number s"),
         ],
@@ -128,6 +131,8 @@ q[2].check(answer)""",
                 ({"scale": 8192, "applied": n}, text[:30])
                 for n, text in checks.NOT_THE_APPLIED.items()
             ),
+            ({"scale": 13, "applied": 4}, "13 reads like an exponent"),
+            ({"scale": 15, "applied": 4}, "such as 2**15"),
             ({"scale": 1024, "applied": 4}, "you gave 1,024. Write"),
             ({"scale": 10000, "applied": 4}, "only halves or doubles"),
             ({"scale": 8192, "applied": 7}, "You gave 7 of six"),
@@ -224,8 +229,8 @@ q[4].check(update)""",
         number=5,
         title="repair the order",
         task="""\
-Some articles describe the step so: the scaled gradients update the weights and are unscaled
-afterwards. As code, with plain gradient descent:
+Some articles describe the step so: the scaled gradient updates the weights, and the weights are
+unscaled afterwards. As code, with plain gradient descent:
 
 ```python
 def step(w, scaled_gradient, lr, S):
@@ -261,6 +266,7 @@ q[5].check(step)""",
             (lambda w, g, lr, S: print(end=""), "returns None"),
             (lambda w, g, lr, S: (w, g), "one number is needed"),
             (lambda w, g: w - g, "raises TypeError"),
+            (lambda w, g, lr, S: float(w - lr * g / S), "leave `float()` out"),
             (0.95, "the function itself"),
         ],
         right="Clipping comes after the unscaling too: it compares gradients with a fixed limit.",
@@ -281,28 +287,28 @@ squares?""",
 import numpy as np
 
 rng = np.random.default_rng(2)
-g = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
-g = g.astype(np.float32)
+array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
+array = array.astype(np.float32)
 s = ...  # a whole number: the loss is multiplied by 2**s
 q[6].check(s)""",
         solution="""\
 import numpy as np
 
 rng = np.random.default_rng(2)
-g = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
-g = g.astype(np.float32)
+array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
+array = array.astype(np.float32)
 s = 0
 while True:
-    zero = (g * 2.0**s).astype(np.float16) == 0
-    if np.sum(g[zero] ** 2) < 0.001 * np.sum(g**2):
+    zero = (array * 2.0**s).astype(np.float16) == 0
+    if np.sum(array[zero] ** 2) < 0.001 * np.sum(array**2):
         break
     s += 1
 q[6].check(s)""",
         checker=checks.check_scale,
         hints=[
-            "`(g * 2.0**s).astype(np.float16)` is what float16 keeps. Compare it with 0 and with"
-            " `np.inf`.",
-            "`gradients.OctaveHistogram.from_values(g)` counts for you: see `overflow` and"
+            "`(array * 2.0**s).astype(np.float16)` is what float16 keeps. Compare it with 0 and"
+            " with `np.inf`.",
+            "`gradients.OctaveHistogram.from_values(array)` counts for you: see `overflow` and"
             ' `norm_lost` of its `survival("float16", s)`.',
         ],
         wrong=[
@@ -311,13 +317,14 @@ q[6].check(s)""",
             (-15, "A negative s divides"),
             (37, "1 of 100,000 gradients overflows"),
             (40, "128 of 100,000 gradients overflow"),
-            (2**15, "Give its exponent"),
+            (64, "If 64 is the scale, give its exponent, 6."),
+            (2**15, "If 32,768 is the scale, give its exponent, 15."),
             (1000, "float32 has no 2**1,000"),
             (-400, "every gradient becomes 0"),
             (15.5, "a whole number is asked for"),
             ("15", "the text '15'"),
         ],
         right="s = 6 to 36 will do. With 6, 31 % of the gradients are zero, and they hold 0.05 % of"
-        " the sum of squares.",
+        " the sum of squares. 36 leaves no room: the next batch may overflow.",
     ),
 ]

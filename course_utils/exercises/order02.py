@@ -38,6 +38,16 @@ NOT_THE_STEP = [  # functions that share a mistake, what the first gives for EXA
         "The weight was never scaled, so leave it undivided.",
     ),
     (
+        [lambda w, g, lr, S: w / S - lr * g],
+        -51.199,
+        "The weight was never scaled, and the gradient still is.",
+    ),
+    (
+        [lambda w, g, lr, S: w - lr * (g // S), lambda w, g, lr, S: w - lr * g // S],
+        1.0,
+        "`//` cuts the fraction off, so divide with `/`.",
+    ),
+    (
         [lambda w, g, lr, S: w - lr * S * g],
         -52427.8,
         "That multiplies by S once more, and the gradient is scaled already.",
@@ -86,6 +96,8 @@ def check_step(function):
     for trial in _step_trials():
         # Copies, since `w -= ...` would change an array in place.
         result, problem = call(function, *copy.deepcopy(trial))
+        if problem and "Python scalar" in problem and np.ndim(trial[0]):
+            problem += ". The last trial gives arrays: leave `float()` out."
         problem = problem or _shape_problem(result, trial[0])
         if problem:
             return problem

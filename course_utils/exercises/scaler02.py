@@ -12,7 +12,8 @@ from .answers import call, describe, number
 
 
 def slip(
-    count_on=False,  # the counter goes on at a step that is not finite
+    blind=False,  # every step is taken as finite
+    after_bad=lambda count: 0,  # the counter after a step that is not finite
     no_restart=False,  # the counter goes on after a doubling
     doubles=None,  # whether the count is full; None compares with ==
     bad=lambda scale: scale / 2,
@@ -27,25 +28,24 @@ def slip(
     doubles = doubles or _equal
 
     def update(scale, count, finite, growth_steps):
-        if not finite:
-            return bad(scale), count + 1 if count_on else 0, applied(False, False)
+        if not finite and not blind:
+            return bad(scale), after_bad(count), applied(False, False)
         count += 1
         if doubles(count, growth_steps):
-            return good(scale), count if no_restart else 0, applied(True, True)
-        return scale, count, applied(True, False)
+            return good(scale), count if no_restart else 0, applied(finite, True)
+        return scale, count, applied(finite, False)
 
     return update
-
-
-def _frozen_at_bad(scale, count, finite, growth_steps):
-    new, counted, applied = slip()(scale, count, finite, growth_steps)
-    return new, counted if finite else count, applied
 
 
 def _late(scale, count, finite, growth_steps):
     if finite and count == growth_steps:
         scale, count = scale * 2, 0
     return (scale, count + 1, True) if finite else (scale / 2, 0, False)
+
+
+def _one_more(count):
+    return count + 1
 
 
 def _equal(count, growth_steps):
@@ -61,14 +61,26 @@ def _multiple(count, growth_steps):
 
 
 NOT_THE_UPDATE = [  # updates that share a mistake, and what to say
-    ([_frozen_at_bad], "The counter has to restart at a step that is not finite."),
+    (
+        [slip(after_bad=lambda count: count)],
+        "The counter has to restart at a step that is not finite.",
+    ),
     (
         [
-            slip(count_on=True),
-            slip(count_on=True, doubles=_at_least),
-            slip(count_on=True, no_restart=True, doubles=_multiple),
+            slip(after_bad=_one_more),
+            slip(after_bad=_one_more, doubles=_at_least),
+            slip(after_bad=_one_more, no_restart=True, doubles=_multiple),
         ],
         "The counter restarts at a step that is not finite, and yours counts it.",
+    ),
+    (
+        [slip(after_bad=lambda _: 1, doubles=doubles) for doubles in (_equal, _at_least)],
+        "After a step that is not finite the counter is 0, not 1.",
+    ),
+    (
+        [slip(blind=True, applied=lambda *_: True), slip(blind=True)],
+        "Every step counts as finite: `finite` is already True or False; `np.isfinite(False)` is"
+        " True.",
     ),
     (
         [slip(no_restart=True), slip(no_restart=True, doubles=_at_least)],

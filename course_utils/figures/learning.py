@@ -76,7 +76,7 @@ def histories(losses: dict, title: str, ylabel: str = "training loss") -> Pictur
         title, ylabel: what it shows, and of what the loss is.
     """
     figure, ax = canvas(width=7.5, height=3.6)
-    others = iter(["#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#E69F00", INK])
+    others = iter(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
     dashes = iter(["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))])
     ends = []
     for label, values in losses.items():
