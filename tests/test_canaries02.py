@@ -262,6 +262,16 @@ def test_02_squares_in_float16_overflow_from_256():
             assert np.abs(overflowing).min() == 256
 
 
+def test_02_a_matrix_product_of_float16_adds_up_in_float32():
+    row = tf.ones((1, 4096), tf.float16)
+    product = tf.matmul(row, row, transpose_b=True)
+    assert product.dtype == tf.float16 and product.numpy().item() == 4096
+    by_steps = np.float16(0)
+    for one in np.ones(4096, np.float16):
+        by_steps = by_steps + one
+    assert by_steps == 2048
+
+
 def test_02_a_mean_of_squares_overflows_sooner_in_tensorflow_than_in_keras_and_numpy():
     """tf.reduce_mean divides a float16 sum; the other two sum in float32."""
     x = tf.constant([200, -200], tf.float16)
