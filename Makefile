@@ -3,7 +3,8 @@
 
 INSTALL = sh tests/tools/environment.sh install
 PYTEST  = .venv/bin/python -m pytest
-NBVAL   = --nbval-current-env --nbval-cell-timeout 600
+# Two notebooks at a time, each whole in one worker.
+NBVAL   = --nbval-current-env --nbval-cell-timeout 600 -n 2 --dist loadscope
 N       = 10
 
 .PHONY: help lab test lint unit solved blank pins pins-run quick notebooks colab matrix soak clean again

@@ -1,11 +1,13 @@
-"""The course's commands: `python -m course_utils bench`, `python -m course_utils gradients`."""
+"""The course's commands: `python -m course_utils bench`, `gradients` and `examine`."""
 
 import argparse
+import contextlib
+import io
 import json
 import sys
 from pathlib import Path
 
-from course_utils import measurements, recordings, session
+from course_utils import examine, measurements, recordings, session
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,12 +35,22 @@ def main(arguments: list[str] | None = None) -> int:
         "--output", type=_file, default=measurements.OWN / "gradients.json",
         help="the file to write (default: data/measurements/own/gradients.json)",
     )  # fmt: skip
+    check = commands.add_parser(
+        "examine", help="look for mixed-precision mistakes in a saved .keras model"
+    )
+    check.add_argument("model", help="the .keras file")
+    check.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
     options = parser.parse_args(arguments)
+    # Findings stand alone on the output, for scripts; measurements say what they were made on.
+    shown = io.StringIO() if options.command == "examine" else sys.stdout
     try:
-        session.setup()
+        with contextlib.redirect_stdout(shown):
+            session.setup()
     except session.SetupError as error:
         print(error, file=sys.stderr)
         return 1
+    if options.command == "examine":
+        return examine.run(options.model, options.fix)
     if options.command == "gradients":
         recording = recordings.record(options.epochs)
         print(f"Written to {recordings.save(recording, options.output)}")

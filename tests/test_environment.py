@@ -292,10 +292,10 @@ def test_the_ranges_admit_what_colab_has():
         assert asked[name].specifier.contains(pin(pins[name])), (asked[name], pin(pins[name]))
 
 
-def test_the_colab_environment_holds_what_colab_has_and_nbval():
+def test_the_colab_environment_holds_what_colab_has_nbval_and_xdist():
     pins = requirements("tests/colab-constraints.txt")
     used = requirements("tests/colab-requirements.txt")
-    assert used.keys() - pins.keys() == {"nbval"}
+    assert used.keys() - pins.keys() == {"nbval", "pytest-xdist"}
     needed = requirements("requirements.txt").keys()
     # Colab has its own front end, and the notebooks' first cell installs gfloat there.
     assert needed - used.keys() == {"jupyterlab", "gfloat"}

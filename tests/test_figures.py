@@ -9,11 +9,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from PIL import Image
 
-from course_utils import figures, formats
+from course_utils import figures, formats, models
 from course_utils.benchmark import Comparison
 from course_utils.figures import base
 from course_utils.gradients import OctaveHistogram
 from course_utils.memory import MemoryAccount
+from course_utils.precision import dtype_flow
 
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
 GRADIENTS = OctaveHistogram.from_values(2.0 ** np.arange(-30, 0))
@@ -74,6 +75,7 @@ def every_picture(comparison):
         ),
         "lost_updates": figures.lost_updates({d: {2: 0.0, 4: 1.0} for d in base.MARKERS}),
         "long_sum": figures.long_sum({d: np.arange(16.0) for d in base.MARKERS}, guess=99),
+        "dtype_flow": figures.dtype_flow(dtype_flow(models.mnist_cnn())),
         "digits": figures.digits(np.zeros((12, 28, 28), np.uint8), np.arange(12)),
         "histogram": figures.histogram({"early": GRADIENTS, "late": GRADIENTS}, log2_scale=-9),
         "lost_by_scale": figures.lost_by_scale({"early": GRADIENTS}, scales=range(41)),

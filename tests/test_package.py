@@ -19,13 +19,13 @@ FLOORS = [
     {"gradients"},
     {"hardware", "datasets", "models", "memory"},
     {"stepping", "training"},
-    {"benchmark"},
+    {"benchmark", "precision"},
     {"sweeps"},
     {"measurements"},
     {"recordings"},
     {"figures"},
     {"widgets", "explorers"},
-    {"claims", "exercises", "session", "__main__"},
+    {"claims", "examine", "exercises", "migration", "session", "__main__"},
 ]
 
 

@@ -17,6 +17,7 @@ from course_utils.figures.formats import (
 from course_utils.figures.gradients import histogram, lost_by_scale
 from course_utils.figures.learning import histories, loss_curves, loss_scale, training
 from course_utils.figures.memory import memory_accounts
+from course_utils.figures.precision import dtype_flow
 from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "binades",
     "comparison",
     "digits",
+    "dtype_flow",
     "histogram",
     "histories",
     "long_sum",

@@ -1,0 +1,182 @@
+"""Which dtype flows where in a model."""
+
+import math
+import re
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
+
+from course_utils.figures.base import COLORS, HATCHES, INK, Picture, canvas, legend
+
+PER_ROW = 4
+# In inches: a layer with half a pipe on either side; its box; the box of its weights; how thick a
+# pipe is; the piece of pipe that each row begins with.
+CELL, BOX, WEIGHTS, PIPE, STUB = (2.0, 1.25), (1.0, 0.56), (0.5, 0.14), 0.13, 0.25
+WIDE = 15  # characters in a line of a box
+NAMED = 6  # casts that the alt text names
+
+
+def dtype_flow(flow) -> Picture:
+    """A model as boxes and pipes: pipes in the color of what flows, weights in their own.
+
+    A pipe brings each layer what arrives and takes on what leaves. A full diamond is a cast by a
+    layer; a hollow one a change between layers, by an operation or at the door of a model or layer
+    of your own. Layers come in the order of their calls; branches are not drawn as such.
+
+    Args:
+        flow: the table of `precision.dtype_flow`; 3 to 20 layers read well.
+
+    Raises:
+        ValueError: the model calls no layer.
+    """
+    cells = list(flow[flow.input_dtype != ""].itertuples())
+    if not cells:
+        raise ValueError("The flow has no layer that is called: give the flow of another model.")
+    start = flow.attrs.get("input_dtype", cells[0].input_dtype)
+    before = [start, *(cell.output_dtype for cell in cells[:-1])]  # what leaves the layer before
+    lines = math.ceil(len(cells) / PER_ROW)
+    columns = math.ceil(len(cells) / lines)
+    figure, ax = canvas(width=max(5.0, STUB + columns * CELL[0]), height=lines * CELL[1] + 0.9)
+    ax.set(xlim=(-STUB, columns * CELL[0] + 0.1), ylim=(-lines * CELL[1], 0), aspect="equal")
+    ax.set_axis_off()
+    for number, cell in enumerate(cells):
+        line, column = divmod(number, columns)
+        x, y = column * CELL[0], -(line + 0.42) * CELL[1]
+        following = cells[number + 1 :][:1]
+        ends = column == columns - 1 or not following
+        _pipes(ax, x, y, cell, before[number], column == 0)
+        if ends or following[0].input_dtype != cell.output_dtype:
+            _write(ax, x + (3 * CELL[0] + BOX[0]) / 4, y + 0.09, cell.output_dtype, va="bottom")
+        if ends:
+            ax.plot(x + CELL[0] + 0.04, y, ">", color=INK, markersize=8, clip_on=False)
+        _layer(ax, x + CELL[0] / 2, y, cell)
+    changes = [(c, b) for c, b in zip(cells, before, strict=True) if b != c.input_dtype]
+    pipes = _distinct([start, *(d for c in cells for d in (c.input_dtype, c.output_dtype))])
+    weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
+    _signs(ax, _distinct([*pipes, *weights]), any(cell.cast for cell in cells), bool(changes))
+    verb = "stay" if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes) else "are"
+    held = f"weights {verb} {_and(weights)}" if weights else "there are no weights"
+    ax.set_title(f"Pipes carry {_and(pipes)}; {held}", color=INK, fontsize=11)
+    return Picture(figure, f"{_in_words(cells, changes)} Pipes carry {_and(pipes)}; {held}.")
+
+
+def _pipes(ax, x, y, cell, before, first):
+    """The pipe into a layer and the one out of it, with diamonds where the dtype changes."""
+    left, right = x + (CELL[0] - BOX[0]) / 2, x + (CELL[0] + BOX[0]) / 2
+    cast = left - 0.2 if cell.cast else left
+    if first:
+        _pipe(ax, x - STUB, x, y, before)
+    _pipe(ax, x, cast, y, cell.input_dtype)
+    _pipe(ax, cast, left, y, cell.compute_dtype)
+    _pipe(ax, right, x + CELL[0], y, cell.output_dtype)
+    if cell.cast:
+        ax.plot(cast, y, "D", color=INK, markersize=9)
+    if before != cell.input_dtype:
+        ax.plot(x, y, "D", markerfacecolor="none", color=INK, markersize=9, markeredgewidth=2)
+        if first:
+            _write(ax, x - STUB, y - 0.12, before, va="top", ha="left")
+    # A pipe with one dtype is labeled in its middle, else each half by itself.
+    one = before == cell.input_dtype and not first
+    _write(ax, x if one else (x + left) / 2, y + 0.09, cell.input_dtype, va="bottom")
+
+
+def _pipe(ax, start, end, y, dtypes):
+    """A piece of pipe, with a lane for each dtype of "float16, float32"."""
+    names = dtypes.split(", ")
+    for lane, dtype in enumerate(names):
+        corner = (start, y + PIPE / 2 - (lane + 1) * PIPE / len(names))
+        style = _style(dtype) | {"linewidth": 0}  # no seams between pieces of one dtype
+        ax.add_patch(Rectangle(corner, end - start, PIPE / len(names), **style))
+
+
+def _layer(ax, x, y, cell):
+    """A layer's box around (x, y), and below it the box of its weights."""
+    low = y - BOX[1] / 2
+    style = {"boxstyle": "round,pad=0,rounding_size=0.06", "facecolor": "none", "edgecolor": INK}
+    ax.add_patch(FancyBboxPatch((x - BOX[0] / 2, low), *BOX, linewidth=1.2, **style))
+    _write(ax, x, y, _name(cell), va="center")
+    if cell.parameters:
+        top = low - 0.06
+        ax.plot([x, x], [low, top], color=INK, linewidth=1.2)
+        corner = (x - WEIGHTS[0] / 2, top - WEIGHTS[1])
+        ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
+        text = f"{cell.variable_dtype}, {_size(cell.weight_bytes)}"
+        _write(ax, x, corner[1] - 0.03, text, va="top")
+
+
+def _style(dtype):
+    """Color and hatch of a dtype; integers and the like are gray and crossed."""
+    color, hatch = COLORS.get(dtype, "#999999"), HATCHES.get(dtype, "xx")
+    return {"facecolor": color, "hatch": 2 * hatch, "edgecolor": "#333", "linewidth": 0.5}
+
+
+def _write(ax, x, y, text, ha="center", **options):
+    ax.text(x, y, text.replace(", float", "\nfloat"), ha=ha, color=INK, fontsize=7, **options)
+
+
+def _name(cell):
+    """The path in lines that fit the box, and the class where the name does not tell it."""
+    *outer, name = cell.layer.split("/")
+    lines = [f"{outer[-1]}/"] if outer else []
+    lines += _wrap(re.sub("_(?=.)", "_ ", name))
+    if not name.replace("_", "").startswith(cell.kind.lower()):
+        lines += _wrap(re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"))
+    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines[:4])
+
+
+def _wrap(text):
+    """Lines of up to `WIDE` characters; they may break at spaces, which go."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1] + word) <= WIDE:
+            lines[-1] += word
+        else:
+            lines.append(word)
+    return lines
+
+
+def _size(count):
+    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
+
+
+def _signs(ax, dtypes, cast, changed):
+    signs = [Patch(label=dtype, **_style(dtype)) for dtype in dtypes]
+    style = {"color": INK, "marker": "D", "linestyle": "none"}
+    if cast:
+        signs.append(Line2D([], [], label="cast by the layer", **style))
+    if changed:
+        hollow = {"markerfacecolor": "none", "markeredgewidth": 2}
+        signs.append(Line2D([], [], label="change between layers", **style, **hollow))
+    ncols = len(signs) if len(signs) < 5 else math.ceil(len(signs) / 2)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
+    legend(ax, handles=signs, fontsize=8, **place)
+
+
+def _distinct(names):
+    """The dtypes in "float16, float32" and the like, each one once, in order."""
+    return list(dict.fromkeys(dtype for several in names for dtype in several.split(", ")))
+
+
+def _and(words):
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def _in_words(cells, changes):
+    casts = [f"{c.layer} from {c.input_dtype} to {c.compute_dtype}" for c in cells if c.cast]
+    between = [f"before {c.layer} from {b} to {c.input_dtype}" for c, b in changes]
+    words = [f"{_count(len(cells), 'layer')}.", f"{_count(len(casts), 'cast')}{_list(casts)}."]
+    if between:
+        words.append(f"{_count(len(between), 'change')} between layers{_list(between)}.")
+    return " ".join(words)
+
+
+def _count(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _list(items):
+    more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
+    return f": {'; '.join(items[:NAMED])}{more}" if items else ""
