@@ -21,10 +21,14 @@ from course_utils.exercises import (
     answers,
     checks01,
     checks02,
+    checks03,
     checks04,
+    fade03,
+    layer03,
     nb00,
     nb01,
     nb02,
+    nb03,
     nb04,
     order02,
     rounding01,
@@ -119,8 +123,8 @@ def test_numbers_and_hints(name):
 @pytest.mark.parametrize(
     "module",
     [
-        *(answers, checks01, checks02, checks04, nb00, nb01, nb02, nb04),
-        *(order02, rounding01, scaler02),
+        *(answers, checks01, checks02, checks03, checks04, nb00, nb01, nb02, nb03, nb04),
+        *(fade03, layer03, order02, rounding01, scaler02),
     ],
 )
 def test_the_examples_in_docstrings(module):
@@ -389,7 +393,7 @@ def test_load_names_what_exists():
         assert exercises.load(name).notebook == "00"
     assert exercises.load(4).notebook == "04"
     for name in ("77", 77, None, "", "../00", "engine", True):
-        with pytest.raises(ValueError, match="choose one of 00, 01, 02, 04"):
+        with pytest.raises(ValueError, match="choose one of 00, 01, 02, 03, 04"):
             exercises.load(name)
     for number in (0, 9, "1", None, [1]):
         with pytest.raises(IndexError, match="exercises 1 to 3"):
@@ -570,7 +574,8 @@ def test_progress_table():
     assert lines[3].split() == "01 · Floats, bit by bit none 0 of 8".split()
     title = "02 · Why float16 loses small gradients, and how loss scaling saves them"
     assert lines[4].split() == f"{title} none 0 of 6".split()
-    assert lines[5].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
+    assert lines[5].split() == "03 · Setting the policy none 0 of 5".split()
+    assert lines[6].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
     assert "<td" in exercises.progress()._repr_html_()
 
 

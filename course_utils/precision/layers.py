@@ -69,7 +69,7 @@ def inside(layer):
     # Keras has no public name for the layers that a layer holds, only for those of a model.
     held = layer._flatten_layers(include_self=False, recursive=False)
     wrapper = isinstance(layer, keras.layers.Wrapper | keras.layers.Bidirectional)
-    of_keras = type(layer).call.__module__.startswith("keras.")
+    of_keras = (type(layer).call.__module__ or "").startswith("keras.")
     return held if held and (wrapper or not of_keras) else None
 
 

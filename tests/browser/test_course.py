@@ -8,7 +8,10 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("name", ["00_start_here", "01_floats", "02_loss_scaling", "04_mnist_cnn"])
+NOTEBOOKS = ["00_start_here", "01_floats", "02_loss_scaling", "03_policy", "04_mnist_cnn"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
 @pytest.mark.timeout(1500)
 def test_run_all_twice_in_one_kernel(name, lab):
     """No error, no console error, nothing asked of another host, in the second run either."""
@@ -23,6 +26,7 @@ def test_run_all_twice_in_one_kernel(name, lab):
         "00": "guess-beside-measured",
         "01": "long-sum-figure",
         "02": "by-scale",
+        "03": "flow-figure",
         "04": "compare-figure",
     }
     assert "In words:" in lab.text(figure[name[:2]])
