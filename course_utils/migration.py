@@ -2,7 +2,7 @@
 
     from course_utils import migration
 
-    migration.table()                    # from tf.keras to Keras 3 to PyTorch
+    migration.table()                    # from tf.keras to Keras 3
     migration.table("Keras 3", "JAX")    # columns of your choice
 
 `tests/tools/run_migration.py` runs every line of it, and writes the file.
@@ -16,8 +16,8 @@ from pathlib import Path
 from course_utils.table import Table
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "migration.json"
-DEFAULT = ("TF 2.4–2.15", "Keras 3", "PyTorch")
-WIDTH = 50  # of a line in characters: three columns of them fit a notebook
+DEFAULT = ("TF 2.4–2.15", "Keras 3")
+WIDTH = 50  # of a line in characters: two columns of them fit a notebook
 
 
 class CodeTable(Table):
@@ -59,8 +59,8 @@ def table(*columns: str) -> CodeTable:
     """What one does with mixed precision, a row each, and the code for it, a column per library.
 
     Args:
-        columns: of "TF 2.3", "TF 2.4–2.15", "Keras 3", "PyTorch" and "JAX"; without any, the
-            three of them that fit the width of a notebook: TF 2.4–2.15, Keras 3, PyTorch.
+        columns: of "TF 2.3", "TF 2.4–2.15", "Keras 3", "PyTorch" and "JAX"; without any,
+            TF 2.4–2.15 and Keras 3. Two fit the width of a notebook.
 
     Returns:
         A `course_utils.table.Table` of text. Remarks stand below the code as comments, and so

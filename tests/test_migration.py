@@ -150,10 +150,10 @@ def test_the_version_of_tensorflow_tells_the_column(tensorflow, column, monkeypa
     assert script.columns_here() == [column]
 
 
-def test_the_table_shows_three_columns_or_the_chosen_ones():
+def test_the_table_shows_two_columns_or_the_chosen_ones():
     shown = migration.table()
     assert isinstance(shown, Table)
-    assert shown.header == ("task", "TF 2.4–2.15", "Keras 3", "PyTorch")
+    assert shown.header == ("task", "TF 2.4–2.15", "Keras 3")
     assert [row[0] for row in shown.rows] == script.rows("Keras 3")
     some = migration.table("JAX", "Keras 3", "JAX")
     assert some.header == ("task", "JAX", "Keras 3") and {len(row) for row in some.rows} == {3}

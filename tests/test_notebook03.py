@@ -42,12 +42,15 @@ def test_four_norms_survive_squares_that_overflow_and_one_does_not(capsys):
 
 
 def test_the_softmax_cells_show_a_lost_gradient_and_both_cures(capsys):
-    names = ran("softmax-head")
+    loss_and_gradient = ran("softmax-head")["loss_and_gradient"]
     for policy in ("mixed_float16", "mixed_bfloat16", "float16"):
-        loss, gradient = names["loss_and_gradient"](policy)
+        loss, gradient = loss_and_gradient(policy, 18.0)
         assert loss == pytest.approx(16.118, abs=0.001) and not gradient.any()
-    loss, gradient = names["loss_and_gradient"]("float32")
-    assert loss == pytest.approx(18) and gradient.tolist() == pytest.approx(np.array([[1, -1]]))
+    for gap in (12.0, 18.0):
+        loss, gradient = loss_and_gradient("float32", gap)
+        assert loss == pytest.approx(gap, 1e-4) and gradient == pytest.approx([1, -1], abs=1e-4)
+    assert not np.isfinite(loss_and_gradient("mixed_float16", 12.0)[1]).any()
+    assert loss_and_gradient("mixed_bfloat16", 12.0)[1] == pytest.approx([1, -1], abs=0.01)
     capsys.readouterr()
     ran("logits-head", one=np.array([1]))
     assert capsys.readouterr().out.count("loss 18.000, gradient [[ 1. -1.]]") == 3
@@ -77,3 +80,29 @@ def test_a_head_on_a_frozen_base_is_as_good_under_every_policy():
         scaled = isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
         assert scaled == (policy == "mixed_float16")
     assert min(results.values()) > 0.8 and np.ptp(list(results.values())) < 0.05
+
+
+def test_layers_changed_in_place_get_no_loss_scale(capsys):
+    for seed in range(3):
+        keras.utils.set_random_seed(seed)
+        ran("save", "load", "another-policy")
+        said = capsys.readouterr().out
+        assert (
+            "loaded under mixed_float16  layer: mixed_float16, LossScaleOptimizer at step 3" in said
+        )
+        assert "mixed_float16, Adam at step 0" in said
+        assert re.search("copied .* float16, same weights: True, .* LossScaleOptimizer", said)
+        assert re.search("in place .* float16, same weights: True, optimizer Adam", said)
+
+
+@pytest.mark.slow
+def test_a_16_bit_softmax_hardly_learns_from_large_pixels():
+    from tqdm.auto import tqdm
+
+    from course_utils import datasets
+
+    source = CELLS["mistake-pixels"].replace("set_random_seed(0)", "set_random_seed(7)")
+    names = ran(tqdm=tqdm, data=datasets.load_mnist())
+    exec(source.partition("\nfor word")[0], names)
+    right, wrong = (names["trained_head"](dtype) for dtype in ("float32", "mixed_bfloat16"))
+    assert right > wrong + 0.1

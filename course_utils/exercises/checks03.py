@@ -54,7 +54,7 @@ def _dtype_name(value):
 CLIP = 1e-7  # keras.config.epsilon(): Keras keeps a probability between it and 1 minus it
 HEAD = {"loss": -math.log(CLIP), "gradient": 0.0}
 NOT_THE_LOSS = [  # results that share a mistake, and what to say
-    ([18], "that is float32's. Here the probability is float16 before the loss sees it."),
+    ([30], "that is float32's. Here the probability is float16 before the loss sees it."),
     (
         [-math.log(2**-24)],
         "that is for 2**-24, float16's smallest number. The clip comes after it.",
@@ -77,7 +77,7 @@ NOT_THE_LOSS = [  # results that share a mistake, and what to say
 def check_head(answer):
     """Compare a dictionary loss/gradient with minus the logarithm of 1e-7, and 0.
 
-    >>> check_head({"loss": 18, "gradient": -1})[:24]
+    >>> check_head({"loss": 30, "gradient": -1})[:24]
     "loss: that is float32's."
     """
     if problem := missing_key(answer, list(HEAD)):
@@ -86,6 +86,8 @@ def check_head(answer):
     for name, value in zip(HEAD, (loss, gradient), strict=True):
         if value is None or math.isnan(value):
             said = "; nothing here divides 0 by 0." if value is not None else "; give one number."
+            if value is None and name == "gradient":
+                said = "; give one number, that of class 1, and write 0 if it is zero."
             return f"{name}: you gave {describe(answer[name])}{said}"
     if math.isinf(loss):
         return "loss: clipping hides it. Keras raises a probability of 0 to 1e-7 first."

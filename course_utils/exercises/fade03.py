@@ -85,6 +85,13 @@ def cast_gain(layer, inputs, ramp):
     return inputs * tf.cast(layer.gain, layer.compute_dtype) + ramp
 
 
+def cast_at_the_end(layer, inputs, ramp):
+    """An `output` that works in float32 and casts its result alone."""
+    import tensorflow as tf
+
+    return tf.cast(in_dtype("float32")(layer, inputs, ramp), layer.compute_dtype)
+
+
 def given():
     """The layer of the task, broken as it is there.
 

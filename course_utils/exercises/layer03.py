@@ -111,6 +111,7 @@ def _run(layer, inputs):
     text = text.partition("\n\nArguments received by")[0]
     text = re.sub(r"^Exception encountered when calling[^\n]*\n\n", "", text)
     text = re.sub(r"^Could not automatically infer[^\n]*\n\n", "", text)
+    text = re.sub(r" Received: add_weight.*", "", text, flags=re.DOTALL)
     text = re.sub(rf"\b{re.escape(layer.name)}\b", type(layer).__name__, text)  # fade_1, fade_2
     return None, f"raises {kind}: {shorten(text, 110).rstrip('.')}"
 
@@ -148,10 +149,21 @@ def _dtype_problem(layer, policy, dtype, keras):
             )
         if weight.dtype != "float32":
             return f"Your layer stores a weight in {weight.dtype}; float32 is asked for."
+    if dtype != "float32" and _works_in_float32(layer):
+        return (
+            f"Under {policy} your layer still works in float32 and casts only its result: nothing"
+            f" is gained. Keras hands `call` the inputs and the gain in {dtype}; leave them so."
+        )
     _, problem = _run(layer, keras.KerasTensor((None, FEATURES)))
     if problem:
         return f"In a model, where Keras traces it, your layer {problem}. Use tensors alone."
     return None
+
+
+def _works_in_float32(layer):
+    from course_utils.precision import coverage
+
+    return coverage.trace_dtypes(layer, [trial()[0]], {}).get(coverage.INSIDE, False)
 
 
 def _dtype(output, keras):
@@ -172,8 +184,15 @@ def _advice(layer, problem, dtype):
     if "float32" in met and "Mul" in problem and _has_raw_variable(layer):
         return "Keras casts the inputs and its own variables, not a raw `tf.Variable`."
     if "float32" in met:
-        return "Keras casts no constant that you make in `call`: cast it yourself."
-    return "Read the last words of the message first."
+        return (
+            "Keras casts no constant that you make in `call`: cast it to `self.compute_dtype`."
+            " `self.dtype` is another, that of the variables."
+        )
+    if re.search("`name` must be|multiple values for argument 'shape'", problem):
+        return 'Write `name="gain"`, or leave the name out.'
+    if "to a shape" in problem.lower():
+        return "A shape is a tuple: `shape=(input_shape[-1],)`."
+    return "Read its first words."
 
 
 def _has_raw_variable(layer):

@@ -60,6 +60,7 @@ second = keras.layers.Dense(64)
 third = keras.layers.Dense(10, dtype="float32")
 keras.config.set_dtype_policy("mixed_bfloat16")
 model = keras.Sequential([keras.Input((784,)), first, second, third])
+keras.config.set_dtype_policy("float32")  # as it was
 ```
 
 In which dtype does each layer of the model compute? Answer before you run them.""",
@@ -92,7 +93,7 @@ q[1].check(answer)""",
         number=2,
         title="a softmax in float16",
         task="""\
-The last layer of a model computes a softmax in float16. For one image its logits are `[18, 0]`, and
+The last layer of a model computes a softmax in float16. For one image its logits are `[30, 0]`, and
 the true class is class 1, the one with the logit 0. The loss is
 `keras.losses.SparseCategoricalCrossentropy()`, which computes in float32: it takes the float16
 probabilities, clips them to the range from 1e-7 to 1 − 1e-7, and takes minus the natural logarithm
@@ -106,7 +107,7 @@ q[2].check(answer)""",
 import keras
 import tensorflow as tf
 
-logits = tf.Variable([[18.0, 0.0]])
+logits = tf.Variable([[30.0, 0.0]])
 softmax = keras.layers.Activation("softmax", dtype="mixed_float16")
 with tf.GradientTape() as tape:
     loss = keras.losses.SparseCategoricalCrossentropy()(tf.constant([1]), softmax(logits))
@@ -115,7 +116,7 @@ answer = {"loss": float(loss), "gradient": float(gradient[0, 1])}
 q[2].check(answer)""",
         checker=checks.check_head,
         hints=[
-            "The probability of class 1 is about e**-18 = 1.5e-8. Compare it with 1e-7.",
+            "The probability of class 1 is about e**-30 = 9e-14. Compare it with 1e-7.",
             "A clipped value is a constant. What does it say about the logit that it came from?",
         ],
         wrong=[
@@ -127,10 +128,10 @@ q[2].check(answer)""",
             ({"loss": 16.118, "gradient": -1}, "The clip replaced the probability"),
             ({"loss": 16.118, "gradient": -0.5}, "averaged over two images"),
             ({"loss": 16.118, "gradient": -1e7}, "The clip multiplies it by a slope"),
-            ({"loss": 16.118, "gradient": -18}, "does the clipped value change?"),
+            ({"loss": 16.118, "gradient": -30}, "does the clipped value change?"),
         ],
         right="The model is wrong with full confidence here, and it learns nothing from this image."
-        " bfloat16 clips too: e**-18 lies in its range, and still below 1e-7.",
+        " bfloat16 clips too: e**-30 lies in its range, and still below 1e-7.",
     ),
     Exercise(
         number=3,
@@ -189,7 +190,7 @@ it works. Under a mixed policy it computes in float32 all the same, and Keras ne
 Repair it for the policies `mixed_float16`, `mixed_bfloat16` and `float32`, with one class for all:
 
 - the gain is a float32 weight that Keras trains, and it begins at 1,
-- the output has the compute dtype of the policy,
+- it computes, and returns, in the compute dtype of the policy,
 - the values stay within 0.01 of float32's.
 
 The check makes the layer under each policy and calls it.""",
@@ -245,6 +246,7 @@ q[4].check(answer)""",
                 "master weights are lost",
             ),
             (layer.fade(output=layer.in_dtype("float16")), "Under mixed_bfloat16 the output is"),
+            (layer.fade(output=layer.cast_at_the_end), "still works in float32"),
             (layer.fade(ramp=layer.float16_ramp), "Some float16 is written into the layer"),
             (layer.fade(policy="mixed_float16"), "follows the global policy"),
             (

@@ -112,11 +112,27 @@ def _try(kind, policy, trace):
         dtypes = dict.fromkeys(keras.backend.standardize_dtype(y.dtype) for y in outputs)
         found = {"output": ", ".join(dtypes)}
         if trace and layer.compute_dtype in ("float16", "bfloat16"):
-            found |= _trace(layer, inputs, options)
+            found |= trace_dtypes(layer, inputs, options)
         return found
 
 
-def _trace(layer, inputs, options):
+def trace_dtypes(layer, inputs, options) -> dict:
+    """Trace a layer into a graph and see whether it works in float32 there.
+
+    Args:
+        layer: a built `keras.layers.Layer` that computes in 16 bits.
+        inputs: its positional arguments, a sequence of arrays or nested structures of them.
+        options: its keyword arguments.
+
+    Returns:
+        {INSIDE: whether values from the input are worked on in float32}, or, if the layer cannot
+        be traced, {GRAPH: why}.
+
+    Example:
+        >>> layer = keras.layers.LayerNormalization(dtype="mixed_float16")
+        >>> trace_dtypes(layer, [np.ones((2, 4), "float32")], {})[INSIDE]
+        True
+    """
     import tensorflow as tf
 
     inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)

@@ -95,7 +95,8 @@ def arguments(kind) -> dict:
     unknown = [name for name in names if name not in BY_ARGUMENT]
     if unknown:
         raise TypeError(" and ".join(unknown))
-    return {name: BY_ARGUMENT[name] for name in names}
+    seed = {"seed": 0} if any(p.name == "seed" for p in parameters) else {}  # the same each time
+    return {name: BY_ARGUMENT[name] for name in names} | seed
 
 
 def inputs(kind) -> tuple:
