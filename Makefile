@@ -60,8 +60,9 @@ lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
 	.venv/bin/python tests/tools/notebooks.py --check
 
+# Tests whose file shares one page of a browser are of one group, and so in one worker.
 unit: .venv/test.stamp
-	$(PYTEST) tests
+	$(PYTEST) -n 2 --dist loadgroup tests
 
 solved: .venv/test.stamp
 	$(PYTEST) --nbval $(NBVAL) notebooks/solved

@@ -19,6 +19,7 @@ from course_utils.figures.learning import histories, loss_curves, loss_scale, tr
 from course_utils.figures.memory import memory_accounts
 from course_utils.figures.precision import dtype_flow
 from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
+from course_utils.figures.updates import updates
 
 __all__ = [
     "COLORS",
@@ -42,4 +43,5 @@ __all__ = [
     "spacing",
     "speedups",
     "training",
+    "updates",
 ]

@@ -20,7 +20,7 @@ from course_utils import entry, formats
 from course_utils.explorers import decimals, floatlab
 from course_utils.explorers.fragment import FOLDER
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("codec")]
 
 NAMES = list(formats.FORMATS)
 MODES = {

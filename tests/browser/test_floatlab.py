@@ -15,7 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 from course_utils import formats
 from course_utils.explorers import FloatLab
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("floatlab")]
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 START = "import sys; sys.path.insert(0, '..')\nfrom course_utils.explorers import FloatLab\n"

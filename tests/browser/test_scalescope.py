@@ -21,7 +21,7 @@ from course_utils.explorers import ScaleScope, scalescope
 from course_utils.explorers.fragment import FOLDER
 from course_utils.loss_scale import DynamicLossScale
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("scalescope")]
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 START = """import sys; sys.path.insert(0, '..')

@@ -6,7 +6,7 @@ from chromium import FLAGS
 from course_utils import formats
 from course_utils.explorers import FloatLab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("static")]
 
 ENTRIES = ["0.1", "-pi", "65520", "-4200000000", "1e9", "1e-9", "2^-149", "-1e-400", "1e400"]
 ENTRIES += ["-0", "2049", "6.5", "464", "2^-25", "123456789012.5", "inf", "-inf", "nan"]
