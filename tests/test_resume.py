@@ -18,7 +18,7 @@ from canonical import COURSE, read
 
 CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/06_training_loop.ipynb").cells}
 PREPARE = [f"resume-{part}" for part in ("parts", "keep", "train", "step", "digest", "script")]
-PREPARE += ["resume-write", "resume-launch", "resume-follow"]
+PREPARE += ["resume-write", "resume-launch", "resume-row", "resume-follow"]
 STEPS, EVERY = 40, 5  # how long the script trains, and how often it writes a checkpoint
 BOUNDARY = 10  # where its runs with a part left out stop and go on
 

@@ -79,6 +79,7 @@ NOT_CLIPPED = [  # answers that share a mistake, and what to say
     ([(3 * 2**15, 4 * 2**15)], "That is the scaled gradient, before it is clipped."),
     ([(0.6 * 2**15, 0.8 * 2**15)], "Unscaling divides by S, and you multiply."),
     ([(0.6 / 2**30, 0.8 / 2**30)], "That divides by S twice."),
+    ([(0.6 / 1024, 0.8 / 1024)], "Here S is 32,768; it was 1024 in exercise 1."),
     (
         [(1 / 2**15, 1 / 2**15), (2**-15 / 2**0.5, 2**-15 / 2**0.5)],
         "That clips each number by itself. `clipnorm` shortens the whole gradient and keeps its"

@@ -185,8 +185,8 @@ def _advice(layer, problem, dtype):
         return "Keras casts the inputs and its own variables, not a raw `tf.Variable`."
     if "float32" in met:
         return (
-            "Keras casts no constant that you make in `call`: cast it to `self.compute_dtype`."
-            " `self.dtype` is another, that of the variables."
+            "Keras casts no constant that you make in `call`: cast it to `self.compute_dtype`, for"
+            " `self.dtype` is that of the variables."
         )
     if re.search("`name` must be|multiple values for argument 'shape'", problem):
         return 'Write `name="gain"`, or leave the name out.'

@@ -52,7 +52,11 @@ NOT_THE_MEAN = [  # what a mistaken mean gives, and what to say
     (_filled(0.0), "You divide by all steps, as if a loss that is not finite were 0."),
     (
         lambda losses: sum(losses) / len(losses),
-        "That is the mean of all, and one NaN or infinity makes it useless.",
+        "That is the mean of all, or one with weights of 0, and 0 · NaN is NaN: select the finite.",
+    ),
+    (
+        _only(lambda loss: loss != math.inf),
+        "NaN equals nothing, not even NaN, and infinity has two signs: ask `math.isfinite`.",
     ),
     (
         _only(lambda loss: not math.isnan(loss)),
@@ -74,7 +78,7 @@ def check_epoch_loss(function):
     """Compare the learner's function with `epoch_loss` on lists with NaN and infinity.
 
     >>> check_epoch_loss(lambda losses: (sum(losses) / len(losses), 0))[-29:]
-    'or infinity makes it useless.'
+    'aN is NaN: select the finite.'
     """
     if not callable(function):
         return f"You gave {describe(function)}: give the function itself, without parentheses."

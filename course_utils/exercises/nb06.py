@@ -40,9 +40,9 @@ def read_guess(value):
 PREDICTION = Prediction(
     task="""\
 A network learns ten handwritten digits with Adam, under `mixed_float16` and in a loop of your own.
-The right loop gets about 90 % of the test images right, a little more or less with the digits. Now
-a loop forgets to scale the loss, and the optimizer unscales all the same: every gradient arrives
-32,768 times too small.
+The right loop gets about 90 % of the test images right, more or less, depending on which digits
+you have. Now a loop forgets to scale the loss, and the optimizer unscales all the same: every
+gradient arrives 32,768 times too small.
 
 After the same number of steps, what percentage of the test images does that loop get right? Blind
 guessing gets 10 % of them. Guess before you run any code; section 2 measures it.""",
@@ -121,9 +121,11 @@ q[2].check(answer)""",
 A loop unscales twice with S = 32,768, so Adam sees g / S. Keras's Adam has ε = 1e-7. If the
 gradient is the same in every step, then after many steps the update is lr · g / (|g| + ε).
 
-At which true |g| is the update half of the right loop's? And measure: with g = 0.001, what share of
-the right update is left? `last_update` takes a list of two gradients, makes many steps with each
-and returns their last updates.""",
+**First**, on paper: at which true |g| is the update half of the right loop's?
+
+**Then** measure: with g = 0.001, what share of the right update is left? `last_update([a, b])`
+makes 3,000 steps with each of the two gradients and returns the two last updates: for which a and
+b?""",
         stub="""\
 import keras
 import tensorflow as tf
@@ -173,9 +175,10 @@ the loss of the batch, unscaled. It has to be right under `float32`, `mixed_floa
 `mixed_bfloat16`, with a plain optimizer and with a `LossScaleOptimizer`, without asking which one
 it was given. `loss_fn(y, predictions)` returns one number.
 
-The check trains small networks of its own and compares weights, loss scale and loss after each
-step. In the last run the first scale is 2³⁰, and gradients overflow. The networks have a
-`BatchNormalization`: call them with `training=True`.""",
+Use `optimizer` as it comes; do not build it in the step. The check trains small networks of its
+own and compares weights, loss scale and loss after each step. In the last run the first scale is
+2³⁰, and gradients overflow. The networks have a `BatchNormalization`: call them with
+`training=True`.""",
         stub="""\
 import tensorflow as tf
 

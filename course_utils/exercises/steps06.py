@@ -126,7 +126,10 @@ def _factor(factor, scale, calls):
     if not _near(factor * scale, 1):
         return f"{start} What you divide or clip before `apply` is not unscaled yet."
     if "scale_loss" in calls:
-        return f"{start} You unscale and `apply` does too: give it the gradients of the tape."
+        return (
+            f"{start} Either you unscale and `apply` does too, or your tape goes back from the loss"
+            " that is not scaled."
+        )
     return f"{start} `apply` divides by the loss scale: multiply the loss by it, with `scale_loss`."
 
 

@@ -143,7 +143,7 @@ def _same(optimizer, loss):
 
 STEPS = [
     (slip(_same), "4,096 times too small. `apply` divides by the loss scale"),
-    (slip(treat=_unscaled), "4,096 times too small. You unscale and `apply` does too"),
+    (slip(treat=_unscaled), "4,096 times too small. Either you unscale and `apply` does too"),
     (slip(treat=_clipped), "What you divide or clip before `apply`"),
     (slip(update=_apply_inner), "4,096 times too large. The inner optimizer does not unscale"),
     (slip(treat=_unscaled, update=_apply_inner), "The inner optimizer neither looks for infinity"),

@@ -41,7 +41,7 @@ def updates(steps: dict, right, title: str) -> Picture:
         step = np.array(step, float) / unit
         said = _length(step)
         ax.set(xlim=(-0.2, REACH), ylim=(-0.2, REACH), aspect="equal", xticks=[], yticks=[])
-        _arrow(ax, right / unit, "simple", INK, alpha=0.45, mutation_scale=26, linewidth=0)
+        _arrow(ax, right / unit, "simple", INK, alpha=0.75, mutation_scale=26, linewidth=0)
         _draw(ax, step)
         # A long name goes on two lines, so that neighbors do not meet.
         ax.set_title(_two_lines(label), color=INK, fontsize=9)

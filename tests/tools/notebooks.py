@@ -26,9 +26,13 @@ from canonical import (
 )
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
+from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
 SLOWEST_CELL = 1200  # seconds
+# What an interact panel sends while the reply to its cell is awaited on the same socket can lose
+# that reply (nbclient #312), and no kernel needs it: the outputs are in the widget's state anyway.
+OutputWidget.send = lambda self, *args, **kwargs: None
 
 
 def selected(folder, names=()):
