@@ -71,6 +71,47 @@ def test_the_converter_answers_to_typing_and_to_its_menu(lab):
     assert lab.errors == []
 
 
+def test_the_policy_panel_follows_its_menus(lab):
+    lab.open("notebooks/03_policy.ipynb")
+    run_until(lab, "setup", "load-exercises", "policies", "stored", "flow", "flow-figure")
+    run_until(lab, "autocast", "four-layers", "examine", "panel")
+    output, (model, policy) = lab.output("panel"), (0, 1)
+    expect(output).to_contain_text("conv2d", timeout=60_000)
+    expect(output).to_contain_text("weights stay float32")
+    output.locator("select").nth(policy).select_option("float32")
+    expect(output).to_contain_text("Pipes carry float32", timeout=60_000)
+    output.locator("select").nth(model).select_option("the suspect")
+    output.locator("select").nth(policy).select_option("mixed_bfloat16")
+    expect(output).to_contain_text("error · head: The probabilities come out in bfloat16")
+    expect(output).to_contain_text("warning · not_cast")
+    assert lab.errors == []
+
+
+def test_the_migration_table_follows_its_menu(lab):
+    lab.open("notebooks/03_policy.ipynb")
+    run_until(lab, "setup", "policies", "migration")
+    output = lab.output("migration")
+    expect(output).to_contain_text("tf.keras.mixed_precision.experimental", timeout=60_000)
+    output.locator("select").select_option("JAX")
+    expect(output).to_contain_text("optax", timeout=60_000)
+    assert lab.errors == []
+
+
+def test_the_arrows_follow_menu_and_slider(lab):
+    lab.open("notebooks/06_training_loop.ipynb")
+    run_until(lab, "setup", "load-exercises", "digits", "network", "five-loops", "arrows")
+    output = lab.output("arrows")
+    expect(output).to_contain_text("scaling forgotten: 1/32,768 as long", timeout=60_000)
+    output.locator("select").select_option("Adam")
+    expect(output).not_to_contain_text("1/32,768", timeout=60_000)
+    slider = output.locator(".noUi-handle")
+    slider.focus()
+    for _ in range(7):  # from 2^-7 to 2^0
+        slider.press("ArrowRight")
+    expect(output).to_contain_text("scaling forgotten: as long as the right step", timeout=60_000)
+    assert lab.errors == []
+
+
 def test_a_prediction_comes_back_in_figure_and_recap(lab):
     lab.open("notebooks/01_floats.ipynb")
     run_until(lab, "setup", "load-exercises", "by-hand", "range", "binades", "vanish")
