@@ -174,17 +174,18 @@ function makeLens(codec, on) {
     flag.setAttribute("x", Math.max(half, Math.min(width - half, place)));
     const told = main.bin ? `${binSentence(codec, selected, mode, main.bin, digits)} ` : "";
     setText(note, `${told}Drag x, or focus it and press ← or →.`);
-    describe(text);
+    describe(text, at);
     return undefined;
   }
 
-  /** What the slider's state is, for assistive technology. */
-  function describe(text) {
-    const { selected, x } = view;
+  /** What the slider's state is, for assistive technology: x in words, its place in percent. */
+  function describe(text, at) {
+    const { selected } = view;
     const result = readable(codec, becomes(selected), 24);
-    setOne(knob, "aria-valuemin", codec.number(piece.low));
-    setOne(knob, "aria-valuemax", codec.number(piece.high));
-    setOne(knob, "aria-valuenow", codec.number(x));
+    // ARIA wants decimals, and 6e-8 is none.
+    setOne(knob, "aria-valuemin", 0);
+    setOne(knob, "aria-valuemax", 100);
+    setOne(knob, "aria-valuenow", Math.round(1000 * Math.max(0, Math.min(1, at))) / 10);
     setOne(knob, "aria-valuetext", `${text}, in ${selected} ${result}`);
   }
 

@@ -335,6 +335,11 @@ def test_the_lens_moves_x_across_the_overflow(show, window):
     assert panel.entry.input_value() == "65520"
     assert panel.value("float16") == "infinity"
     assert "infinity" in panel.slider.get_attribute("aria-valuetext")
+    for entry in ("-6e-8", "1e300", "65520"):
+        panel.entry.fill(entry)
+        place = panel.slider.get_attribute("aria-valuenow")
+        assert re.fullmatch(r"\d+(\.\d)?", place) and 0 <= float(place) <= 100  # no 6e-8
+    panel.slider.focus()
     window.page.keyboard.press("PageDown")
     assert panel.entry.input_value() == "65504"
     lens, mouse = panel.inside.locator("svg.lens").bounding_box(), window.page.mouse
