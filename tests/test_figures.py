@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from PIL import Image
 
-from course_utils import figures, formats, models
+from course_utils import figures, formats, models, roofline
 from course_utils.benchmark import Comparison
 from course_utils.figures import base
 from course_utils.gradients import OctaveHistogram
@@ -81,6 +81,7 @@ def every_picture(comparison):
         "lost_by_scale": figures.lost_by_scale({"early": GRADIENTS}, scales=range(41)),
         "histories": figures.histories({p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
         "loss_scale": figures.loss_scale(TRACE),
+        "roofline": figures.roofline(roofline.devices()["T4"]),
         "updates": figures.updates({"right": (1, 1), "half": (0.5, 0.5)}, (1, 1), "Steps"),
         "training": figures.training([{"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}]),
     }

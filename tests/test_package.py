@@ -22,7 +22,7 @@ FLOORS = [
     {"benchmark", "precision"},
     {"sweeps"},
     {"measurements"},
-    {"recordings"},
+    {"recordings", "roofline", "profiling"},
     {"figures"},
     {"widgets", "explorers"},
     {"claims", "examine", "exercises", "migration", "session", "__main__"},

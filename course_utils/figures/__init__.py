@@ -18,6 +18,7 @@ from course_utils.figures.gradients import histogram, lost_by_scale
 from course_utils.figures.learning import histories, loss_curves, loss_scale, training
 from course_utils.figures.memory import memory_accounts
 from course_utils.figures.precision import dtype_flow
+from course_utils.figures.roofline import roofline
 from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
 from course_utils.figures.updates import updates
 
@@ -39,6 +40,7 @@ __all__ = [
     "matmul",
     "memory_accounts",
     "published",
+    "roofline",
     "rounding_errors",
     "spacing",
     "speedups",
