@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
+from hostile import Callable, Hostile, answered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -499,24 +500,6 @@ def test_other_wrong_costs(answer):
 # --- whatever a learner may pass in -------------------------------------------------------------
 
 
-class Hostile:
-    """Every question asked of it raises."""
-
-    def __getattr__(self, name):
-        raise RuntimeError(name)
-
-    def _raise(self, *arguments):
-        raise RuntimeError("hostile")
-
-    __float__ = __index__ = __repr__ = __str__ = __eq__ = __hash__ = __len__ = __iter__ = _raise
-    __bool__ = __array__ = __getitem__ = __contains__ = _raise
-
-
-class Callable(Hostile):
-    def __call__(self, *arguments):
-        return Hostile()
-
-
 class HostileLayer(keras.layers.Layer):
     def call(self, inputs):
         return Hostile()
@@ -546,15 +529,7 @@ filled = st.sampled_from([checks03.COMPUTE, checks03.HEAD, checks03.SCALED]).fla
 )
 @given(answer=scalars | filled)
 def test_no_answer_raises(number, answer):
-    if answer is not ... and not isinstance(answer, Hostile):
-        problem = SHEET.exercises[number - 1].checker(answer)  # without the engine's safety net
-        assert problem is None or isinstance(problem, str) and len(problem) < 300
-    feedback = SHEET[number].check(answer)
-    assert feedback.status in ("correct", "not yet", "not attempted")
-    assert len(feedback.message) < 300 and "\n" not in repr(feedback)
-    assert not re.search(r"0x[0-9a-f]{6,}", feedback.message)  # the address of an object
-    assert "<script" not in feedback._repr_html_()
-    repr(feedback).encode()
+    answered(SHEET, number, answer)
 
 
 def test_cells_are_short_and_imports_light():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile import Callable, Hostile, answered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -738,24 +739,6 @@ def test_other_correct_answers(number, answer):
 # --- whatever a learner may pass in -------------------------------------------------------------
 
 
-class Hostile:
-    """Every question asked of it raises."""
-
-    def __getattr__(self, name):
-        raise RuntimeError(name)
-
-    def _raise(self, *arguments):
-        raise RuntimeError("hostile")
-
-    __float__ = __index__ = __repr__ = __str__ = __eq__ = __hash__ = __len__ = __iter__ = _raise
-    __bool__ = __array__ = __getitem__ = __contains__ = _raise
-
-
-class Callable(Hostile):
-    def __call__(self, *arguments):
-        return Hostile()
-
-
 class Unprintable(Exception):
     def __str__(self):
         raise RuntimeError
@@ -793,15 +776,7 @@ filled = st.sampled_from([checks06.SHOWN, adam06.RIGHT]).flatmap(
 )
 @given(answer=scalars | filled)
 def test_no_answer_raises(number, answer):
-    if answer is not ... and not isinstance(answer, Hostile):
-        problem = SHEET.exercises[number - 1].checker(answer)  # without the engine's safety net
-        assert problem is None or isinstance(problem, str) and len(problem) < 300
-    feedback = SHEET[number].check(answer)
-    assert feedback.status in ("correct", "not yet", "not attempted")
-    assert len(feedback.message) < 300 and "\n" not in repr(feedback)
-    assert not re.search(r"0x[0-9a-f]{6,}", feedback.message)  # the address of an object
-    assert "<script" not in feedback._repr_html_()
-    repr(feedback).encode()
+    answered(SHEET, number, answer)
 
 
 @pytest.mark.parametrize("number", range(1, 7))
