@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from course_utils import examine, measurements, recordings, session
+from course_utils.bench import start
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -15,7 +16,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course_utils", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     bench = commands.add_parser("bench", help="measure this device and write the result as JSON")
-    bench.add_argument("--seconds", type=_seconds, default=60, help="time for the steps (60)")
+    bench.add_argument(
+        "--seconds", type=_seconds, default=60,
+        help="time for the CNN's steps (60); in all it takes some three times as long",
+    )  # fmt: skip
+    bench.add_argument(
+        "--parts", type=_parts, default=measurements.PARTS,
+        help=f"what to measure ({','.join(measurements.PARTS)})",
+    )  # fmt: skip
+    bench.add_argument(
+        "--legs", action="store_true",
+        help="also oneDNN's switches, each in a process of its own",
+    )  # fmt: skip
     bench.add_argument("--name", help="what to call this device (default: its own name)")
     bench.add_argument(
         "--output",
@@ -45,8 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     shown = io.StringIO() if options.command == "examine" else sys.stdout
     try:
         with contextlib.redirect_stdout(shown):
-            session.setup()
-    except session.SetupError as error:
+            start.start() if options.command == "bench" and start.on_jax() else session.setup()
+    except (session.SetupError, start.StartError) as error:
         print(error, file=sys.stderr)
         return 1
     if options.command == "examine":
@@ -55,11 +67,23 @@ def main(arguments: list[str] | None = None) -> int:
         recording = recordings.record(options.epochs)
         print(f"Written to {recordings.save(recording, options.output)}")
         return 0
-    measurement = measurements.record(options.seconds, options.name)
-    if not measurement["cnn"][0]["steps"]:
+    return _bench(options)
+
+
+def _bench(options):
+    """Measures, prints the tables and writes the file; the result is never lost."""
+    from course_utils.bench import record  # loads Keras and its backend
+
+    parts = (*options.parts, "legs") if options.legs else options.parts
+    measurement = record.record(options.seconds, options.name, parts)
+    if "cnn" in parts and not (measurement["cnn"] and measurement["cnn"][0]["steps"]):
         print("Interrupted before the first step: nothing was written.", file=sys.stderr)
         return 1
-    print(measurements.table([measurement]).to_string(index=False))
+    for model in measurements.MODELS:
+        rows = measurements.table([measurement], model)
+        if len(rows):
+            print(f"\n{model}\n{rows.to_string(index=False)}")
+    print(*measurement["notes"], sep="\n")
     try:
         print(f"Written to {measurements.save(measurement, options.output)}")
     except OSError as error:
@@ -74,6 +98,14 @@ def _file(text):
     if Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is a folder: give the name of a file")
     return Path(text)
+
+
+def _parts(text):
+    parts = tuple(text.split(","))
+    if unknown := sorted(set(parts) - set(measurements.PARTS)):
+        known = ", ".join(measurements.PARTS)
+        raise argparse.ArgumentTypeError(f"there are no parts {unknown}: take some of {known}")
+    return parts
 
 
 def _epochs(text):

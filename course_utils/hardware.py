@@ -129,6 +129,20 @@ def policy_reason(hardware: Hardware | None = None) -> str:
     return _decide(hardware or detect())[1]
 
 
+def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
+    """Whether a bfloat16 product would end this process instead of raising an error.
+
+    ONEDNN_MAX_CPU_ISA below AVX-512 hides instructions that TensorFlow knows the CPU has: it
+    asks oneDNN for a bfloat16 kernel, there is none, and the process dies (TensorFlow 2.21).
+
+    Example:
+        >>> bfloat16_ends_the_process(Hardware("Linux x86_64", "", 2, (), max_isa="AVX2"))
+        True
+    """
+    hw = hardware or detect()
+    return hw.onednn and bool(re.match("SSE|AVX$|AVX2", hw.max_isa))
+
+
 def _decide(hw):
     if hw.working("TPU"):
         return "mixed_bfloat16", "a TPU multiplies in bfloat16 and has no float16 units."

@@ -33,3 +33,43 @@ def mnist_cnn(width: int = 32):
         ],
         name="mnist_cnn",
     )
+
+
+def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
+    """One block of a Transformer, under the dtype policy in force; not compiled.
+
+    Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add, as in
+    GPT-2 (pre-normalization, a hidden layer of four times the width), without a mask. Made of
+    Keras's layers alone.
+
+    Args:
+        tokens: length of a sequence.
+        width: numbers for each token.
+        heads: of the attention; they share the width.
+
+    Returns:
+        A `keras.Model` from float32 (n, tokens, width) to (n, tokens, width) in the policy's
+        compute dtype.
+
+    Raises:
+        ValueError: the heads cannot share the width.
+
+    Example:
+        >>> transformer_block().count_params()
+        789760
+    """
+    import keras
+    from keras import layers
+
+    if width % heads:
+        raise ValueError(
+            f"{heads} heads cannot share a width of {width}: choose a width that they divide."
+        )
+    start = keras.Input((tokens, width))
+    y = layers.LayerNormalization()(start)
+    y = layers.MultiHeadAttention(heads, width // heads)(y, y)
+    middle = layers.Add()([start, y])
+    y = layers.LayerNormalization()(middle)
+    y = layers.Dense(4 * width, activation="gelu")(y)
+    y = layers.Dense(width)(y)
+    return keras.Model(start, layers.Add()([middle, y]), name="transformer_block")

@@ -42,6 +42,35 @@ def dtype_policy(name: str):
         keras.config.set_dtype_policy(former)
 
 
+@contextlib.contextmanager
+def tf32(on: bool):
+    """Lets float32 products go through TF32 or not in a `with` block, where a GPU has it.
+
+    TensorFlow asks at every product; JAX when it compiles, so build the model in the block.
+
+    Example:
+        with tf32(False):
+            model.train_on_batch(x, y)  # true float32
+    """
+    if keras.backend.backend() == "jax":
+        import jax
+
+        with jax.default_matmul_precision("tensorfloat32" if on else "highest"):
+            yield
+        return
+    if keras.backend.backend() != "tensorflow":
+        yield
+        return
+    import tensorflow as tf
+
+    former = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(on)
+    try:
+        yield
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(former)
+
+
 class Trainee:
     """A compiled model under one policy that takes training steps when asked.
 
@@ -161,7 +190,15 @@ def rounds(seconds: float, label: str, at_least: int = 1, exactly: int | None = 
 
 
 def device() -> str:
-    """TensorFlow's name of the device that Keras uses: "GPU:0", "TPU:0" or "CPU:0"."""
+    """TensorFlow's name of the device that Keras uses: "GPU:0", "TPU:0" or "CPU:0".
+
+    Where Keras runs on JAX it is JAX's first device; on another backend "unknown".
+    """
+    if keras.backend.backend() == "jax":
+        import jax
+
+        kind = jax.devices()[0].platform.upper()
+        return f"{'GPU' if kind in ('CUDA', 'ROCM') else kind}:0"
     if keras.backend.backend() != "tensorflow":
         return "unknown"
     import tensorflow as tf

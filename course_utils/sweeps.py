@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
+from course_utils import hardware
 from course_utils.benchmark import POLICIES, compare_policies
 from course_utils.stepping import Trainee, batches, rounds
 
@@ -84,12 +85,16 @@ def matmul_rates(
 
     Args:
         sizes: matrix sizes n; a product takes 2·n³ floating-point operations.
-        dtypes: dtypes of both factors and of the product.
+        dtypes: dtypes of both factors and of the product. bfloat16 is left out, and a sentence
+            says so, where it would end the process.
         seconds: time for all of it; each case is run at least three times.
 
     Returns:
         A DataFrame with size, dtype, gflops (median), q1 and q3 (quartiles).
     """
+    if "bfloat16" in dtypes and hardware.bfloat16_ends_the_process():
+        dtypes = [dtype for dtype in dtypes if dtype != "bfloat16"]
+        print("Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process.")
     cases = [(n, dtype) for n in sizes for dtype in dtypes]
     rows = []
     try:

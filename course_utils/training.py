@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import keras
 import numpy as np
 
+from course_utils.replica_safe import ReplicaSafeLossScaleOptimizer as ReplicaSafeLossScaleOptimizer
+
 COLUMNS = {"step": "int64", "scale": "float64", "applied": "bool", "reason": "str"}
 LOSS, GRADIENT = "the loss is not finite", "a gradient is not finite"
 NAMED = 3  # variables that a reason names

@@ -242,6 +242,81 @@ def test_matmul_rates_cover_every_case():
     assert (rates["gflops"] > 0).all()
 
 
+def test_no_bfloat16_product_where_it_would_end_the_process(monkeypatch, capsys):
+    monkeypatch.setattr(hardware, "bfloat16_ends_the_process", lambda: True)
+    rates = sweeps.matmul_rates((8,), seconds=0)
+    assert rates["dtype"].tolist() == ["float32", "float16"]
+    assert "a bfloat16 product ends the process" in capsys.readouterr().out
+    assert sweeps.matmul_rates((8,), ["float16"], seconds=0)["dtype"].tolist() == ["float16"]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "isa, onednn, ends",
+    [("AVX2", True, True), ("AVX2_VNNI", True, True), ("SSE41", True, True), ("AVX", True, True),
+     ("AVX2", False, False), ("AVX512_CORE", True, False), ("", True, False)],
+)  # fmt: skip
+def test_which_setting_ends_the_process(isa, onednn, ends):
+    machine = hardware.Hardware("Linux x86_64", "some CPU", 2, (), onednn=onednn, max_isa=isa)
+    assert hardware.bfloat16_ends_the_process(machine) is ends
+
+
+def test_tf32_is_set_for_a_block_and_goes_back():
+    import tensorflow as tf
+
+    now = tf.config.experimental.tensor_float_32_execution_enabled
+    with pytest.raises(RuntimeError), stepping.tf32(False):
+        assert now() is False
+        with stepping.tf32(True):
+            assert now() is True
+        assert now() is False
+        raise RuntimeError
+    assert now() is True
+
+
+@pytest.mark.parametrize(
+    "platform, name", [("gpu", "GPU:0"), ("cuda", "GPU:0"), ("tpu", "TPU:0"), ("cpu", "CPU:0")]
+)
+def test_the_device_and_tf32_on_jax(platform, name, monkeypatch):
+    import contextlib
+    import sys
+    import types
+
+    asked = []
+
+    @contextlib.contextmanager
+    def precision(text):
+        asked.append(text)
+        yield
+
+    used = types.SimpleNamespace(platform=platform)
+    fake = types.SimpleNamespace(devices=lambda: [used], default_matmul_precision=precision)
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    assert stepping.device() == name
+    for on in (True, False):
+        with stepping.tf32(on):
+            pass
+    assert asked == ["tensorfloat32", "highest"] and not stepping.counts_memory()
+
+
+def test_the_block_of_a_transformer():
+    block = models.transformer_block(8, 16, 2)
+    assert block.count_params() == 4 * (16 * 16 + 16) + (16 * 64 + 64) + (64 * 16 + 16) + 4 * 16
+    x = RNG.standard_normal((2, 8, 16), dtype="float32")
+    assert block(x).shape == (2, 8, 16)
+    block.set_weights([np.zeros_like(w) for w in block.get_weights()])
+    assert (np.asarray(block(x)) == x).all()  # what comes in is added to what comes out
+    with dtype_policy("mixed_bfloat16"):
+        model = models.transformer_block(8, 16, 2)
+    assert model(x).dtype == "bfloat16" and {v.dtype for v in model.variables} == {"float32"}
+    model.compile("adam", "mse", jit_compile=False)
+    first = float(model.train_on_batch(x, x))
+    assert [float(model.train_on_batch(x, x)) for _ in range(20)][-1] < first
+    with pytest.raises(ValueError, match="3 heads cannot share a width of 16"):
+        models.transformer_block(8, 16, 3)
+
+
 def test_interrupted_matmuls_keep_what_was_measured(monkeypatch, capsys):
     calls = {"n": 0}
     real = keras.ops.matmul
@@ -288,7 +363,18 @@ def test_with_onednn_off_both_16_bit_policies_are_slower(tmp_path):
 
     output = tmp_path / "off.json"
     done = subprocess.run(
-        [sys.executable, "-m", "course_utils", "bench", "--seconds", "5", "--output", str(output)],
+        [
+            sys.executable,
+            "-m",
+            "course_utils",
+            "bench",
+            "--seconds",
+            "5",
+            "--parts",
+            "cnn",
+            "--output",
+            str(output),
+        ],
         env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": "-1"},
         cwd=hardware.__file__.rsplit("course_utils", 1)[0],
         capture_output=True,

@@ -762,3 +762,22 @@ def test_no_operations_are_refused_in_one_sentence():
 def test_the_format_of_the_file_is_as_expected():
     """XProf's XSpace, as TensorFlow writes it: what `open_trace` reads."""
     assert {"planes"} <= {f.name for f in xplane_pb2.XSpace.DESCRIPTOR.fields}
+
+
+def test_a_variable_that_an_earlier_step_of_the_trace_made_anew_is_the_model_s():
+    kernel = tf.Variable(tf.zeros((500, 500)))  # 1 MB
+    model = SimpleNamespace(
+        variables=[kernel],
+        trainable_variables=[kernel],
+        optimizer=SimpleNamespace(variables=[]),
+    )
+    mb = 1_000_000
+    trace = made(
+        ("python", "train", 0, 10, {"step_num": 0}),
+        allocation(5, "sgd/AssignSubVariableOp", mb, mb, 1, shape="[500,500]"),
+        ("python", "train", 20, 30, {"step_num": 1}),
+        allocation(22, "layer/Relu", 4 * mb, 5 * mb, 2),
+    )
+    parts = profiling.memory(trace, model).parts
+    assert (parts["weights"], parts["other"]) == (1, 0)
+    assert profiling.memory(trace).parts["other"] == 1

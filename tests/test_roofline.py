@@ -4,6 +4,7 @@ import doctest
 import importlib
 import io
 import math
+import re
 
 import keras
 import numpy as np
@@ -85,7 +86,8 @@ def test_the_figures_of_a_device_agree_with_each_other(device):
     if device.kind == "GPU" and not device.measured:
         assert ("bfloat16" in device.tflops) == (device.compute_capability >= 8)
         assert ("tf32" in device.tflops) == (device.compute_capability >= 8)
-        assert device.tflops["float16"] >= 1.9 * device.tflops["float32"]
+        if device.compute_capability >= 7:  # tensor cores
+            assert device.tflops["float16"] >= 1.9 * device.tflops["float32"]
         assert device.tflops.get("bfloat16", device.tflops["float16"]) == device.tflops["float16"]
         # Dense: twice TF32, not four times, which would be the rate for sparse matrices.
         if "tf32" in device.tflops:
@@ -111,6 +113,8 @@ def test_the_figures_of_a_device_agree_with_each_other(device):
         ("NVIDIA GeForce RTX 4090", "RTX 4090"),
         ("v5litepod-8", "TPU v5e"),
         ("v5p-8", "TPU v5p"),
+        ("NVIDIA GeForce GTX 1080 Ti", "GTX 1080 Ti"),
+        ("NVIDIA GeForce GTX 1080", None),
         ("NVIDIA T400 4GB", None),
     ],
 )
@@ -125,6 +129,15 @@ def test_units_of_a_dtype():
     assert a100.unit("bfloat16") == "bfloat16" and T4.unit("bfloat16") == "float32"
     with pytest.raises(ValueError, match="'int8' is no dtype of the catalogue: take one of"):
         T4.unit("int8")
+
+
+def test_a_gtx_1080_ti_computes_a_64th_as_fast_in_float16_and_moves_as_many_bytes():
+    """128 results in float32 against 2 in float16, for compute capability 6.1."""
+    pascal = roofline.devices()["GTX 1080 Ti"]
+    assert pascal.peak("float32") / pascal.peak("float16") == pytest.approx(64, rel=0.001)
+    assert pascal.unit("bfloat16") == "float32" and pascal.ridge("float16") < 1
+    speed = roofline.compare(roofline.works(models.mnist_cnn, 128), [pascal])
+    assert speed.set_index("policy")["speedup"]["mixed_float16"] < 0.1
 
 
 # ------------------------------------------------------------------ the exercises of notebook 05
@@ -489,8 +502,9 @@ def test_predicted_speedups_lie_between_one_and_the_ratio_of_the_peaks():
     for _, row in found.iterrows():
         device = roofline.devices()[row["device"]]
         best = max(device.peak("float16") / device.peak("float32"), 2)
-        # A measured device may have been slower in 16 bits.
-        assert (0 if device.measured else 1) <= row["speedup"] <= best, row
+        # A measured device may be slower in 16 bits, and a GPU before tensor cores is.
+        slower = device.measured or (device.compute_capability or 9) < 7
+        assert (0 if slower else 1) <= row["speedup"] <= best, row
     assert (found[found["policy"] == "float32"]["speedup"] == 1).all()
 
 
@@ -513,26 +527,75 @@ def test_tf32_is_what_float32_runs_in_unless_switched_off():
 
 
 def test_the_recorded_cpu_beside_its_prediction():
-    """Roofs of that machine from the same file; its memory was not recorded, so a floor."""
+    """Roofs of that machine from the same file; without its memory's speed it is a floor."""
     table = roofline.predicted_and_measured()
     assert (table["times"] > 1).all()  # nothing runs above its roof
-    table = table.set_index(["settings", "policy"])
+    table = table[table["model"] == "cnn"].set_index(["settings", "policy"])
     fast, slow = table.loc[("", "mixed_bfloat16")], table.loc[("", "mixed_float16")]
     # bfloat16: promised 1.85, measured 1.83. float16: the roof of a product promises far more
     # than convolutions reach.
-    assert fast["predicted_speedup"] == pytest.approx(fast["measured_speedup"], rel=0.1)
+    assert fast["predicted_speedup"] == pytest.approx(fast["measured_speedup"], rel=0.2)
     assert slow["measured_speedup"] < slow["predicted_speedup"] / 2
     assert table.loc[("", "float32"), "times"] < 3 < slow["times"]
-    # With a plausible speed of memory the prediction comes nearer and stays below.
-    nearer = roofline.predicted_and_measured(gb_per_s=25)
-    assert (nearer["times"] > 1).all() and (nearer["times"].values < table["times"].values).all()
+
+
+def recorded(**more):
+    """A measurement of the first kind: no roofs, no block; with what is added to it."""
+    row = {"policy": "float32", "step_ms": 30.0, "speedup": 1.0, "memory_ratio": 1.0}
+    other = {**row, "policy": "mixed_bfloat16", "step_ms": 15.0, "speedup": 2.0}
+    rates = {"float32": 400.0, "bfloat16": 800.0}
+    return {
+        "device": "some CPU",
+        "cpu": "some CPU, 2 cores (avx2)",
+        "settings": {},
+        "date": "2026-11-20",
+        "conditions": {"model": "mnist_cnn (32-64-128)", "batch_size": 8, **more.pop("more", {})},
+        "cnn": [row, other],
+        "matmul": [{"size": 9, "dtype": d, "gflops": n} for d, n in rates.items()]
+        + [{"size": 8, "dtype": "float32", "gflops": 1.0}],
+        **more,
+    }
 
 
 def test_a_device_without_known_memory_is_bound_by_arithmetic_and_says_so():
-    device = roofline.recorded_device(measurements.load()[0])
+    device = roofline.recorded_device(recorded())
     assert device.kind == "CPU" and device.gb_per_s is None
+    assert device.tflops == {"float32": 0.4, "bfloat16": 0.8}
     found = roofline.predict(roofline.work(small(), 8), device)
     assert found.bound == "arithmetic" and "was not measured" in found.notes[-1]
+    assert roofline.recorded_device(recorded(), gb_per_s=25).gb_per_s == 25
+    floor, nearer = (roofline.predicted_and_measured([recorded()], gb) for gb in (None, 25))
+    assert (nearer["predicted_ms"] > floor["predicted_ms"]).all()
+    assert (nearer["times"] < floor["times"]).all()
+
+
+def test_recorded_roofs_are_the_best_of_all_that_was_recorded():
+    cases = [("float32", 0.5), ("float32", 0.3), ("tf32", 3.0), ("memory", 10.0), ("memory", 20.0)]
+    roofs = [{"figure": figure, "value": value} for figure, value in cases]
+    device = roofline.recorded_device(recorded(ceilings=roofs), gb_per_s=99)
+    assert device.gb_per_s == 20 and device.tflops["float32"] == 0.5
+    assert device.tflops["bfloat16"] == 0.8
+    tensor = recorded(ceilings=roofs, more={"tf32": True}, cpu="x · GPU some GPU")
+    device = roofline.recorded_device(tensor)
+    assert device.kind == "GPU" and device.tflops["float32"] == 0.5 and device.tflops["tf32"] == 3.0
+    tensor["matmul"] = [{"size": 9, "dtype": "float32", "gflops": 9000.0}]  # through TF32
+    device = roofline.recorded_device(tensor)
+    assert device.tflops["float32"] == 0.5 and device.tflops["tf32"] == 9.0
+
+
+def test_both_models_of_a_record_stand_beside_their_prediction():
+    block = {"tokens": 8, "width": 16, "heads": 2, "batch_size": 4}
+    both = recorded(transformer=recorded()["cnn"], more={"transformer": block})
+    jax = {**recorded(), "versions": {"backend": "jax"}}
+    empty = {**recorded(), "matmul": []}
+    table = roofline.predicted_and_measured([recorded(), both, jax, empty])
+    assert table["model"].tolist() == ["cnn"] * 4 + ["transformer"] * 2 + ["cnn"] * 2
+    assert table["settings"].tolist() == [""] * 6 + ["Keras/JAX"] * 2
+    build = lambda: models.transformer_block(8, 16, 2)  # noqa: E731
+    step = roofline.works(build, 4, ["float32"])["float32"]
+    expected = roofline.predict(step, roofline.recorded_device(both)).ms
+    assert table["predicted_ms"][4] == pytest.approx(expected)
+    assert table["times"][4] == pytest.approx(30 / expected) and not step.unknown
 
 
 # ------------------------------------------------------------------ limits
@@ -738,8 +801,8 @@ def test_hollow_is_predicted_and_full_is_measured():
 
 def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():
     assert "bfloat16 and float16 989 TFLOP/s" in lines(roofline_figure(roofline.devices()["H200"]))
-    recorded = roofline.recorded_device(measurements.load()[0])
-    picture = roofline_figure(recorded, dots(recorded))
+    device = roofline.recorded_device(recorded())
+    picture = roofline_figure(device, dots(device))
     assert not any(label.startswith("memory") for label in lines(picture))
     assert "GFLOP/s" in picture.alt and "no slope" in picture.alt and "inf" not in picture.alt
 

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.base import (
+    COLORS,
+    INK,
+    LINES,
+    MARKERS,
+    Picture,
+    canvas,
+    dtype_of,
+    legend,
+)
 
 PARTS = {
     "weights": ("#56B4E9", ""),
@@ -45,3 +54,42 @@ def memory_accounts(accounts, peaks=None) -> Picture:
     ax.set_title("What a training step keeps: weights stay, activations shrink", color=INK)
     legend(ax, fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
+
+
+def largest_batch(peaks, lines: dict, budget: float) -> Picture:
+    """Measured peaks by batch size, the line through each policy's, and the budget they cross.
+
+    Args:
+        peaks: a DataFrame with policy, batch_size and peak_mb; a row for each measured step.
+        lines: {policy: (fixed MB, MB for each sample)}.
+        budget: MB.
+
+    Raises:
+        ValueError: there is no peak.
+
+    Example:
+        figures.memory.largest_batch(peaks, {"float32": (20, 0.3)}, budget=150)
+    """
+    if not len(peaks):
+        raise ValueError("There is no peak to draw: this device's allocator tells of none.")
+    figure, ax = canvas(width=7.5, height=3.6)
+    words = []
+    sizes = peaks["batch_size"]
+    for policy, rows in peaks.groupby("policy", sort=False):
+        dtype, (fixed, each) = dtype_of(policy), lines[policy]
+        dots = {"color": COLORS[dtype], "marker": MARKERS[dtype], "alpha": 0.7, "label": policy}
+        ax.scatter(rows["batch_size"], rows["peak_mb"], s=28, **dots)
+        ends = np.array([0, sizes.max()])
+        ax.plot(ends, fixed + each * ends, color=COLORS[dtype], linestyle=LINES[dtype])
+        words.append(f"{policy}: line {fixed:.3g} MB + {each:.2g} MB for each image")
+        for size, found in rows.groupby("batch_size")["peak_mb"]:
+            words.append(f"batch {size} measured {found.min():.0f} to {found.max():.0f} MB")
+    ax.axhline(budget, color=INK, linewidth=1.2)
+    ax.annotate(
+        f"budget {budget:.0f} MB", (0, budget), (3, 3), textcoords="offset points", color=INK
+    )
+    ax.set(xlabel="batch size", ylabel="peak of a step, MB")
+    ax.set_ylim(0)
+    ax.set_title("The largest batch is where the line meets the budget", color=INK)
+    legend(ax, fontsize=9, loc="lower right")
+    return Picture(figure, "; ".join(words) + f"; the budget is {budget:.0f} MB.")

@@ -100,11 +100,13 @@ def step_times(tables: dict) -> Picture:
     return Picture(figure, "; ".join(words) + ".")
 
 
-def step_memory(memories: dict) -> Picture:
+def step_memory(memories: dict, other: bool = True) -> Picture:
     """Lines: memory in use over one step, for each policy; beside it, what the peaks are made of.
 
     Args:
         memories: {policy: `profiling.Memory`}. One that knows nothing is left out and named.
+        other: whether to draw what is older than the step and not the model's; without it, steps
+            that were recorded one after the other in one process begin at the same height.
 
     Raises:
         ValueError: none of them knows what was in memory.
@@ -115,27 +117,32 @@ def step_memory(memories: dict) -> Picture:
     known = {policy: m for policy, m in memories.items() if len(m.timeline)}
     if not known:
         raise ValueError(next(iter(memories.values())).notes[0])
+    drawn = [part for part in PEAK_PARTS if other or part != "other"]
     options = {"width_ratios": (1.7, 1)}
     figure, (line, bars) = canvas(2, width=8.0, height=3.8, gridspec_kw=options)
     words = []
     for policy, memory in known.items():
         dtype = dtype_of(policy)
         style = {"color": COLORS[dtype], "linestyle": LINES[dtype], "label": policy}
-        line.step(memory.timeline["ms"], memory.timeline["mb"], where="post", **style)
+        less = 0.0 if other else memory.parts["other"]
+        line.step(memory.timeline["ms"], memory.timeline["mb"] - less, where="post", **style)
         mark = {"color": COLORS[dtype], "marker": MARKERS[dtype], "linestyle": "", "zorder": 3}
-        line.plot(memory.peak_ms, memory.peak_mb, markersize=9, **mark)
+        line.plot(memory.peak_ms, memory.peak_mb - less, markersize=9, **mark)
         if not np.isnan(memory.backward_ms):
             line.axvline(memory.backward_ms, color=COLORS[dtype], linewidth=0.8, alpha=0.7)
         said = ", ".join(
-            f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in memory.parts.items() if mb > 0.005
+            f"{part.replace('_', ' ')} {mb:.3g}"
+            for part, mb in memory.parts[drawn].items()
+            if mb > 0.005
         )
-        words.append(f"{policy} peaks at {memory.peak_mb:.3g} MB ({said})")
+        words.append(f"{policy} peaks at {memory.peak_mb - less:.3g} MB ({said})")
     line.set(xlabel="ms since the step began (thin line: backward pass)", ylabel="MB in use")
     line.set_ylim(0)
     line.set_title("Memory in use over one step", color=INK, fontsize=10)
     legend(line, fontsize=8)
     bottom = np.zeros(len(known))
-    for part, (color, hatch) in PEAK_PARTS.items():
+    for part in drawn:
+        color, hatch = PEAK_PARTS[part]
         values = np.array([memory.parts[part] for memory in known.values()])
         if values.max() > 0.005:
             style = {"color": color, "hatch": hatch, "edgecolor": "#333", "linewidth": 0.5}
@@ -151,6 +158,6 @@ def step_memory(memories: dict) -> Picture:
 
 
 def _by_name(table):
-    """{operation: ms}, with oneDNN's kernels called as TensorFlow's own."""
-    names = table["op"].str.replace(r"^_Mkl(Native)?", "", regex=True)
+    """{operation: ms}, with oneDNN's kernels and fused ones called as TensorFlow's plain ones."""
+    names = table["op"].str.replace(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", regex=True)
     return table["ms"].groupby(names).sum().to_dict()

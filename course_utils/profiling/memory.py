@@ -163,9 +163,11 @@ def _part(block, start, backward, shapes):
 
 
 def _parts(tensors, rounding, peak, model):
-    """MB of each part at the peak; what is older than the trace goes to the model's variables."""
+    """MB of each part at the peak; what is older than the step goes to the model's variables."""
     parts = tensors.groupby("part")["mb"].sum().reindex(PARTS, fill_value=0.0).rename("mb")
     parts["rounding"] = rounding
+    # A variable that an earlier step of this trace made anew is "other" so far: it is the model's.
+    parts["other"] = 0.0
     before = max(peak - parts.sum(), 0.0)
     if model:
         of_model = list(model.variables)

@@ -3,7 +3,6 @@
 import datetime
 import importlib.metadata
 import platform
-import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +57,6 @@ def ceilings(seconds: float = 12, dtypes=None, kind: str | None = None, size: in
     sizes = (size,) if size else MATRICES[kind]
     cases = [_product(dtype, n) for dtype in dtypes or _dtypes(kind) for n in sizes]
     cases += _sums(ARRAY_MIB[kind])
-    former = _use_tf32()
     try:
         for case in cases:
             _warm_up(case)
@@ -67,8 +65,6 @@ def ceilings(seconds: float = 12, dtypes=None, kind: str | None = None, size: in
                 case.times.append(_time(case))
     except KeyboardInterrupt:
         print("Interrupted: the table holds what was measured until then.")
-    finally:
-        _use_tf32(former)
     rows = []
     for case in cases:
         if case.times:
@@ -131,8 +127,8 @@ def _dtypes(kind):
         capabilities = [g.compute_capability or 0 for g in hardware.detect().working("GPU")]
         if capabilities and min(capabilities) >= 8:
             return ("float32", "tf32", "bfloat16", "float16")
-    if kind == "CPU" and re.match("SSE|AVX$|AVX2", hardware.detect().max_isa):
-        return ("float32", "float16")  # held down so far, oneDNN's bfloat16 ends the process
+    if kind == "CPU" and hardware.bfloat16_ends_the_process():
+        return ("float32", "float16")
     return ("float32", "bfloat16", "float16")
 
 
@@ -144,24 +140,10 @@ def _product(dtype, size):
     a = keras.ops.cast(a, "float32" if dtype == "tf32" else dtype)
 
     def run():
-        _use_tf32(dtype == "tf32")
-        return keras.ops.matmul(a, a)
+        with stepping.tf32(dtype == "tf32"):
+            return keras.ops.matmul(a, a)
 
     return _Case(dtype, f"{size} × {size}", 2e-12 * size**3, run)
-
-
-def _use_tf32(on=None):
-    """Switches TF32 on or off; returns how it was. On a device without it nothing changes."""
-    import keras
-
-    if keras.backend.backend() != "tensorflow":
-        return None
-    import tensorflow as tf
-
-    former = tf.config.experimental.tensor_float_32_execution_enabled()
-    if on is not None:
-        tf.config.experimental.enable_tensor_float_32_execution(on)
-    return former
 
 
 def _sums(mib):

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 NOTEBOOKS = ["00_start_here", "01_floats", "02_loss_scaling", "03_policy", "04_mnist_cnn"]
-NOTEBOOKS += ["06_training_loop"]
+NOTEBOOKS += ["05_profiling", "06_training_loop"]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -29,6 +29,7 @@ def test_run_all_twice_in_one_kernel(name, lab):
         "02": "by-scale",
         "03": "flow-figure",
         "04": "compare-figure",
+        "05": "ops-figure",
         "06": "arrows",
     }
     assert "In words:" in lab.text(figure[name[:2]])

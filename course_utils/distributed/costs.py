@@ -1,0 +1,192 @@
+"""What data-parallel training costs, on paper: bytes, seconds, and memory that is shared out.
+
+Plain arithmetic; nothing here measures, and nothing needs a framework.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Link:
+    """What connects two devices.
+
+    Attributes:
+        bytes_per_second: in one direction.
+        latency: seconds that a message of no length takes.
+    """
+
+    bytes_per_second: float
+    latency: float = 0.0
+
+
+def ring_bytes(elements: float, devices: int, bytes_per_element: int = 4) -> float:
+    """Bytes that each device sends in a ring all-reduce, and as many that it receives.
+
+    The numbers are cut into as many parts as there are devices. In N - 1 rounds every part goes
+    around and is summed, in N - 1 more the sums go around; each round sends one part.
+
+    Args:
+        elements: how many numbers are reduced.
+        devices: N; nothing is sent by one alone.
+        bytes_per_element: 4 for the float32 gradients of Keras's mixed policies.
+
+    Raises:
+        ValueError: less than one device.
+
+    Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+    workstations", 2009.
+
+    Example:
+        >>> ring_bytes(1_011_466, 4)
+        6068796.0
+    """
+    _check(devices)
+    return 2 * (devices - 1) / devices * elements * bytes_per_element
+
+
+def ring_seconds(elements: float, devices: int, link: Link, bytes_per_element: int = 4) -> float:
+    """How long a ring all-reduce takes: 2 (N - 1) rounds, each of one latency and one part's bytes.
+
+    Example:
+        >>> ring_seconds(1e6, 2, Link(1e9, latency=0.001))
+        0.006
+    """
+    rounds = 2 * (devices - 1)
+    sent = ring_bytes(elements, devices, bytes_per_element)
+    return sent / link.bytes_per_second + rounds * link.latency
+
+
+def step_seconds(
+    compute: float,
+    elements: float,
+    devices: int,
+    link: Link,
+    bytes_per_element: int = 4,
+    overlap: float = 0.0,
+) -> float:
+    """How long a training step takes, each device with a batch of the same size.
+
+    Args:
+        compute: seconds of one device's own work.
+        overlap: the share of `compute`, 0 to 1, during which gradients can travel already.
+
+    Raises:
+        ValueError: `overlap` is no share.
+
+    Example:
+        >>> step_seconds(0.1, 1e6, 2, Link(1e8))
+        0.14
+    """
+    if not 0 <= overlap <= 1:
+        raise ValueError(f"overlap is {overlap!r}: give the share of the compute time, 0 to 1.")
+    exchange = ring_seconds(elements, devices, link, bytes_per_element)
+    return compute + max(0.0, exchange - overlap * compute)
+
+
+def speedup(compute: float, elements: float, devices: int, link: Link, **options) -> float:
+    """How many times as many samples a second as one device: N times compute over step.
+
+    Example:
+        >>> round(speedup(0.1, 1e6, 2, Link(1e8)), 2)
+        1.43
+    """
+    return devices * compute / step_seconds(compute, elements, devices, link, **options)
+
+
+def fit_link(elements, seconds, devices: int, bytes_per_element: int = 4) -> Link:
+    """The link that fits measured all-reduces best: a straight line through seconds over bytes.
+
+    Args:
+        elements: sizes of the reduced arrays, at least two different ones.
+        seconds: how long each took.
+
+    Raises:
+        ValueError: one size or one device only, or larger arrays did not take longer.
+
+    Example:
+        >>> f"{fit_link([1e6, 2e6], [0.005, 0.009], 2).bytes_per_second:.3g}"
+        '1e+09'
+    """
+    import numpy as np
+
+    if len(set(elements)) < 2 or devices < 2:
+        raise ValueError("Give at least two different sizes, sent between at least two devices.")
+    sent = [ring_bytes(e, devices, bytes_per_element) for e in elements]
+    # Least squares on relative errors, or the largest array alone would decide.
+    slope, start = np.polyfit(sent, seconds, 1, w=1 / np.asarray(seconds, dtype=float))
+    if slope <= 0:
+        raise ValueError(
+            "The larger arrays did not take longer: measure larger ones, or more often."
+        )
+    return Link(1 / float(slope), max(0.0, float(start)) / (2 * (devices - 1)))
+
+
+@dataclass(frozen=True)
+class Share:
+    """Bytes that one of several devices holds, and that it sends in a step.
+
+    Attributes:
+        weights, gradients, state: bytes in memory.
+        sent: bytes sent in a step.
+        total: their sum in memory.
+    """
+
+    weights: float
+    gradients: float
+    state: float
+    sent: float
+
+    @property
+    def total(self):
+        return self.weights + self.gradients + self.state
+
+
+def zero_share(
+    parameters: float,
+    devices: int,
+    stage: int = 0,
+    weight_bytes: int = 4,
+    gradient_bytes: int = 4,
+    state_bytes: int = 8,
+) -> Share:
+    """What one device holds if optimizer state, gradients and weights are shared out (ZeRO).
+
+    Args:
+        parameters: how many the model has.
+        devices: N.
+        stage: 0, each holds everything; 1, the optimizer's state is shared out; 2, the gradients
+            too; 3, the weights too, which then are sent around for each pass.
+        weight_bytes, gradient_bytes, state_bytes: bytes of each per parameter. The defaults are
+            Keras with Adam under every policy. The paper counts 2, 2 and 12: float16 weights and
+            gradients, and a state that holds float32 weights and two moments.
+
+    Raises:
+        ValueError: a stage that there is not, or less than one device.
+
+    Source: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+    Models", 2020, figure 1 and section 7.
+
+    Example:
+        >>> zero_share(7.5e9, 64, 1, 2, 2, 12).total / 1e9
+        31.40625
+    """
+    _check(devices)
+    if stage not in (0, 1, 2, 3):
+        raise ValueError(f"stage is {stage!r}: give 0, 1, 2 or 3.")
+
+    def part(size, first_stage):
+        return parameters * size / (devices if stage >= first_stage else 1)
+
+    ring = (devices - 1) / devices * parameters
+    # Gradients are summed into parts; then updated weights are collected, in stage 0 gradients.
+    # In stage 3 weights are collected twice, for the forward pass and for the backward pass.
+    if stage == 0:
+        sent = ring * 2 * gradient_bytes
+    else:
+        sent = ring * (gradient_bytes + (2 if stage == 3 else 1) * weight_bytes)
+    return Share(part(weight_bytes, 3), part(gradient_bytes, 2), part(state_bytes, 1), sent)
+
+
+def _check(devices):
+    if devices < 1:
+        raise ValueError(f"devices is {devices!r}: give 1 or more.")

@@ -1,0 +1,145 @@
+"""Which of TensorFlow's distribution strategies fits this machine, and why.
+
+from course_utils import distributed
+
+distributed.split_cpu(2)          # before TensorFlow starts: two devices of one CPU
+choice = distributed.choose()
+print(choice)
+with choice.strategy().scope():
+    ...
+"""
+
+from dataclasses import dataclass
+
+
+class DeviceError(RuntimeError):
+    """The devices asked for are not to be had; one sentence says what to do.
+
+    A notebook shows the sentence without a traceback.
+    """
+
+    def _render_traceback_(self):
+        return [str(self)]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A strategy, the devices that it is to use, and why.
+
+    Attributes:
+        kind: "TPUStrategy", "MirroredStrategy" or "one device".
+        devices: names such as "GPU:0"; one replica of the model on each.
+        reason: one sentence.
+    """
+
+    kind: str
+    devices: tuple[str, ...]
+    reason: str
+
+    def strategy(self):
+        """Make the `tf.distribute.Strategy`; "one device" is TensorFlow's default strategy."""
+        import tensorflow as tf
+
+        if self.kind == "TPUStrategy":
+            resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+            tf.tpu.experimental.initialize_tpu_system(resolver)
+            return tf.distribute.TPUStrategy(resolver)
+        if self.kind == "MirroredStrategy":
+            return tf.distribute.MirroredStrategy(list(self.devices))
+        return tf.distribute.get_strategy()
+
+    def __str__(self):
+        return f"{self.kind} on {', '.join(self.devices)}, because {self.reason}"
+
+
+def split_cpu(count: int = 2) -> tuple[str, ...]:
+    """Make several logical devices of the CPU, to learn on; they share its cores.
+
+    TensorFlow can do that once, before it computes for the first time. Called again with the same
+    number it changes nothing.
+
+    Returns:
+        Their names, ("CPU:0", "CPU:1", …).
+
+    Raises:
+        DeviceError: TensorFlow has already started with another number of devices.
+
+    Example:
+        >>> split_cpu(2)
+        ('CPU:0', 'CPU:1')
+    """
+    if not isinstance(count, int) or count < 1:
+        raise DeviceError(f"count is {count!r}: give a whole number of devices, 1 or more.")
+    import tensorflow as tf
+
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    before = tf.config.get_logical_device_configuration(cpu) or [None]
+    if len(before) != count:
+        one = tf.config.LogicalDeviceConfiguration()
+        try:
+            tf.config.set_logical_device_configuration(cpu, [one] * count)
+        except RuntimeError:
+            raise DeviceError(
+                f"TensorFlow has already started in this kernel with {_number(len(before))}, and "
+                f"{_number(count)} are asked for: restart the kernel and call split_cpu({count}) "
+                "before anything that computes."
+            ) from None
+    return tuple(f"CPU:{i}" for i in range(count))
+
+
+def choose(hardware=None) -> Choice:
+    """The strategy for this machine, as TensorFlow sees it now. It starts TensorFlow.
+
+    Args:
+        hardware: what `hardware.detect()` found; it is asked if None.
+
+    Example: `print(choose())`.
+    """
+    import tensorflow as tf
+
+    from course_utils import hardware as machine
+
+    # A TPU_SYSTEM device is listed without any TPU too, so cores are counted.
+    counts = {kind: len(tf.config.list_logical_devices(kind)) for kind in ("TPU", "GPU", "CPU")}
+    return decide(counts["TPU"], counts["GPU"], counts["CPU"], hardware or machine.detect())
+
+
+def decide(tpu_cores: int, gpus: int, cpus: int, hardware=None) -> Choice:
+    """The strategy for so many devices that TensorFlow can use.
+
+    Args:
+        tpu_cores, gpus, cpus: how many logical devices of each kind there are.
+        hardware: a `Hardware`, so that a TPU that TensorFlow cannot use is named.
+
+    Example:
+        >>> decide(0, 4, 1).devices
+        ('GPU:0', 'GPU:1', 'GPU:2', 'GPU:3')
+    """
+    several_cpus = f"{cpus} logical devices of one CPU show all that happens between replicas"
+    if tpu_cores:
+        reason = f"TensorFlow can use the {_number(tpu_cores, 'core')} of this TPU."
+        return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
+    if gpus > 1:
+        reason = f"each of the {gpus} GPUs of this machine takes its part of every batch."
+        return Choice("MirroredStrategy", _names("GPU", gpus), reason)
+    if cpus > 1:
+        slower = ", slower than its only GPU." if gpus else ", and they make nothing faster."
+        return Choice("MirroredStrategy", _names("CPU", cpus), several_cpus + slower)
+    if gpus:
+        return Choice("one device", ("GPU:0",), "this machine has one GPU and nothing to share.")
+    there = hardware.working("TPU") if hardware else ()
+    if there:
+        reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
+        return Choice("one device", ("CPU:0",), reason)
+    reason = (
+        "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two of it to learn on."
+    )
+    return Choice("one device", ("CPU:0",), reason)
+
+
+def _names(kind, count):
+    return tuple(f"{kind}:{i}" for i in range(count))
+
+
+def _number(count, noun="CPU device"):
+    return f"{count} {noun}" + ("s" if count != 1 else "")
