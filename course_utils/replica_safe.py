@@ -39,8 +39,8 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
         ValueError: `apply` is called in a `tf.function` on several local devices and the
             optimizer is not built. (`fit` builds it.)
 
-    A file with this optimizer needs `course_utils` to be imported when it is loaded. Run on CPUs,
-    with MirroredStrategy and MultiWorkerMirroredStrategy; not run on a TPU.
+    Import `course_utils.training` before you load a file with this optimizer. Run on CPUs, with
+    MirroredStrategy and MultiWorkerMirroredStrategy; not run on several GPUs, nor on a TPU.
 
     Source: `keras/src/optimizers/loss_scale_optimizer.py` of Keras 3.15, `_tf_apply`.
 
