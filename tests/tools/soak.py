@@ -1,10 +1,11 @@
 """Runs every blank notebook again and again, twice in the same kernel each time.
 
     .venv/bin/python tests/tools/soak.py [N] [NOTEBOOK ...]
+    .venv/bin/python tests/tools/soak.py [N] two-workers
 
 The second pass is what a learner does who chooses Run All once more: no cell may raise. The
-notebooks take turns, so that a slow spell of the machine meets all of them. A summary goes to
-tests/records/.
+notebooks take turns, so that a slow spell of the machine meets all of them. Unless notebooks are
+named, two worker processes train together afterwards, 2 N times. A summary goes to tests/records/.
 """
 
 import datetime
@@ -21,6 +22,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 
 ROOT = Path(__file__).resolve().parents[2]
+TRAIN_TWO = ROOT / "tests" / "tools" / "train_two.py"
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+sys.path.insert(0, str(ROOT))
 
 
 def run_twice(path: Path) -> tuple[list[float], str]:
@@ -48,7 +52,55 @@ def run_twice(path: Path) -> tuple[list[float], str]:
     return seconds, ""
 
 
-def main(count: int, paths: list[Path]) -> int:
+def train_two(policy: str, folder, steps: int = 60):
+    """Two workers train together: their lines, their results, and what went wrong, if anything."""
+    from course_utils.distributed import ProcessError, Workers
+
+    lines, workers = [[], []], Workers(TRAIN_TWO, 2, [policy, folder, steps], timeout=200)
+    try:
+        with workers:
+            for rank, line in workers:
+                lines[rank].append(line)
+    except ProcessError as error:
+        return lines, workers.results, str(error)
+    left = [pid for pid in workers.pids if _is_there(pid)]
+    if left:
+        return lines, workers.results, f"left behind: {left}"
+    one, two = workers.results
+    if None in (one, two) or one["bits"] != two["bits"]:
+        return lines, workers.results, f"the workers differ: {workers.results}"
+    return lines, workers.results, ""
+
+
+def _is_there(group):
+    """Whether a process is left of those that a worker headed."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def two_workers(count: int) -> tuple[list[float], list[str]]:
+    """Seconds of each of several trainings on two workers, and what went wrong."""
+    seconds, errors, bits = [], [], {}
+    for number in range(1, count + 1):
+        policy = POLICIES[number % len(POLICIES)]
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            _, results, error = train_two(policy, folder)
+        if not error and bits.setdefault(policy, results[0]["bits"]) != results[0]["bits"]:
+            error = "other bits than the run before"
+        if error:
+            errors.append(f"run {number} ({policy}): {error}")
+        else:
+            seconds.append(time.monotonic() - start)
+        shown = error or f"{seconds[-1]:.1f} s"
+        print(f"run {number} of {count}, two workers, {policy}: {shown}", flush=True)
+    return seconds, errors
+
+
+def main(count: int, paths: list[Path], runs: int) -> int:
     passes = {path: ([], []) for path in paths}
     errors = {path: [] for path in paths}
     for number in range(1, count + 1):
@@ -61,6 +113,7 @@ def main(count: int, paths: list[Path]) -> int:
             shown = ", ".join(f"{s:.1f} s" for s in seconds)
             print(f"run {number} of {count}, {path.name}: {error or shown}", flush=True)
 
+    together, failures = two_workers(runs)
     today = datetime.date.today().isoformat()
     lines = [
         f"# make soak N={count}, {today}",
@@ -74,18 +127,27 @@ def main(count: int, paths: list[Path]) -> int:
     ]
     for path in paths:
         for name, seconds in zip(("first", "again"), passes[path], strict=True):
-            times = [f"{f(seconds):.1f}" if seconds else "–" for f in (min, statistics.median, max)]
-            row = [path.name, name, f"{len(seconds)} of {count}", *times]
-            lines.append(f"| {' | '.join(row)} |")
+            lines.append(_row(path.name, name, seconds, count))
+    if runs:
+        lines.append(_row("two workers train together", "", together, runs))
+    lines += ["", *(f"- two workers, {error}" for error in failures)]
     lines += ["", *(f"- {path.name}, {error}" for path in paths for error in errors[path])]
     record = ROOT / "tests" / "records" / f"soak-{today}.md"
     record.parent.mkdir(exist_ok=True)
     record.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(f"\n{record.read_text(encoding='utf-8')}\nWritten to {record.relative_to(ROOT)}")
-    return 1 if any(errors.values()) else 0
+    return 1 if failures or any(errors.values()) else 0
+
+
+def _row(name, which, seconds, count):
+    times = [f"{f(seconds):.1f}" if seconds else "–" for f in (min, statistics.median, max)]
+    return f"| {' | '.join([name, which, f'{len(seconds)} of {count}', *times])} |"
 
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    if sys.argv[2:] == ["two-workers"]:
+        sys.exit(main(count, [], count))
     named = [Path(name).resolve() for name in sys.argv[2:]]
-    sys.exit(main(count, named or sorted((ROOT / "notebooks").glob("*.ipynb"))))
+    every = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    sys.exit(main(count, named or every, 0 if named else 2 * count))
