@@ -1,15 +1,16 @@
 """Legs: a process for each setting, ended for certain, and read back whole."""
 
-import faulthandler
 import json
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
 
-from course_utils import hardware, legs
-from course_utils.legs import process, runs
+from course_utils import hardware, legs, processes
+from course_utils.legs import runs
 from course_utils.legs.kernels import MARK
 
 
@@ -41,7 +42,7 @@ def test_variables_are_set_and_unset(monkeypatch):
     "function, arguments, said",
     [
         ("os:abort", {}, "Its process was ended by SIGABRT."),
-        ("os:_exit", {"status": 3}, "Its process ended with status 3 and said last: nothing"),
+        ("os:_exit", {"status": 3}, "Its process ended with exit code 3."),
         ("json:loads", {"s": "["}, "It raised JSONDecodeError: Expecting value"),
         ("no_such_module:f", {}, "It raised ModuleNotFoundError: No module named"),
         ("json:no_such", {}, "It raised AttributeError"),
@@ -93,7 +94,7 @@ def test_time_up_ends_the_process_and_what_it_started(tmp_path):
 
 def test_an_interrupt_ends_the_process(monkeypatch):
     started = []
-    real = process.subprocess.Popen
+    real = processes.subprocess.Popen
 
     class Popen(real):
         def __init__(self, *args, **options):
@@ -105,19 +106,30 @@ def test_an_interrupt_ends_the_process(monkeypatch):
                 raise KeyboardInterrupt
             return super().wait()
 
-    monkeypatch.setattr(process.subprocess, "Popen", Popen)
+    monkeypatch.setattr(processes.subprocess, "Popen", Popen)
     with pytest.raises(KeyboardInterrupt):
         legs.call("time:sleep", {}, timeout=60)
     assert started[0].returncode is not None
 
 
-def test_a_process_whose_parent_was_killed_ends_itself(monkeypatch, tmp_path):
-    watched = []
-    later = lambda seconds, exit: watched.append((seconds, exit))  # noqa: E731
-    monkeypatch.setattr(faulthandler, "dump_traceback_later", later)
-    process.child("os:getpid", "{}", str(tmp_path / "result"), "60")
-    assert watched == [(65.0, True)]
-    assert json.loads((tmp_path / "result").read_text()) == {"result": os.getpid()}
+PARENT = """
+import sys
+from course_utils import legs
+legs.call("os:system", {"command": f"echo $PPID > {sys.argv[1]}; sleep 60"})
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX")
+def test_a_process_whose_parent_was_killed_ends_itself(tmp_path):
+    told = tmp_path / "pid"
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, told], cwd=processes.ROOT)
+    for _ in range(300):
+        if told.exists() and told.read_text().strip():
+            break
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    assert gone(int(told.read_text()))
 
 
 # ------------------------------------------------------------------ what oneDNN said
@@ -186,9 +198,10 @@ def test_each_leg_gets_its_own_variables_and_no_other_switch(monkeypatch):
 
     monkeypatch.setattr(runs, "call", call)
     settings = {"a": {}, "b": {"TF_ENABLE_ONEDNN_OPTS": "0"}}
-    found = legs.measure(settings, ("float32",), seconds=4, timeout=9)
+    found = legs.measure(settings, ("float32",), seconds=4, timeout=9, batch_size=8)
     assert list(found) == ["a", "b"] and {row[0] for row in asked} == {runs.steps}
-    assert [row[1] for row in asked] == [{"policies": ["float32"], "seconds": 2.0}] * 2
+    arguments = {"policies": ["float32"], "seconds": 2.0, "batch_size": 8}
+    assert [row[1] for row in asked] == [arguments] * 2
     first, second = (row[2] for row in asked)
     assert first["TF_ENABLE_ONEDNN_OPTS"] is None and second["TF_ENABLE_ONEDNN_OPTS"] == "0"
     assert first["ONEDNN_MAX_CPU_ISA"] is None and second["ONEDNN_MAX_CPU_ISA"] is None

@@ -1,11 +1,8 @@
 """A function in a process of its own: started, waited for, ended, and its result read."""
 
-import faulthandler
 import importlib
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from course_utils import processes
+
 CHILD = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from course_utils.legs import process; process.child(*sys.argv[2:])"
@@ -51,38 +49,30 @@ def call(function, arguments=None, variables=None, timeout: float = 120) -> Outc
 
     Raises:
         ValueError: the function has no module to import it from.
+        processes.ProcessError: Python could not be started.
 
     Example:
         >>> call("platform:python_implementation").result
         'CPython'
     """
-    environment = {**os.environ, **(variables or {})}
-    environment = {name: text for name, text in environment.items() if text is not None}
     with tempfile.TemporaryDirectory(prefix="leg-") as folder:
         result, printed, errors = (Path(folder, name) for name in ("result", "printed", "errors"))
-        command = [sys.executable, "-c", CHILD, str(ROOT), _name(function)]
-        command += [json.dumps(arguments or {}), str(result), str(timeout)]
+        command = [sys.executable, "-c", CHILD, str(processes.ROOT), _name(function)]
+        command += [json.dumps(arguments or {}), str(result)]
         start = time.perf_counter()
         with open(printed, "wb") as out, open(errors, "wb") as err:
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,  # so that all it starts can be ended with it
-            )
+            process = processes.start(command, variables, stdout=out, stderr=err)
             problem = ""
             try:
                 process.wait(timeout)
             except subprocess.TimeoutExpired:
                 problem = f"It was stopped after {timeout:g} seconds."
             finally:
-                _end(process)
+                processes.kill(process)
         seconds = time.perf_counter() - start
         found = _read(result)
         if not found:
-            problem = problem or _death(process.returncode, _text(errors))
+            problem = problem or f"Its process {processes.ending(process, _text(errors))}."
         problem = problem or found.get("problem", "")
         return Outcome(None if problem else found["result"], _text(printed), problem, seconds)
 
@@ -100,10 +90,9 @@ def sentence(error: Exception) -> str:
     return f"It raised {type(error).__name__}: {text[:LONGEST]}{'…' * (len(text) > LONGEST)}"
 
 
-def child(name: str, arguments: str, path: str, timeout: str):
+def child(name: str, arguments: str, path: str):
     """The other side of `call`: calls the function and leaves its result in a file."""
-    # Should the process that waits be killed, nobody ends this one: it ends itself.
-    faulthandler.dump_traceback_later(float(timeout) + 5, exit=True)
+    processes.end_with_parent()
     try:
         module, function = name.split(":")
         value = importlib.import_module(module)
@@ -127,16 +116,6 @@ def _name(function):
     return f"{module}:{name}"
 
 
-def _end(process):
-    """Ends the process with all that it started, and waits until it is gone."""
-    if process.poll() is None:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-        process.wait()
-
-
 def _read(path):
     try:
         return json.loads(_text(path))
@@ -146,11 +125,3 @@ def _read(path):
 
 def _text(path):
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-
-
-def _death(status, errors):
-    """One sentence on a process that ended without a result."""
-    if status < 0:
-        return f"Its process was ended by {signal.Signals(-status).name}."
-    last = (errors.strip().splitlines() or ["nothing"])[-1]
-    return f"Its process ended with status {status} and said last: {last[:LONGEST]}"
