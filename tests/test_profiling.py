@@ -97,6 +97,23 @@ def test_what_cannot_be_recorded_is_refused_in_one_sentence(arguments, said):
         profiling.record(**arguments)
 
 
+@pytest.mark.parametrize("where", ["start", "stop", "step"])
+def test_an_interrupt_leaves_no_profiler_running(where, monkeypatch, tmp_path):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    session = tf.profiler.experimental.start.__globals__["_pywrap_profiler"].ProfilerSession
+    with monkeypatch.context() as patch:
+        if where == "step":
+            step = interrupt
+        else:  # in TensorFlow's own code, which forgets its session at other errors alone
+            patch.setattr(session, {"start": "start", "stop": "export_to_tb"}[where], interrupt)
+            step = print
+        with pytest.raises(KeyboardInterrupt):
+            profiling.record(step, warm_up=0, folder=tmp_path)
+    assert profiling.record(lambda: tf.ones(3) + 1, steps=1).events
+
+
 def test_a_second_recording_at_once_is_refused(tmp_path):
     tf.profiler.experimental.start(str(tmp_path))
     try:
@@ -348,6 +365,22 @@ def step_of(input_ms=0, product=0, cast=0, relu=0, overhead=0):
             1,
             "casts took 3 ms more",
         ),
+        # Between no gain and a gain: never "1.1 times as fast, so no gain".
+        (
+            {"product": 8, "relu": 19},
+            {"product": 6, "relu": 19},
+            27 / 25,
+            "1.08 times as fast, so hardly a gain: products and convolutions saved 7% of the step, "
+            "and nothing took it back.",
+        ),
+        (
+            {"product": 14, "relu": 13},
+            {"product": 8, "relu": 13, "cast": 4},
+            27 / 25,
+            "1.08 times as fast, so hardly a gain: products and convolutions got faster, and casts",
+        ),
+        # The shares are of what was saved, however much another part lost.
+        ({"product": 9, "relu": 9}, {"product": 3, "relu": 12}, 1.2, "saved most, 100% of all"),
     ],
 )
 def test_two_traces_tell_what_a_policy_bought_or_why_it_bought_nothing(

@@ -527,14 +527,15 @@ def test_tf32_is_what_float32_runs_in_unless_switched_off():
 
 
 def test_the_recorded_cpu_beside_its_prediction():
-    """Roofs of that machine from the same file; without its memory's speed it is a floor."""
+    """Roofs of that machine from the same file, its memory's speed among them."""
     table = roofline.predicted_and_measured()
     assert (table["times"] > 1).all()  # nothing runs above its roof
     table = table[table["model"] == "cnn"].set_index(["settings", "policy"])
     fast, slow = table.loc[("", "mixed_bfloat16")], table.loc[("", "mixed_float16")]
-    # bfloat16: promised 1.85, measured 1.83. float16: the roof of a product promises far more
-    # than convolutions reach.
-    assert fast["predicted_speedup"] == pytest.approx(fast["measured_speedup"], rel=0.2)
+    # bfloat16: both say faster, and the roof, which is a best case, says more. float16: the roof
+    # of a product promises far more than convolutions reach.
+    assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
+    assert fast["predicted_speedup"] < 1.6 * fast["measured_speedup"]
     assert slow["measured_speedup"] < slow["predicted_speedup"] / 2
     assert table.loc[("", "float32"), "times"] < 3 < slow["times"]
 
@@ -646,6 +647,18 @@ def test_the_verdict():
     slow = roofline.limit(112, prediction(12))
     said = roofline.verdict(0.9, 0.2, slow)
     assert "it did not help. The step takes 9.33 times what the roofs allow" in said
+
+
+@pytest.mark.parametrize(
+    ("predicted", "measured", "end"),
+    [(1.04, 0.94, "little to gain."), (0.98, 1.0, "little to gain."), (0.9, 0.2, "not help."),
+     (1.0, 1.5, "it gained more.")],
+)  # fmt: skip
+def test_roofs_that_promise_nothing_are_said_to(predicted, measured, end):
+    said = roofline.verdict(predicted, measured)
+    assert said.startswith("The roofs promise no more speed than float32, and you measured ")
+    assert said.endswith(end)
+    assert "promise 1.1 times the speed of float32" in roofline.verdict(1.06, measured)
 
 
 # ------------------------------------------------------------------ measured

@@ -71,7 +71,8 @@ NOT_THE_BATCH = [  # what a mistaken function gives, and what to say
     (lambda b, f, p: (b - f) // p, "The budget is in MiB and `fixed` in bytes: convert first."),
     (
         lambda b, f, p: 0,
-        "The budget has to be in bytes too: multiply it by `2**20`.",
+        "That leaves no room: the budget is `budget_mib * 2**20` bytes, and `fixed` and `per_image`"
+        " are in bytes already.",
     ),
     (
         lambda b, f, p: b * MIB // (f + p),

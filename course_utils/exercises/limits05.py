@@ -126,7 +126,7 @@ def _mistakes(step, right):
             "that leaves out the time in which nothing runs, and it stays.",
         ),
         (speedup(step, (1, 3 / 4, 1 / 2, 1)), "that takes a quarter off, and a quarter is left."),
-        (4, "that holds for products alone, and the rest of the step stays longer."),
+        (4, "that is what products gain, and the rest of the step gains less."),
         (1, "a part of each step gets shorter, so none stays as it was."),
         (sum(STEPS[step]) / right, f"those are the milliseconds of {step} after the change."),
     ]

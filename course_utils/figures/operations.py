@@ -28,9 +28,9 @@ def by_dtype(times) -> Picture:
         at = np.arange(len(times)) + (number - (times.shape[1] - 1) / 2) * height
         style = {"color": COLORS[dtype], "hatch": HATCHES[dtype], "edgecolor": "#333"}
         bars = ax.barh(at, ratios[dtype], height, label=dtype, linewidth=0.5, **style)
-        said = ["" if np.isnan(ms) else f"{ms:.2g} ms" for ms in times[dtype]]
+        said = ["" if np.isnan(ms) else _ms(ms) for ms in times[dtype]]
         ax.bar_label(bars, said, color=INK, padding=3, fontsize=8)
-    ax.axvline(1, color=INK, linewidth=1)
+    ax.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)  # labels stand on it
     ax.set_yticks(range(len(times)), times.index)
     ax.invert_yaxis()
     ax.margins(x=0.15)
@@ -38,7 +38,7 @@ def by_dtype(times) -> Picture:
     ax.set_title("One operation, three dtypes", color=INK)
     legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     words = [
-        f"{name}: " + ", ".join(f"{dtype} {ms:.2g} ms" for dtype, ms in row.items())
+        f"{name}: " + ", ".join(f"{dtype} {_ms(ms)}" for dtype, ms in row.items())
         for name, row in times.iterrows()
     ]
     return Picture(figure, "; ".join(words) + ".")
@@ -71,8 +71,13 @@ def casts(times, dtype: str = "float16") -> Picture:
     ax.set_title(f"In {dtype}, or by way of float32", color=INK)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK, fontsize=9)
     words = [
-        f"{name}: {row['direct']:.2g} ms in {dtype}; cast {row['to float32']:.2g}, compute "
-        f"{row['compute']:.2g}, cast back {row['back']:.2g} ms"
+        f"{name}: {_ms(row['direct'])} in {dtype}; cast {_ms(row['to float32'])}, compute "
+        f"{_ms(row['compute'])}, cast back {_ms(row['back'])}"
         for name, row in times.iterrows()
     ]
     return Picture(figure, "; ".join(words) + ".")
+
+
+def _ms(ms):
+    """Two digits, and no power of ten: 0.94 ms, 12 ms, 110 ms."""
+    return f"{ms:.0f} ms" if ms >= 100 else f"{ms:.2g} ms"

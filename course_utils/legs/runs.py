@@ -33,7 +33,7 @@ def run(settings=None, policies=POLICIES, seconds: float = 6, timeout: float = 6
 
 
 def measure(
-    settings=None, policies=POLICIES, seconds: float = 6, timeout: float = 60
+    settings=None, policies=POLICIES, seconds: float = 6, timeout: float = 60, batch_size: int = 128
 ) -> dict[str, Outcome]:
     """Steps of the MNIST CNN on this CPU, in one process per setting, one after the other.
 
@@ -45,6 +45,7 @@ def measure(
         seconds: time for the steps of all legs together, at least four of each policy in each.
             Importing TensorFlow and tracing come on top: some 7 s a leg on two cores.
         timeout: seconds after which a leg is ended, its imports included.
+        batch_size: images in a step; a small batch is enough to compare the legs.
 
     Returns:
         {leg: `Outcome`}, for `table` and `kernels`.
@@ -52,7 +53,8 @@ def measure(
     from tqdm.auto import tqdm
 
     settings = SETTINGS if settings is None else settings
-    arguments = {"policies": list(policies), "seconds": seconds / max(1, len(settings))}
+    share = seconds / max(1, len(settings))
+    arguments = {"policies": list(policies), "seconds": share, "batch_size": batch_size}
     outcomes = {}
     try:
         with tqdm(total=len(settings), leave=False) as bar:

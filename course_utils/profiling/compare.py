@@ -42,7 +42,7 @@ def compare(before, after) -> Change:
     table["saved_ms"] = table["before_ms"] - table["after_ms"]
     was, now, _ = table.sum()
     speedup = float(was / now)
-    return Change(table, speedup, _sentence(table, was, now, speedup))
+    return Change(table, speedup, _sentence(table, was, speedup))
 
 
 def _parts(trace):
@@ -55,13 +55,15 @@ def _parts(trace):
     return pd.concat([ends[:1], ops, ends[1:]])
 
 
-def _sentence(table, was, now, speedup):
+def _sentence(table, was, speedup):
     saved = table["saved_ms"]
     said = f"{speedup:.2g} times as fast"
     if speedup >= NOTICEABLE:
         part = saved.idxmax()
-        share = saved[part] / (was - now)
-        return f"{said}: {_name(part)} saved most, {share:.0%} of the time saved."
+        share = saved[part] / saved[saved > 0].sum()  # other parts may have lost some
+        return f"{said}: {_name(part)} saved most, {share:.0%} of all that was saved."
+    if speedup > 1:
+        return f"{speedup:.2f} times as fast, so hardly a gain: {_reason(table, was)}."
     return f"{said}, so no gain: {_reason(table, was)}."
 
 
@@ -84,7 +86,10 @@ def _reason(table, was):
             "products and convolutions themselves got no faster; this device, or TensorFlow on "
             "it, has no fast way for this dtype or these shapes"
         )
-    part = saved.idxmin()
+    part = saved.drop(PRODUCTS).idxmin()
+    if saved[part] > -0.01 * was:
+        gained = saved[PRODUCTS].sum() / was
+        return f"products and convolutions saved {gained:.0%} of the step, and nothing took it back"
     return (
         f"products and convolutions got faster, and {_name(part)} took {-saved[part]:.2g} ms more"
     )

@@ -5,6 +5,7 @@ TensorBoard's Profile tab shows. It is read here with TensorFlow alone, so that 
 this package are the same with XProf and without it.
 """
 
+import contextlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,8 @@ def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = N
     for _ in range(warm_up):
         step()
     try:
-        tf.profiler.experimental.start(str(folder))
+        with _not_left_running():
+            tf.profiler.experimental.start(str(folder))
     except tf.errors.AlreadyExistsError:
         raise ValueError(
             "Another trace is being recorded: end it with `tf.profiler.experimental.stop()`, "
@@ -101,7 +103,8 @@ def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = N
             with tf.profiler.experimental.Trace(STEP, step_num=number, _r=1):
                 step()
     finally:
-        tf.profiler.experimental.stop()
+        with _not_left_running():
+            tf.profiler.experimental.stop()
     return open_trace(folder)
 
 
@@ -140,6 +143,22 @@ def open_trace(folder: str | Path) -> Trace:
     start = min(event.start for event in events)
     moved = (e._replace(start=e.start - start, end=e.end - start) for e in events)
     return Trace(run, tuple(sorted(moved, key=lambda e: (e.start, -e.end))))
+
+
+@contextlib.contextmanager
+def _not_left_running():
+    """Ends the profiler when an interrupt comes while it starts or writes its file.
+
+    TensorFlow then believes that it still runs, and the next recording would be refused.
+    """
+    import tensorflow as tf
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(tf.errors.UnavailableError):
+            tf.profiler.experimental.stop(save=False)
+        raise
 
 
 def _planes(file):

@@ -112,9 +112,14 @@ def verdict(predicted: float, measured: float, limit_16: Limit | None = None) ->
     Example:
         >>> verdict(1.9, 1.8)
         'The roofs promise 1.9 times the speed of float32, and you measured 1.8: it did.'
+        >>> verdict(1.02, 1.4)
+        'The roofs promise no more speed than float32, and you measured 1.4: it gained more.'
     """
-    told = f"The roofs promise {predicted:.2g} times the speed of float32, and you measured "
-    told += f"{measured:.2g}: "
+    nothing = float(f"{predicted:.2g}") <= 1
+    promise = "no more speed than" if nothing else f"{predicted:.2g} times the speed of"
+    told = f"The roofs promise {promise} float32, and you measured {measured:.2g}: "
+    if nothing and measured > 1.1:
+        return told + "it gained more."
     if measured >= 0.8 * predicted:
         return told + ("it did." if measured > 1.1 else "there was little to gain.")
     why = f" {limit_16.reason}" if limit_16 else ""

@@ -88,6 +88,31 @@ def test_the_policy_panel_follows_its_menus(lab):
     assert lab.errors == []
 
 
+def test_the_picker_panel_follows_its_menus(lab):
+    lab.open("notebooks/05_profiling.ipynb")
+    run_until(lab, "setup", "load-exercises", "network", "roofs", "panel-models", "panel")
+    output, (device, batch, model) = lab.output("panel"), (0, 1, 2)
+    expect(output).to_contain_text("roofs of T4: float32 8.1 TFLOP/s", timeout=60_000)
+    dot = r"step in float32, predicted: ([\d.]+) operations per byte"
+
+    def choose(menu, option, per_byte):
+        """Chooses, waits until the dot is elsewhere; how many operations per byte it has then."""
+        output.locator("select").nth(menu).select_option(option)
+        expect(output).not_to_contain_text(f"predicted: {per_byte} op", timeout=60_000)
+        expect(output).to_contain_text(re.compile(dot), timeout=60_000)
+        return re.search(dot, output.inner_text())[1]
+
+    first = re.search(dot, output.inner_text())[1]
+    larger = choose(batch, "512", first)
+    assert float(larger) > float(first)
+    wide = choose(model, "wide dense", larger)
+    assert float(wide) > float(larger)
+    output.locator("select").nth(device).select_option("TPU v4")
+    expect(output).to_contain_text("roofs of TPU v4", timeout=60_000)
+    assert f"predicted: {wide} op" in output.inner_text()  # the same work on another device
+    assert lab.errors == []
+
+
 def test_the_migration_table_follows_its_menu(lab):
     lab.open("notebooks/03_policy.ipynb")
     run_until(lab, "setup", "policies", "migration")
