@@ -182,7 +182,9 @@ CELLS = {
 def test_stored_progress_bars_and_panels_are_dropped_where_outputs_are_not_compared():
     view = {canonical.VIEW: {"model_id": "abc"}, "text/plain": "steps: 0%|"}
     cell = new_code_cell("1", id="x", metadata={"tags": ["nbval-ignore-output"]})
-    cell.outputs = [new_output("display_data", view), new_output("stream", text="kept")]
+    frame = {"text/html": '<iframe id="tensorboard-frame-1">'}
+    cell.outputs = [new_output("display_data", data) for data in (view, frame)]
+    cell.outputs.append(new_output("stream", text="kept"))
     nb = new_notebook(cells=[cell])
     canonical.clean_outputs(nb)
     assert [output.output_type for output in nb.cells[0].outputs] == ["stream"]

@@ -89,17 +89,18 @@ def step_ms(times):
 q[3].check(step_ms)""",
         solution="""\
 import statistics
+from itertools import pairwise
 
 
 def step_ms(times):
-    steps = [after - before for before, after in zip(times, times[1:])]
+    steps = [after - before for before, after in pairwise(times)]
     return 1000 * statistics.median(steps[1:])
 
 
 q[3].check(step_ms)""",
         checker=steptime.check_step_ms,
         hints=[
-            "A step lasts from one reading to the next: `zip(times, times[1:])` gives the pairs.",
+            "A step lasts from one reading to the next: `itertools.pairwise(times)` gives pairs.",
             "`statistics.median(steps[1:])` leaves the first step out. Mind the unit.",
         ],
         wrong=wrong.STEP_MS,

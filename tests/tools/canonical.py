@@ -102,6 +102,8 @@ def clean_outputs(nb):
                 continue
             if VIEW in output.get("data", {}) and "nbval-ignore-output" in tags_of(cell):
                 continue  # without a kernel a progress bar or panel is a line of stale text
+            if "tensorboard-frame" in output.get("data", {}).get("text/html", ""):
+                continue  # a frame for a server that has ended
             if kept and output.get("name") and output.get("name") == kept[-1].get("name"):
                 kept[-1].text += output.text
                 continue
