@@ -421,7 +421,8 @@ def test_the_peak_is_that_of_the_known_activations(policy, itemsize):
     batch = BATCH * WIDTH * 4 / 1e6
     if itemsize == 2:
         exact += batch / 2 + batch  # the batch cast to 16 bits, and back for the head in float32
-    assert found.parts["activations"] == pytest.approx(exact, rel=0.05)
+    # Of 20 equal layers, one or two may be done with at the peak: their gradients are as large.
+    assert found.parts["activations"] == pytest.approx(exact, rel=0.15)
     assert found.peak_mb - found.parts["other"] == pytest.approx(exact + batch, rel=0.15)
     assert found.parts.sum() == pytest.approx(found.peak_mb)
     mine = found.tensors[found.tensors["part"] == "activations"]

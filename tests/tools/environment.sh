@@ -79,7 +79,7 @@ install() { # install DIR ARGS...
     if [ -e "$dir/incomplete" ] || ! suits "$(version "$dir/bin/python")" ||
         ! "$dir/bin/python" -m pip --version >/dev/null 2>&1; then
         python=$(find_python) || exit 1
-        echo "Installing about 2.8 GB into $dir (Python $(version "$python")); takes 1-3 minutes."
+        echo "Installing about 3 GB into $dir (Python $(version "$python")); takes 1-3 minutes."
         rm -rf "$dir"
         if has_uv; then
             uv venv --quiet --seed --python "$python" "$dir" >"$log" 2>&1 </dev/null || explain "$log"
