@@ -421,8 +421,8 @@ def test_the_peak_is_that_of_the_known_activations(policy, itemsize):
     batch = BATCH * WIDTH * 4 / 1e6
     if itemsize == 2:
         exact += batch / 2 + batch  # the batch cast to 16 bits, and back for the head in float32
-    # Block for block. On a busy machine the peak may come when the head and a layer or two are done
-    # with, because their gradients are as large: then whole blocks are missing, never a part of one.
+    # Block for block. On a busy machine the peak may come when the head and a layer or two are
+    # done with, because their gradients are as large: whole blocks are missing, no part of one.
     missing, head = exact - found.parts["activations"], BATCH * 10 * 4 / 1e6
     whole = [layers * activation + done * head for layers in range(3) for done in (0, 1)]
     assert min(abs(missing - blocks) for blocks in whole) < 0.01 * activation
