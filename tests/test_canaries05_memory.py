@@ -53,6 +53,15 @@ def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
 
 
 @needs_allocator
+@pytest.mark.parametrize(("numbers", "told"), [(2**16 - 1, False), (2**16, True)])
+def test_05_a_trace_of_a_cpu_tells_of_blocks_of_256_kib_and_more(numbers, told):
+    values = tf.ones(numbers)
+    trace = profiling.record(tf.function(lambda: tf.reduce_sum(tf.cumsum(values))), steps=2)
+    blocks = [event for event in trace.events if event.name == "MemoryAllocation"]
+    assert (f"[{numbers}]" in [str(event.stats.get("shape")) for event in blocks]) == told
+
+
+@needs_allocator
 def test_05_every_saved_activation_has_exactly_its_bytes(memories):
     convolution = {}
     for policy, memory in memories.items():
