@@ -2,6 +2,8 @@
 
 import re
 
+from hypothesis import strategies as st
+
 
 class Hostile:
     """Every question asked of it raises."""
@@ -19,6 +21,31 @@ class Hostile:
 class Callable(Hostile):
     def __call__(self, *arguments):
         return Hostile()
+
+
+class Unprintable(Exception):
+    """Says nothing of itself, so that a message cannot quote it."""
+
+    def __str__(self):
+        raise RuntimeError
+
+
+def raises_unprintable(*arguments):
+    """A function that a learner may hand in."""
+    raise Unprintable
+
+
+def scalars(odd):
+    """A Hypothesis strategy: anything that is one value, and these odd ones.
+
+    No text has "0x" in it: a message may quote the text, and `answered` would take it for the
+    address of an object.
+    """
+    return st.one_of(
+        *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers()),
+        st.text().filter(lambda text: "0x" not in text),
+        *(st.binary(), st.builds(Hostile), st.builds(Callable), st.sampled_from(odd)),
+    )
 
 
 def answered(sheet, number, answer):

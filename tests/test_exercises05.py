@@ -12,9 +12,10 @@ from fractions import Fraction
 from itertools import permutations, product
 from pathlib import Path
 
+import hostile
 import numpy as np
 import pytest
-from hostile import Callable, Hostile, answered
+from hostile import Hostile, answered, raises_unprintable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -545,15 +546,6 @@ def test_other_correct_answers(number, answer):
     assert feedback.status == "correct", feedback
 
 
-class Unprintable(Exception):
-    def __str__(self):
-        raise RuntimeError
-
-
-def raises_unprintable(*arguments):
-    raise Unprintable
-
-
 ODD = [
     *(10**4000, -(10**400), math.nan, math.inf, -math.inf, Decimal("NaN"), Decimal("1e999"), ...),
     *(np.arange(3), np.array(["a", "b"]), np.bool_(True), np.float16(math.nan), object(), 1j),
@@ -564,11 +556,7 @@ ODD = [
     *(lambda *a: a[0]().numpy(), lambda *a: a[2](), lambda *a: a[-1]() - 1e300, lambda *a: True),
     *("input", "memory", "3.95", 3.95, 70, "\n"),
 ]
-scalars = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers()),
-    st.text().filter(lambda text: "0x" not in text),  # a text like an address may be shown
-    *(st.binary(), st.builds(Hostile), st.builds(Callable), st.sampled_from(ODD)),
-)
+scalars = hostile.scalars(ODD)
 filled = st.sampled_from([checks05.RIGHT, limits05.RIGHT]).flatmap(
     lambda right: st.fixed_dictionaries(
         {key: scalars | st.just(value) for key, value in right.items()}

@@ -10,9 +10,10 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import hostile
 import numpy as np
 import pytest
-from hostile import Callable, Hostile, answered
+from hostile import Hostile, answered, raises_unprintable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -739,15 +740,6 @@ def test_other_correct_answers(number, answer):
 # --- whatever a learner may pass in -------------------------------------------------------------
 
 
-class Unprintable(Exception):
-    def __str__(self):
-        raise RuntimeError
-
-
-def raises_unprintable(*arguments):
-    raise Unprintable
-
-
 ODD = [
     *(10**4000, -(10**400), math.nan, math.inf, -math.inf, Decimal("NaN"), Decimal("1e999"), ...),
     *(np.arange(3), np.arange(2), np.array(["a", "b"]), np.bool_(True), np.float16(math.nan)),
@@ -758,11 +750,7 @@ ODD = [
     *(lambda *a: math.nan, lambda *a: 1j, lambda *a: a[0], lambda *a: object()),
     *(0.95, -50.2, 0.0033, 0.234, 23.4, 1e-7, "never", "0.0033"),
 ]
-scalars = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text()),
-    *(st.binary(), st.builds(Hostile), st.builds(Callable), st.sampled_from(ODD)),
-    st.tuples(*[st.floats() | st.builds(Hostile)] * 2),
-)
+scalars = hostile.scalars(ODD) | st.tuples(*[st.floats() | st.builds(Hostile)] * 2)
 filled = st.sampled_from([checks06.SHOWN, adam06.RIGHT]).flatmap(
     lambda right: st.fixed_dictionaries(
         {key: scalars | st.just(value) for key, value in right.items()}

@@ -17,10 +17,11 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import hostile
 import ml_dtypes
 import numpy as np
 import pytest
-from hostile import Callable, Hostile, answered
+from hostile import Hostile, answered, raises_unprintable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -445,15 +446,6 @@ def test_other_correct_answers(number, answer):
     assert feedback.status == "correct", feedback
 
 
-class Unprintable(Exception):
-    def __str__(self):
-        raise RuntimeError
-
-
-def raises_unprintable(*arguments):
-    raise Unprintable
-
-
 ODD = [
     *(10**4000, -(10**400), NAN, INF, -INF, Decimal("NaN"), Decimal("1e999"), ..., object(), 1j),
     *(np.arange(3), np.array(["a", "b", "c"]), np.bool_(True), np.float16(NAN), [INF, NAN, -INF]),
@@ -464,12 +456,7 @@ ODD = [
     *(lambda *a: ([[1j] * 3] * 2, 1), lambda *a: (a[0], 1e308), raises_unprintable, [1, 2, 3]),
     *("hang", "NaN", 6.07, 4, "\n", lambda *a: NAN, lambda *a: True, lambda *a: object()),
 ]
-scalars = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers()),
-    st.text().filter(lambda text: "0x" not in text),  # a text like an address may be shown
-    *(st.binary(), st.builds(Hostile), st.builds(Callable), st.sampled_from(ODD)),
-    st.lists(st.floats() | st.none(), min_size=3, max_size=3),
-)
+scalars = hostile.scalars(ODD) | st.lists(st.floats() | st.none(), min_size=3, max_size=3)
 filled = st.sampled_from([checks07.FLAGS, checks07.WORKERS, wire07.RIGHT]).flatmap(
     lambda right: st.fixed_dictionaries(
         {key: scalars | st.just(value) for key, value in right.items()}
