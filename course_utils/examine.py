@@ -25,6 +25,7 @@ import zipfile
 from pathlib import Path
 
 PURE = {"float16": "mixed_float16", "bfloat16": "mixed_bfloat16"}
+WRAPPERS = "LossScaleOptimizer", "ReplicaSafeLossScaleOptimizer"
 
 
 class FileError(Exception):
@@ -147,6 +148,7 @@ def diff(old: dict, new: dict) -> str:
 def _load(path, policy):
     import keras
 
+    import course_utils.replica_safe  # noqa: F401  so that Keras knows the course's own optimizer
     from course_utils.stepping import dtype_policy
 
     try:
@@ -204,7 +206,7 @@ def _find(config, path):
 
 def _is_wrapped(config):
     optimizer = (config.get("compile_config") or {}).get("optimizer")
-    return isinstance(optimizer, dict) and optimizer.get("class_name") == "LossScaleOptimizer"
+    return isinstance(optimizer, dict) and optimizer.get("class_name") in WRAPPERS
 
 
 def _as_config(kind, settings, module):

@@ -217,6 +217,21 @@ def test_it_works_in_a_process_of_its_own(save):
     assert done.stdout.startswith("MP001 error out: ") and "+++ config.json" in done.stdout
 
 
+def test_the_replica_safe_optimizer_is_examined_as_keras_s_own(save):
+    from course_utils.training import ReplicaSafeLossScaleOptimizer
+
+    made, said = model(optimizer=None), []
+    for optimizer in (wrapped(), ReplicaSafeLossScaleOptimizer(keras.optimizers.Adam())):
+        made.compile(optimizer, "mse")
+        path = str(save(made))
+        code = f"import sys; from course_utils import examine; sys.exit(examine.run({path!r}))"
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode in (0, 1), done.stderr  # 1 where 16 bits are slow
+        said.append(done.stdout)
+    assert said[0] == said[1] and "MP013" not in said[1]
+
+
 @pytest.mark.slow
 def test_the_command_prints_findings_alone_and_exits_as_linters_do(tmp_path):
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8)])
