@@ -19,17 +19,21 @@ from hypothesis import strategies as st
 from course_utils import exercises
 from course_utils.exercises import (
     adam06,
+    agree07,
     answers,
     batch05,
-    checks01,
     checks02,
     checks03,
     checks04,
     checks05,
     checks06,
+    checks07,
     device05,
+    efficiency07,
     fade03,
+    fields01,
     layer03,
+    limits01,
     limits05,
     loop06,
     measure05,
@@ -41,12 +45,15 @@ from course_utils.exercises import (
     nb04,
     nb05,
     nb06,
+    nb07,
     order02,
     resume06,
     rounding01,
     scaler02,
     steps06,
     steptime05,
+    sums01,
+    wire07,
     wrong06,
 )
 
@@ -138,10 +145,11 @@ def test_numbers_and_hints(name):
 @pytest.mark.parametrize(
     "module",
     [
-        *(answers, checks01, checks02, checks03, checks04, nb00, nb01, nb02, nb03, nb04),
-        *(fade03, layer03, order02, rounding01, scaler02),
+        *(answers, checks02, checks03, checks04, nb00, nb01, nb02, nb03, nb04),
+        *(fade03, fields01, layer03, limits01, order02, rounding01, scaler02, sums01),
         *(batch05, checks05, device05, limits05, measure05, nb05, steptime05),
         *(adam06, checks06, loop06, metric06, nb06, resume06, steps06, wrong06),
+        *(agree07, checks07, efficiency07, nb07, wire07),
     ],
 )
 def test_the_examples_in_docstrings(module):
@@ -410,7 +418,7 @@ def test_load_names_what_exists():
         assert exercises.load(name).notebook == "00"
     assert exercises.load(4).notebook == "04"
     for name in ("77", 77, None, "", "../00", "engine", True):
-        with pytest.raises(ValueError, match="choose one of 00, 01, 02, 03, 04, 05, 06"):
+        with pytest.raises(ValueError, match="choose one of 00, 01, 02, 03, 04, 05, 06, 07"):
             exercises.load(name)
     for number in (0, 9, "1", None, [1]):
         with pytest.raises(IndexError, match="exercises 1 to 3"):
@@ -595,6 +603,8 @@ def test_progress_table():
     assert lines[6].split() == "04 · The MNIST CNN, three ways 0.5 0 of 5".split()
     assert lines[7].split() == "05 · Find out where time and memory go none 0 of 6".split()
     assert lines[8].split() == "06 · Your own training loop none 0 of 6".split()
+    title = "07 · Train on many devices without losing the weights"
+    assert lines[9].split() == f"{title} none 0 of 6".split()
     assert "<td" in exercises.progress()._repr_html_()
 
 

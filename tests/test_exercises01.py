@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import checks01, rounding01
+from course_utils.exercises import fields01, rounding01, sums01
 
 ROOT = Path(__file__).resolve().parents[1]
 SHEET = exercises.load("01")
@@ -41,21 +41,21 @@ def test_the_fields_are_those_of_the_hardware():
     code = int(np.float32(-4_200_000_000).view(np.uint32))
     assert float(np.float32(-4_200_000_000)) == -4_200_000_000  # no rounding hides a mistake
     bits = f"{code:032b}"
-    assert checks01.FIELDS == {"sign": bits[0], "exponent": bits[1:9], "fraction": bits[9:]}
+    assert fields01.FIELDS == {"sign": bits[0], "exponent": bits[1:9], "fraction": bits[9:]}
     assert round(4_200_000_000 / 2**31, 3) == 1.956
 
 
 def test_the_wrong_fields_are_what_their_messages_say():
-    mistakes = {name: [bits for bits, _ in pairs] for name, pairs in checks01.NOT_THE_FIELD.items()}
+    mistakes = {name: [bits for bits, _ in pairs] for name, pairs in fields01.NOT_THE_FIELD.items()}
     unbiased, frexp, low, half, double, mirrored, negative, decimal = mistakes["exponent"]
     assert int(unbiased[0], 2) == 31 and len(unbiased[0]) == 8
     assert int(frexp[0], 2) == math.frexp(4.2e9)[1] + 127 == (4_200_000_000).bit_length() + 127
     assert int(low[0], 2) == 157 and int(half[0], 2) == 31 + 15
     assert int(double[0], 2) == 31 + 1023 and int(negative[0], 2) == -31 + 127
     assert [int(bits, 2) for bits in decimal] == [9, 9 + 127]
-    assert mirrored[0] == checks01.FIELDS["exponent"][::-1]
+    assert mirrored[0] == fields01.FIELDS["exponent"][::-1]
     first, short, mirrored, inverted, of_decimal = mistakes["fraction"]
-    fraction = checks01.FIELDS["fraction"]
+    fraction = fields01.FIELDS["fraction"]
     assert first[0] == ("1" + fraction)[:23] and short[0] + "0" == fraction
     assert mirrored[0] == fraction[::-1]
     value = int(fraction, 2)
@@ -66,7 +66,7 @@ def test_the_wrong_fields_are_what_their_messages_say():
 
 
 def test_the_code_and_its_slips():
-    assert float16_code(-6.25) == checks01.CODE == 0xC640
+    assert float16_code(-6.25) == fields01.CODE == 0xC640
     sixteen = {
         float16_code(6.25), float16_code(-12.5), int(BFLOAT16(-6.25).view(np.uint16)),
         int(np.float32(-6.25).view(np.uint32)), int(np.float64(-6.25).view(np.uint64)),
@@ -74,11 +74,11 @@ def test_the_code_and_its_slips():
         0xC400 | 0b1100100000,  # the implicit 1 stored
         0x8000 | (2 + 127) << 10 | 0x240,
         0x8000 | (2 + 127) % 32 << 10 | 0x240,
-        int.from_bytes(checks01.CODE.to_bytes(2, "big"), "little"), checks01.CODE >> 8,
+        int.from_bytes(fields01.CODE.to_bytes(2, "big"), "little"), fields01.CODE >> 8,
         0x10000 - 0x4640, -0x4640, int(np.float16(-6.25).view(np.int16)),
-        int(f"{checks01.CODE:b}"), -6.25,
+        int(f"{fields01.CODE:b}"), -6.25,
     }  # fmt: skip
-    assert sixteen == set(checks01.NOT_THE_CODE)
+    assert sixteen == set(fields01.NOT_THE_CODE)
 
 
 def first_gap(kind):
@@ -120,14 +120,14 @@ def test_the_updates_that_vanish(ratio, stays):
             Fraction(float(q)) == Fraction(float(v)) / ratio
             for q, v in zip(quotients, w, strict=True)
         )
-    if ratio in checks01.RATIOS:
-        assert checks01.SHARES[ratio] == stays / 1024
+    if ratio in sums01.RATIOS:
+        assert sums01.SHARES[ratio] == stays / 1024
 
 
 def test_the_updates_in_wider_formats_never_vanish():
     for kind in (np.float32, np.float64):
         w = (np.arange(1024, 2048) / 1024).astype(kind)
-        assert not any((w + w / kind(ratio) == w).any() for ratio in checks01.RATIOS)
+        assert not any((w + w / kind(ratio) == w).any() for ratio in sums01.RATIOS)
 
 
 def running_sum(kind, addend, n=10_000):
@@ -139,12 +139,12 @@ def running_sum(kind, addend, n=10_000):
 
 def test_where_sums_stall():
     for name, kind in (("float16", np.float16), ("bfloat16", BFLOAT16)):
-        assert running_sum(kind, 0.25) == checks01.SUMS[name]
+        assert running_sum(kind, 0.25) == sums01.SUMS[name]
     assert running_sum(np.float32, 0.25) == 2500
-    sums = [s for s, _ in checks01.NOT_THE_SUMS]
+    sums = [s for s, _ in sums01.NOT_THE_SUMS]
     assert sums[0] == (running_sum(np.float16, 1), running_sum(BFLOAT16, 1))
     assert sums[2] == (float(np.float16(2500)), float(BFLOAT16(2500)))
-    assert sums[3] == tuple(2 * s for s in checks01.SUMS.values())
+    assert sums[3] == tuple(2 * s for s in sums01.SUMS.values())
     assert np.spacing(np.float16(256)) == 0.25 and np.spacing(np.float16(512)) == 0.5
     assert float(np.nextafter(BFLOAT16(64), BFLOAT16(65))) == 64.5
 
@@ -167,7 +167,7 @@ def test_the_prediction_gives_nothing_away():
 
 @pytest.mark.parametrize("number, answer", [
     (1, {"fraction": "1111 0100 1010 1101 1101 010", "exponent": "1001_1110", "sign": " 1 "}),
-    (1, {**checks01.FIELDS, "more": None}),
+    (1, {**fields01.FIELDS, "more": None}),
     (2, 0b1100011001000000), (2, np.uint16(50752)), (2, 50752.0), (2, np.array(50752)),
     (3, 2049.0), (3, np.int64(2049)), (3, Decimal(2049)), (4, 65520.0), (4, Fraction(65520)),
     (5, {2048: 0.001, 4096: 1}), (5, {2048: 0.00098, 4096: np.float64(1)}),
@@ -184,7 +184,7 @@ def test_other_correct_answers(number, answer):
 
 
 @pytest.mark.parametrize("number, answer", [
-    (1, {**checks01.FIELDS, "fraction": checks01.FIELDS["fraction"][:-1] + "1"}),
+    (1, {**fields01.FIELDS, "fraction": fields01.FIELDS["fraction"][:-1] + "1"}),
     (2, 0xC640 + 0.5), (3, True), (4, np.float16(65504)), (4, 65519.999999),
     (5, {2048: 0.00091, 4096: 1}), (5, {2048: 1 / 1024, 4096: 1023 / 1024}),
     (6, {"float16": 512.25, "bfloat16": 64}), (6, {"float16": 512}),
@@ -325,17 +325,17 @@ def test_a_loop_without_an_end_is_named_when_it_is_stopped():
 @pytest.mark.parametrize(
     "name, bits, fragment",
     [
-        ("fraction", "1" + checks01.FIELDS["fraction"], "the leading 1 is implicit"),
+        ("fraction", "1" + fields01.FIELDS["fraction"], "the leading 1 is implicit"),
         ("fraction", format(4_200_000_000, "b"), "keep the 23 bits after it"),
-        ("fraction", "1." + checks01.FIELDS["fraction"], "leave out the point"),
-        ("fraction", "0" + checks01.FIELDS["fraction"], "you gave 24 bits"),
+        ("fraction", "1." + fields01.FIELDS["fraction"], "leave out the point"),
+        ("fraction", "0" + fields01.FIELDS["fraction"], "you gave 24 bits"),
         ("sign", "-1", "give 1 bit, each 0 or 1"),
         ("sign", "01", "you gave 2 bits"),
         ("exponent", "010011110", "you gave 9 bits"),
     ],
 )
 def test_what_is_said_of_other_bits(name, bits, fragment):
-    assert fragment in checks01.check_fields({**checks01.FIELDS, name: bits})
+    assert fragment in fields01.check_fields({**fields01.FIELDS, name: bits})
 
 
 @pytest.mark.parametrize(
@@ -348,12 +348,12 @@ def test_what_is_said_of_other_bits(name, bits, fragment):
     ],
 )
 def test_what_is_said_of_other_sums(answer, fragment):
-    assert checks01.check_sums(answer).startswith(fragment)
+    assert sums01.check_sums(answer).startswith(fragment)
 
 
 def test_a_share_near_one_half_counts_as_one_half():
     for share in (0.5, 513 / 1024):
-        assert "a ratio of 3072" in checks01.check_shares({2048: share, 4096: 1})
+        assert "a ratio of 3072" in sums01.check_shares({2048: share, 4096: 1})
 
 
 def test_a_slow_search_is_told_so_at_once():
@@ -402,14 +402,14 @@ ODD = [
     *(int, print, len, Hostile, "\ud800<script>`" * 50, "0b" + "1" * 9000),
     *(lambda *a: Hostile(), lambda: 1, lambda *a: 10**5000, lambda *a: -(10**5000)),
     *(lambda *a: sys.exit(3), lambda x: math.log2(x), lambda x: x, round),
-    *("1", "0", "10011110", checks01.FIELDS["fraction"], 512, 64, 1 / 1024, 65520, 2049, 0xC640),
+    *("1", "0", "10011110", fields01.FIELDS["fraction"], 512, 64, 1 / 1024, 65520, 2049, 0xC640),
 ]
 scalars = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text()),
     *(st.text("01", max_size=40), st.binary(), st.builds(Hostile), st.builds(Callable)),
     st.sampled_from(ODD),
 )
-filled = st.sampled_from([checks01.FIELDS, checks01.SHARES, checks01.SUMS]).flatmap(
+filled = st.sampled_from([fields01.FIELDS, sums01.SHARES, sums01.SUMS]).flatmap(
     lambda right: st.fixed_dictionaries(
         {key: scalars | st.just(value) for key, value in right.items()}
     )
