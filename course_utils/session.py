@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 
-from course_utils import hardware
+from course_utils import distributed, hardware
 from course_utils.accelerators import usable_gpus
 
 SEED = 0
@@ -22,17 +22,21 @@ class SetupError(RuntimeError):
         return [str(self)]
 
 
-def setup() -> hardware.Hardware:
+def setup(cpus: int = 1) -> hardware.Hardware:
     """Imports TensorFlow quietly, sets seeds, and prints what this machine is.
 
     Running it again in the same kernel goes back to the same starting point: the
     float32 policy, the same seed.
+
+    Args:
+        cpus: into how many logical devices the CPU is split; see `distributed.split_cpu`.
 
     Returns:
         What `hardware.detect()` found.
 
     Raises:
         SetupError: TensorFlow or Keras is missing; one sentence says what to run.
+        DeviceError: TensorFlow has already started with another number of CPUs.
 
     Example:
         machine = session.setup()
@@ -53,6 +57,8 @@ def setup() -> hardware.Hardware:
     with _silent_stderr():
         import tensorflow as tf
 
+        if cpus != 1:
+            distributed.split_cpu(cpus)
         tf.constant(1)
     tf.get_logger().setLevel("ERROR")  # Building many models in one kernel is on purpose here.
     import keras

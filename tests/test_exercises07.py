@@ -33,23 +33,23 @@ from course_utils.exercises import (
     checks07,
     efficiency07,
     exchange07,
+    nb07,
     replicas07,
-    sheet07,
     wire07,
     wrong07,
 )
 from course_utils.loss_scale import DynamicLossScale
 
 ROOT = Path(__file__).resolve().parents[1]
-SHEET = exercises.Sheet("07", sheet07)
-MODULES = [agree07, checks07, efficiency07, sheet07, wire07]
+SHEET = exercises.load("07")
+MODULES = [agree07, checks07, efficiency07, nb07, wire07]
 WRONG = [(e.number, *pair) for e in SHEET.exercises for pair in e.wrong]
 FUNCTIONS = [4, 6]
 INF, NAN = math.inf, math.nan
 
 
 def verdict(number, answer):
-    return exercises.Sheet("07", sheet07)[number].check(answer)
+    return exercises.load("07")[number].check(answer)
 
 
 def said(number, answer):
@@ -114,7 +114,7 @@ def test_the_examples_in_docstrings(module):
 
 @pytest.mark.parametrize("exercise", SHEET.exercises, ids=lambda e: str(e.number))
 def test_reference_and_stub(exercise):
-    sheet = exercises.Sheet("07", sheet07)
+    sheet = exercises.load("07")
     assert run(exercise.stub, sheet).status == "not attempted" and sheet.solved == []
     feedback = run(exercise.solution, sheet)
     assert (feedback.status, feedback.message) == ("correct", exercise.right)
@@ -414,14 +414,14 @@ def test_how_near_a_share_has_to_be(factor, right):
 
 @pytest.mark.parametrize("guess, kept", [(50, 50.0), (100, 100.0), (0.9, 0.9), (1, 1.0)])
 def test_guesses_are_percentages(guess, kept):
-    q = exercises.Sheet("07", sheet07)
+    q = exercises.load("07")
     message = q.predict(guess).message
     assert q.guess == kept and f"{kept:g} %" in message
     assert ("If you mean a share of 0.9, give 90;" in message) == (guess == 0.9)
 
 
 def test_other_guesses_are_refused_in_one_sentence():
-    q = exercises.Sheet("07", sheet07)
+    q = exercises.load("07")
     for guess in (0, -5, 101, NAN, INF, "50", "50 %", [50], None):
         feedback = q.predict(guess)
         assert feedback.status == "not yet" and "You gave" in feedback.message
@@ -503,7 +503,7 @@ def test_cells_are_short_and_imports_light():
             assert len(lines) <= 15 and max(map(len, lines)) <= 100, cell
     code = (
         "import sys; from course_utils import exercises\n"
-        "from course_utils.exercises import sheet07; q = exercises.Sheet('07', sheet07)\n"
+        "from course_utils.exercises import nb07; q = exercises.load('07')\n"
         "[e.checker(answer) for e in q.exercises for answer, _ in e.wrong]\n"
         "heavy = {'tensorflow', 'keras', 'matplotlib', 'pandas', 'gfloat', 'ml_dtypes'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"

@@ -26,6 +26,21 @@ def run(code, **env):
     )
 
 
+def test_the_cpu_is_split_before_tensorflow_starts_and_a_second_time():
+    code = (
+        "from course_utils import session; session.setup(cpus=2); session.setup(cpus=2);"
+        "import tensorflow as tf; print(*tf.config.list_logical_devices('CPU'), sep=chr(10))"
+    )
+    assert run(code).stdout.count("LogicalDevice(name='/device:CPU:") == 2
+
+
+def test_a_cpu_in_use_cannot_be_split():
+    done = run("from course_utils import session; session.setup(); session.setup(cpus=2)")
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "DeviceError" in last and "restart the kernel" in last
+
+
 def test_setup_prints_versions_and_nothing_on_the_error_stream():
     done = run(
         "from course_utils import session; session.setup();"

@@ -81,8 +81,8 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
         except RuntimeError:
             raise DeviceError(
                 f"TensorFlow has already started in this kernel with {_number(len(before))}, and "
-                f"{_number(count)} are asked for: restart the kernel and call split_cpu({count}) "
-                "before anything that computes."
+                f"{_number(count)} are asked for: restart the kernel and run this cell before "
+                "anything that computes."
             ) from None
     return tuple(f"CPU:{i}" for i in range(count))
 

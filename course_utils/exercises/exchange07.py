@@ -14,10 +14,10 @@ EXERCISES = [
         number=4,
         title="a step on which all agree",
         task="""\
-Write the cure in NumPy, for SGD with learning rate 0.1. `weights` and `gradients` are lists with
-one array for each replica. The weights are the same on all replicas. The gradients are those of the
-scaled loss. `step(weights, gradients, scale)` returns two values, the list of new weights and the
-new scale.
+Write in NumPy what a step with `AllDecide` does, for SGD with learning rate 0.1. `weights` and
+`gradients` are lists with one array for each replica. The weights are the same on all replicas. The
+gradients are those of the scaled loss. `step(weights, gradients, scale)` returns two values, the
+list of new weights and the new scale.
 
 If all gradients of all replicas are finite, each replica subtracts 0.1 times the sum of all
 replicas' gradients, unscaled. If not, no weight changes, and the scale is halved once. Leave out

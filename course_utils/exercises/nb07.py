@@ -1,8 +1,6 @@
 """Prediction and exercises of notebook 07.
 
-`exercises.load` will find it once the notebook is there and this file is called nb07.
-
-Example: `exercises.Sheet("07", sheet07)[2].check(6.07)`
+Example: `exercises.load("07")[2].check(6.07)`
 """
 
 from . import exchange07 as exchange

@@ -16,8 +16,7 @@ Four replicas train under `MirroredStrategy`, and the loss scale is 32,768. In o
 gradients of replicas 0, 2 and 3 are finite, and those of replica 1 are not: T F T T.
 
 How many of the four replicas change their weights in this step, and what is the loss scale after
-it? Answer for Keras's own `LossScaleOptimizer`, and for the cure, where all replicas decide
-together.""",
+it? Answer for Keras's own `LossScaleOptimizer`, and for the cure, `AllDecide`.""",
         stub="""\
 answer = {
     "Keras steps": ...,  # replicas that change their weights

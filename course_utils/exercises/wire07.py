@@ -113,7 +113,8 @@ def check_wire(answer):
     for dtype in RIGHT:
         given[dtype] = _reads(answer[dtype])
         if given[dtype] is None:
-            return f"{dtype}: you gave {describe(answer[dtype])}; give a list of three numbers."
+            said = f"{dtype}: you gave {describe(answer[dtype])}"
+            return f'{said}; give a list of three numbers, infinity as `float("inf")`.'
     if all(_equal(given[dtype], EXACT) for dtype in RIGHT):
         return "Those are the exact sums, twice. Cast 0.1 × 32,768 to each dtype: what is left?"
     if _equal(given["float16"], RIGHT["bfloat16"]) and _equal(given["bfloat16"], RIGHT["float16"]):
@@ -137,6 +138,8 @@ def _place(dtype, given, right):
     for value, message in PLACES[dtype, place]:
         if near(given[place], value):
             return f"{dtype}, {NAMES[place]} number: {message}"
+    if 0 < abs(given[place] - right[place]) < 0.001 * abs(right[place]) < math.inf:
+        return f"{dtype}, {NAMES[place]} number: {given[place]:g} is near: give five digits."
     return (
         f"{dtype}, {NAMES[place]} number: you gave {given[place]:.6g}. Multiply by the scale, cast,"
         " add, divide: in this order."

@@ -128,6 +128,8 @@ WIRE = [
     (dict.fromkeys(wire.RIGHT, wire.EXACT), "the exact sums, twice"),
     (dict(zip(wire.RIGHT, reversed(wire.RIGHT.values()), strict=True)), "are swapped"),
     (_place("bfloat16", 1, 6.0), "you gave 6. Multiply by the scale, cast"),
+    (_place("bfloat16", 2, 1.998e-13), "1.998e-13 is near: give five digits"),
+    (_place("float16", 1, "inf"), 'infinity as `float("inf")`'),
     ({**wire.RIGHT, "float16": math.inf}, "float16: you gave the number inf"),
     ({**wire.RIGHT, "bfloat16": ["0.2", "3", "0"]}, "bfloat16: you gave a list of 3 items"),
     ({"float16": wire.RIGHT["float16"]}, "'bfloat16' is missing"),

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 NOTEBOOKS = ["00_start_here", "01_floats", "02_loss_scaling", "03_policy", "04_mnist_cnn"]
-NOTEBOOKS += ["05_profiling", "06_training_loop"]
+NOTEBOOKS += ["05_profiling", "06_training_loop", "07_devices"]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -31,6 +31,7 @@ def test_run_all_twice_in_one_kernel(name, lab):
         "04": "compare-figure",
         "05": "ops-figure",
         "06": "arrows",
+        "07": "cured",
     }
     assert "In words:" in lab.text(figure[name[:2]])
 
@@ -135,6 +136,23 @@ def test_the_arrows_follow_menu_and_slider(lab):
     for _ in range(7):  # from 2^-7 to 2^0
         slider.press("ArrowRight")
     expect(output).to_contain_text("scaling forgotten: as long as the right step", timeout=60_000)
+    assert lab.errors == []
+
+
+def test_the_two_timelines_follow_their_sliders(lab):
+    lab.open("notebooks/07_devices.ipynb")
+    run_until(lab, "setup", "load-exercises", "strategies-picture", "choose", "run", "network")
+    run_until(lab, "play", "play-rows", "cure", "timeline")
+    output = lab.output("timeline")
+    destroyed = "Keras's own: replica 1 overflows in step 2, takes the step"
+    expect(output).to_contain_text(destroyed, timeout=60_000)
+    expect(output).to_contain_text("all decide: replica 1 overflows in step 2, is skipped")
+    replica, step = output.locator(".noUi-handle").all()
+    replica.press("ArrowLeft")
+    skipped = "Keras's own: replica 0 overflows in step 2, is skipped"
+    expect(output).to_contain_text(skipped, timeout=60_000)
+    step.press("ArrowRight")
+    expect(output).to_contain_text("replica 0 overflows in step 3, is skipped", timeout=60_000)
     assert lab.errors == []
 
 
