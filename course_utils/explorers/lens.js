@@ -53,19 +53,23 @@ function makeLens(codec, on) {
     return !bin.value && stored.kind !== "finite" && below === view.x.negative;
   }
 
-  /** One lane: its bins in two tints, a tick per value, and labels where there is room. */
+  /**
+   * One lane: its bins in two tints, a tick per value, and labels where there is room.
+   * → {lane, bin}: the lane for redraw, and the bin of x in the main one.
+   */
   function drawLane(name, top, height, isMain) {
-    const lane = draw("g", { class: isMain ? "lane main" : "lane", "data-lane": name });
     const [left, right] = [LENS.head, LENS.head + inside()];
     const middleOf = top + height / 2 + 4;
     const box = { x: left, y: top, width: right - left, height };
-    lane.append(draw("text", { x: 0, y: middleOf, class: "lane-name" }, name));
+    const marks = [["text", { x: 0, y: middleOf, class: "lane-name" }, name]];
+    const drawn = {
+      lane: ["g", { class: isMain ? "lane main" : "lane", "data-lane": name }, marks] };
     const bins = binsBetween(codec, name, view.mode, piece.low, piece.high);
     if (bins === null) {
-      const note = draw("text", { y: middleOf, class: "lane-note" }, "too dense to draw");
-      lane.append(draw("rect", { ...box, class: "dense" }));
-      if (placeText(note, (left + right) / 2, left, right)) lane.append(note);
-      return lane;
+      const note = ["text", { y: middleOf, class: "lane-note" }, "too dense to draw"];
+      marks.push(["rect", { ...box, class: "dense" }]);
+      if (placeText(note, (left + right) / 2, left, right)) marks.push(note);
+      return drawn;
     }
     const stored = becomes(name);
     const digits = digitsBetween(codec, name, piece);
@@ -84,39 +88,39 @@ function makeLens(codec, on) {
       const mine = isHere(bin, stored);
       if (mine && isMain) {
         here = shape;
-        lane.bin = bin;
+        drawn.bin = bin;
       }
       if (tick >= left && tick <= right) {
         ticks += `M${tick.toFixed(1)},${top + height}v${isMain ? -14 : -5}`;
       }
       labels.push({ bin, from, to, tick, mine });
     }
-    lane.append(
-      draw("path", { class: "even", d: fills[0] }), draw("path", { class: "odd", d: fills[1] }),
-      draw("path", { class: "beyond", d: beyond }), draw("rect", { ...box, class: "lane-box" }),
-      draw("path", { class: "here", d: here }), draw("path", { class: "ticks", d: ticks }));
+    marks.push(
+      ["path", { class: "even", d: fills[0] }], ["path", { class: "odd", d: fills[1] }],
+      ["path", { class: "beyond", d: beyond }], ["rect", { ...box, class: "lane-box" }],
+      ["path", { class: "here", d: here }], ["path", { class: "ticks", d: ticks }]);
     labels.sort((one, other) => Number(other.mine) - Number(one.mine));
     const taken = [];
     for (const { bin, from, to, tick, mine } of labels) {
       const text = bin.value ? tickText(bin.value, digits) : bin.text;
-      const label = draw("text", { y: middleOf,
-        class: `bin-text${bin.value ? "" : " beyond-text"}${mine ? " here-text" : ""}` }, text);
+      const label = ["text", { y: middleOf,
+        class: `bin-text${bin.value ? "" : " beyond-text"}${mine ? " here-text" : ""}` }, text];
       const half = text.length * 3.8 + 3;
       if (isMain && bin.value) {
         const place = Math.max(left, Math.min(width - half, tick));
         const free = taken.every((other) => Math.abs(other.place - place) > other.half + half + 4);
         if (!(tick >= left - 1 && tick <= right + 1) || !free) continue;
         taken.push({ place, half });
-        setAttributes(label, { x: place, y: top + height + 17 });
+        Object.assign(label[1], { x: place, y: top + height + 17 });
       } else {
         const wide = to - from >= 2 * half + 4;
         const placed = (wide && placeText(label, (from + to) / 2, from, to, half))
           || (mine && !isMain && placeText(label, (from + to) / 2, left, right, half));
         if (!placed) continue;
       }
-      lane.append(label);
+      marks.push(label);
     }
-    return lane;
+    return drawn;
   }
 
   /** A tick's number, in digits that tell it from the next tick's. */
@@ -124,7 +128,7 @@ function makeLens(codec, on) {
     readable(codec, value, value.negative ? 13 : 12, digits).replace("≈ ", "");
 
   /** Put a text at a place between from and to, beside the line of x; false if it fits nowhere. */
-  function placeText(node, place, from, to, half = node.textContent.length * 3.4) {
+  function placeText([, attributes, text], place, from, to, half = text.length * 3.4) {
     const line = placeOfX();
     let at = Math.max(LENS.head + half, Math.min(width - half - 8, place));
     if (Math.abs(at - line) < half + 5) {
@@ -134,7 +138,7 @@ function makeLens(codec, on) {
       else if (fits(before)) at = before;
       else return false;
     }
-    node.setAttribute("x", at);
+    attributes.x = at;
     return true;
   }
   function placeOfX() {
@@ -159,8 +163,8 @@ function makeLens(codec, on) {
     setOne(svg, "viewBox", `0 0 ${width} ${height}`);
     setOne(svg, "height", height);
     const main = drawLane(selected, LENS.top, LENS.main, true);
-    lanes.replaceChildren(main, ...others.map(
-      (name, index) => drawLane(name, below + index * LENS.lane, LENS.lane - 4, false)));
+    redraw(lanes, [main, ...others.map((name, index) =>
+      drawLane(name, below + index * LENS.lane, LENS.lane - 4, false))].map(({ lane }) => lane));
     const place = placeOfX();
     line.setAttribute("d", `M${place},18V${LENS.top + LENS.main}`
       + (others.length ? `M${place},${below}V${height - 4}` : ""));

@@ -22,7 +22,7 @@ function makeField(field, format, bits) {
       "data-index": bits.length,
       "aria-pressed": "false",
       "aria-label": bitLabel(field, place, format),
-    }, "0");
+    });
     bits.push(bit);
     cells.append(bit);
   }
@@ -114,12 +114,7 @@ function makeRow(format, on) {
     setOne(parts.name, "aria-pressed", selected);
     element.classList.toggle("refused", Boolean(refusal));
     const text = stored ? stored.sign + stored.exponent + stored.fraction : "";
-    bits.forEach((bit, index) => {
-      const one = text[index] === "1";
-      if ((bit.firstChild.data === "1") === one) return;
-      bit.firstChild.data = one ? "1" : "0";
-      bit.setAttribute("aria-pressed", String(one));
-    });
+    bits.forEach((bit, index) => setOne(bit, "aria-pressed", String(text[index] === "1")));
     setText(lead, stored?.kind === "normal" ? "1" : stored?.value.kind === "finite" ? "0" : "");
     setText(parts.hex, stored ? stored.hex : "–");
     setText(parts.kind, stored ? (stored.kind === "nan" ? "NaN" : stored.kind) : "refused");

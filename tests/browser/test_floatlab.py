@@ -42,7 +42,13 @@ class Panel:
         return self.row(name).locator(f".bit[data-index='{index}']")
 
     def bits(self, name):
-        return "".join(self.row(name).locator(".bit").all_inner_texts())
+        """The digits that can be seen: each bit has both, and hides one."""
+        return self.row(name).locator(".bit").evaluate_all(
+            """bits => bits.flatMap(bit => ["::before", "::after"])
+            .map((part, at) => getComputedStyle(bits[at >> 1], part))
+            .filter(style => style.visibility === "visible")
+            .map(style => JSON.parse(style.content)).join("")"""
+        )
 
     def value(self, name):
         return self.row(name).locator(".value").inner_text()

@@ -19,7 +19,8 @@ READ = """() => [...document.querySelectorAll("[data-floatlab]")].map((host) => 
   const rows = [...host.shadowRoot.querySelectorAll(".rows .row:not([hidden])")].map((row) => [
     row.dataset.format,
     ...["sign", "exponent", "fraction"].map((field) =>
-      [...row.querySelectorAll(`.bit.${field}`)].map((bit) => bit.textContent).join("")),
+      [...row.querySelectorAll(`.bit.${field}`)].map((bit) => Number(bit.ariaPressed === "true"))
+        .join("")),
     ...["hex", "value", "kind", "error"].map((part) => text(row.querySelector(`.${part}`))),
   ]);
   return { table, rows };
