@@ -143,6 +143,26 @@ def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
     return hw.onednn and bool(re.match("SSE|AVX$|AVX2", hw.max_isa))
 
 
+def merged_float16_is_slow(hardware: Hardware | None = None) -> bool:
+    """Whether graphs on this CPU put a float16 product and its bias into a slow kernel.
+
+    TensorFlow's graph optimizer ("remapping") makes one operation of a product, its bias and the
+    activation. On x86 CPUs with float16 instructions oneDNN gets it, and has nothing but its
+    reference kernel for it: one Dense layer of the MNIST CNN takes about 1,600 ms in place of 1
+    (TensorFlow 2.20 and 2.21, a Xeon with amx_fp16).
+
+    Example:
+        >>> merged_float16_is_slow(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
+        False
+    """
+    hw = hardware or detect()
+    return (
+        hw.onednn
+        and not hw.working("GPU")
+        and bool({"avx512_fp16", "amx_fp16"} & set(hw.instruction_sets or ()))
+    )
+
+
 def _decide(hw):
     if hw.working("TPU"):
         return "mixed_bfloat16", "a TPU multiplies in bfloat16 and has no float16 units."

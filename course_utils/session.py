@@ -13,6 +13,10 @@ from course_utils.accelerators import usable_gpus
 
 SEED = 0
 GFLOAT = "gfloat>=0.5,<0.6"  # As in requirements.txt; the one package that Colab lacks.
+MERGING_IS_OFF = (
+    "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
+    "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
+)
 
 
 class SetupError(RuntimeError):
@@ -74,6 +78,9 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         f"because {hardware.policy_reason(machine)}"
     )
     print(_what_differs(machine))
+    if hardware.merged_float16_is_slow(machine):
+        tf.config.optimizer.set_experimental_options({"remapping": False})
+        print(MERGING_IS_OFF)
     return machine
 
 

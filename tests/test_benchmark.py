@@ -344,7 +344,8 @@ def test_on_this_cpu_bfloat16_is_faster_and_smaller_and_float16_slower():
     """What notebooks 00 and 04 say of a CPU with avx512_bf16; the margins are wide."""
     table = benchmark.compare_policies(build_cnn, X, Y, batch_size=256, seconds=10).table
     assert table.loc["mixed_bfloat16", "speedup"] > 1.1
-    assert table.loc["mixed_float16", "speedup"] < 0.7
+    if not hardware.merged_float16_is_slow():  # with float16 instructions it may be fast
+        assert table.loc["mixed_float16", "speedup"] < 0.7
     # The peak scatters from build to build; without float16's slow steps there is time for many.
     fast = ("float32", "mixed_bfloat16")
     result = benchmark.compare_policies(build_cnn, X, Y, fast, batch_size=256, seconds=40)

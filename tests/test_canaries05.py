@@ -4,7 +4,10 @@ When a new release changes one of them, the test that fails names the notebook t
 half is in test_canaries05_memory.py. Traces are read for what ran, never for how long.
 """
 
+import os
 import re
+import subprocess
+import sys
 import time
 
 import keras
@@ -58,11 +61,41 @@ def test_05_bfloat16_products_go_through_onednn_where_the_cpu_has_them(products)
 
 
 def test_05_float16_products_of_a_cpu_are_tensorflow_s_own(products):
-    if not ON_CPU or "amx_fp16" in (hardware.detect().instruction_sets or ()):
+    if not ON_CPU or {"avx512_fp16", "amx_fp16"} & set(hardware.detect().instruction_sets or ()):
         pytest.skip("this device multiplies float16 by itself")
     gradients = {name for name in products["mixed_float16"] if "Backprop" in name}
     assert gradients == {"Conv2DBackpropFilter", "Conv2DBackpropInput"}
     assert "MatMul" in products["mixed_float16"]
+
+
+@pytest.mark.skipif(not hardware.merged_float16_is_slow(), reason="no CPU with float16 units")
+def test_05_a_cpu_with_float16_instructions_takes_float16_through_onednn(products):
+    assert all(name.startswith("_Mkl") for name in products["mixed_float16"])
+
+
+MERGED = """
+import sys, tensorflow as tf
+tf.config.optimizer.set_experimental_options({"remapping": sys.argv[1] == "on"})
+x, w, b = (tf.zeros(shape, sys.argv[2]) for shape in ((32, 256), (256, 64), (64,)))
+tf.function(lambda: tf.nn.relu(tf.nn.bias_add(x @ w, b)))()
+"""
+
+
+@pytest.mark.skipif(not hardware.merged_float16_is_slow(), reason="no CPU with float16 units")
+@pytest.mark.parametrize(
+    "remapping, dtype, slow",
+    [("on", "float16", True), ("off", "float16", False), ("on", "bfloat16", False)],
+)
+def test_05_merged_with_its_bias_a_float16_product_runs_in_the_reference_kernel(
+    remapping, dtype, slow
+):
+    command = [sys.executable, "-c", MERGED, remapping, dtype]
+    own = {**os.environ, "ONEDNN_VERBOSE": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-1000:]
+    kernels = [line.split(",") for line in done.stdout.splitlines() if ",exec,cpu," in line]
+    names = {fields[6] for fields in kernels if fields[5] in ("inner_product", "matmul")}
+    assert names and ("ref:any" in names) is slow, names
 
 
 # Casts

@@ -145,9 +145,18 @@ def test_05_onednn_s_bfloat16_kernels_run_by_default_and_can_be_hidden(kernels):
 
 
 @pytest.mark.slow
-def test_05_onednn_has_no_16_bit_kernel_for_float16(kernels):
+def test_05_onednn_has_no_16_bit_kernel_for_float16_without_such_instructions(kernels):
     for leg in legs.SETTINGS:
-        assert set(kernels(leg, "mixed_float16")["dtype"]) <= {"f32"}, leg
+        if leg == "oneDNN off" or not hardware.merged_float16_is_slow():
+            assert set(kernels(leg, "mixed_float16")["dtype"]) <= {"f32"}, leg
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hardware.merged_float16_is_slow(), reason="no CPU with float16 units")
+def test_05_the_default_leg_shows_the_reference_kernel_of_float16(kernels):
+    default = kernels("default", "mixed_float16").sort_values("ms").iloc[-1]
+    assert (default["dtype"], default["kernel"]) == ("f16", "ref:any")
+    assert kernels("AVX-512 without bfloat16", "mixed_float16").empty  # TensorFlow asks in vain
 
 
 # 10: XLA

@@ -47,6 +47,23 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "found, slow",
+    [
+        (machine(("avx512_bf16", "avx512_fp16")), True),
+        (machine(("amx_fp16",)), True),
+        (machine(("amx_bf16",)), False),
+        (machine(("avx512_fp16",), onednn=False), False),
+        (machine(("avx512_fp16",), found=[gpu(7.5)]), False),
+        (machine(("avx512_fp16",), found=[gpu(7.5, works=False)]), True),
+        (machine(("asimdhp", "bf16")), False),
+        (machine(None), False),
+    ],
+)
+def test_where_a_merged_float16_product_is_slow(found, slow):
+    assert hardware.merged_float16_is_slow(found) is slow
+
+
 @pytest.mark.parametrize(("hw", "policy"), CASES)
 def test_the_policy_follows_from_the_hardware(hw, policy):
     assert recommended_policy(hw) == policy

@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from canonical import COURSE, read
 
-from course_utils import datasets, models, recordings
+from course_utils import datasets, models, recordings, session
 from course_utils.gradients import OctaveHistogram
 
 CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/02_loss_scaling.ipynb").cells}
@@ -22,6 +22,7 @@ def notebook():
     """The names that the notebook's first cells define."""
     names = {"np": np, "datasets": datasets, "OctaveHistogram": OctaveHistogram}
     exec("import tensorflow as tf", names)
+    session.setup()
     names["digits"] = datasets.load_mnist()
     for cell in ("small-network", "activation-gradients", "volts", "two-places"):
         exec(CELLS[cell], names)

@@ -11,6 +11,8 @@ import tensorflow as tf
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from canonical import COURSE, read
 
+from course_utils import session
+
 CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/06_training_loop.ipynb").cells}
 DEFINED = ("digits", "network", "right-loop", "five-loops", "make-step", "train", "run", "snippet",
            "probe", "probe-loop", "own-step", "compiled", "refused", "accumulate")  # fmt: skip
@@ -22,6 +24,7 @@ SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
 def notebook():
     """The names that the notebook's cells define."""
     names = {}
+    session.setup()
     for cell in DEFINED:
         exec(CELLS[cell], names)
     return names

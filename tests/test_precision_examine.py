@@ -561,6 +561,7 @@ def test_mp008_weights_in_16_bits():
     [
         ("mixed_float16", machine("avx2"), "CPUs"),
         ("mixed_float16", machine("amx_bf16"), "CPUs"),
+        ("mixed_float16", machine("avx512_bf16", "avx512_fp16"), "remapping"),
         ("mixed_float16", machine("amx_bf16", cc=8.0), None),
         ("mixed_float16", machine(cc=7.5), None),
         ("mixed_float16", machine(cc=6.1), "no tensor cores"),

@@ -115,6 +115,22 @@ def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch
     assert "GPU Broken" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("sets", [("avx512_bf16",), ("avx512_bf16", "avx512_fp16")])
+def test_float16_products_are_not_merged_where_that_makes_them_slow(sets, monkeypatch, capsys):
+    import tensorflow as tf
+
+    before = tf.config.optimizer.get_experimental_options().get("remapping", True)
+    monkeypatch.setattr(hardware, "detect", lambda: Hardware("Linux x86_64", "CPU", 2, sets))
+    try:
+        tf.config.optimizer.set_experimental_options({"remapping": True})
+        session.setup()
+        off = not tf.config.optimizer.get_experimental_options()["remapping"]
+    finally:
+        tf.config.optimizer.set_experimental_options({"remapping": before})
+    assert off is ("avx512_fp16" in sets)
+    assert (session.MERGING_IS_OFF in capsys.readouterr().out) is off
+
+
 def differs(sets=(), *found):
     return session._what_differs(Hardware("Linux x86_64", "CPU", 2, sets, accelerators=found))
 

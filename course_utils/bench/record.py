@@ -36,7 +36,7 @@ def record(seconds: float = 60, name: str | None = None, parts=measurements.PART
         "cpu": str(job.machine),
         "versions": versions(),
         "date": datetime.date.today().isoformat(),
-        "settings": {n: os.environ[n] for n in measurements.SWITCHES if n in os.environ},
+        "settings": _settings(),
         "conditions": job.conditions,
         "cnn": [],
     }
@@ -45,3 +45,16 @@ def record(seconds: float = 60, name: str | None = None, parts=measurements.PART
             print(f"Measuring {title} …", flush=True)
             found[part] = measure(job)
     return {**found, "notes": list(dict.fromkeys(job.notes))}
+
+
+def _settings():
+    """The switches that are set, and `remapping` where `session.setup` turned it off."""
+    import keras
+
+    found = {name: os.environ[name] for name in measurements.SWITCHES if name in os.environ}
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        if tf.config.optimizer.get_experimental_options().get("remapping") is False:
+            found["remapping"] = "off"
+    return found

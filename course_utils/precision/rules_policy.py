@@ -50,13 +50,18 @@ def _trains(layer):
 
 def _reason(hardware, dtype):
     """Why a dtype is slow on some hardware, as the end of a sentence, or None if it is not."""
-    from course_utils.hardware import policy_reason, recommended_policy
+    from course_utils.hardware import merged_float16_is_slow, policy_reason, recommended_policy
 
     if recommended_policy(hardware) == f"mixed_{dtype}":
         return None
     gpus = hardware.working("GPU")
     if hardware.working("TPU"):
         return policy_reason(hardware)
+    if dtype == "float16" and merged_float16_is_slow(hardware):
+        return (
+            "TensorFlow's graphs compute a Dense layer in oneDNN's slow reference kernel on this "
+            "CPU, unless `remapping` is off."
+        )
     if not gpus and dtype == "float16":
         return "TensorFlow's kernels for CPUs have no fast float16."
     if not gpus and hardware.instruction_sets is None:
