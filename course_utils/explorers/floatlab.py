@@ -21,6 +21,7 @@ SCRIPTS = [
     "rows.js",
     "formula.js",
     "bins.js",
+    "marks.js",
     "lens.js",
     "chart.js",
     "sum.js",
