@@ -2,11 +2,13 @@
 
 import json
 import os
+import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from fractions import Fraction
 
@@ -179,9 +181,11 @@ def test_a_worker_killed_on_purpose_is_no_error(script):
     assert started.results == [None, None] and all_gone(started.pids)
 
 
+# A test run that was itself started in the background ignores Ctrl-C, and hands that on.
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from course_utils.distributed import Workers
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     with Workers(sys.argv[1], 2, grace=0.5) as workers:
         for _, line in workers:
@@ -191,10 +195,14 @@ except KeyboardInterrupt as interrupt:
 """
 
 
+IN_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]  # as a shell without jobs starts it
+
+
 @posix
-def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(script):
+@pytest.mark.parametrize("started_by", [[], IN_BACKGROUND], ids=["directly", "in background"])
+def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(started_by, script):
     """A real one, as a terminal sends it: to the whole group of the process in front."""
-    command = [sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
+    command = [*started_by, sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(
         command, cwd=processes.ROOT, start_new_session=True, **options
@@ -206,6 +214,35 @@ def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(script):
         printed.strip() == "Interrupted Interrupted: the 2 workers were stopped and none is left."
     )
     assert errors == "" and all_gone(pids)
+
+
+def test_an_interrupt_on_any_line_of_the_wait_stays_an_interrupt(script):
+    """Python's own code for a queue turns some into errors about a lock."""
+    files = {workers.__file__, queue.__file__, threading.__file__}
+    seen, number = [], 0
+
+    def interrupt(frame, event, _):
+        if frame.f_code.co_filename not in files:
+            return None
+        if event == "line":
+            seen.append((frame.f_code, frame.f_lineno))
+            if len(seen) == number:
+                raise KeyboardInterrupt
+        return interrupt
+
+    before = sys.gettrace()
+    while len(set(seen)) == len(seen):  # until the wait comes round again
+        started = Workers(script(""), 1)
+        started._deadline = time.monotonic() + 60
+        number += 1
+        seen.clear()
+        with pytest.raises(KeyboardInterrupt):
+            sys.settrace(interrupt)
+            try:
+                next(iter(started))
+            finally:
+                sys.settrace(before)
+    assert number > 5
 
 
 def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(script, monkeypatch):

@@ -79,7 +79,7 @@ class Workers:
         self.stubborn = []
         self._errors = [collections.deque(maxlen=KEPT) for _ in range(count)]
         self._processes, self._killed = [], set()
-        self._news = queue.Queue()
+        self._news = queue.SimpleQueue()  # an interrupt of its wait stays one
 
     def __enter__(self):
         self._deadline = time.monotonic() + self.timeout
