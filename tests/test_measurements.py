@@ -125,6 +125,21 @@ def test_the_file_name_says_device_settings_and_date(tmp_path, monkeypatch):
     assert measurements.table(measurements.load(tmp_path)).empty
 
 
+def test_remapping_is_among_the_settings_where_it_is_off(monkeypatch):
+    import tensorflow as tf
+
+    for name in measurements.SWITCHES:
+        monkeypatch.delenv(name, raising=False)
+    optimizer = tf.config.optimizer
+    before = optimizer.get_experimental_options().get("remapping", True)
+    try:
+        for on, settings in ((True, {}), (False, {"remapping": "off"})):
+            optimizer.set_experimental_options({"remapping": on})
+            assert record._settings() == settings
+    finally:
+        optimizer.set_experimental_options({"remapping": before})
+
+
 def test_a_folder_is_refused_before_anything_is_measured(tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.main(["bench", "--output", str(tmp_path)])
