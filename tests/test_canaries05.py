@@ -98,6 +98,28 @@ def test_05_merged_with_its_bias_a_float16_product_runs_in_the_reference_kernel(
     assert names and ("ref:any" in names) is slow, names
 
 
+CONVOLUTION = """
+import tensorflow as tf
+x, w = tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
+with tf.GradientTape() as tape:
+    tape.watch(w)
+    y = tf.nn.conv2d(x, w, 1, "SAME")
+tape.gradient(y, w)
+"""
+
+
+@pytest.mark.skipif(not hardware.merged_float16_is_slow(), reason="no CPU with float16 units")
+def test_05_without_amx_the_gradients_of_float16_convolutions_are_in_reference_kernels():
+    own = {**os.environ, "ONEDNN_VERBOSE": "1", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_AMX"}
+    command = [sys.executable, "-c", CONVOLUTION]
+    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-1000:]
+    lines = [line.split(",") for line in done.stdout.splitlines() if ",exec,cpu," in line]
+    kernels = {tuple(fields[5:8]) for fields in lines}  # operation, kernel, direction
+    assert ("convolution", "ref:any", "backward_weights") in kernels
+    assert len([way for _, _, way in kernels if way == "backward_weights"]) == 1
+
+
 # Casts
 
 
