@@ -136,8 +136,8 @@ def _what_differs(machine):
             "Expect both 16-bit policies to be slower than float32 here. The number formats "
             "behave as on any device: this machine is your microscope."
         )
-    fast_float16 = {"avx512_fp16", "amx_fp16"} & set(machine.instruction_sets)
-    float16 = "measure whether float16 is" if fast_float16 else "float16 to be slower"
+    has_float16 = hardware.merged_float16_is_slow(machine)  # slow in spite of instructions for it
+    float16 = "measure whether float16 is" if has_float16 else "float16 to be slower"
     return (
         f"Expect bfloat16 to be faster than float32 here, and {float16}. "
         "The number formats behave as on any device."

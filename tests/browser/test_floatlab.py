@@ -560,6 +560,17 @@ def test_200_clicks_are_fast_and_leave_the_kernel_alone(show, window, tab, capsy
     assert p50 < 50  # a sanity check; the aim is 8 ms at p95 on a quiet machine
 
 
+def test_a_click_changes_the_marks_of_the_number_line_and_makes_none_anew(show):
+    panel = show("'1'")
+    main = panel.inside.locator(".lens .main")
+    ticks, label = main.locator(".ticks"), main.locator(".here-text")
+    ticks.evaluate("path => { path.kept = true; }")
+    before = label.text_content()
+    panel.bit("float16", 5).click()  # the lowest bit of the exponent: another window
+    assert label.text_content() != before
+    assert ticks.evaluate("path => path.kept")
+
+
 def test_the_value_is_there_in_the_next_frame(show):
     panel = show("'1'")
     text = panel.bit("float16", 0).evaluate(
