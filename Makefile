@@ -3,17 +3,21 @@
 
 INSTALL = sh tests/tools/environment.sh install
 PYTEST  = .venv/bin/python -m pytest
-# Two notebooks at a time, each whole in one worker.
-NBVAL   = --nbval-current-env --nbval-cell-timeout 600 -n 2 --dist loadscope
+# Two files at a time, each whole in one worker, in the order given: the longest first.
+APART   = -n 2 --dist loadfile --no-loadscope-reorder
+NBVAL   = --nbval-current-env --nbval-cell-timeout 600 $(APART)
+LONGEST = 05 07 04 02 06 03 00 01
 N       = 10
 
-.PHONY: help lab test lint unit solved blank pins pins-run quick notebooks colab matrix soak clean again
+.PHONY: help lab test lint unit solved blank pins pins-run quick size notebooks colab matrix soak clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
 	@echo "                  (ARGS='--no-browser --port 8899' is passed on to it)"
 	@echo "make test         install the test tools too and run every test"
 	@echo "make quick        the tests that take less than two minutes"
+	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
+	@echo "make size         print how large the course is, and what its last tests took"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
 	@echo "make colab        write self-contained notebooks for Colab into dist/colab/"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
@@ -47,7 +51,7 @@ lab: .venv/lab.stamp
 
 # Testing, in parts that can be run alone.
 
-PARTS = lint unit solved pins
+PARTS = lint unit solved
 
 test: .venv/test.stamp
 	@failed=; for part in $(PARTS); do \
@@ -60,15 +64,16 @@ lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
 	.venv/bin/python tests/tools/notebooks.py --check
 
-# Tests whose file shares one page of a browser are of one group, and so in one worker.
+# The examples in docstrings run too. What was taken is kept for `make size`.
 unit: .venv/test.stamp
-	$(PYTEST) -n 2 --dist loadgroup tests
+	$(PYTEST) $(APART) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
 
 solved: .venv/test.stamp
-	$(PYTEST) --nbval $(NBVAL) notebooks/solved
+	$(PYTEST) --nbval $(NBVAL) --junitxml=.pytest_cache/solved.xml \
+	    $(foreach n,$(LONGEST),notebooks/solved/$(n)_*.ipynb)
 
 blank: .venv/test.stamp
-	$(PYTEST) --nbval-lax $(NBVAL) notebooks/*.ipynb
+	$(PYTEST) --nbval-lax $(NBVAL) $(foreach n,$(LONGEST),notebooks/$(n)_*.ipynb)
 
 pins: .venv/test.stamp
 	@if PYTHON= VERSIONS=3.13 sh tests/tools/environment.sh find >/dev/null 2>&1; \
@@ -76,15 +81,20 @@ pins: .venv/test.stamp
 	else echo "No Python 3.13 was found: the blank notebooks run on this one, not on Colab's versions."; \
 	$(MAKE) --no-print-directory blank; fi
 
-# What Colab does: notebooks alone in a folder, nothing of the checkout beside them.
+# What Colab does: notebooks alone in a folder, nothing of the checkout beside them. Each cell runs twice.
 pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
-	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && cd "$$folder/notebooks" && \
-	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) .
+	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && \
+	.venv/bin/python tests/tools/twice.py "$$folder/notebooks" && cd "$$folder/notebooks" && \
+	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
+	    $(foreach n,$(LONGEST),$(n)_*.ipynb)
 
 quick: .venv/test.stamp
 	.venv/bin/python -m ruff check .
-	$(PYTEST) -m "not slow and not browser and not network" tests
+	$(PYTEST) $(APART) -m "not slow and not browser and not network" tests
+
+size:
+	@.venv/bin/python tests/tools/size.py
 
 # Making things.
 

@@ -1,4 +1,4 @@
-"""What every run of pytest needs, nbval's included. The tests' own fixtures are in tests/."""
+"""What every run of pytest needs, nbval's and that of the examples in docstrings included."""
 
 import os
 import tempfile
@@ -8,6 +8,14 @@ import pytest
 folder = tempfile.TemporaryDirectory(prefix="course-tests-")
 os.environ["IPYTHONDIR"] = os.path.join(folder.name, "ipython")  # no history, no startup files
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # tests start processes of their own
+
+
+@pytest.fixture(autouse=True)
+def progress_file(tmp_path, monkeypatch):
+    """Keep the learner's own progress file out of the tests and of the examples in docstrings."""
+    path = tmp_path / "progress.json"
+    monkeypatch.setenv("COURSE_PROGRESS", str(path))
+    return path
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from course_utils import examine, measurements, recordings, session
-from course_utils.bench import start
+from course_utils import session
+from course_utils.benchmark import gradient_record, records, start
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -16,40 +16,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course_utils", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     bench = commands.add_parser("bench", help="measure this device and write the result as JSON")
-    bench.add_argument(
-        "--seconds", type=_seconds, default=60,
-        help="time for the CNN's steps (60); in all it takes some three times as long",
-    )  # fmt: skip
-    bench.add_argument(
-        "--parts", type=_parts, default=measurements.PARTS,
-        help=f"what to measure ({','.join(measurements.PARTS)})",
-    )  # fmt: skip
-    bench.add_argument(
-        "--legs", action="store_true",
-        help="also oneDNN's switches, each in a process of its own",
-    )  # fmt: skip
+    told = "time for the CNN's steps (60); in all it takes some three times as long"
+    bench.add_argument("--seconds", type=_seconds, default=60, help=told)
+    told = f"what to measure ({','.join(records.PARTS)})"
+    bench.add_argument("--parts", type=_parts, default=records.PARTS, help=told)
+    told = "also oneDNN's switches, each in a process of its own"
+    bench.add_argument("--legs", action="store_true", help=told)
     bench.add_argument("--name", help="what to call this device (default: its own name)")
-    bench.add_argument(
-        "--output",
-        type=_file,
-        help="the file to write (default: a new one in data/measurements/own)",
-    )
-    gradients = commands.add_parser(
-        "gradients", help="train the course's CNN for minutes and record its gradients as JSON"
-    )
-    gradients.add_argument(
-        "--epochs",
-        type=_epochs,
-        default=recordings.EPOCHS,
-        help="after how many epochs to look (0,1,5,10,20,40,85)",
-    )
-    gradients.add_argument(
-        "--output", type=_file, default=measurements.OWN / "gradients.json",
-        help="the file to write (default: data/measurements/own/gradients.json)",
-    )  # fmt: skip
-    check = commands.add_parser(
-        "examine", help="look for mixed-precision mistakes in a saved .keras model"
-    )
+    told = "the file to write (default: a new one in data/measurements/own)"
+    bench.add_argument("--output", type=_file, help=told)
+    told = "train the course's CNN for minutes and record its gradients as JSON"
+    gradients = commands.add_parser("gradients", help=told)
+    told = "after how many epochs to look (0,1,5,10,20,40,85)"
+    gradients.add_argument("--epochs", type=_epochs, default=gradient_record.EPOCHS, help=told)
+    told, own = "the file to write (default: data/measurements/own/gradients.json)", records.OWN
+    gradients.add_argument("--output", type=_file, default=own / "gradients.json", help=told)
+    told = "look for mixed-precision mistakes in a saved .keras model"
+    check = commands.add_parser("examine", help=told)
     check.add_argument("model", help="the .keras file")
     check.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
     options = parser.parse_args(arguments)
@@ -60,32 +43,34 @@ def main(arguments: list[str] | None = None) -> int:
             start.start() if options.command == "bench" and start.on_jax() else session.setup()
     except (session.SetupError, start.StartError) as error:
         print(error, file=sys.stderr)
-        return 1
+        return 2 if options.command == "examine" else 1  # 1 says that examine found something
     if options.command == "examine":
-        return examine.run(options.model, options.fix)
+        from course_utils.precision import command
+
+        return command.run(options.model, options.fix)
     if options.command == "gradients":
-        recording = recordings.record(options.epochs)
-        print(f"Written to {recordings.save(recording, options.output)}")
+        recording = gradient_record.record(options.epochs)
+        print(f"Written to {records.save(recording, options.output)}")
         return 0
     return _bench(options)
 
 
 def _bench(options):
     """Measures, prints the tables and writes the file; the result is never lost."""
-    from course_utils.bench import record  # loads Keras and its backend
+    from course_utils.benchmark import measure  # loads Keras and its backend
 
     parts = (*options.parts, "legs") if options.legs else options.parts
-    measurement = record.record(options.seconds, options.name, parts)
+    measurement = measure.record(options.seconds, options.name, parts)
     if "cnn" in parts and not (measurement["cnn"] and measurement["cnn"][0]["steps"]):
         print("Interrupted before the first step: nothing was written.", file=sys.stderr)
         return 1
-    for model in measurements.MODELS:
-        rows = measurements.table([measurement], model)
+    for model in records.MODELS:
+        rows = records.table([measurement], model)
         if len(rows):
             print(f"\n{model}\n{rows.to_string(index=False)}")
     print(*measurement["notes"], sep="\n")
     try:
-        print(f"Written to {measurements.save(measurement, options.output)}")
+        print(f"Written to {records.save(measurement, options.output)}")
     except OSError as error:
         print(json.dumps(measurement))
         print(f"It could not be written, so it stands above: {error}", file=sys.stderr)
@@ -102,31 +87,26 @@ def _file(text):
 
 def _parts(text):
     parts = tuple(text.split(","))
-    if unknown := sorted(set(parts) - set(measurements.PARTS)):
-        known = ", ".join(measurements.PARTS)
+    if unknown := sorted(set(parts) - set(records.PARTS)):
+        known = ", ".join(records.PARTS)
         raise argparse.ArgumentTypeError(f"there are no parts {unknown}: take some of {known}")
     return parts
 
 
 def _epochs(text):
-    try:
-        epochs = tuple(int(part) for part in text.split(","))
-        recordings.check(epochs)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: give growing whole numbers from 0 on, such as 0,1,85"
-        ) from None
-    return epochs
+    with contextlib.suppress(ValueError):
+        epochs = [int(part) for part in text.split(",")]
+        if epochs == sorted(set(epochs)) and epochs[0] >= 0:
+            return tuple(epochs)
+    told = f"{text!r}: give growing whole numbers from 0 on, such as 0,1,85"
+    raise argparse.ArgumentTypeError(told)
 
 
 def _seconds(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 1 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to 3600")
-    return value
+    with contextlib.suppress(ValueError):
+        if 1 <= float(text) <= 3600:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to 3600")
 
 
 if __name__ == "__main__":

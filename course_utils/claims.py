@@ -1,21 +1,48 @@
 """What widely read articles say, and what the course found: the ledger in data/claims.json."""
 
+import html
 import json
+from dataclasses import dataclass
 from pathlib import Path
-
-from course_utils.table import Table
 
 LEDGER = Path(__file__).resolve().parent.parent / "data" / "claims.json"
 
 
+@dataclass(frozen=True)
+class Table:
+    """Tuples of text under a header, between a title and a note: HTML or aligned columns.
+
+    Example: `exercises.progress()` is one.
+    """
+
+    title: str
+    header: tuple
+    rows: list
+    note: str
+
+    def __repr__(self):
+        table = [self.header, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        return "\n".join([self.title, *lines, self.note])
+
+    def _repr_html_(self):
+        def line(cells, tag):
+            style = "text-align: left; vertical-align: top"
+            cells = (f'<{tag} style="{style}">{html.escape(c)}</{tag}>' for c in cells)
+            return f"<tr>{''.join(cells)}</tr>"
+
+        head, body = line(self.header, "th"), "".join(line(row, "td") for row in self.rows)
+        table = f'<table style="color: inherit"><thead>{head}</thead><tbody>{body}</tbody></table>'
+        title, note = html.escape(self.title), html.escape(self.note)
+        return f"<div><strong>{title}</strong>{table}{note}</div>"
+
+
 def settled(*notebooks: str) -> Table:
-    """The claims that notebooks settle, as a table of claim, verdict and note.
-
-    Args:
-        notebooks: numbers of notebooks, such as "01".
-
-    Raises:
-        ValueError: a notebook that settles none.
+    """The claims that notebooks settle, given by number; ValueError for one that settles none.
 
     Example: `claims.settled("01")`
     """

@@ -1,24 +1,24 @@
 """Handwritten digits: MNIST where it can be had, scikit-learn's digits where not.
 
-Every file is checked before it is used. A bad one is named and left as it is,
-and the next source is tried.
+Every file is checked before it is used; a bad one is named and left as it is.
 """
 
+import contextlib
 import hashlib
 import http.client
 import io
 import os
-import threading
-import time
+import socket
+import tempfile
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tqdm.auto import tqdm
 
-# The file that Keras serves and the checksum that Keras itself expects
-# (keras/src/datasets/mnist.py).
+from course_utils import processes
+
+# What Keras serves, and the checksum that it expects (keras/src/datasets/mnist.py).
 MNIST_URL = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 MNIST_SHA256 = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
 DOWNLOAD_SECONDS = 45
@@ -29,13 +29,10 @@ COURSE_DATA = Path(__file__).resolve().parent.parent / "data"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Digit images and their labels.
+    """Digit images, uint8 (n, 28, 28) from 0 (paper) to 255 (ink), and labels 0 to 9, uint8 (n,).
 
-    Attributes:
-        x_train, x_test: uint8 arrays of shape (n, 28, 28), 0 (paper) to 255 (ink).
-        y_train, y_test: uint8 arrays of shape (n,), labels 0 to 9.
-        name: what the images are and where they came from.
-        is_fallback: True for scikit-learn's digits, which are not MNIST.
+    `name` says what they are and where they came from; `is_fallback` is True for scikit-learn's
+    digits, which are not MNIST.
     """
 
     x_train: np.ndarray
@@ -52,15 +49,10 @@ class Dataset:
 def load_mnist() -> Dataset:
     """Loads MNIST from the first source that has it, and says which one it was.
 
-    The order: the file named by the environment variable COURSE_MNIST,
-    data/mnist.npz, Keras's cache, Keras's download (checksum verified), and last
-    scikit-learn's handwritten digits, which need no network.
+    The order: the file that COURSE_MNIST names, data/mnist.npz, Keras's cache, Keras's download
+    (checksum verified), and last scikit-learn's handwritten digits, which need no network.
 
-    Example:
-        >>> digits = load_mnist()  # doctest: +ELLIPSIS
-        ...
-        >>> digits.x_train.shape[1:]
-        (28, 28)
+    Example: `load_mnist().x_train` is a uint8 array of shape (n, 28, 28).
     """
     sources = [
         ("COURSE_MNIST", os.environ.get("COURSE_MNIST"), None),
@@ -107,74 +99,47 @@ def _parse(content, sha256, name):
         x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]
         if x.dtype != np.uint8 or x.ndim != 3 or x.shape[1:] != (28, 28) or len(x) == 0:
             raise ValueError(f"x_{part} is {x.dtype}{list(x.shape)} instead of uint8[n, 28, 28]")
-        if (
-            y.shape != (len(x),)
-            or not np.issubdtype(y.dtype, np.integer)
-            or y.min() < 0
-            or y.max() > 9
-        ):
+        labels = y.shape == (len(x),) and np.issubdtype(y.dtype, np.integer)
+        if not labels or y.min() < 0 or y.max() > 9:
             raise ValueError(f"y_{part} is not one label from 0 to 9 for each of {len(x)} images")
     return Dataset(**arrays, name=name, is_fallback=False)
 
 
 def _downloaded():
     """MNIST from Keras's server, kept in Keras's cache if that place is free; None if it fails."""
-    try:
-        content = _within(DOWNLOAD_SECONDS, _fetch, MNIST_URL)
-        dataset = _parse(content, MNIST_SHA256, "MNIST downloaded from Keras's server")
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
-        print(f"MNIST could not be downloaded ({reason}); using digits that need no network.")
-        return None
+    print("Downloading MNIST (11 MB) from Keras's server …")
     cache = _keras_cache()
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        part = Path(folder, "mnist.npz")
+        arguments = {"url": MNIST_URL, "path": str(part), "stall_seconds": STALL_SECONDS}
+        # In a process of its own, for name look-ups, connects and trickles have no common limit.
+        outcome = processes.call(fetch, arguments, timeout=DOWNLOAD_SECONDS)
+        try:
+            if problem := outcome.problem or outcome.result:
+                raise OSError(problem)
+            content = part.read_bytes()
+            dataset = _parse(content, MNIST_SHA256, "MNIST downloaded from Keras's server")
+        except (OSError, ValueError) as error:
+            reason = str(error).rstrip(".")
+            print(f"MNIST could not be downloaded ({reason}); using digits that need no network.")
+            return None
+    with contextlib.suppress(OSError):  # A read-only home folder costs another download next time.
         cache.parent.mkdir(parents=True, exist_ok=True)
-        part = cache.with_name(f"mnist.{os.getpid()}.part")
-        part.write_bytes(content)
-        if cache.exists():  # A refused file lies there: it stays.
-            part.unlink()
-        else:
+        if not cache.exists():  # A refused file may lie there: it stays.
+            part = cache.with_name(f"mnist.{os.getpid()}.part")
+            part.write_bytes(content)
             part.rename(cache)
-    except OSError:
-        pass  # A read-only home folder costs another download next time, no more.
     return dataset
 
 
-def _within(seconds, function, *arguments):
-    """What a function returns, or TimeoutError: name look-ups and connects have no common limit."""
-    outcome = {}
-
-    def work():
-        try:
-            outcome["value"] = function(*arguments)
-        except Exception as error:
-            outcome["error"] = error
-
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
-    worker.join(seconds)
-    if worker.is_alive():
-        raise TimeoutError(f"it took more than {seconds} s")
-    if "error" in outcome:
-        raise outcome["error"]
-    return outcome["value"]
-
-
-def _fetch(url):
-    """The bytes behind a URL, with a limit on every wait; OSError if it fails."""
-    deadline = time.monotonic() + DOWNLOAD_SECONDS
-    content = bytearray()
-    with urllib.request.urlopen(url, timeout=STALL_SECONDS) as response:
-        size = int(response.headers.get("Content-Length") or 0)
-        with tqdm(total=size or None, unit="B", unit_scale=True, desc="MNIST") as bar:
-            while chunk := response.read1(1 << 16):
-                content += chunk
-                bar.update(len(chunk))
-                if time.monotonic() > deadline:  # nobody waits for this thread any more
-                    raise TimeoutError(f"it took more than {DOWNLOAD_SECONDS} s")
-    if len(content) < size:
-        raise OSError(f"the connection ended after {len(content):,} of {size:,} bytes")
-    return bytes(content)
+def fetch(url: str, path: str, stall_seconds: float) -> str:
+    """Download a file, in a process of its own; "", or why it could not be had."""
+    socket.setdefaulttimeout(stall_seconds)
+    try:
+        urllib.request.urlretrieve(url, path)
+    except (OSError, http.client.HTTPException) as error:
+        return str(getattr(error, "reason", None) or error or type(error).__name__)
+    return ""
 
 
 def _sklearn_digits():

@@ -2,11 +2,6 @@
 
 Stands on gfloat, which decodes and rounds; here are names, bit strings, the course's words, and
 rounding once: any exact number goes into any format in a single step.
-
-    from course_utils import formats
-
-    formats.encode("0.1", "float16").bits      # '0 01011 1001100110'
-    formats.decode(0x3C00, "float16").value    # 1.0
 """
 
 import math
@@ -18,7 +13,7 @@ import numpy as np
 from gfloat import Domain, FloatClass, FormatInfo, RoundMode
 from gfloat import formats as known
 
-from course_utils.entry import exact, quoted, whole
+from course_utils.numerals import exact, quoted, whole
 
 # TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's fraction.
 _TF32 = FormatInfo(
@@ -56,23 +51,16 @@ _KINDS = {
 class FloatBits:
     """A number in a format, bit by bit; `encode` and `decode` make it.
 
-    Attributes:
-        format: name of the format.
-        code: the bits as an int.
-        sign, exponent, fraction: the three fields, as strings of 0 and 1.
-        value: what the bits mean, as a float (float64 holds every value of these formats).
-        kind: "zero", "subnormal", "normal", "infinity" or "nan".
-
     Example: `encode(-6.25, "float16").hex` is `'0xC640'`.
     """
 
     format: str
     code: int
-    sign: str
+    sign: str  # this and the next two: the fields, as strings of 0 and 1
     exponent: str
     fraction: str
-    value: float
-    kind: str
+    value: float  # what the bits mean; float64 holds every value of these formats
+    kind: str  # "zero", "subnormal", "normal", "infinity" or "nan"
 
     @property
     def bits(self) -> str:
@@ -124,19 +112,15 @@ class FloatBits:
 
 
 def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> FloatBits:
-    """Round a number to a format, exactly and once.
+    """Round a number to a format of `FORMATS`, exactly and once.
 
     Args:
-        value: text as `entry.parse` reads it, or an int, float, Fraction, Decimal or NumPy number.
-        fmt: a name of `FORMATS`.
-        rounding: a name of `ROUNDINGS`, or "stochastic": up or down by chance, the nearer the
-            likelier.
+        value: text as `numerals.parse` reads it, or an int, float, Fraction, Decimal or NumPy
+            number; ValueError with one sentence for anything else.
+        rounding: of `ROUNDINGS`, or "stochastic": up or down by chance, the nearer the likelier.
         saturate: too large becomes the largest number instead of infinity or, in float8_e4m3fn,
             NaN. float4_e2m1fn has neither and always saturates.
         seed: for "stochastic": an int, or a `numpy.random.Generator` to go on drawing from.
-
-    Raises:
-        ValueError: with one sentence that says what is accepted.
 
     Example:
         >>> encode(65519, "float16").value, encode(65520, "float16").value
@@ -152,7 +136,15 @@ def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> Fl
         if isinstance(number, float) and math.isnan(number):
             raise ValueError(f"{fmt} has no NaN: give a number, or choose another format.")
     if rounding == "stochastic":
-        generator = _generator(seed)
+        try:
+            generator = None if seed is None else np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            generator = None
+        if generator is None:
+            raise ValueError(
+                "Stochastic rounding draws by chance: give a seed, an int such as seed=0, or a "
+                "generator of numpy.random.default_rng."
+            )
         if isinstance(number, Fraction):
             number = _drawn(number, fmt, generator)
         rounding = "nearest_even"
@@ -164,14 +156,9 @@ def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> Fl
 
 
 def decode(code, fmt) -> FloatBits:
-    """What a code of a format means.
+    """What a code means: an int, or text in hexadecimal ("0x3C00") or binary ("0b0011…").
 
-    Args:
-        code: an int, or text: hexadecimal ("0x3C00") or binary ("0b0011110000000000").
-        fmt: a name of `FORMATS`.
-
-    Raises:
-        ValueError: with one sentence that says what is accepted.
+    ValueError with one sentence if the format has no such code.
 
     Example:
         >>> decode(0x0001, "float16").kind
@@ -194,11 +181,8 @@ def decode(code, fmt) -> FloatBits:
 def facts(fmt) -> dict:
     """What distinguishes a format.
 
-    Returns:
-        A dict: name, bits, exponent_bits, fraction_bits, bias, largest, smallest_normal,
-        smallest_subnormal, epsilon (the gap above 1), decimal_digits (digits of every decimal
-        number that survive, as C's FLT_DIG and NumPy's `finfo.precision` count them), bytes (in a
-        tensor: a TF32 lies there as a float32), has_infinity.
+    `epsilon` is the gap above 1; `decimal_digits` survive of every decimal number, as NumPy's
+    `finfo.precision` counts them; `bytes` are those in a tensor: a TF32 lies there as a float32.
 
     Example:
         >>> facts("bfloat16")["epsilon"]
@@ -246,18 +230,6 @@ def _to_odd(number):
     exponent = max(-1000, min(900, -shift))  # Enough for every format, and never too much.
     size = math.ldexp(whole | (rest > 0), exponent)
     return -size if number < 0 else size
-
-
-def _generator(seed):
-    try:
-        if seed is None:
-            raise TypeError
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "Stochastic rounding draws by chance: give a seed, an int such as seed=0, or a "
-            "generator of numpy.random.default_rng."
-        ) from None
 
 
 def _drawn(number, fmt, generator):

@@ -4,76 +4,77 @@ Multiplying by a power of two moves every value by whole octaves and changes not
 histogram answers for every format and every power-of-two scale, exactly, if each octave also
 knows how many of its values lie past the few borders inside octaves that formats have: a tie that
 rounds to zero, to the smallest normal number or beyond the largest one.
-
-    from course_utils import gradients
-
-    histogram = gradients.OctaveHistogram.from_values([3e-8, 2e-8, 1.0])
-    histogram.survival("float16").rounded_to_zero                  # 1
-    histogram.survival("float16", log2_scale=10).rounded_to_zero   # 0
 """
 
-import operator
+import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
-from course_utils import formats, octaves
-from course_utils.octaves import THRESHOLDS
+from course_utils import formats
 
-_COUNTERS = ("zeros", "nans", "infinities")
-_ARRAYS = {  # dtype, and columns in a row
-    "counts": (np.int64, ()),
-    "squares": (np.float64, ()),
-    "powers": (np.int64, ()),
-    "above": (np.int64, (len(THRESHOLDS),)),
-}
+CHUNK = 1 << 15  # values looked at together: they fit into the processor's cache
+_LOWEST, _OCTAVES = -1074, 2098  # of float64, as which every value is read
+
+
+def _octave(value):
+    """The octave of a positive number: 0 from 1 to below 2."""
+    return math.frexp(value)[1] - 1
+
+
+def _borders(fmt):
+    """The significands from which on values overflow (top octave) or round up into the normals."""
+    facts = formats.facts(fmt)
+    largest = facts["largest"] / 2.0 ** _octave(facts["largest"])
+    overflow = largest + facts["epsilon"] / 2
+    if largest / facts["epsilon"] % 2 == 0:  # Even, so the tie stays finite: 464 in E4M3 does.
+        overflow = math.nextafter(overflow, 2)
+    return overflow, 2 - facts["epsilon"]  # The largest subnormal is odd, so that tie goes up.
+
+
+# Significands in [1, 2): column k of `above` counts the values from THRESHOLDS[k]
+# on. A border that is not part of its range stands here as the next float64.
+THRESHOLDS = tuple(sorted({border for fmt in formats.FORMATS for border in _borders(fmt)}))
+
+# A value's place is how many of these its significand, halved as by frexp, has reached: none if
+# it is zero, one if it is a power of two.
+_EDGES = tuple(edge / 2 for edge in (1.0, math.nextafter(1, 2), *THRESHOLDS))
+_PLACES = len(_EDGES) + 1
+_COUNTERS, _ARRAYS = ("zeros", "nans", "infinities"), ("counts", "squares", "powers", "above")
 
 
 def limits(fmt: str) -> dict:
-    """The octaves at which a format's bands begin and end.
+    """The octaves at which a format's bands begin and end; octave e is 2**e <= |x| < 2**(e + 1).
 
-    Args:
-        fmt: a name of `formats.FORMATS`.
-
-    Returns:
-        A dict of ints, octave e being 2**e <= |x| < 2**(e + 1):
-        zero_octave: values below 2**zero_octave, and 2**zero_octave itself, round to zero.
-        normal_octave: the smallest normal number's. In the octave below it, values counted in
-            column `rounds_up` of `OctaveHistogram.above` round up to that number.
-        top_octave: the largest number's. In it, column `overflow` counts what rounds beyond.
-
-    Raises:
-        ValueError: there is no such format.
+    Values up to 2**zero_octave round to zero. normal_octave and top_octave hold the smallest normal
+    and the largest number. Below the first, values counted in column `rounds_up` of
+    `OctaveHistogram.above` round up to it; in the second, column `overflow` counts what rounds
+    beyond.
 
     Example:
         >>> limits("float16")["zero_octave"], limits("float16")["top_octave"]
         (-25, 15)
     """
     facts = formats.facts(fmt)
-    overflow, rounds_up = octaves.borders(fmt)
+    overflow, rounds_up = _borders(fmt)
     return {
-        "zero_octave": octaves.octave(facts["smallest_subnormal"]) - 1,
-        "normal_octave": octaves.octave(facts["smallest_normal"]),
+        "zero_octave": _octave(facts["smallest_subnormal"]) - 1,
+        "normal_octave": _octave(facts["smallest_normal"]),
         "rounds_up": THRESHOLDS.index(rounds_up),
-        "top_octave": octaves.octave(facts["largest"]),
+        "top_octave": _octave(facts["largest"]),
         "overflow": THRESHOLDS.index(overflow),
     }
 
 
 @dataclass(frozen=True)
 class Survival:
-    """What becomes of values that are scaled and rounded to a format, once and to nearest even.
+    """How many values become what, once scaled and rounded to a format, to nearest even.
 
-    Attributes:
-        zero: values that were zero before.
-        rounded_to_zero: values that were not.
-        subnormal, normal: results of that kind; what rounds up to a normal number is normal.
-        overflow: values that round beyond the largest number: to infinity, NaN in float8_e4m3fn,
-            the largest number itself in float4_e2m1fn.
-        nonfinite_input: values that were infinite or NaN before.
-        norm_lost: share of the sum of squares of all finite values that was rounded to zero.
-
-    Example: see `OctaveHistogram.survival`.
+    `zero` and `nonfinite_input` were that before; `rounded_to_zero` were not zero. What rounds up
+    to a normal number is `normal`. `overflow` goes beyond the largest number: to infinity, NaN in
+    float8_e4m3fn, the largest number itself in float4_e2m1fn. `norm_lost` is the share of the sum
+    of squares of all finite values that was rounded to zero.
     """
 
     zero: int
@@ -97,14 +98,6 @@ class OctaveHistogram:
 
     Octave e holds the finite values with 2**e <= |x| < 2**(e + 1), whatever their sign.
 
-    Attributes:
-        zeros, nans, infinities: how many values are that.
-        first: the octave of row 0; the first and the last row hold values. 0 if there is no row.
-        counts: int64 (n,), values in each octave.
-        squares: float64 (n,), sum of (x / 2**octave)**2: each value adds from 1 to below 4.
-        powers: int64 (n,), of the counts: exact powers of two.
-        above: int64 (n, k), of the counts: significand |x| / 2**octave at or past `THRESHOLDS[k]`.
-
     Example:
         >>> histogram = OctaveHistogram.from_values([0.0, 0.25, -3.0, 3.5])
         >>> histogram.first, histogram.counts.tolist(), histogram.zeros
@@ -114,33 +107,39 @@ class OctaveHistogram:
     zeros: int
     nans: int
     infinities: int
-    first: int
-    counts: np.ndarray
-    squares: np.ndarray
-    powers: np.ndarray
-    above: np.ndarray
+    first: int  # the octave of row 0, or 0 if there is none; the first and last row hold values
+    counts: np.ndarray  # int64 (n,), values in each octave
+    squares: np.ndarray  # float64 (n,), sum of (x / 2**octave)**2: each adds from 1 to below 4
+    powers: np.ndarray  # int64 (n,), of the counts: exact powers of two
+    above: np.ndarray  # int64 (n, k), of the counts: |x| / 2**octave at or past THRESHOLDS[k]
 
     @classmethod
     def from_values(cls, values) -> "OctaveHistogram":
-        """Sort values into octaves, exactly; 10**8 float32 take a second or two.
+        """Sort integers and floats of up to 64 bits into octaves, exactly, as float64.
 
-        Args:
-            values: numbers of any integer or float type up to 64 bits, as an array of NumPy,
-                TensorFlow or JAX, or a nested list of arrays and numbers. Of an IndexedSlices its
-                values count; None in a list (the gradient of an unused variable) counts nothing.
-
-        Raises:
-            TypeError: something else, such as complex numbers, bools or text.
-            ValueError: a Python int beyond 64 bits.
+        `values` is an array of NumPy, TensorFlow or JAX, or a nested list of arrays and numbers. Of
+        an IndexedSlices its values count; None in a list (the gradient of an unused variable)
+        counts nothing. TypeError for complex numbers, bools or text.
 
         Example:
             >>> OctaveHistogram.from_values([None, np.ones(3), [2, 2.5]]).counts.tolist()
             [3, 2]
         """
-        tally = octaves.Tally()
-        for array, dtype in octaves.arrays(values):
-            tally.add(array, dtype)
-        return cls(**tally.rows())
+        nans = infinities = 0
+        places = np.zeros((_OCTAVES, _PLACES), np.int64)
+        squares = np.zeros(_OCTAVES)
+        with np.errstate(invalid="ignore"):  # A signaling NaN is only a NaN here.
+            for sizes in _chunks(values):
+                nans += np.count_nonzero(np.isnan(sizes))
+                infinities += np.count_nonzero(np.isinf(sizes))
+                _count(sizes, places, squares)
+        zeros, places = int(places[:, 0].sum()), places[:, 1:]
+        held = np.flatnonzero(places.any(axis=1))
+        rows = slice(held[0], held[-1] + 1) if len(held) else slice(0, 0)
+        reached = places[rows, ::-1].cumsum(axis=1)[:, ::-1]  # this place or a later one
+        first = int(held[0]) + _LOWEST if len(held) else 0
+        columns = reached[:, 0], squares[rows], places[rows, 0], reached[:, 2:]
+        return cls(zeros, int(nans), int(infinities), first, *columns)
 
     @property
     def total(self) -> int:
@@ -148,15 +147,7 @@ class OctaveHistogram:
         return self.zeros + self.nans + self.infinities + int(self.counts.sum())
 
     def survival(self, fmt: str, log2_scale: int = 0) -> Survival:
-        """What becomes of the values, times 2**log2_scale, in a format.
-
-        Args:
-            fmt: a name of `formats.FORMATS`.
-            log2_scale: any int; 15 is the loss scale that Keras starts with.
-
-        Raises:
-            ValueError: there is no such format.
-            TypeError: log2_scale is not an int.
+        """What becomes of the values, times 2**log2_scale (an int), in a format of `FORMATS`.
 
         Example:
             >>> OctaveHistogram.from_values([2**-25, 2**-24]).survival("float16").rounded_to_zero
@@ -170,6 +161,9 @@ class OctaveHistogram:
         over += self.above[octave == edge["top_octave"], edge["overflow"]].sum()
         small = self.counts[octave < edge["normal_octave"]].sum() - gone
         small -= self.above[octave == edge["normal_octave"] - 1, edge["rounds_up"]].sum()
+        lost = np.where(below, self.squares, self.powers * tie)
+        # The last octave as the unit: nothing overflows, and what underflows is too small to count.
+        unit = 4.0 ** np.arange(1 - len(lost), 1)
         return Survival(
             zero=self.zeros,
             rounded_to_zero=int(gone),
@@ -177,27 +171,23 @@ class OctaveHistogram:
             normal=int(self.counts.sum() - gone - small - over),
             overflow=int(over),
             nonfinite_input=self.nans + self.infinities,
-            norm_lost=self._share(np.where(below, self.squares, self.powers * tie)),
+            norm_lost=float(lost @ unit / (self.squares @ unit)) if len(unit) else 0.0,
         )
-
-    def _share(self, squares):
-        # The last octave as the unit: nothing overflows, and what underflows is too small to count.
-        unit = 4.0 ** np.arange(1 - len(self.squares), 1)
-        return float(squares @ unit / (self.squares @ unit)) if len(unit) else 0.0
 
     def __add__(self, other):
         """The histogram of the values of both."""
         if not isinstance(other, OctaveHistogram):
             return NotImplemented
-        parts = [part for part in (self, other) if len(part.counts)]
-        first = min((part.first for part in parts), default=0)
-        end = max((part.first + len(part.counts) for part in parts), default=0)
+        parts = [part for part in (self, other) if len(part.counts)] or [self]
+        first = min(part.first for part in parts)
+        end = max(part.first + len(part.counts) for part in parts)
         found = {name: getattr(self, name) + getattr(other, name) for name in _COUNTERS}
-        for name, (dtype, columns) in _ARRAYS.items():
-            found[name] = np.zeros((end - first, *columns), dtype)
+        for name in _ARRAYS:
+            mine = getattr(self, name)
+            found[name] = np.zeros((end - first, *mine.shape[1:]), mine.dtype)
             for part in parts:
-                start = part.first - first
-                found[name][start : start + len(part.counts)] += getattr(part, name)
+                rows = slice(part.first - first, part.first - first + len(part.counts))
+                found[name][rows] += getattr(part, name)
         return OctaveHistogram(first=first, **found)
 
     def as_data(self) -> dict:
@@ -207,37 +197,70 @@ class OctaveHistogram:
 
     @classmethod
     def from_data(cls, data: dict) -> "OctaveHistogram":
-        """The histogram that `as_data` wrote down.
-
-        Raises:
-            ValueError: the dict was not written by `as_data`.
-
-        Example:
-            >>> OctaveHistogram.from_data(OctaveHistogram.from_values([1, 2]).as_data()).total
-            2
-        """
-        try:
-            found = {name: operator.index(data[name]) for name in (*_COUNTERS, "first")}
-            rows = len(data["counts"])
-            for name, (dtype, columns) in _ARRAYS.items():
-                found[name] = np.array(data[name], dtype).reshape(rows, *columns)
-        except (KeyError, TypeError, ValueError):
-            names = ", ".join((*_COUNTERS, "first", *_ARRAYS))
-            raise ValueError(
-                f"This is no histogram's data: give the dict that as_data returned, with {names} "
-                f"and {len(THRESHOLDS)} columns in above."
-            ) from None
+        """The histogram that `as_data` wrote down."""
+        found = {name: int(data[name]) for name in (*_COUNTERS, "first")}
+        for name in _ARRAYS:
+            found[name] = np.array(data[name], float if name == "squares" else np.int64)
+        found["above"] = found["above"].reshape(-1, len(THRESHOLDS))
         return cls(**found)
 
 
 def _shift(log2_scale):
-    try:
-        if isinstance(log2_scale, bool | np.bool_):
-            raise TypeError
-        shift = operator.index(log2_scale)
-    except TypeError:
+    if isinstance(log2_scale, bool) or not isinstance(log2_scale, Integral):
         raise TypeError(
             f"log2_scale is a {type(log2_scale).__name__}: give the exponent of the scale as an "
             "int, 15 for a scale of 2**15."
-        ) from None
-    return max(-octaves.OCTAVES * 2, min(octaves.OCTAVES * 2, shift))  # Beyond, nothing changes.
+        )
+    return max(-2 * _OCTAVES, min(2 * _OCTAVES, int(log2_scale)))  # Beyond, nothing changes.
+
+
+def _count(sizes, places, squares):
+    """Add sizes to the row of their octave: to `places` their number, to `squares` their square."""
+    if not (finite := np.isfinite(sizes)).all():
+        sizes = sizes[finite]
+    half, exponent = np.frexp(sizes)
+    first = exponent.min(initial=0)
+    row = (exponent - first).astype(np.intp)
+    place = np.zeros(len(half), np.uint8)
+    for edge in _EDGES:  # faster than a search: a comparison takes many values at once
+        place += half >= edge
+    added = np.bincount(row, half * half)
+    cells = np.bincount(row * _PLACES + place, minlength=len(added) * _PLACES)
+    rows = slice(first - 1 - _LOWEST, first - 1 - _LOWEST + len(added))
+    places[rows] += cells.reshape(-1, _PLACES)
+    squares[rows] += 4 * added
+
+
+def _chunks(values):
+    """The sizes of all values as float64, some at a time."""
+    flags = ["external_loop", "buffered", "zerosize_ok"]
+    options = {"op_dtypes": [np.float64], "casting": "safe", "order": "K", "buffersize": CHUNK}
+    for array in _arrays([values] if type(values) in (int, float) else values):
+        chunks = np.nditer(array, flags, **options)
+        yield from map(np.abs, chunks)
+
+
+def _arrays(values):
+    """Every array in a nested list; the numbers of a list make an array of their own."""
+    if not isinstance(values, list | tuple):
+        yield _array(values)
+        return
+    yield np.array([float(value) for value in values if type(value) in (int, float)])
+    for value in values:
+        if value is not None and type(value) not in (int, float):
+            yield from _arrays(value)
+
+
+def _array(value):
+    said = type(value).__name__
+    try:
+        array = np.asarray(value.values if said == "IndexedSlices" else value)
+        said += f" of {array.dtype}"
+        if array.dtype.kind != "b" and np.can_cast(array.dtype, np.float64):
+            return array
+    except Exception:  # Whatever a tensor raises that has no value yet.
+        pass
+    raise TypeError(
+        f"A value of type {said} has no octaves: give integers or floats of up to 64 bits, as an "
+        "array, a tensor or a list of these, outside of tf.function and jax.jit."
+    )

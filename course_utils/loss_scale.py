@@ -1,13 +1,4 @@
-"""Dynamic loss scaling in plain Python: how the scale moves from step to step.
-
-    from course_utils.loss_scale import DynamicLossScale
-
-    loss_scale = DynamicLossScale()
-    loss_scale.update(finite=False)    # False: skip this step
-    loss_scale.scale                   # 16384.0
-
-It moves as in Keras, to the last bit.
-"""
+"""Dynamic loss scaling in plain Python: the scale moves as in Keras, to the last bit."""
 
 from numbers import Integral, Real
 
@@ -24,16 +15,9 @@ class DynamicLossScale:
     finite is skipped and halves it. As in Keras there is no floor and no cap: it can reach 0 and
     inf, and stays there.
 
-    Args:
-        initial_scale: a positive number, rounded to float32.
-        growth_steps: good steps in a row before the scale doubles; a whole number, 1 or more.
-
-    Attributes:
-        scale: the present loss scale, a float that is a value of float32.
-        good_steps: good steps since the scale last changed or a step was skipped.
-
-    Raises:
-        ValueError: with one sentence that says what is accepted.
+    `initial_scale` is a positive number, `growth_steps` an int from 1 on (ValueError otherwise).
+    `scale` is the present loss scale, a float that is a value of float32, and `good_steps` counts
+    the good steps since it last changed or a step was skipped.
 
     Source: `keras/src/optimizers/loss_scale_optimizer.py` of Keras 3.15, and TensorFlow's CPU
     kernels, which put zero in the place of float32's subnormals.
@@ -59,14 +43,7 @@ class DynamicLossScale:
         self.scale = _in_float32(float(np.float32(float(initial_scale))))
 
     def update(self, finite) -> bool:
-        """Move the scale after one step.
-
-        Args:
-            finite: whether every gradient of the step is finite.
-
-        Returns:
-            True if the step is applied, False if it is skipped.
-        """
+        """Move the scale after a step whose gradients are all finite, or not; False: skip it."""
         if not finite:
             self.good_steps = 0
             self.scale = _in_float32(self.scale / 2)

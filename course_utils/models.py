@@ -4,15 +4,9 @@
 def mnist_cnn(width: int = 32):
     """The classic MNIST network, under the dtype policy in force; not compiled.
 
-    Conv – MaxPool – Conv – Flatten – Dense – Dense, as in notebook 04. The output
-    layer computes in float32 and returns logits.
-
-    Args:
-        width: filters of the first convolution; the second has twice, the dense
-            layer four times as many.
-
-    Returns:
-        A `keras.Model` from float32 (n, 28, 28, 1) to float32 (n, 10).
+    Conv – MaxPool – Conv – Flatten – Dense – Dense, as in notebook 04: a `keras.Model` from float32
+    (n, 28, 28, 1) to logits in float32 (n, 10). The first convolution has `width` filters, the
+    second twice, the dense layer four times as many.
 
     Example:
         >>> mnist_cnn().count_params()
@@ -39,20 +33,9 @@ def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
     """One block of a Transformer, under the dtype policy in force; not compiled.
 
     Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add, as in
-    GPT-2 (pre-normalization, a hidden layer of four times the width), without a mask. Made of
-    Keras's layers alone.
-
-    Args:
-        tokens: length of a sequence.
-        width: numbers for each token.
-        heads: of the attention; they share the width.
-
-    Returns:
-        A `keras.Model` from float32 (n, tokens, width) to (n, tokens, width) in the policy's
-        compute dtype.
-
-    Raises:
-        ValueError: the heads cannot share the width.
+    GPT-2 (pre-normalization, a hidden layer of four times the width), without a mask: a
+    `keras.Model` from float32 (n, tokens, width) to the same shape in the policy's compute dtype.
+    ValueError where the heads cannot share the width.
 
     Example:
         >>> transformer_block().count_params()

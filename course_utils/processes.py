@@ -1,12 +1,16 @@
-"""Processes that are started, and stopped for certain.
+"""Processes: started, watched, and ended for certain.
 
 A process started here is the head of a group of its own, so Ctrl-C in the notebook does not reach
-it: whoever starts it stops it, with `stop`. If the one who started it dies, however suddenly, a
-Python script started here ends as well: a pipe between the two breaks, and a thread sees that.
+it: whoever starts it stops it. If the one who started it dies, however suddenly, a Python script
+or function started here ends as well: a pipe between the two breaks, and a thread sees that.
 """
 
+import collections
 import contextlib
+import json
 import os
+import pkgutil
+import queue
 import re
 import runpy
 import signal
@@ -15,87 +19,140 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CHILD = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1));"
-    "from course_utils import processes; processes._run_script()"
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    "from course_utils import processes; processes._child(*sys.argv[2:])"
 )
+RESULT = "RESULT "  # a printed line that begins so hands back a process's result, as JSON
+LINES = 400  # of an error stream that are kept
 ERROR = re.compile(r"(?:[a-zA-Z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Interrupt|Exit)): (.*)")
 NOT_TOLD = ("Detected at node", "File ", "in ", "The above exception")
 
 
-class ProcessError(RuntimeError):
-    """A process did not do what it was started for; one sentence says what to do.
+class Told:
+    """An error that a notebook shows as one sentence, without a traceback."""
 
-    A notebook shows the sentence without a traceback.
+    def _render_traceback_(self):
+        return [str(self)]
+
+
+class ProcessError(Told, RuntimeError):
+    """A process did not do what it was started for."""
+
+
+class Interrupted(Told, KeyboardInterrupt):
+    """The person interrupted, and every process was stopped."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `run` or `call` came to."""
+
+    result: Any  # what the function returned or the script handed back; None if it did not
+    printed: str  # to its standard output, native code included
+    problem: str  # one sentence on why it failed, else ""
+    seconds: float  # that the process took, its imports included
+
+
+def call(function, arguments=None, variables=None, timeout: float = 120) -> Outcome:
+    """Call a function of a module, or "module:function", in a process of its own; see `run`.
+
+    Its arguments, by name, and what it returns have to fit into JSON. A function of a notebook
+    cannot be imported: put it into a file.
+
+    Example:
+        >>> call("platform:python_implementation").result
+        'CPython'
     """
+    outcome = run(_calling(function, arguments or {}), variables, timeout)
+    if outcome.result is None:
+        return outcome
+    return replace(outcome, printed=outcome.printed[:-1])  # the line break of `_child`
 
-    def _render_traceback_(self):
-        return [str(self)]
 
+def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
+    """Run a command to its end, or end it; what goes wrong is told and not raised.
 
-class Interrupted(KeyboardInterrupt):
-    """The person interrupted, and every process was stopped; one sentence says so."""
+    `variables` are set in its environment, or unset if None; after `timeout` seconds it is killed,
+    with all that it has started.
 
-    def _render_traceback_(self):
-        return [str(self)]
+    Example: `run(script("train.py", 3), timeout=60).result`.
+    """
+    printed, problem, begun = [], "", time.monotonic()
+    try:
+        process = start(command, variables)
+    except ProcessError as error:
+        return Outcome(None, "", str(error), 0.0)
+    try:
+        for _, line in watch([process]):
+            if time.monotonic() > begun + timeout:
+                break
+            if line is not None:
+                printed.append(f"{line}\n")
+        if process.poll() is None:
+            problem = f"It was stopped after {timeout:g} seconds."
+        elif process.returncode:
+            problem = f"Its process {ending(process)}."
+    finally:
+        kill(process)
+    result = None if problem else process.result
+    return Outcome(result, "".join(printed), problem, time.monotonic() - begun)
 
 
 def script(path, *arguments) -> list[str]:
-    """The command that runs a Python script with this Python, and ends it when this process ends.
-
-    The script can import `course_utils`.
-
-    Example:
-        >>> script("train.py", 3)[-2:]
-        ['train.py', '3']
-    """
-    return [sys.executable, "-c", CHILD, str(ROOT), str(path), *map(str, arguments)]
+    """The command that runs a Python script with this Python; it can import `course_utils`."""
+    return _calling(_run_script, {"arguments": [str(path), *map(str, arguments)]})
 
 
-def start(command: list[str], environment: dict | None = None, **options) -> subprocess.Popen:
-    """Start a process in a group of its own, with its output and errors piped as text.
-
-    Args:
-        command: the program and its arguments, for example from `script`.
-        environment: variables to set beside those of this process; None removes one.
-        options: passed on to `subprocess.Popen`; leave its `stdin` alone.
-
-    Raises:
-        ProcessError: the program cannot be started.
-    """
-    variables = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    if os.name == "posix":
-        group = {"start_new_session": True}
-    else:
-        group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+def start(command: list[str], variables: dict | None = None) -> subprocess.Popen:
+    """Start a process, its output and errors piped as text; ProcessError if that cannot be."""
+    own = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
+    options = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    options |= {"encoding": "utf-8", "errors": "replace", "start_new_session": True}
+    options["env"] = {name: str(value) for name, value in own.items() if value is not None}
+    if os.name != "posix":
+        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
     try:
-        process = subprocess.Popen(
-            command,
-            env={name: str(value) for name, value in variables.items() if value is not None},
-            **{**pipes, "encoding": "utf-8", "errors": "replace", **group, **options},
-        )
+        process = subprocess.Popen(command, **options)
     except OSError as error:
         raise ProcessError(
             f"{command[0]} could not be started ({error.strerror}): check its name and the folder."
         ) from None
     # `communicate` would close it. It is open as long as somebody keeps the process's object.
     process.lifeline, process.stdin = process.stdin, None
+    process.result, process.errors = None, collections.deque(maxlen=LINES)
     return process
 
 
+def watch(processes):
+    """What processes from `start` print, until all have ended.
+
+    Yields (process, line) for a line, (process, None) once it has ended, with all that it left
+    behind, and (None, None) every 0.2 s of silence. Lines of error streams go into
+    `process.errors`; what `print("RESULT", json.dumps(...))` hands back is `process.result`.
+    """
+    news, left = queue.SimpleQueue(), len(processes)  # an interrupt of its wait stays one
+    for process in processes:
+        threading.Thread(target=_follow, args=(process, news), daemon=True).start()
+    while left:
+        try:
+            # In short waits: on some systems an interrupt does not end a wait.
+            process, line = news.get(timeout=0.2)
+        except queue.Empty:
+            process, line = None, None
+        left -= process is not None and line is None
+        yield process, line
+
+
 def stop(processes, grace: float = 5.0) -> list[subprocess.Popen]:
-    """End processes, and what they have started: SIGTERM, and after some seconds SIGKILL.
+    """End processes, and what they have started: SIGTERM, and after `grace` seconds SIGKILL.
 
-    Args:
-        processes: from `start`; nothing is done to those that have ended.
-        grace: seconds that they have to end after SIGTERM. An interrupt cuts this time short.
-
-    Returns:
-        Those that SIGTERM did not end.
+    An interrupt cuts this time short. Returns those that SIGTERM did not end.
     """
     alive = [p for p in processes if p.poll() is None]
     try:
@@ -116,74 +173,69 @@ def kill(process: subprocess.Popen):
     if process.poll() is None:
         process.kill()
         process.wait()
-        kill_group(process)
+        _kill_group(process)
 
 
-def kill_group(process: subprocess.Popen):
-    """Kill what a process has left behind; call it right after its end.
-
-    Later on its number could be that of another one.
-    """
-    if os.name == "posix":
-        # The group is there as long as somebody is in it; macOS answers PermissionError for one
-        # whose last members are dead and not waited for.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def ending(process: subprocess.Popen, errors: str = "") -> str:
-    """How a process ended, in a few words.
-
-    Args:
-        process: one that has ended.
-        errors: what it wrote to its error stream.
-
-    Example: "ended with exit code 1 (ValueError: no data)", "was ended by SIGKILL".
-    """
+def ending(process: subprocess.Popen) -> str:
+    """How a process ended: "ended with exit code 1 (ValueError: no data)"."""
     code = process.returncode
     if code < 0:
         with contextlib.suppress(ValueError):
             return f"was ended by {signal.Signals(-code).name}"
-    why = reason(errors)
+    why = reason("\n".join(process.errors))
     return f"ended with exit code {code}" + (f" ({why})" if why else "")
 
 
 def reason(errors: str) -> str:
-    """The error at the end of a traceback, in one line; "" if there is none.
+    """The error at the end of a traceback, in one line, or "".
 
-    TensorFlow says "Graph execution error:" or "in user code:" and comes to the point some lines
-    below, in the second case with an error of its own.
+    TensorFlow's "Graph execution error:" comes to the point some lines below.
 
     Example:
         >>> reason("Traceback (most recent call last):\\n  File ...\\nKeyError: 'x'\\n")
         "KeyError: 'x'"
     """
-    lines = errors.rstrip().splitlines()
-    for number in range(len(lines) - 1, -1, -1):
-        found = ERROR.fullmatch(lines[number].strip())
-        if not found:
-            continue
-        kind, what = found.groups()
-        if what.startswith("Graph execution error"):
-            below = (line.strip() for line in lines[number + 1 :])
-            what = next((w for w in below if w and not w.startswith(NOT_TOLD)), what)
-        return f"{kind}: {what.strip()[:200]}"
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    for number in reversed(range(len(lines))):
+        if found := ERROR.fullmatch(lines[number]):
+            kind, what = found.groups()
+            if what.startswith("Graph execution error"):
+                below = lines[number + 1 :]
+                what = next((line for line in below if not line.startswith(NOT_TOLD)), what)
+            return f"{kind}: {what[:200]}"
     return ""
 
 
-def end_with_parent():
-    """For a process from `start`: call it first, and this process ends when its parent does.
+def _calling(function, arguments):
+    """The command that calls a function with this Python."""
+    if not isinstance(function, str):
+        function = f"{function.__module__}:{function.__qualname__}"
+    return [sys.executable, "-c", CHILD, str(ROOT), function, json.dumps(arguments)]
 
-    The parent never writes to the pipe that is this process's standard input, so an end of that
-    pipe is the end of the parent. Afterwards standard input is empty.
-    """
+
+def _child(name, arguments):
+    """In the process started: calls the function, and prints what it returns."""
+    # The parent never writes to this process's standard input, so its end is the parent's end.
     pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.close(nothing)
-    threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True).start()
+    try:
+        result = pkgutil.resolve_name(name)(**json.loads(arguments))
+        if result is not None:
+            print(f"\n{RESULT}{json.dumps(result)}")  # native code may have begun a line
+    except Exception:
+        # End at once: leaving TensorFlow in good order waits for the other workers of a cluster.
+        traceback.print_exc()
+        os._exit(1)
 
 
-def _watch(pipe):
+def _run_script(arguments):
+    sys.argv = arguments
+    sys.path[:0] = [os.path.dirname(os.path.abspath(arguments[0]))]
+    runpy.run_path(arguments[0], run_name="__main__")
+
+
+def _end_with_parent(pipe):
     while os.read(pipe, 1):
         pass
     if os.name == "posix" and os.getpgrp() == os.getpid():
@@ -191,16 +243,36 @@ def _watch(pipe):
     os._exit(1)
 
 
-def _run_script():
-    """The other side of `script`."""
-    end_with_parent()
-    sys.argv = sys.argv[1:]
-    sys.path[:0] = [os.path.dirname(os.path.abspath(sys.argv[0]))]
-    try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
-    except Exception:
-        # End at once: leaving TensorFlow in good order waits for the other workers of a cluster.
-        traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(1)
+def _follow(process, news):
+    """In a thread: what a process prints, and its end, go into a queue."""
+
+    def read_lines():
+        with process.stdout:
+            for line in process.stdout:
+                try:
+                    text = line.removeprefix(RESULT) if line.startswith(RESULT) else "none"
+                    process.result = json.loads(text)
+                except ValueError:
+                    news.put((process, line.rstrip("\n")))
+
+    def read_errors():
+        with process.stderr:
+            process.errors.extend(line.rstrip("\n") for line in process.stderr)
+
+    threads = [threading.Thread(target=read, daemon=True) for read in (read_lines, read_errors)]
+    for thread in threads:
+        thread.start()
+    process.wait()
+    _kill_group(process)  # or what it left behind keeps the pipes open
+    for thread in threads:
+        thread.join(2)
+    process.lifeline.close()
+    news.put((process, None))
+
+
+def _kill_group(process):
+    """Kill what a process has left behind, right after its end: its number may be given again."""
+    if os.name == "posix":
+        # macOS answers PermissionError for a group whose last members are not waited for.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -9,7 +9,8 @@ import sys
 import warnings
 
 from course_utils import distributed, hardware
-from course_utils.accelerators import usable_gpus
+from course_utils.hardware.accelerators import usable_gpus
+from course_utils.processes import Told
 
 SEED = 0
 GFLOAT = "gfloat>=0.5,<0.6"  # As in requirements.txt; the one package that Colab lacks.
@@ -18,32 +19,25 @@ MERGING_IS_OFF = (
     "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
 )
 
+CONVOLUTIONS_NEED_XLA = (
+    "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN has no "
+    "kernel for their gradients: train them under XLA, with `jit_compile=True`."
+)
 
-class SetupError(RuntimeError):
-    """The notebook cannot start; the message says what to do. Shown without a traceback."""
 
-    def _render_traceback_(self):
-        return [str(self)]
+class SetupError(Told, RuntimeError):
+    """The notebook cannot start; the message says what to do."""
 
 
 def setup(cpus: int = 1) -> hardware.Hardware:
     """Imports TensorFlow quietly, sets seeds, and prints what this machine is.
 
-    Running it again in the same kernel goes back to the same starting point: the
-    float32 policy, the same seed.
+    Running it again goes back to the same start: the float32 policy, the same seed. `cpus` splits
+    the CPU into logical devices, as `distributed.split_cpu` does (DeviceError if TensorFlow has
+    started with another number); SetupError says what to run if a package is missing. Gives what
+    `hardware.detect()` found, less the TPU, on which the notebooks do not compute.
 
-    Args:
-        cpus: into how many logical devices the CPU is split; see `distributed.split_cpu`.
-
-    Returns:
-        What `hardware.detect()` found.
-
-    Raises:
-        SetupError: TensorFlow or Keras is missing; one sentence says what to run.
-        DeviceError: TensorFlow has already started with another number of CPUs.
-
-    Example:
-        machine = session.setup()
+    Example: `machine = session.setup()`
     """
     machine = hardware.detect()
     # Both before TensorFlow is imported: leave broken GPUs alone, and leave room on a good one
@@ -81,7 +75,9 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     if hardware.merged_float16_is_slow(machine):
         tf.config.optimizer.set_experimental_options({"remapping": False})
         print(MERGING_IS_OFF)
-    return machine
+    if hardware.float16_convolutions_need_xla(machine):
+        print(CONVOLUTIONS_NEED_XLA)
+    return machine.without_tpu()
 
 
 def on_colab() -> bool:
@@ -127,21 +123,15 @@ def _what_differs(machine):
             "and float32 products may use TF32 where the GPU has it."
         )
     if machine.instruction_sets is None:
-        return (
-            "Whether 16 bits are faster here is for you to measure. "
-            "The number formats behave as on any device."
-        )
-    if hardware.recommended_policy(machine) == "float32":
-        return (
-            "Expect both 16-bit policies to be slower than float32 here. The number formats "
-            "behave as on any device: this machine is your microscope."
-        )
-    has_float16 = hardware.merged_float16_is_slow(machine)  # slow in spite of instructions for it
-    float16 = "measure whether float16 is" if has_float16 else "float16 to be slower"
-    return (
-        f"Expect bfloat16 to be faster than float32 here, and {float16}. "
-        "The number formats behave as on any device."
-    )
+        expect, ending = "Whether 16 bits are faster here is for you to measure.", "."
+    elif hardware.recommended_policy(machine) == "float32":
+        expect = "Expect both 16-bit policies to be slower than float32 here."
+        ending = ": this machine is your microscope."
+    else:
+        instructions = hardware.merged_float16_is_slow(machine)  # slow in spite of them
+        float16 = "measure whether float16 is" if instructions else "float16 to be slower"
+        expect, ending = f"Expect bfloat16 to be faster than float32 here, and {float16}.", "."
+    return f"{expect} The number formats behave as on any device{ending}"
 
 
 @contextlib.contextmanager

@@ -13,24 +13,14 @@ REDRAW_SECONDS = 0.5
 class TrainingPanel(keras.callbacks.Callback):
     """A live view of `fit`: progress bar, loss and accuracy curves, and the loss scale.
 
-    Show `panel.box`, pass the panel to `fit` as a callback, and call `fit` inside
-    `with panel:`; an interrupt of the kernel then ends training and keeps everything.
-    (A stop button could not work: clicks are handled after the cell has ended.)
+    Show `panel.box`, pass the panel to `fit` as a callback, and call `fit` inside `with panel:`; an
+    interrupt of the kernel then ends training and keeps everything. (A stop button could not work:
+    clicks are handled after the cell has ended.) Training ends after `seconds` even if epochs are
+    left. `history` has a dict per step: step, loss, accuracy (means since the epoch's start, as
+    Keras reports them), and loss_scale where there is one; `interrupted` tells whether an interrupt
+    ended it.
 
-    Args:
-        seconds: training ends after this time even if epochs are left; None for no limit.
-
-    Attributes:
-        box: the widget to display.
-        history: one dict per step: step, loss, accuracy (means since the epoch's
-            start, as Keras reports them), and loss_scale where there is one.
-        interrupted: whether an interrupt ended the training.
-
-    Example:
-        panel = TrainingPanel(seconds=20)
-        display(panel.box)
-        with panel:
-            model.fit(train, epochs=5, callbacks=[panel], verbose=0)
+    Example: `with (panel := TrainingPanel(20)): model.fit(x, y, callbacks=[panel], verbose=0)`.
     """
 
     def __init__(self, seconds: float | None = None):
@@ -72,7 +62,7 @@ class TrainingPanel(keras.callbacks.Callback):
             row["loss_scale"] = float(keras.ops.convert_to_numpy(scale))
         self.history.append(row)
         now = time.perf_counter()
-        if self.seconds and now - self._start >= self.seconds:
+        if self._is_late():
             self.model.stop_training = True
         if now >= self._next_draw:
             self._bar.value = self._progress(batch, now)
@@ -94,14 +84,13 @@ class TrainingPanel(keras.callbacks.Callback):
         return bool(self.seconds) and time.perf_counter() - self._start >= self.seconds
 
     def _finish(self, state):
-        self._bar.value = 1 if state != "stopped by you" else self._bar.value
+        self._bar.value = self._bar.value if self.interrupted else 1
         self._show(f"{state} after {len(self.history)} steps")
 
     def _show(self, state):
         last = self.history[-1] if self.history else {}
-        parts = [state]
-        parts += [f"{key} {last[key]:.4f}" for key in ("loss", "accuracy") if key in last]
-        parts += [f"loss scale {last['loss_scale']:g}"] if "loss_scale" in last else []
-        self._text.value = " · ".join(parts)
+        forms = {"loss": ".4f", "accuracy": ".4f", "loss_scale": "g"}
+        told = [f"{k.replace('_', ' ')} {last[k]:{form}}" for k, form in forms.items() if k in last]
+        self._text.value = " · ".join([state, *told])
         if self.history:
             self._image.value = figures.training(self.history).png()

@@ -1,51 +1,77 @@
 """Comparisons are fair, bounded, interruptible, and say what they could not see."""
 
+import contextlib
+import dataclasses
 import math
-import os
+import sys
+import types
 
 import keras
 import numpy as np
 import pytest
 
-from course_utils import benchmark, figures, hardware, models, stepping, sweeps
-from course_utils.stepping import Trainee, batches, dtype_policy, rounds
+from course_utils import benchmark, figures, hardware, models, training
+from course_utils.benchmark import Trainee, compare, rates, timer, trainee
+from course_utils.training import dtype_policy
 
 RNG = np.random.default_rng(0)
 X = RNG.random((300, 28, 28, 1), dtype="float32")
 Y = (X.mean((1, 2, 3)) > 0.5).astype("int32")
+SAPPHIRE = hardware.Hardware("Linux x86_64", "some Xeon", 2, ("amx_bf16", "avx512_fp16"))
+
+
+def compiled(layers):
+    model = keras.Sequential([keras.Input((28, 28, 1)), *layers])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss, jit_compile=False)
+    return model
 
 
 def build_tiny():
-    model = keras.Sequential(
-        [
-            keras.Input((28, 28, 1)),
-            keras.layers.Flatten(),
-            keras.layers.Dense(8, activation="relu"),
-            keras.layers.Dense(10, dtype="float32"),
-        ]
-    )
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("adam", loss, jit_compile=False)
-    return model
+    layers = keras.layers
+    hidden = layers.Dense(8, activation="relu")
+    return compiled([layers.Flatten(), hidden, layers.Dense(10, dtype="float32")])
 
 
-def build_cnn():
-    model = models.mnist_cnn()
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("adam", loss, jit_compile=False)
-    return model
+def build_conv():
+    layers = keras.layers
+    return compiled([layers.Conv2D(2, 9, 9), layers.Flatten(), layers.Dense(10, dtype="float32")])
 
 
-def compare(**options):
-    settings = {"batch_size": 32, "seconds": 0.3, **options}
+def comparison(**options):
+    settings = {"batch_size": 32, "seconds": 0, "policies": ("float32",), **options}
     return benchmark.compare_policies(build_tiny, X, Y, **settings)
 
 
-def test_the_table_follows_from_the_steps(monkeypatch):
-    real = benchmark._accuracy
-    monkeypatch.setattr(benchmark, "_accuracy", lambda *args: real(*args[:-1], 1e9))
-    result = compare(validation_data=(X, Y))
-    table, steps = result.table, result.steps
+def interrupt_at(monkeypatch, number, owner, name):
+    """Raises KeyboardInterrupt at one call of a function, as a person does at some time."""
+    real, calls = getattr(owner, name), []
+
+    def called(*args, **options):
+        calls.append(1)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(owner, name, called)
+
+
+@pytest.fixture(scope="module")
+def one():
+    return comparison()
+
+
+@pytest.fixture(scope="module")
+def three():
+    """All three policies, without time."""
+    with pytest.MonkeyPatch.context() as patch:
+        real = compare._accuracy
+        patch.setattr(compare, "_accuracy", lambda *args: real(*args[:-1], 1e9))
+        return comparison(policies=benchmark.POLICIES, validation_data=(X, Y))
+
+
+def test_the_table_follows_from_the_steps(three):
+    table, steps = three.table, three.steps
     assert list(table.index) == list(benchmark.POLICIES)
     for policy, row in table.iterrows():
         seconds = steps.loc[steps["policy"] == policy, "seconds"]
@@ -54,250 +80,105 @@ def test_the_table_follows_from_the_steps(monkeypatch):
         assert row["speedup"] == pytest.approx(table.loc["float32", "step_ms"] / row["step_ms"])
         p = row["accuracy"]
         assert row["accuracy_se"] == pytest.approx(math.sqrt(p * (1 - p) / 300))
-    assert table["steps"].nunique() == 1 and table["steps"].iloc[0] >= 3
-    assert result.batch_size == 32 and result.jit_compile is False
+    assert (table["steps"] == 3).all()  # without time there are three rounds
+    assert three.batch_size == 32 and three.jit_compile is False and not three.interrupted
     assert keras.config.dtype_policy().name == "float32"
+    assert table["loss_scale"].fillna(0).tolist() == [0, 0, 2**15]  # for float16 alone
+    assert table["peak_mb"].notna().all() == benchmark.counts_memory()
 
 
-def test_loss_scaling_is_there_for_float16_alone():
-    scale = compare().table["loss_scale"]
-    assert scale["mixed_float16"] == 2**15
-    assert math.isnan(scale["float32"]) and math.isnan(scale["mixed_bfloat16"])
-
-
-def test_policies_take_turns_and_nobody_always_goes_first():
-    steps = compare().steps
-    first = steps.groupby("round")["policy"].first()
-    assert set(first) == set(benchmark.POLICIES)
-    assert (steps.groupby("round")["policy"].nunique() == 3).all()
-
-
-def test_every_policy_sees_the_same_start_and_batches():
-    loss = compare(policies=("float32", "mixed_bfloat16")).steps.pivot(
-        index="round", columns="policy", values="loss"
-    )
+def test_policies_take_turns_from_the_same_start_on_the_same_batches(three):
+    assert set(three.steps.groupby("round")["policy"].first()) == set(benchmark.POLICIES)
+    assert (three.steps.groupby("round")["policy"].nunique() == 3).all()
+    loss = three.steps.pivot(index="round", columns="policy", values="loss")
     assert np.allclose(loss["float32"], loss["mixed_bfloat16"], rtol=0.02)
     assert not np.allclose(loss["float32"].iloc[0], loss["float32"].iloc[1], rtol=1e-6)
 
 
-def test_without_time_there_are_three_rounds():
-    result = compare(seconds=0)
-    assert (result.table["steps"] == 3).all()
-    if not result.peaks.empty:
-        assert (result.peaks.groupby("policy").size() == 3).all()
+INTERRUPTS = {"build": (2, "__init__"), "warm-up": (2, "step"), "rounds": (8, "step"),
+              "accuracy": (1, "correct")}  # fmt: skip
 
 
-@pytest.mark.parametrize("when", ["warm-up", "rounds", "accuracy"])
+@pytest.mark.parametrize("when", INTERRUPTS)
 def test_an_interrupt_keeps_complete_rounds(when, monkeypatch):
-    calls = {"n": 0}
-    real = Trainee.step
-
-    def step(self, x, y):
-        calls["n"] += 1
-        if calls["n"] == {"warm-up": 2, "rounds": 12}.get(when):
-            raise KeyboardInterrupt
-        return real(self, x, y)
-
-    def correct(self, x, y):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Trainee, "step", step)
-    monkeypatch.setattr(Trainee, "correct", correct)
-    result = compare(validation_data=(X, Y))
-    assert any("interrupted" in note for note in result.notes)
-    assert result.peaks.empty and result.table["peak_mb"].isna().all()
-    assert result.table["steps"].nunique() == 1
-    assert result.table["accuracy"].isna().all()
-    assert (result.table["steps"].iloc[0] > 0) == (when != "warm-up")
-    assert len(result.table) == 3
+    number, name = INTERRUPTS[when]
+    interrupt_at(monkeypatch, number, Trainee, name)
+    result = comparison(policies=("float32", "mixed_bfloat16"), validation_data=(X, Y))
+    assert result.interrupted and any("interrupted" in note for note in result.notes)
+    assert result.table["peak_mb"].isna().all() and result.table["accuracy"].isna().all()
+    assert result.table["steps"].nunique() == 1 and len(result.table) == 2
+    unmeasured = when in ("build", "warm-up")
+    assert (result.table["steps"].iloc[0] == 0) == unmeasured
     assert "unknown" in figures.comparison(result, guess=0.5).alt
-    assert ("unknown" in figures.speedups(result, guess=2.0).alt) == (when == "warm-up")
+    assert ("unknown" in figures.speedups(result, guess=2.0).alt) == unmeasured
 
 
 def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):
-    monkeypatch.setattr(stepping, "_start_memory", lambda: None)
-    result = compare()
-    assert result.table["peak_mb"].isna().all()
+    monkeypatch.setattr(trainee, "start_peak", lambda: None)
+    result = comparison(policies=("mixed_bfloat16",))
     assert any("allocator" in note for note in result.notes)
-
-
-def test_without_float32_there_is_no_speedup_to_show():
-    assert compare(policies=("mixed_bfloat16",)).table["speedup"].isna().all()
+    assert result.table[["peak_mb", "speedup"]].isna().all(axis=None)  # there is no float32
 
 
 def test_errors_are_one_sentence():
     with pytest.raises(ValueError, match="choose a smaller batch_size"):
-        compare(batch_size=301)
+        comparison(batch_size=301)
     with pytest.raises(ValueError, match="must return a compiled model"):
         benchmark.compare_policies(models.mnist_cnn, X, Y, batch_size=32, seconds=0)
+    with pytest.raises(AttributeError, match="has no attribute 'speed'"):
+        benchmark.speed  # noqa: B018
+
+
+def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch):
+    monkeypatch.setattr(hardware, "detect", lambda: SAPPHIRE)
+    monkeypatch.setattr(trainee, "start_peak", lambda: None)  # fewer models to compile
+    policies = ("float32", "mixed_float16")
+    result = benchmark.compare_policies(build_conv, X, Y, policies, batch_size=32, seconds=0)
+    assert (result.table["steps"] == 3).all() and np.isfinite(result.steps["loss"]).all()
+    said = [note for note in result.notes if note.startswith("mixed_float16 is compiled with XLA")]
+    assert len(said) == 1 and result.jit_compile is False
+    assert not Trainee(build_tiny, "mixed_float16").model.jit_compile  # no convolution
+
+
+# ------------------------------------------------------------------ one training
 
 
 def test_the_same_seed_gives_the_same_batches():
     def take(seed):
-        return [next(source)[1].tolist() for source in [batches(X, Y, 50, seed)] for _ in range(9)]
+        source = benchmark.batches(X, Y, 50, seed)
+        return [next(source)[1].tolist() for _ in range(9)]
 
     assert take(1) == take(1) != take(2)
-    everything = batches(np.arange(300), np.arange(300), 100, 0)
+    everything = benchmark.batches(np.arange(300), np.arange(300), 100, 0)
     assert sorted(np.concatenate([next(everything)[0] for _ in range(3)])) == list(range(300))
 
 
-def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
-    assert list(rounds(0, "x", at_least=2)) == [0, 1]
-    assert list(rounds(100, "x", exactly=4)) == [0, 1, 2, 3]
-    clock = iter(np.arange(0, 100, 0.25))
-    monkeypatch.setattr(stepping.time, "perf_counter", lambda: float(next(clock)))
-    assert list(rounds(2.0, "x")) == [0, 1, 2, 3]  # two readings of the clock a round
-
-
-def test_the_policy_is_restored_after_an_error():
-    with pytest.raises(RuntimeError), dtype_policy("mixed_float16"):
-        raise RuntimeError
-    assert keras.config.dtype_policy().name == "float32"
-
-
 def test_a_restart_is_a_new_training_of_the_same_graph():
-    trainee = Trainee(build_tiny, "mixed_float16", seed=5)
-    source = [(X[:64], Y[:64])] * 4
-    first = [trainee.step(*batch).loss for batch in source]
-    trainee.restart(5)
-    assert [trainee.step(*batch).loss for batch in source] == first
-    trainee.restart(6)
-    assert [trainee.step(*batch).loss for batch in source] != first
-    assert trainee.loss_scale == 2**15
+    mine = Trainee(build_tiny, "mixed_float16", seed=5)
+    first = [mine.step(X[:64], Y[:64]).loss for _ in range(4)]
+    for seed in (5, 6):
+        mine.restart(seed)
+        losses = [mine.step(X[:64], Y[:64]).loss for _ in range(4)]
+        assert (losses == first) == (seed == 5)
 
 
-def test_loss_curves_have_equal_lengths_and_share_their_start():
-    curves = sweeps.loss_curves(build_tiny, X, Y, batch_size=32, seconds=1)
-    assert curves.groupby(["policy", "seed"]).size().nunique() == 1
-    start = curves[curves["step"] == 0].pivot(index="seed", columns="policy", values="loss")
-    assert np.allclose(start["float32"], start["mixed_float16"], rtol=0.01)
-    assert start["float32"].nunique() == 3
-
-
-@pytest.mark.parametrize("after", [0, 1, 10, 25])
-def test_interrupted_curves_can_be_drawn(after, monkeypatch):
-    """Before the first step, in the first seed, in the second seed."""
-    calls = {"n": 0}
-    real = Trainee.step
-
-    def step(self, x, y):
-        calls["n"] += 1
-        if calls["n"] > after:
-            raise KeyboardInterrupt
-        return real(self, x, y)
-
-    monkeypatch.setattr(Trainee, "step", step)
-    monkeypatch.setattr(sweeps, "rounds", lambda *args, **options: iter(range(6)))
-    curves = sweeps.loss_curves(build_tiny, X, Y, batch_size=32, seconds=1)
-    picture = figures.loss_curves(curves)
-    assert picture.png() and picture.alt.endswith(".")
-
-
-def test_a_sweep_whose_first_batch_does_not_fit_says_so(monkeypatch):
-    class ResourceExhaustedError(Exception):
-        pass
-
-    def step(self, x, y):
-        raise ResourceExhaustedError("out of memory")
-
-    monkeypatch.setattr(Trainee, "step", step)
-    with pytest.raises(ResourceExhaustedError):
-        sweeps.batch_sweep(build_tiny, X, Y, (32, 64), ("float32",), seconds=0.2)
-
-
-def test_a_sweep_ends_at_the_batch_that_does_not_fit(monkeypatch, capsys):
-    class ResourceExhaustedError(Exception):
-        pass
-
-    real = Trainee.step
-
-    def step(self, x, y):
-        if len(x) > 100:
-            raise ResourceExhaustedError
-        return real(self, x, y)
-
-    monkeypatch.setattr(Trainee, "step", step)
-    sweep = sweeps.batch_sweep(build_tiny, X, Y, (32, 64, 256), ("float32",), seconds=0.2)
-    assert sweep["batch_size"].tolist() == [32, 64]
-    assert "256 does not fit" in capsys.readouterr().out
-    row = sweep.iloc[0]
-    assert row["samples_per_s"] == pytest.approx(32e3 / row["step_ms"])
-
-
-def test_a_sweep_passes_other_errors_on(monkeypatch):
-    def step(self, x, y):
-        raise RuntimeError("something else")
-
-    monkeypatch.setattr(Trainee, "step", step)
-    with pytest.raises(RuntimeError, match="something else"):
-        sweeps.batch_sweep(build_tiny, X, Y, (32,), ("float32",), seconds=0.2)
-
-
-def test_matmul_rates_cover_every_case():
-    rates = sweeps.matmul_rates((16, 32), seconds=0.5)
-    assert list(zip(rates["size"], rates["dtype"], strict=True)) == [
-        (n, d) for n in (16, 32) for d in ("float32", "bfloat16", "float16")
-    ]
-    assert (rates["q1"] <= rates["gflops"]).all() and (rates["gflops"] <= rates["q3"]).all()
-    assert (rates["gflops"] > 0).all()
-
-
-def test_no_bfloat16_product_where_it_would_end_the_process(monkeypatch, capsys):
-    monkeypatch.setattr(hardware, "bfloat16_ends_the_process", lambda: True)
-    rates = sweeps.matmul_rates((8,), seconds=0)
-    assert rates["dtype"].tolist() == ["float32", "float16"]
-    assert "a bfloat16 product ends the process" in capsys.readouterr().out
-    assert sweeps.matmul_rates((8,), ["float16"], seconds=0)["dtype"].tolist() == ["float16"]
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize(
-    "isa, onednn, ends",
-    [("AVX2", True, True), ("AVX2_VNNI", True, True), ("SSE41", True, True), ("AVX", True, True),
-     ("AVX2", False, False), ("AVX512_CORE", True, False), ("", True, False)],
-)  # fmt: skip
-def test_which_setting_ends_the_process(isa, onednn, ends):
-    machine = hardware.Hardware("Linux x86_64", "some CPU", 2, (), onednn=onednn, max_isa=isa)
-    assert hardware.bfloat16_ends_the_process(machine) is ends
-
-
-def test_tf32_is_set_for_a_block_and_goes_back():
-    import tensorflow as tf
-
-    now = tf.config.experimental.tensor_float_32_execution_enabled
-    with pytest.raises(RuntimeError), stepping.tf32(False):
-        assert now() is False
-        with stepping.tf32(True):
-            assert now() is True
-        assert now() is False
-        raise RuntimeError
-    assert now() is True
-
-
-@pytest.mark.parametrize(
-    "platform, name", [("gpu", "GPU:0"), ("cuda", "GPU:0"), ("tpu", "TPU:0"), ("cpu", "CPU:0")]
-)
-def test_the_device_and_tf32_on_jax(platform, name, monkeypatch):
-    import contextlib
-    import sys
-    import types
-
-    asked = []
+def test_the_device_and_tf32_on_jax(monkeypatch):
+    used, asked = types.SimpleNamespace(), []
 
     @contextlib.contextmanager
     def precision(text):
         asked.append(text)
         yield
 
-    used = types.SimpleNamespace(platform=platform)
     fake = types.SimpleNamespace(devices=lambda: [used], default_matmul_precision=precision)
     monkeypatch.setitem(sys.modules, "jax", fake)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    assert stepping.device() == name
+    for used.platform, kind in {"gpu": "GPU", "cuda": "GPU", "tpu": "TPU", "cpu": "CPU"}.items():
+        assert benchmark.device() == f"{kind}:0" and benchmark.device_kind() == kind
     for on in (True, False):
-        with stepping.tf32(on):
+        with training.tf32(on):
             pass
-    assert asked == ["tensorfloat32", "highest"] and not stepping.counts_memory()
+    assert asked == ["tensorfloat32", "highest"] and not benchmark.counts_memory()
 
 
 def test_the_block_of_a_transformer():
@@ -310,83 +191,8 @@ def test_the_block_of_a_transformer():
     with dtype_policy("mixed_bfloat16"):
         model = models.transformer_block(8, 16, 2)
     assert model(x).dtype == "bfloat16" and {v.dtype for v in model.variables} == {"float32"}
-    model.compile("adam", "mse", jit_compile=False)
-    first = float(model.train_on_batch(x, x))
-    assert [float(model.train_on_batch(x, x)) for _ in range(20)][-1] < first
     with pytest.raises(ValueError, match="3 heads cannot share a width of 16"):
         models.transformer_block(8, 16, 3)
-
-
-def test_interrupted_matmuls_keep_what_was_measured(monkeypatch, capsys):
-    calls = {"n": 0}
-    real = keras.ops.matmul
-
-    def matmul(a, b):
-        calls["n"] += 1
-        if calls["n"] > 10:
-            raise KeyboardInterrupt
-        return real(a, b)
-
-    monkeypatch.setattr(keras.ops, "matmul", matmul)
-    rates = sweeps.matmul_rates((8, 16), seconds=0)
-    assert len(rates) == 2 and list(rates.columns) == ["size", "dtype", "gflops", "q1", "q3"]
-    assert "Interrupted" in capsys.readouterr().out
-
-
-def has_fast_bfloat16():
-    machine = hardware.detect()
-    return not machine.accelerators and hardware.recommended_policy(machine) == "mixed_bfloat16"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not has_fast_bfloat16(), reason="this CPU has no bfloat16 instructions")
-def test_on_this_cpu_bfloat16_is_faster_and_smaller_and_float16_slower():
-    """What notebooks 00 and 04 say of a CPU with avx512_bf16; the margins are wide."""
-    table = benchmark.compare_policies(build_cnn, X, Y, batch_size=256, seconds=10).table
-    assert table.loc["mixed_bfloat16", "speedup"] > 1.1
-    if not hardware.merged_float16_is_slow():  # with float16 instructions it may be fast
-        assert table.loc["mixed_float16", "speedup"] < 0.7
-    # The peak scatters from build to build; without float16's slow steps there is time for many.
-    fast = ("float32", "mixed_bfloat16")
-    result = benchmark.compare_policies(build_cnn, X, Y, fast, batch_size=256, seconds=40)
-    ratio = result.table.loc["mixed_bfloat16", "memory_ratio"]
-    peaks = result.peaks.groupby("policy")["peak_mb"]
-    error = ratio * math.hypot(*(peaks.std() / peaks.mean() / np.sqrt(peaks.size())))
-    assert error < 0.05 and ratio - 2 * error <= 0.65  # 0.62, standard error 0.02, when written
-
-
-@pytest.mark.slow
-def test_with_onednn_off_both_16_bit_policies_are_slower(tmp_path):
-    """The stand-in for a laptop without AVX-512, in a process of its own."""
-    import json
-    import subprocess
-    import sys
-
-    output = tmp_path / "off.json"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "course_utils",
-            "bench",
-            "--seconds",
-            "5",
-            "--parts",
-            "cnn",
-            "--output",
-            str(output),
-        ],
-        env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": "-1"},
-        cwd=hardware.__file__.rsplit("course_utils", 1)[0],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Policy to try first here: float32" in done.stdout
-    rows = {row["policy"]: row for row in json.loads(output.read_text())["cnn"]}
-    assert rows["mixed_bfloat16"]["speedup"] < 0.9 and rows["mixed_float16"]["speedup"] < 0.9
-    assert rows["float32"]["peak_mb"] is None  # and nothing is made up
 
 
 @pytest.mark.slow
@@ -403,13 +209,202 @@ def test_real_mnist_is_learned_equally_well():
     for policy in ("float32", "mixed_bfloat16"):
         keras.utils.set_random_seed(0)
         with dtype_policy(policy):
-            model = build_cnn()
+            model = compiled(models.mnist_cnn().layers)
         model.fit(x, y, batch_size=32, epochs=5, verbose=0)
         accuracy[policy] = np.mean(model.predict(x_test, verbose=0).argmax(-1) == digits.y_test)
     assert min(accuracy.values()) >= 0.97
     assert abs(accuracy["float32"] - accuracy["mixed_bfloat16"]) <= 0.01
-    with dtype_policy("mixed_float16"):
-        model = build_cnn()
-    model.fit(x[:1280], y[:1280], batch_size=128, epochs=1, verbose=0)
-    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
-    assert all(np.isfinite(w).all() for w in model.get_weights())
+
+
+# ------------------------------------------------------------------ sweeps
+
+
+def test_a_sweep_ends_at_the_batch_that_does_not_fit(monkeypatch, capsys):
+    class ResourceExhaustedError(Exception):
+        pass
+
+    real = Trainee.step
+
+    def step(self, x, y):
+        if len(x) > 100:
+            raise ResourceExhaustedError if len(x) < 300 else RuntimeError("something else")
+        return real(self, x, y)
+
+    monkeypatch.setattr(Trainee, "step", step)
+    monkeypatch.setattr(trainee, "start_peak", lambda: None)  # fewer models to build
+    sweep = benchmark.batch_sweep(build_tiny, X, Y, (32, 64, 256), ("float32",), seconds=0)
+    assert sweep["batch_size"].tolist() == [32, 64]
+    assert "256 does not fit" in capsys.readouterr().out
+    assert sweep["samples_per_s"].iloc[0] == pytest.approx(32e3 / sweep["step_ms"].iloc[0])
+    with pytest.raises(ResourceExhaustedError):  # not even the first
+        benchmark.batch_sweep(build_tiny, X, Y, (256,), ("float32",), seconds=0.2)
+    with pytest.raises(RuntimeError, match="something else"):
+        benchmark.batch_sweep(build_tiny, X, Y, (300,), ("float32",), seconds=0.2)
+
+
+@pytest.mark.parametrize("finished", [0, 2])
+@pytest.mark.parametrize("where", ["build", "between"])
+def test_an_interrupt_keeps_the_sweep(finished, where, one, monkeypatch, capsys):
+    """While a model is built, and between two comparisons."""
+
+    def compared(*arguments):
+        if done.append(1) or len(done) <= finished:
+            return one
+        if where == "between":
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    done, real = [], compare.compare_policies
+    monkeypatch.setattr(compare, "compare_policies", compared)
+    interrupt_at(monkeypatch, 1, Trainee, "__init__")
+    sweep = benchmark.batch_sweep(build_tiny, X, Y, (8, 16, 32), ("float32",), seconds=0)
+    assert sweep["batch_size"].tolist() == [8, 16, 32][:finished]
+    assert list(sweep) == ["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
+    assert "Interrupted: the sweep holds" in capsys.readouterr().out
+    picture = figures.batch_sweep(sweep)
+    assert picture.png() and ("No batch size was measured." == picture.alt) == (finished == 0)
+
+
+def test_loss_curves_have_equal_lengths_and_share_their_start():
+    policies = ("float32", "mixed_float16")
+    curves = benchmark.loss_curves(build_tiny, X, Y, policies, batch_size=32, seconds=0.5)
+    assert curves.groupby(["policy", "seed"]).size().nunique() == 1
+    start = curves[curves["step"] == 0].pivot(index="seed", columns="policy", values="loss")
+    assert np.allclose(start["float32"], start["mixed_float16"], rtol=0.01)
+    assert start["float32"].nunique() == 3
+
+
+@pytest.mark.parametrize("at, name", [(1, "__init__"), (1, "step"), (11, "step"), (26, "step")])
+def test_interrupted_curves_can_be_drawn(at, name, monkeypatch):
+    """While a model is built, before the first step, in the first seed, in the second seed."""
+    interrupt_at(monkeypatch, at, Trainee, name)
+    monkeypatch.setattr(compare, "rounds", lambda *args, **options: iter(range(6)))
+    picture = figures.loss_curves(benchmark.loss_curves(build_tiny, X, Y, batch_size=32))
+    assert picture.png() and picture.alt.endswith(".")
+
+
+# ------------------------------------------------------------------ rates
+
+
+def test_no_bfloat16_product_where_it_would_end_the_process(monkeypatch, capsys):
+    machine = hardware.Hardware("Linux x86_64", "some CPU", 2, (), max_isa="AVX2")
+    monkeypatch.setattr(hardware, "detect", lambda: machine)
+    found = benchmark.matmul_rates((8, 16), seconds=0)
+    assert found["dtype"].tolist() == ["float32", "float16"] * 2
+    assert (found["q1"] <= found["gflops"]).all() and (found["gflops"] <= found["q3"]).all()
+    assert "a bfloat16 product ends the process" in capsys.readouterr().out
+    assert benchmark.matmul_rates((8,), ["float16"], seconds=0)["dtype"].tolist() == ["float16"]
+    assert capsys.readouterr().out == ""
+    assert rates.likely_dtypes() == ["float32", "float16"]
+    for isa, onednn, ends in (("AVX2_VNNI", True, True), ("SSE41", True, True), ("AVX", True, True),
+                              ("AVX2", False, False), ("AVX512_CORE", True, False),
+                              ("", True, False)):  # fmt: skip
+        machine = dataclasses.replace(machine, onednn=onednn, max_isa=isa)
+        assert ("bfloat16" not in rates.likely_dtypes(machine)) is ends
+
+
+def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
+    """Two operations a multiplication; each pass through an array of 128 MiB."""
+    monkeypatch.setattr(timer, "_seconds", lambda run, count: 0.5)
+    found = benchmark.ceilings(0, ("float32",), "CPU", 8)
+    product, into_new, in_place = found["value"]
+    assert product == pytest.approx(2 * 8**3 / 1e12 / 0.5)
+    assert into_new == pytest.approx(2 * 128 * 2**20 / 1e9 / 0.5)
+    assert in_place == pytest.approx(3 * 128 * 2**20 / 1e9 / 0.5)
+    assert benchmark.matmul_rates((8,), ["float32"], 0)["gflops"][0] == pytest.approx(2 * 1.024e-6)
+    assert found["runs"].tolist() == [3, 3, 3]
+    for number, runs in ((6, []), (15, [2, 2, 1])):
+        monkeypatch.setattr(timer, "_seconds", lambda run, count: 0.5)
+        interrupt_at(monkeypatch, number, timer, "_seconds")
+        found = benchmark.ceilings(1, ("float32",), "CPU", 8)
+        assert found["runs"].tolist() == runs and "Interrupted" in capsys.readouterr().out
+        assert list(found) == ["figure", "case", "value", "q1", "q3", "runs"]
+
+
+def test_tf32_is_tried_where_the_gpu_has_it_and_left_as_it_was(monkeypatch):
+    import tensorflow as tf
+
+    for capability, tried in ((7.5, False), (8.0, True)):
+        gpu = types.SimpleNamespace(kind="GPU", works=True, compute_capability=capability)
+        machine = hardware.Hardware("Linux x86_64", "some CPU", 2, (), accelerators=(gpu,))
+        assert ("tf32" in rates.likely_dtypes(machine)) is tried
+    now = tf.config.experimental.tensor_float_32_execution_enabled
+    seen, real = [], keras.ops.matmul
+    monkeypatch.setattr(keras.ops, "matmul", lambda a, b: (seen.append(now()), real(a, b))[1])
+    benchmark.ceilings(0, ("tf32", "float32"), "CPU", 8)
+    assert set(seen) == {True, False} and now() is True
+
+
+# ------------------------------------------------------------------ the timer
+
+
+class Clock:
+    """A clock that only moves when somebody works."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(timer.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(timer, "rounds", lambda seconds, label, at_least: range(at_least))
+
+    def work(self, *seconds):
+        """A function that takes these times, the last one from then on."""
+        left = list(seconds)
+
+        def run():
+            self.now += left.pop(0) if len(left) > 1 else left[0]
+            return keras.ops.zeros((2,))
+
+        return run
+
+
+def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
+    assert list(benchmark.rounds(0, "x", at_least=2)) == [0, 1]
+    assert list(benchmark.rounds(100, "x", exactly=4)) == [0, 1, 2, 3]
+    clock = iter(np.arange(0, 100, 0.25))
+    monkeypatch.setattr(timer.time, "perf_counter", lambda: float(next(clock)))
+    assert list(benchmark.rounds(2.0, "x")) == [0, 1, 2, 3]  # two readings of the clock a round
+
+
+def test_the_median_of_each_case_without_its_first_calls(monkeypatch):
+    clock = Clock(monkeypatch)
+    first = 9.0, 9.0, 0.02  # tracing, caches, the call that tells how many to time together
+    slow = clock.work(*first, 0.03, 0.04, 0.05, 0.9, 0.05)
+    found = benchmark.in_turns({"slow": slow, "none": lambda: keras.ops.ones((2,), "bfloat16")})
+    assert found == {"slow": pytest.approx(50), "none": 0}  # too short for the clock
+
+
+def test_short_calls_are_timed_together_and_all_take_turns(monkeypatch):
+    clock, order = Clock(monkeypatch), []
+
+    def noted(name, run):
+        return lambda: (order.append(name), run())[1]
+
+    cases = {"short": noted("s", clock.work(0.001)), "long": noted("l", clock.work(0.1))}
+    found = benchmark.in_turns(cases)
+    assert found == {"short": pytest.approx(1), "long": pytest.approx(100)}
+    assert "".join(order) == "sss" + "lll" + 5 * ("sssss" + "l")
+
+
+def test_an_interrupt_keeps_the_timings(monkeypatch, capsys):
+    clock = Clock(monkeypatch)
+    for number, ms in ((6, 100), (1, math.nan)):
+        calls = types.SimpleNamespace(work=clock.work(0.1))
+        interrupt_at(monkeypatch, number, calls, "work")
+        found = benchmark.in_turns({"cut": calls.work})
+        assert found["cut"] == pytest.approx(ms, nan_ok=True)
+    assert capsys.readouterr().out.count("Interrupted: you get what was measured") == 2
+
+
+def test_a_timing_ends_when_a_number_is_back(monkeypatch):
+    """A device may still work on a result that it has handed out."""
+    clock, read = Clock(monkeypatch), []
+
+    class Number:
+        def __float__(self):
+            read.append(clock.now)
+            clock.now += 0.1  # until the device has finished
+            return 0.0
+
+    monkeypatch.setattr(keras.ops, "cast", lambda *_: Number())
+    found = benchmark.in_turns({"asynchronous": clock.work(0.0)})
+    assert len(read) == 3 + 5 and found["asynchronous"] == pytest.approx(100)

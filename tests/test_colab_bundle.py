@@ -1,12 +1,10 @@
 """The notebooks for Colab: alone in an empty folder, they bring the course with them."""
 
-import hashlib
 import io
-import json
 import os
 import subprocess
 import sys
-import zipfile
+import tarfile
 from pathlib import Path
 
 import nbformat
@@ -27,6 +25,7 @@ FILES = {
     "data/README.md": "card",
 }
 IMPORT = "\nimport course_utils; print(course_utils.__file__)"
+ANSWER = "\nimport course_utils; print(course_utils.ANSWER)"
 
 
 @pytest.fixture
@@ -67,16 +66,22 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path):
     assert Path(result.stdout.strip()) == empty / "course_utils/__init__.py"
     unpacked = {p.relative_to(empty).as_posix() for p in empty.rglob("*") if p.is_file()}
     wanted = set(FILES) - {"course_utils/__pycache__/old.pyc", "data/mnist.npz", "data/README.md"}
-    assert {name for name in unpacked if "__pycache__" not in name} == wanted
+    unpacked = {name for name in unpacked if "__pycache__" not in name}
+    assert unpacked == wanted | {"course_utils/bundle.sha256"}
     assert (empty / "course_utils/explorers/lab.html").read_text(encoding="utf-8") == "<p>ü</p>\n"
 
 
-def test_running_twice_keeps_what_the_learner_changed(course, tmp_path):
-    source, empty = colab.files_cell(colab.bundle(course)).source, tmp_path / "empty"
-    assert run(source, empty).returncode == 0
+def test_what_the_learner_changed_is_kept_until_a_notebook_of_another_version(course, tmp_path):
+    older, empty = colab.files_cell(colab.bundle(course)).source, tmp_path / "empty"
+    assert run(older + ANSWER, empty).stdout == "42\n"
     (empty / "course_utils/__init__.py").write_text("ANSWER = 43\n")
-    again = run(source + "\nimport course_utils; print(course_utils.ANSWER)", empty)
-    assert (again.returncode, again.stdout) == (0, "43\n")
+    assert run(older + ANSWER, empty).stdout == "43\n"
+    (course / "course_utils/__init__.py").write_text("ANSWER = 44\n")
+    newer = colab.files_cell(colab.bundle(course)).source
+    assert run(newer + ANSWER, empty).stdout == "44\n"
+    assert run(older + ANSWER, empty).stdout == "42\n"
+    assert run(older + ANSWER, course).stdout == "44\n"  # a checkout is left as it is
+    assert not (course / "course_utils/bundle.sha256").exists()
 
 
 def test_an_interrupted_unpacking_is_taken_up_again(course, tmp_path):
@@ -89,9 +94,9 @@ def test_an_interrupted_unpacking_is_taken_up_again(course, tmp_path):
 @pytest.mark.parametrize("harm", ["changed", "cut short", "emptied"])
 def test_damaged_files_are_refused_with_one_sentence(course, tmp_path, harm):
     lines = colab.files_cell(colab.bundle(course)).source.splitlines()
-    place = lines.index("packed = (") + 1
+    place = lines.index("packed = '''") + 1
     swapped = lines[place].translate(str.maketrans("AB", "BA"))
-    lines[place] = {"changed": swapped, "cut short": lines[place][:9] + '"', "emptied": '""'}[harm]
+    lines[place] = {"changed": swapped, "cut short": lines[place][:9], "emptied": ""}[harm]
     result = run("\n".join(lines), tmp_path / "empty")
     assert result.returncode == 1
     sentence = "ValueError: The course files in this notebook are damaged: download it again."
@@ -105,24 +110,24 @@ def test_the_same_files_give_the_same_bytes(course):
         os.utime(path, (1_000_000_000, 1_000_000_000))
         path.chmod(0o700)
     assert colab.bundle(course) == first
-    digest = hashlib.sha256(first).hexdigest()
-    assert digest in colab.files_cell(first).source
 
 
 def test_the_notebooks_folder_itself_is_refused(course, capsys):
     with pytest.raises(SystemExit):
         colab.main(["--out", str(course / "notebooks")], course)
     assert "choose another" in capsys.readouterr().err
-    cells = json.loads((course / "notebooks/00_small.ipynb").read_text())["cells"]
+    cells = colab.read(course / "notebooks/00_small.ipynb").cells
     assert [cell["id"] for cell in cells] == ["title", "setup"]
 
 
 def test_the_real_course_imports_from_its_bundle(tmp_path):
     data = colab.bundle()
-    names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+    names = tarfile.open(fileobj=io.BytesIO(data)).getnames()
     assert "course_utils/__init__.py" in names
     assert all(name.endswith(".json") for name in names if name.startswith("data/"))
-    assert len(data) < 500_000
+    for path in (colab.COURSE / "notebooks").glob("*.ipynb"):
+        size = len(colab.text_of(colab.carrying(colab.read(path), data)).encode())
+        assert size <= 500_000, (path.name, size)
     result = run(colab.files_cell(data).source + IMPORT, tmp_path / "empty")
     assert result.returncode == 0, result.stderr
     assert Path(result.stdout.strip()).is_relative_to(tmp_path)

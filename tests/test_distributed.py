@@ -2,14 +2,11 @@
 
 import json
 import os
-import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -17,18 +14,8 @@ import pytest
 from test_processes import FAMILY, all_gone, posix
 
 from course_utils import distributed, processes
-from course_utils.accelerators import Accelerator
-from course_utils.distributed import (
-    Interrupted,
-    Link,
-    ProcessError,
-    Workers,
-    ports,
-    run_workers,
-    tpu,
-    workers,
-)
-from course_utils.hardware import Hardware
+from course_utils.distributed import Interrupted, Link, ProcessError, Workers, run_workers, workers
+from course_utils.hardware import Accelerator, Hardware, accelerators
 
 HEAD = "import json, os, sys, time; rank = json.loads(os.environ['TF_CONFIG'])['task']['index']\n"
 
@@ -53,18 +40,27 @@ def one_sentence(error):
 # Workers
 
 
-def test_lines_come_with_the_number_of_their_worker_and_results_in_order(script):
+def test_each_worker_knows_the_others_and_its_lines_and_result_come_with_its_number(
+    script, monkeypatch
+):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     path = script(
         "print('I am', rank, sys.argv[1:]); time.sleep(0.2 * (1 - rank))\n"
-        "print('RESULT', json.dumps({'rank': rank, 'loss': float('nan')}))\n"
+        "own = [os.environ[name] for name in ('TF_CONFIG', 'CUDA_VISIBLE_DEVICES')]\n"
+        "print('RESULT', json.dumps([*own, float('nan')]))\n"
         "print('RESULT is no JSON'); print('é', file=sys.stderr)"
     )
     with Workers(path, 2, ["a", 3]) as started:
         lines = list(started)
-    for rank in range(2):
+    configs = [json.loads(config) for config, _, _ in started.results]
+    addresses = configs[0]["cluster"]["worker"]
+    assert len(set(addresses)) == 2 and all(a.startswith("127.0.0.1:") for a in addresses)
+    for rank, (_, hidden_gpus, number) in enumerate(started.results):
         own = [line for who, line in lines if who == rank]
         assert own == [f"I am {rank} ['a', '3']", "RESULT is no JSON"]
-        assert started.results[rank]["rank"] == rank and np.isnan(started.results[rank]["loss"])
+        task = {"type": "worker", "index": rank}
+        assert configs[rank] == {"cluster": {"worker": addresses}, "task": task}
+        assert hidden_gpus == "-1" and np.isnan(number)
         assert started.errors(rank) == "é"
     assert started.endings == ["ended with exit code 0"] * 2 and started.stubborn == []
     assert all_gone(started.pids)
@@ -78,39 +74,33 @@ def test_results_are_handed_back_and_lines_are_labelled(script):
     assert run_workers(path, 1, show=None) == [1]
 
 
-def test_each_worker_knows_who_it_is_and_where_the_others_are(script):
-    path = script("print('RESULT', os.environ['TF_CONFIG'])")
-    found = run_workers(path, 3, show=None)
-    assert [f["task"] for f in found] == [{"type": "worker", "index": rank} for rank in range(3)]
-    addresses = found[0]["cluster"]["worker"]
-    assert all(f["cluster"]["worker"] == addresses for f in found) and len(set(addresses)) == 3
-    assert all(a.startswith("127.0.0.1:") for a in addresses)
-
-
-def test_gpus_are_hidden_unless_asked_for(script, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    path = script("print('RESULT', json.dumps(os.environ['CUDA_VISIBLE_DEVICES']))")
-    assert run_workers(path, 1, show=None) == ["-1"]
-    assert run_workers(path, 1, show=None, environment={"CUDA_VISIBLE_DEVICES": "1"}) == ["1"]
+NO_DATA = f"if rank == 1: raise ValueError('no data here')\n{FAMILY}"
+FIRST = "time.sleep(0.5 * (1 - rank)); raise ValueError(f'of {rank}')"
+CRASH_OF_ONE = "os.kill(os.getpid(), 11) if rank == 0 else time.sleep(300)"
+STUBBORN = f"if rank == 1: raise SystemExit\n{FAMILY}"
+ENDLESS = "while True: print('again and again')"
+FAILURES = [  # the script, how many run it and for how long, the sentence, whom SIGTERM did not end
+    (NO_DATA, 3, 120, "^Worker 1 of 3 ended .* no data here", None),
+    (FIRST, 2, 120, r"^Worker 1 of 2 ended .*\(ValueError: of 1\)", []),
+    (CRASH_OF_ONE, 2, 120, "^Worker 0 of 2 was ended by SIGSEGV, so", []),
+    (STUBBORN, 3, 1.5, "Workers 0 and 2 of 3 .* 1.5 s .* SIGTERM", [0, 2]),
+    (ENDLESS, 1, 1, "^Worker 0 of 1 had not ended after 1 s .* stopped", []),
+]
 
 
 @posix
-@pytest.mark.parametrize("waiting", ["time.sleep(300)", FAMILY])
-def test_a_worker_that_dies_at_start_is_named_and_the_others_are_stopped(waiting, script):
-    path = script(f"if rank == 1: raise ValueError('no data here')\n{waiting}")
-    started = Workers(path, 3, grace=0.5)
-    with pytest.raises(ProcessError, match=r"^Worker 1 of 3 ended .* no data here") as error:
-        with started:
-            list(started)
+@pytest.mark.parametrize(("text", "count", "seconds", "told", "stubborn"), FAILURES)
+def test_a_worker_that_fails_is_named_and_none_is_left(
+    text, count, seconds, told, stubborn, script
+):
+    started, printed = Workers(script(text), count, timeout=seconds, grace=0.5), []
+    with pytest.raises(ProcessError, match=told) as error, started:
+        printed += (int(line) for _, line in started if line.isdigit())
     one_sentence(error)
-    assert all_gone(started.pids) and None not in started.endings
-
-
-@posix
-def test_of_two_workers_that_fail_the_first_is_told(script):
-    path = script("time.sleep(0.5 * (1 - rank)); raise ValueError(f'of {rank}')")
-    with pytest.raises(ProcessError, match=r"^Worker 1 of 2 ended .*\(ValueError: of 1\)"):
-        run_workers(path, 2, grace=30)
+    assert all_gone(printed + started.pids) and None not in started.endings
+    if stubborn is not None:  # else one of a family may not have come to ignore it
+        assert started.stubborn == stubborn
+        assert all(started.endings[rank] == "was ended by SIGKILL" for rank in stubborn)
 
 
 @posix
@@ -127,45 +117,12 @@ def test_what_a_worker_leaves_behind_ends_with_it(script):
 
 
 @posix
-def test_a_worker_that_crashes_is_named_with_its_signal(script):
-    path = script("os.kill(os.getpid(), 11) if rank == 0 else time.sleep(300)")
-    with pytest.raises(ProcessError, match=r"^Worker 0 of 2 was ended by SIGSEGV, so") as error:
-        run_workers(path, 2, grace=0.2)
-    one_sentence(error)
-
-
-@posix
-def test_a_hung_worker_that_ignores_sigterm_is_killed_when_the_time_is_up(script):
-    path = script(f"if rank == 1: raise SystemExit\n{FAMILY}")
-    started = Workers(path, 3, timeout=1.5, grace=0.3)
-    printed = []
-    with pytest.raises(ProcessError, match=r"Workers 0 and 2 of 3 .* 1.5 s .* SIGTERM") as error:
-        with started:
-            for _, line in started:
-                printed.append(int(line))
-    one_sentence(error)
-    assert len(printed) == 4 and all_gone(printed + started.pids)
-    assert started.stubborn == [0, 2]
-    assert started.endings == ["was ended by SIGKILL", "ended with exit code 0"] + [
-        "was ended by SIGKILL"
-    ]
-
-
-def test_a_worker_that_prints_without_end_is_stopped_in_time(script):
-    path = script("while True: print('again and again')")
-    start = time.monotonic()
-    with pytest.raises(ProcessError, match=r"^Worker 0 of 1 had not ended after 1 s .* stopped"):
-        run_workers(path, 1, show=None, timeout=1, grace=1)
-    assert time.monotonic() - start < 30
-
-
-@posix
 def test_leaving_the_block_early_stops_the_workers(script):
     with Workers(script("print(1); time.sleep(300)"), 2) as started:
         assert next(iter(started))[1] == "1"
     assert all_gone(started.pids)
     with pytest.raises(ZeroDivisionError):  # an error of the learner's own stays as it is
-        with started.__class__(script("time.sleep(300)"), 2, grace=0.2) as started:
+        with Workers(script("time.sleep(300)"), 2, grace=0.2) as started:
             raise ZeroDivisionError
     assert all_gone(started.pids)
 
@@ -195,14 +152,10 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-IN_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]  # as a shell without jobs starts it
-
-
 @posix
-@pytest.mark.parametrize("started_by", [[], IN_BACKGROUND], ids=["directly", "in background"])
-def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(started_by, script):
+def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(script):
     """A real one, as a terminal sends it: to the whole group of the process in front."""
-    command = [*started_by, sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
+    command = [sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(
         command, cwd=processes.ROOT, start_new_session=True, **options
@@ -210,39 +163,8 @@ def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(started_by, script):
         pids = [int(process.stdout.readline()) for _ in range(4)]
         os.killpg(process.pid, signal.SIGINT)
         printed, errors = process.communicate(timeout=60)
-    assert (
-        printed.strip() == "Interrupted Interrupted: the 2 workers were stopped and none is left."
-    )
+    assert printed == "Interrupted Interrupted: the 2 workers were stopped and none is left.\n"
     assert errors == "" and all_gone(pids)
-
-
-def test_an_interrupt_on_any_line_of_the_wait_stays_an_interrupt(script):
-    """Python's own code for a queue turns some into errors about a lock."""
-    files = {workers.__file__, queue.__file__, threading.__file__}
-    seen, number = [], 0
-
-    def interrupt(frame, event, _):
-        if frame.f_code.co_filename not in files:
-            return None
-        if event == "line":
-            seen.append((frame.f_code, frame.f_lineno))
-            if len(seen) == number:
-                raise KeyboardInterrupt
-        return interrupt
-
-    before = sys.gettrace()
-    while len(set(seen)) == len(seen):  # until the wait comes round again
-        started = Workers(script(""), 1)
-        started._deadline = time.monotonic() + 60
-        number += 1
-        seen.clear()
-        with pytest.raises(KeyboardInterrupt):
-            sys.settrace(interrupt)
-            try:
-                next(iter(started))
-            finally:
-                sys.settrace(before)
-    assert number > 5
 
 
 def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(script, monkeypatch):
@@ -261,63 +183,35 @@ def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(script,
     assert made[0].poll() is not None
 
 
-@pytest.mark.parametrize(
-    ("count", "given", "told"),
-    [
-        (0, {}, "count is 0: give"),
-        ("2", {}, "count is '2': give"),
-        (2, {"ports": [20001]}, "give 2 different numbers"),
-        (2, {"ports": [20001, 20001]}, "give 2 different numbers"),
-        (1, {"ports": [70000]}, "Port 70000"),
-    ],
-)
-def test_what_cannot_be_started_is_said_before_anything_starts(count, given, told, script):
-    with pytest.raises(ProcessError, match=told) as error:
-        Workers(script(""), count, **given)
-    one_sentence(error)
-
-
-def test_a_script_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ProcessError, match=r"no file .*gone\.py"):
-        Workers(tmp_path / "gone.py")
-
-
-# Ports
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
-def test_a_port_in_use_is_named_and_not_chosen(address, script, monkeypatch):
+def test_what_cannot_be_started_is_said_before_anything_starts(script, monkeypatch, tmp_path):
     with socket.socket() as taken:
-        taken.bind((address, 0))
-        taken.listen()
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        with pytest.raises(ProcessError, match=f"^Port {port} is in use") as error:
-            Workers(script(""), 1, ports=[port])
-        one_sentence(error)
-        monkeypatch.setattr(ports, "PORTS", range(port, port + 1))
-        with pytest.raises(ProcessError, match="only 0 are free and 1 are needed") as error:
-            Workers(script(""), 1)
-        one_sentence(error)
-    assert distributed.free_ports(1) == [port]
-
-
-def test_free_ports_are_different_and_not_those_of_connections():
-    found = distributed.free_ports(20)
+        monkeypatch.setattr(workers, "PORTS", range(port, port + 1))
+        for path, count, told in (
+            (script(""), 0, "count is 0: give"),
+            (script(""), "2", "count is '2': give"),
+            (tmp_path / "gone.py", 1, r"no file .*gone\.py"),
+            (script(""), 1, "only 0 are free and 1 are needed"),
+        ):
+            with pytest.raises(ProcessError, match=told) as error:
+                Workers(path, count)
+            one_sentence(error)
+    assert workers.free_ports(1) == [port]
+    monkeypatch.undo()
+    found = workers.free_ports(20)  # and not those that a system gives to connections
     assert len(set(found)) == 20 and all(20000 <= port < 32768 for port in found)
-
-
-TAKEN_MEANWHILE = "import tensorflow as tf; tf.distribute.MultiWorkerMirroredStrategy()"
 
 
 @pytest.mark.slow
 def test_a_port_that_is_taken_meanwhile_is_named(script, monkeypatch):
     """TensorFlow's own words, "Could not start gRPC server", name neither port nor cause."""
-    path = script(TAKEN_MEANWHILE)
+    path = script("import tensorflow as tf; tf.distribute.MultiWorkerMirroredStrategy()")
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        monkeypatch.setattr(ports, "free_ports", lambda count: [port])
+        monkeypatch.setattr(workers, "free_ports", lambda count: [port])
         with pytest.raises(ProcessError, match=f"could not open port {port}, which") as error:
             run_workers(path, 1, show=None, timeout=100)
     one_sentence(error)
@@ -358,29 +252,39 @@ def test_a_wrong_number_of_devices_is_refused(count):
 
 # TPU
 
-CRASH, RAISE = "import os; os.kill(os.getpid(), 11)", "raise ImportError('no libtpu')"
-WORKS = "print('PROBE', '[8, {\"NAME\": \"value\"}]')"
+CRASH, RAISE = "os.kill(os.getpid(), 11)", "raise ImportError('no libtpu')"
+WORKS, NONE = "return 8, {'NAME': 'value'}", "return 0, {}"
+
+
+@pytest.fixture
+def ways(tmp_path, monkeypatch):
+    """Writes what is run in place of the tries with TensorFlow and with JAX."""
+
+    def write(*bodies):
+        lines = ["import os, time"]
+        lines += [f"def way_{number}():\n    {body}" for number, body in enumerate(bodies)]
+        (tmp_path / "ways.py").write_text("\n".join(lines))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
+        tries = {"TensorFlow": "ways:way_0", "JAX": "ways:way_1"}
+        monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
+
+    return write
 
 
 @pytest.mark.parametrize(
-    ("probes", "framework", "told"),
+    ("bodies", "framework", "told"),
     [
         ((WORKS, CRASH), "TensorFlow", ["TensorFlow can use this TPU"]),
-        ((WORKS + ";" + CRASH, WORKS), "JAX", ["TensorFlow cannot .* SIGSEGV", "Keras can"]),
         ((CRASH, WORKS), "JAX", ["TensorFlow cannot .* SIGSEGV", "Keras can use .* on JAX"]),
         ((RAISE, WORKS), "JAX", ["TensorFlow cannot .* no libtpu", "Keras can use .* on JAX"]),
-        (("pass", WORKS), "JAX", ["TensorFlow cannot .* exit code 0", "Keras can use .* on JAX"]),
-        (
-            ("print('PROBE {')", "print('PROBE [0, {}]')"),
-            None,
-            ["TensorFlow cannot", "JAX cannot", "Neither .* on the CPU: run"],
-        ),
+        (("pass", WORKS), "JAX", ["TensorFlow cannot .* found no core", "Keras can use .* JAX"]),
+        ((NONE, RAISE), None, ["TensorFlow cannot", "JAX cannot", "Neither .* on the CPU: run"]),
     ],
 )
 @posix
-def test_the_ways_to_a_tpu_are_tried_in_turn(probes, framework, told, monkeypatch):
-    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
-    monkeypatch.setattr(tpu, "PROBES", dict(zip(("TensorFlow", "JAX"), probes, strict=True)))
+def test_the_ways_to_a_tpu_are_tried_in_turn(bodies, framework, told, ways):
+    ways(*bodies)
     shown = []
     route = distributed.find_tpu(show=shown.append)
     assert (route.framework, route.cores) == (framework, 8 if framework else 0)
@@ -391,62 +295,30 @@ def test_the_ways_to_a_tpu_are_tried_in_turn(probes, framework, told, monkeypatc
         assert sentence.endswith(".") and ". " not in sentence
 
 
-def test_a_try_that_hangs_is_given_up(monkeypatch):
-    monkeypatch.setenv("COLAB_TPU_1VM", "1")
-    monkeypatch.setattr(tpu, "SECONDS", 0.5)
-    monkeypatch.setattr(tpu, "PROBES", dict.fromkeys(tpu.PROBES, "import time; time.sleep(300)"))
+def test_a_try_that_hangs_is_given_up(ways, monkeypatch):
+    ways("time.sleep(300)", "time.sleep(300)")
+    monkeypatch.setattr(accelerators, "SECONDS", 0.5)
     shown = []
     assert distributed.find_tpu(shown.append).framework is None
-    assert "had not ended after 0.5 s and was stopped" in shown[0]
+    assert shown[0] == "TensorFlow cannot use this TPU: it was stopped after 0.5 seconds."
 
 
 def test_without_signs_of_a_tpu_nothing_is_tried(monkeypatch):
-    for hint in tpu.HINTS:
-        monkeypatch.delenv(hint, raising=False)
-    monkeypatch.setattr(tpu, "_try", None)
+    for sign in accelerators.TPU_SIGNS:
+        monkeypatch.delenv(sign, raising=False)
+    monkeypatch.setattr(accelerators, "try_tpu", None)
     shown = []
     assert distributed.find_tpu(shown.append).framework is None
     assert shown == ["This machine has no TPU, so the course runs on what TensorFlow finds."]
 
 
-@pytest.mark.parametrize("framework", tpu.PROBES)
-def test_the_probes_are_python(framework):
-    compile(tpu.PROBES[framework], framework, "exec")
+@pytest.mark.parametrize("framework", accelerators.TPU_TRIES)
+def test_the_real_tries_end_in_a_sentence(framework):
+    found = accelerators.try_tpu(framework)
+    assert found.result or found.problem.endswith(".")
 
 
 # Costs on paper
-
-
-def ring(arrays):
-    """An all-reduce around a ring, part by part, and how many numbers each device sent."""
-    devices = len(arrays)
-    parts = [np.array_split(array.copy(), devices) for array in arrays]
-    sent = np.zeros(devices, int)
-    for collecting in (True, False):
-        for step in range(devices - 1):
-            moves = []
-            for device in range(devices):
-                part = (device - step + (0 if collecting else 1)) % devices
-                moves.append(((device + 1) % devices, part, parts[device][part].copy()))
-                sent[device] += parts[device][part].size
-            for to, part, values in moves:
-                parts[to][part] = parts[to][part] + values if collecting else values
-    return [np.concatenate(p) for p in parts], sent
-
-
-@pytest.mark.parametrize("devices", [1, 2, 3, 4, 8])
-def test_the_bytes_of_a_ring_are_those_that_a_ring_sends(devices):
-    rng = np.random.default_rng(devices)
-    arrays = [rng.integers(0, 100, 24 * 7) for _ in range(devices)]
-    results, sent = ring(arrays)
-    for result in results:
-        assert np.array_equal(result, sum(arrays))
-    assert set(sent * 4) == {round(distributed.ring_bytes(24 * 7, devices))}
-    assert set(sent * 2) == {round(distributed.ring_bytes(24 * 7, devices, 2))}
-
-
-def test_the_ring_of_the_course_s_network_sends_six_megabytes():
-    assert distributed.ring_bytes(1_011_466, 4) == pytest.approx(6.07e6, rel=1e-3)
 
 
 def test_the_step_time_model_has_the_limits_that_it_must_have():
@@ -454,6 +326,8 @@ def test_the_step_time_model_has_the_limits_that_it_must_have():
     assert distributed.step_seconds(compute, n, 1, link) == compute
     assert distributed.ring_seconds(n, 2, link) == pytest.approx(4e6 / 1e9 + 2e-3)
     assert distributed.ring_seconds(n, 1024, Link(1e9)) == pytest.approx(8e-3, rel=1e-2)
+    sent = [distributed.ring_bytes(n, devices, 2) for devices in (1, 2, 3, 8)]
+    assert sent == pytest.approx([0, 2e6, 8e6 / 3, 3.5e6])  # 2 (N - 1) rounds of one part of N
     half = distributed.ring_seconds(n, 8, Link(1e9), bytes_per_element=2)
     assert distributed.ring_seconds(n, 8, Link(1e9)) == 2 * half
     times = [distributed.step_seconds(compute, n, d, link) for d in (1, 2, 4, 32, 1024)]
@@ -496,15 +370,9 @@ def test_zero_sends_no_more_until_the_weights_are_shared_out():
         (lambda: distributed.step_seconds(1, 1, 2, Link(1), overlap=2), "overlap is 2: give"),
         (lambda: distributed.fit_link([1, 1], [1, 1], 2), "two different sizes"),
         (lambda: distributed.fit_link([1, 2], [1, 1], 1), "two devices"),
-        (lambda: distributed.fit_link([1, 2], [2, 1], 2), "did not take longer"),
+        (lambda: distributed.fit_link([1, 2], [2, 1], 2), "took no longer"),
     ],
 )
 def test_what_cannot_be_computed_is_refused_in_one_sentence(call, told):
     with pytest.raises(ValueError, match=told):
         call()
-
-
-def test_tf_config_is_what_tensorflow_reads():
-    config = json.loads(distributed.tf_config([20001, 20002], 1))
-    assert config["task"] == {"type": "worker", "index": 1}
-    assert config["cluster"]["worker"] == ["127.0.0.1:20001", "127.0.0.1:20002"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -109,54 +110,41 @@ def refusal(machine: Machine, *arguments: str, when_installing: str = "") -> str
     return lines[0]
 
 
-def test_no_python_at_all(machine):
-    assert refusal(machine).startswith("No Python that runs was found: install Python 3.13 from")
+REFUSALS = [  # {name: (version, without venv)}, the argument, what is said
+    ({}, (), "No Python that runs was found: install Python 3.13 from"),
+    *(
+        ({"python3": (v, 0)}, (), f"3.11, 3.12 or 3.13, but python3 is Python {v}: install")
+        for v in ("2.7", "3.10", "3.14")
+    ),
+    ({"python3": ("3.12", 1)}, (), "'sudo apt install python3.12-venv', then run make again"),
+    ({"old": ("3.9", 0)}, ("PYTHON=old",), "but old is Python 3.9: give the path of another one"),
+    ({"python3": ("3.12", 0)}, ("PYTHON=nowhere",), "at PYTHON=nowhere: give the path"),
+]
 
 
-@pytest.mark.parametrize("version", ["2.7", "3.10", "3.14"])
-def test_a_python_of_another_version(machine, version):
-    machine.add_python("python3", version)
-    sentence = refusal(machine)
-    assert f"needs Python 3.11, 3.12 or 3.13, but python3 is Python {version}: install" in sentence
+@pytest.mark.parametrize("pythons, arguments, sentence", REFUSALS)
+def test_without_the_right_python_one_sentence_says_what_to_do(
+    machine, pythons, arguments, sentence
+):
+    for name, (version, without_venv) in pythons.items():
+        machine.add_python(name, version, without_venv)
+    assert sentence in refusal(machine, *arguments)
 
 
-def test_a_python_without_venv(machine):
-    machine.add_python("python3", "3.12", no_venv=1)
-    assert "run 'sudo apt install python3.12-venv', then run make again" in refusal(machine)
-
-
-def test_uv_needs_no_venv_module(machine):
-    machine.add_python("python3", "3.12", no_venv=1)
-    machine.add("uv", UV)
-    assert machine.make("lab")[0] == 0
-
-
-def test_a_python_named_by_hand(machine):
-    machine.add_python("python3", "3.12")
-    machine.add_python("old", "3.9")
-    assert "but old is Python 3.9: give the path of another one" in refusal(machine, "PYTHON=old")
-    assert "at PYTHON=nowhere: give the path" in refusal(machine, "PYTHON=nowhere")
-
-
-def test_a_shim_that_does_not_answer_is_passed_over(machine):
+def test_a_shim_that_does_not_answer_is_passed_over_and_pyenv_looked_into_last(machine):
     machine.add("python3.13", "#!/bin/sh\necho 'pyenv: command not found' >&2; exit 127\n")
     machine.add_python("python3.12", "3.14")  # a name is not a version either
-    machine.add_python("python3", "3.11")
+    machine.add_python("only", "3.11")
+    hidden = machine.bin.parent / ".pyenv/versions/3.11.1/bin/python"
+    hidden.parent.mkdir(parents=True)
+    (machine.bin / "only").rename(hidden)
     code, output = machine.make("lab")
     assert code == 0 and "Installing about 3 GB into .venv (Python 3.11)" in output
 
 
-def test_pyenv_is_looked_into_last(machine):
-    machine.add_python("only", "3.12")
-    hidden = machine.bin.parent / ".pyenv/versions/3.12.1/bin/python"
-    hidden.parent.mkdir(parents=True)
-    (machine.bin / "only").rename(hidden)
-    assert machine.make("lab")[0] == 0
-
-
 @pytest.mark.parametrize("tool", ["pip", "uv"])
 def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
-    machine.add_python("python3", "3.12")
+    machine.add_python("python3", "3.12", no_venv=int(tool == "uv"))  # uv needs no venv module
     if tool == "uv":
         machine.add("uv", UV)
     sentence = refusal(machine, when_installing=OFFLINE)
@@ -203,7 +191,7 @@ def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
     assert not (machine.root / ".venv/half-installed").exists()
 
 
-def test_changed_requirements_are_installed_into_the_same_environment(machine):
+def test_changed_requirements_are_installed_again_and_a_lost_python_means_afresh(machine):
     machine.add_python("python3", "3.12")
     assert machine.make("lab")[0] == 0
     (machine.root / ".venv/kept").touch()
@@ -212,25 +200,25 @@ def test_changed_requirements_are_installed_into_the_same_environment(machine):
     code, output = machine.make("lab")
     assert code == 0 and "Bringing .venv up to date" in output
     assert len(machine.installs()) == 2 and (machine.root / ".venv/kept").exists()
-
-
-def test_an_environment_whose_python_went_away_is_made_again(machine):
-    machine.add_python("python3", "3.12")
-    assert machine.make("lab")[0] == 0
     (machine.root / ".venv/bin/python").unlink()
-    assert machine.make("lab")[0] == 0 and len(machine.installs()) == 2
+    assert machine.make("lab")[0] == 0 and len(machine.installs()) == 3
 
 
 def test_make_test_goes_on_after_a_failed_part_and_names_it(machine):
     machine.add_python("python3", "3.12")
-    machine.add("python3.13", "#!/bin/sh\nexit 127\n")
     code, output = machine.make("test", "PYTEST=false")
-    assert code != 0 and "make test: failed: unit solved pins\n" in output, output
-    assert "No Python 3.13 was found: the blank notebooks run on this one, not on Colab's" in output
+    assert code != 0 and "make test: failed: unit solved\n" in output, output
     code, output = machine.make("test")
     assert code == 0 and output.endswith("make test: all parts passed\n")
     assert len(machine.installs()) == 1  # make test is enough for make lab
     assert machine.make("lab")[0] == 0 and len(machine.installs()) == 1
+
+
+def test_without_python_3_13_the_pins_run_on_this_one(machine):
+    machine.add_python("python3", "3.12")
+    machine.add("python3.13", "#!/bin/sh\nexit 127\n")
+    code, output = machine.make("pins")
+    assert code == 0 and "No Python 3.13 was found: the blank notebooks run on this one" in output
 
 
 def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
@@ -243,20 +231,16 @@ def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     assert "soak.py 3" in machine.make("-n", "soak", "N=3")[1]
 
 
-def test_ci_script_is_bash_that_can_be_run():
-    assert os.access(ROOT / ".ci/run", os.X_OK)
-    subprocess.run(["bash", "-n", ROOT / ".ci/run"], check=True)
-
-
 # JupyterLab's token
 
 EMPTY_TOKEN = re.compile(r"""\.token\s*=\s*(''|""|["']?[\s,)\]]|["']?$)""", re.MULTILINE)
 
 
-def test_no_command_turns_the_token_off():
+def test_ci_is_bash_and_no_command_turns_the_token_off():
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+    subprocess.run(["bash", "-n", ROOT / ".ci/run"], check=True)
     for bad in ("--ServerApp.token=''", '["--ServerApp.token="]', "c.ServerApp.token = ''\n"):
         assert EMPTY_TOKEN.search(bad)
-    assert not EMPTY_TOKEN.search('f"--IdentityProvider.token={token}"')
     paths = [ROOT / "Makefile", ROOT / ".ci/run", *ROOT.glob("*.md")]
     paths += [*ROOT.glob("course_utils/**/*.py"), *ROOT.glob("tests/**/*.py")]
     for path in set(paths) - {Path(__file__)}:
@@ -272,10 +256,6 @@ def requirements(name: str) -> dict[str, Requirement]:
     return {re.sub(r"[-_.]+", "-", r.name).lower(): r for r in found}
 
 
-def pin(requirement: Requirement) -> str:
-    return next(iter(requirement.specifier)).version
-
-
 def test_every_requirement_has_an_upper_bound():
     for name in ("requirements.txt", "tests/requirements.txt"):
         for requirement in requirements(name).values():
@@ -283,23 +263,20 @@ def test_every_requirement_has_an_upper_bound():
             assert operators in ({">=", "<"}, {"=="}), requirement
 
 
-def test_the_ranges_admit_what_colab_has():
+def test_the_ranges_and_the_environment_like_colab_s_are_what_colab_has():
     pins = requirements("tests/colab-constraints.txt")
-    asked = requirements("requirements.txt") | requirements("tests/requirements.txt")
+    needed = requirements("requirements.txt")
+    asked = needed | requirements("tests/requirements.txt")
     both = asked.keys() & pins.keys()
     assert {"tensorflow", "keras", "ml-dtypes", "ipywidgets", "ipykernel", "pytest"} <= both
     for name in both:
-        assert asked[name].specifier.contains(pin(pins[name])), (asked[name], pin(pins[name]))
-
-
-def test_the_colab_environment_holds_what_colab_has_nbval_and_xdist():
-    pins = requirements("tests/colab-constraints.txt")
-    used = requirements("tests/colab-requirements.txt")
-    assert used.keys() - pins.keys() == {"nbval", "pytest-xdist"}
-    needed = requirements("requirements.txt").keys()
+        version = next(iter(pins[name].specifier)).version
+        assert asked[name].specifier.contains(version), (asked[name], version)
+    used = requirements("tests/colab-requirements.txt").keys()
+    assert used - pins.keys() == {"nbval", "pytest-xdist"}
     # Colab has its own front end, and the notebooks' first cell installs gfloat there.
     # Without xprof, notebook 05 does without the Profile tab.
-    assert needed - used.keys() == {"jupyterlab", "gfloat", "xprof"}
+    assert needed.keys() - used == {"jupyterlab", "gfloat", "xprof"}
 
 
 # conftest.py
@@ -325,12 +302,12 @@ def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
     assert "2 passed" in run.stdout, run.stdout
 
 
-def test_tests_that_need_mnist_are_skipped_without_it(tmp_path):
-    shutil.copy(ROOT / "conftest.py", tmp_path)
-    test = "import pytest\n\n@pytest.mark.mnist\ndef test_it():\n    pass\n"
-    (tmp_path / "test_it.py").write_text(test)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", tmp_path]
-    for path, result in {"": "1 skipped", "mnist.npz": "1 passed"}.items():
-        env = os.environ | {"COURSE_MNIST": path}
-        run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-        assert result in run.stdout, run.stdout
+def test_tests_that_need_mnist_are_skipped_without_it(request, monkeypatch):
+    plugins = request.config.pluginmanager.get_plugins()
+    ours = next(p for p in plugins if getattr(p, "__file__", "") == str(ROOT / "conftest.py"))
+    item = SimpleNamespace(path=Path("test_it.py"), get_closest_marker=lambda name: name == "mnist")
+    monkeypatch.setenv("COURSE_MNIST", "mnist.npz")
+    ours.pytest_runtest_setup(item)
+    monkeypatch.setenv("COURSE_MNIST", "")
+    with pytest.raises(pytest.skip.Exception, match="COURSE_MNIST names no file"):
+        ours.pytest_runtest_setup(item)

@@ -1,90 +1,182 @@
 """Figures show the values they are given, say them in words, and read on light and dark."""
 
+import base64
+import importlib
+import inspect
 import io
+import pkgutil
+import re
+from functools import partial
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 from PIL import Image
 
-from course_utils import figures, formats, models, roofline
-from course_utils.benchmark import Comparison
-from course_utils.figures import base
+from course_utils import figures, formats
+from course_utils.figures import (
+    base,
+    distributed,
+    looks,
+    memory,
+    operations,
+    profiling,
+)
 from course_utils.gradients import OctaveHistogram
-from course_utils.memory import MemoryAccount
-from course_utils.precision import dtype_flow
+
+
+def rows(names, found, index=None):
+    return pd.DataFrame(found, index, names.split())
+
 
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
 GRADIENTS = OctaveHistogram.from_values(2.0 ** np.arange(-30, 0))
-TRACE = pd.DataFrame({"step": [1, 2, 3], "scale": [8.0, 4.0, 4.0], "applied": [False, True, True]})
+TRACE = rows("step scale applied", [(1, 8.0, False), (2, 4.0, True), (3, 4.0, True)])
+RIGHT = (0.8, 0.6)  # of length 1
+STEPS = {
+    "right": RIGHT,
+    "half as far": (0.4, 0.3),
+    "scaling forgotten": (0.8 / 32768, 0.6 / 32768),
+    "skipped": (0.0, 0.0),
+    "three times as far": (2.4, 1.8),
+    "unchecked": (np.inf, -np.inf),
+}
+BY_DTYPE = [(2.0, 1.0, 0.5), (31.0, 114.0, np.nan)]
+BY_DTYPE = rows("float32 bfloat16 float16", BY_DTYPE, ["add", "GELU"])
+CASTS = pd.DataFrame(
+    {"direct": [9.0, 1.0], "to float32": [1.0, 3.0], "compute": [4.0, 2.0], "back": [0.5, 1.5]},
+    ["matrix product", "add"],
+)
+# The same operations as oneDNN and as TensorFlow itself call them.
+MKL = "_MklNativeFusedConv2D _MklNativeConv2DBackpropFilterWithBias _MklMatMul _FusedMatMul"
+OPS = {
+    "float32": zip([*MKL.split(), "FusedBatchNormV3"], [5.0, 4.0, 2.0, 1.0, 0.5], strict=True),
+    "mixed_float16": [
+        ("Conv2D", 50.0),
+        ("Conv2DBackpropFilter", 40.0),
+        ("MatMul", 30.0),
+        ("Cast", 0.25),
+    ],
+}
+OPS = {policy: rows("op ms", list(found)) for policy, found in OPS.items()}
+STEP_TIMES = rows(
+    "input_ms ops_ms overhead_ms", [(0.0, 9.0, 1.0), (6.0, 2.0, 1.0), (7.0, 3.0, 1.0)]
+)
+PEAKS = [("float32", 100, 41.0), ("float32", 100, 39.0), ("mixed_bfloat16", 200, 30.0)]
+PEAKS = rows("policy batch_size peak_mb", PEAKS)
+LINES = {"float32": (10.0, 0.3), "mixed_bfloat16": (12.0, 0.1)}
+ERRORS = [
+    ("one sign", 16, "narrow", "float16", "float16", 1e-3),
+    ("one sign", 64, "narrow", "float16", "float16", 5e-1),
+    ("one sign", 16, "wide", "float32", "float16", 2e-4),
+    ("one sign", 64, "wide", "float32", "float16", 2e-4),
+    ("both signs", 16, "narrow", "float16", "float16", 1e-3),
+]
+ERRORS = rows("values k rule accumulator result error", ERRORS)
+LAYERS = [
+    ("conv", "Conv2D", "float32", "float32, float16", "float16", "float32", 320, 1280, True),
+    ("block/relu", "ReLU", "float16", "float16", "float16", "", 0, 0, False),
+    ("flatten", "Flatten", "float16", "float16", "float16", "", 0, 0, False),
+    ("logits", "Dense", "float16", "float32", "float32", "float32", 10**6, 4 * 10**6, True),
+]
+FLOW = rows(
+    "layer kind input_dtype compute_dtype output_dtype variable_dtype parameters weight_bytes cast",
+    LAYERS,
+)
+PEAK_TFLOPS = {"float32": 8.0, "bfloat16": 65.0, "float16": 65.0}
+DEVICE = SimpleNamespace(name="a chip", tflops=PEAK_TFLOPS, gb_per_s=300.0, bandwidth=3e11)
+POINTS = [
+    ("batch 8", "float32", 9.0, 2.0, False),
+    ("batch 8", "float16", 18.0, 5.0, False),
+    ("batch 8", "float32", 9.0, 1.5, True),
+    ("batch 64", "float32", 30.0, 8.0, False),
+]
+POINTS = rows("label dtype intensity tflops measured", POINTS)
+COMPARED = [
+    (20.0, 19.0, 22.0, 1.0, 100.0, 0.9, 0.01, 7),
+    (10.0, 9.0, 12.0, 2.0, 50.0, 0.91, 0.01, 7),
+    (80.0, 70.0, 90.0, 0.25, np.nan, np.nan, np.nan, 7),
+]
+COLUMNS = "step_ms step_ms_q1 step_ms_q3 speedup peak_mb accuracy accuracy_se steps"
+COMPARED = rows(COLUMNS, COMPARED, pd.Index(POLICIES, name="policy"))
+COMPARISON = SimpleNamespace(table=COMPARED, batch_size=64, device="CPU:0")
+# A step that began at 30 MB and took 12 MB of activations.
+PARTS = dict.fromkeys(profiling.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
+IN_USE = rows("ms mb", [(0.0, 30.0), (1.0, 42.0)])
+STEP_MEMORY = SimpleNamespace(
+    timeline=IN_USE, parts=pd.Series(PARTS), peak_ms=1.0, peak_mb=42.0, backward_ms=np.nan
+)
 
 
-@pytest.fixture
-def comparison():
-    table = pd.DataFrame(
+def replica_rows(decided_alone):
+    """Replica 1 of two overflows in step 1; the scale was 8."""
+    return [
         {
-            "step_ms": [20.0, 10.0, 80.0],
-            "step_ms_q1": [19.0, 9.0, 70.0],
-            "step_ms_q3": [22.0, 12.0, 90.0],
-            "speedup": [1.0, 2.0, 0.25],
-            "peak_mb": [100.0, 50.0, np.nan],
-            "memory_ratio": [1.0, 0.5, np.nan],
-            "accuracy": [0.9, 0.91, np.nan],
-            "accuracy_se": [0.01, 0.01, np.nan],
-            "steps": [7, 7, 7],
-        },
-        index=pd.Index(POLICIES, name="policy"),
-    )
-    return Comparison(table, pd.DataFrame(), pd.DataFrame(), 64, False, "CPU:0")
+            "step": step,
+            "replica": replica,
+            "overflow": (step, replica) == (1, 1),
+            "taken": decided_alone or step != 1,
+            "finite": not decided_alone or step < 1,
+            "scale": 8.0 if decided_alone or step < 1 else 4.0,
+        }
+        for step in range(3)
+        for replica in range(2)
+    ]
 
 
-@pytest.fixture
-def every_picture(comparison):
-    account = MemoryAccount(1, 2, 3, 4, 5)
-    steps = [(p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)]
-    sweep = [(p, b, 1.0, b * 1e3, float(b)) for p in POLICIES for b in (64, 256)]
-    rates = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in base.MARKERS]
-    row = {"device": "V100 32GB", "baseline": "float32"}
-    return {
-        "speedups": figures.speedups(comparison, guess=1.5),
-        "comparison": figures.comparison(comparison, guess=0.5),
-        "matmul": figures.matmul(
-            pd.DataFrame(rates, columns=["size", "dtype", "gflops", "q1", "q3"])
-        ),
-        "loss_curves": figures.loss_curves(
-            pd.DataFrame(steps, columns=["policy", "seed", "step", "loss"])
-        ),
-        "batch_sweep": figures.batch_sweep(
-            pd.DataFrame(
-                sweep, columns=["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
-            )
-        ),
-        "memory_accounts": figures.memory_accounts(
-            {(64, "float32"): account}, {(64, "float32"): 1.0}
-        ),
-        "published": figures.published(
-            [row | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))],
-            [("mine", "mixed_float16", [1.8, 0.2])],
-        ),
-        "binades": figures.binades(),
-        "spacing": figures.spacing(),
-        "rounding_errors": figures.rounding_errors(
-            np.linspace(1, 2, 9), {"rounded": np.zeros(9), "dropped": -np.ones(9)}, unit=2
-        ),
-        "lost_updates": figures.lost_updates({d: {2: 0.0, 4: 1.0} for d in base.MARKERS}),
-        "long_sum": figures.long_sum({d: np.arange(16.0) for d in base.MARKERS}, guess=99),
-        "dtype_flow": figures.dtype_flow(dtype_flow(models.mnist_cnn())),
-        "digits": figures.digits(np.zeros((12, 28, 28), np.uint8), np.arange(12)),
-        "histogram": figures.histogram({"early": GRADIENTS, "late": GRADIENTS}, log2_scale=-9),
-        "lost_by_scale": figures.lost_by_scale({"early": GRADIENTS}, scales=range(41)),
-        "histories": figures.histories({p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
-        "loss_scale": figures.loss_scale(TRACE),
-        "roofline": figures.roofline(roofline.devices()["T4"]),
-        "updates": figures.updates({"right": (1, 1), "half": (0.5, 0.5)}, (1, 1), "Steps"),
-        "training": figures.training([{"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}]),
-    }
+TIMELINES = {"Keras's own": replica_rows(True), "all decide": replica_rows(False)}
+SHARES = {"slow": [1, 0.5, 0.25], "fast": [1, 1, 0.96]}
+LOSSES = [(p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)]
+SWEEP = [(p, b, b * 1e3, float(b)) for p in POLICIES for b in (64, 256)]
+RATES = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in looks.MARKERS]
+ACCOUNT = {"weights": 1, "gradients": 2e6, "optimizer": 3e6, "weight_copies": 4}
+ACCOUNT = SimpleNamespace(**ACCOUNT, activations=5e6, activation_gradients=6e6)
+ROW = {"device": "V100 32GB", "baseline": "float32"}
+SPEEDUPS = [ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))]
+ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
+STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
+
+# A figure for every function that draws one: the function and what it is given.
+GIVEN = [
+    (operations.accumulator_errors, ERRORS),
+    (distributed.efficiency, [1, 2, 1024], SHARES, "Shares"),
+    (distributed.replica_timelines, TIMELINES, "Two runs"),
+    (figures.batch_sweep, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
+    (figures.comparison, COMPARISON, 0.5),
+    (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
+    (figures.dtype_flow, FLOW),
+    (figures.histogram, {"early": GRADIENTS, "late": GRADIENTS}, "float16", -9),
+    (figures.histories, {p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
+    (figures.long_sum, {d: np.arange(16.0) for d in looks.MARKERS}, 99),
+    (figures.loss_curves, rows("policy seed step loss", LOSSES)),
+    (figures.loss_scale, TRACE),
+    (figures.lost_by_scale, {"early": GRADIENTS}, "float16", range(41)),
+    (figures.lost_updates, {d: {2: 0.0, 4: 1.0} for d in looks.MARKERS}),
+    (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
+    (figures.memory_accounts, {(64, "float32"): ACCOUNT}, {(64, "float32"): 9.0}),
+    (figures.published, SPEEDUPS, [("mine", "mixed_float16", [1.8, 0.2])]),
+    (figures.roofline, DEVICE, POINTS),
+    (figures.rounding_errors, np.linspace(1, 2, 9), ROUNDED, 2),
+    (figures.spacing,),
+    (figures.speedups, COMPARISON, 1.5),
+    (figures.training, [STEP]),
+    (figures.updates, STEPS, RIGHT, "Six steps"),
+    (memory.largest_batch, PEAKS, LINES, 50),
+    (operations.by_dtype, BY_DTYPE),
+    (operations.casts, CASTS),
+    (profiling.op_times, OPS),
+    (profiling.step_memory, {"float32": STEP_MEMORY}),
+    (profiling.step_times, dict.fromkeys(("as it was", "with prefetch"), STEP_TIMES)),
+]
+EXAMPLES = {draw.__name__: partial(draw, *given) for draw, *given in GIVEN}
+OKABE_ITO = "#000000 #e69f00 #56b4e9 #009e73 #f0e442 #0072b2 #d55e00 #cc79a7".split()
 
 
 def contrast(color, background):
@@ -98,71 +190,176 @@ def contrast(color, background):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_every_figure_is_drawn_and_told(every_picture):
-    assert set(every_picture) == set(figures.__all__) - {"COLORS", "Picture"}
-    for name, picture in every_picture.items():
-        image = Image.open(io.BytesIO(picture.png())).convert("RGBA")
-        assert image.getpixel((0, 0))[3] == 0, name
-        assert 700 < image.width < 1800, name
-        assert len(picture.alt) > 20 and picture.alt.endswith("."), name
+def reads_on_both(color):
+    return min(contrast(color, background) for background in ("#ffffff", "#111111")) > 4
 
 
-def test_all_text_reads_on_light_and_dark(every_picture):
-    """4:1 for every piece of text against white and against JupyterLab's dark background."""
-    for name, picture in every_picture.items():
-        picture.png()
-        for text in picture.figure.findobj(Text):
-            if text.get_text().strip() and text.get_visible():
-                for background in ("#ffffff", "#111111"):
-                    assert contrast(text.get_color(), background) > 4, (name, text.get_text())
+def drawn(name):
+    """The axes of an example: one, or a list."""
+    axes = EXAMPLES[name]().figure.axes
+    return axes[0] if len(axes) == 1 else axes
+
+
+def widths(ax):
+    """The width of each bar, a list for each group."""
+    return [[bar.get_width() for bar in group] for group in ax.containers]
+
+
+def heights(ax):
+    """The values of each line."""
+    return [list(line.get_ydata()) for line in ax.lines]
+
+
+def written(texts):
+    return [t.get_text() for t in texts]
+
+
+# What holds for all of them
+
+
+def test_every_figure_has_an_example():
+    found = set()
+    for module in pkgutil.iter_modules(figures.__path__):
+        module = importlib.import_module(f"course_utils.figures.{module.name}")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__annotations__.get("return") is base.Picture:
+                found.add(name)
+    assert found == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_is_drawn_and_told_and_reads_on_light_and_dark(name):
+    picture = EXAMPLES[name]()
+    image = Image.open(io.BytesIO(picture.png())).convert("RGBA")
+    assert image.getpixel((0, 0))[3] == 0 and 700 < image.width < 1800 and image.height < 1300
+    assert len(picture.alt) > 20 and picture.alt.endswith(".") and "nan" not in picture.alt
+    for text in picture.figure.findobj(Text):
+        shown = text.get_text().strip() and text.get_visible()
+        assert not shown or reads_on_both(text.get_color()), text.get_text()
+    for color in colors(picture.figure):
+        gray = len({color[1:3], color[3:5], color[5:]}) == 1
+        assert gray or color in OKABE_ITO, color
+
+
+def colors(figure):
+    """All that lines, bars and areas are drawn in."""
+    for line in figure.findobj(Line2D):
+        yield to_hex(line.get_color())
+    for patch in figure.findobj(Patch):
+        yield from (to_hex(c) for c in (patch.get_facecolor(), patch.get_edgecolor()) if c[3])
+    for collection in figure.findobj(Collection):
+        yield from map(to_hex, (*collection.get_facecolor(), *collection.get_edgecolor()))
 
 
 def test_policies_differ_by_more_than_color():
-    for signs in (base.COLORS, base.HATCHES, base.MARKERS, base.LINES):
+    for signs in (looks.COLORS, looks.HATCHES, looks.MARKERS, looks.LINES):
         assert len({signs[d] for d in ("float32", "bfloat16", "float16")}) == 3
+    for name in ("by_dtype", "casts"):
+        hatches = [group[0].get_hatch() for group in drawn(name).containers]
+        assert len(set(hatches)) == len(hatches)
 
 
-def test_bars_show_the_values_and_the_guess(comparison):
-    picture = figures.speedups(comparison, guess=1.5)
-    ax = picture.figure.axes[0]
-    assert [bar.get_width() for bar in ax.patches] == [1.0, 2.0, 0.25]
-    assert "your guess 1.5×" in [t.get_text() for t in ax.texts]
-    assert "you guessed 1.5" in picture.alt
-    assert "guess" not in figures.speedups(comparison).alt
+# What each one says and shows
 
 
-def test_what_is_unknown_is_called_unknown(comparison):
-    picture = figures.comparison(comparison)
-    shown = [t.get_text() for ax in picture.figure.axes for t in ax.texts]
-    assert shown.count("unknown") == 2  # the peak and the accuracy of one policy
-    assert "peak unknown" in picture.alt and "nan" not in picture.alt
+ALONE = (
+    "Keras's own: replica 1 overflows in step 1, takes the step; in the end the weights of "
+    "replicas 0 and 1 are not finite. all decide: replica 1 overflows in step 1, is skipped; in "
+    "the end the weights are finite."
+)
+SAID = [
+    ("by_dtype", "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms"),
+    ("by_dtype", "bfloat16 114 ms"),  # and no power of ten
+    ("casts", "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1"),
+    ("largest_batch", "float32: line 10 MB + 0.3 MB for each image"),
+    ("largest_batch", "batch 100 measured 39 to 41 MB"),
+    ("largest_batch", "the budget is 50 MB."),
+    ("accumulator_errors", "one sign, narrow: from 0.001 at K = 16 to 0.5 at K = 64"),
+    ("speedups", "you guessed 1.5"),
+    ("long_sum", "you guessed 99"),
+    ("comparison", "peak unknown"),
+    ("loss_scale", "1 of them"),
+    ("lost_by_scale", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
+    ("updates", "forgotten: 1/32,768 as long as the right step; skipped: no step"),
+    ("updates", "unchecked: not finite."),
+    ("efficiency", "slow: 50 % at 2, 25 % at 1,024 devices. fast: 100 % at 2, 96 % at 1,024"),
+    ("replica_timelines", ALONE),
+]
 
 
-def strokes(picture, panel, row):
-    """Where the strokes of one row of `binades` stand."""
-    lines = picture.figure.axes[panel].collections[row]
-    return [segment[0][0] for segment in lines.get_segments()]
+@pytest.mark.parametrize(("name", "words"), SAID)
+def test_the_words_say_what_is_seen(name, words):
+    assert words in EXAMPLES[name]().alt
 
 
-def test_binades_shows_the_numbers_that_the_formats_have():
-    rows = (16, 15, 0, -14, -16, -20, -24, -25)
-    picture = figures.binades(("bfloat16", "float16"), rows)
-    for panel, name in enumerate(("bfloat16", "float16")):
-        for row, exponent in enumerate(rows):
-            here, wanted = formats.encode(f"2^{exponent}", name), []
-            if here.value == 2.0**exponent:
-                while here.value < 2.0**exponent * 17 / 16:
-                    wanted.append(here.value / 2.0**exponent)
-                    here = here.next
-            assert strokes(picture, panel, row) == wanted, (name, exponent)
-    assert "bfloat16: the same 8 numbers" in picture.alt
-    assert "none at 2^16 and 2^-25" in picture.alt
+FINITE = "give one that is finite and not zero"
+
+
+@pytest.mark.parametrize(
+    ("told", "draw", "given"),
+    [
+        ("no peak to draw", memory.largest_batch, (PEAKS[:0], LINES, 50)),
+        ("no error to draw", operations.accumulator_errors, (ERRORS[:0],)),
+        ("no layer that is called", figures.dtype_flow, (FLOW[:0],)),
+        (FINITE, figures.updates, (STEPS, (0, 0), "")),
+        (FINITE, figures.updates, (STEPS, (np.nan, 1), "")),
+        (FINITE, figures.updates, (STEPS, (np.inf, 0), "")),
+        ("hold no operation", profiling.op_times, ({"float32": OPS["float32"][:0]},)),
+        ("'empty' has no steps", distributed.replica_timelines, ({"empty": []}, "")),
+        ("give up to 4", distributed.efficiency, ([1], {str(n): [1] for n in range(5)}, "")),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(told, draw, given):
+    with pytest.raises(ValueError, match=told):
+        draw(*given)
+
+
+CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
+SHOWN = [
+    ("speedups", lambda ax: [bar.get_width() for bar in ax.patches], [1.0, 2.0, 0.25]),
+    ("speedups", lambda ax: "your guess 1.5×" in written(ax.texts), True),
+    # The peak and the accuracy of one policy.
+    ("comparison", lambda axes: sum(written(ax.texts).count("unknown") for ax in axes), 2),
+    ("loss_scale", lambda ax: list(ax.lines[1].get_xdata()), [1]),  # crosses at skipped steps
+    ("by_dtype", lambda ax: written(ax.texts)[:5], ["2 ms", "31 ms", "1 ms", "114 ms", "0.5 ms"]),
+    ("by_dtype", lambda ax: [group[0] for group in widths(ax)], [1, 0.5, 0.25]),
+    # One operation is one row, whichever library ran it.
+    ("op_times", lambda ax: written(ax.get_yticklabels()), CONV),
+    ("op_times", widths, [[5, 4, 3, 0.5, 0], [50, 40, 30, 0, 0.25]]),
+    # Lines that start at what is fixed, the budget, and a dot for every peak.
+    ("largest_batch", heights, [pytest.approx([10, 70]), pytest.approx([12, 32]), [50, 50]]),
+    ("largest_batch", lambda ax: ax.collections[0].get_offsets().tolist(), [[100, 41], [100, 39]]),
+    ("largest_batch", lambda ax: ax.collections[1].get_offsets().tolist(), [[200, 30]]),
+    # A panel for each kind of values and in it a line for each rule.
+    ("accumulator_errors", lambda axes: [a.get_title() for a in axes], ["one sign", "both signs"]),
+    ("accumulator_errors", lambda axes: heights(axes[0]), [[1e-3, 5e-1], [2e-4, 2e-4]]),
+    ("accumulator_errors", lambda axes: written(axes[0].get_xticklabels()), ["16", "64"]),
+    (
+        "accumulator_errors",
+        lambda axes: [line.get_color() for line in axes[0].lines],
+        [looks.COLORS["float16"], looks.COLORS["float32"]],
+    ),
+    ("efficiency", heights, [[100, 50, 25], [100, 100, 96]]),
+    ("efficiency", lambda ax: written(ax.get_xticklabels()), ["1", "2", "1,024"]),
+]
+
+
+@pytest.mark.parametrize(("name", "look", "wanted"), SHOWN)
+def test_it_shows_the_values(name, look, wanted):
+    assert look(drawn(name)) == wanted
+
+
+def test_without_a_guess_none_is_told_or_drawn():
+    assert "guess" not in figures.speedups(COMPARISON).alt
+    without = figures.long_sum({"float16": np.arange(16.0)})
+    assert "guessed" not in without.alt and not without.figure.axes[0].collections
+    assert drawn("long_sum").collections
 
 
 def test_spacing_is_the_gap_above_each_power_of_two():
-    lines = figures.spacing().figure.axes[0].lines
-    assert [line.get_label() for line in lines] == list(figures.formats.SPACING)
-    for line in lines:
+    ax = drawn("spacing")
+    assert written(ax.get_legend().get_texts()) == list(figures.formats.SPACING)
+    for line in ax.lines:
         for x, y in zip(*line.get_data(), strict=True):
             here = formats.encode(x, line.get_label())
             assert here.value == x and float(here.ulp / here.exact) == y
@@ -170,36 +367,189 @@ def test_spacing_is_the_gap_above_each_power_of_two():
 
 def test_a_histogram_shows_what_becomes_zero():
     picture = figures.histogram({"all": GRADIENTS}, log2_scale=-1)
-    bars = [bar for bar in picture.figure.axes[0].patches if bar.get_height() > 1]
+    shown = [bar for bar in picture.figure.axes[0].patches if bar.get_height() > 1]
     assert "23 % of the nonzero gradients become zero" in picture.alt  # 7 of 30: to 2^-25 scaled
-    hatched = {bar.get_x() + bar.get_width() / 2 for bar in bars if bar.get_hatch()}
+    hatched = {bar.get_x() + bar.get_width() / 2 for bar in shown if bar.get_hatch()}
     assert hatched == {octave + 0.5 for octave in range(-31, -25)}
 
 
 def test_lost_by_scale_shows_survival_and_crosses_where_something_overflows():
-    picture = figures.lost_by_scale({"all": GRADIENTS}, scales=range(20))
-    line, cross, *_ = picture.figure.axes[0].lines
-    shares = [GRADIENTS.survival("float16", s).rounded_to_zero / 30 for s in range(20)]
-    assert list(line.get_ydata()) == [share for share in shares if share]
-    assert list(line.get_xdata()) == [s for s, share in enumerate(shares) if share]
-    assert list(cross.get_xdata()) == [17]  # 2^-1 times 2^17 is beyond float16
-    assert "overflow from 2^17 on" in picture.alt
+    line, cross, *_ = drawn("lost_by_scale")[0].lines
+    shares = [GRADIENTS.survival("float16", s).rounded_to_zero / 30 for s in range(41)]
+    assert list(zip(*line.get_data(), strict=True)) == [(s, v) for s, v in enumerate(shares) if v]
+    assert list(cross.get_xdata()) == [17]
 
 
-def test_skipped_steps_are_crossed():
-    picture = figures.loss_scale(TRACE)
-    assert list(picture.figure.axes[0].lines[1].get_xdata()) == [1]
-    assert "1 of them" in picture.alt
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_parts_of_the_way_by_float32_stand_end_to_end(dtype):
+    figure = operations.casts(CASTS, dtype).figure
+    direct, *parts = figure.axes[0].containers
+    assert widths(figure.axes[0]) == CASTS.T.to_numpy().tolist()
+    starts = [[bar.get_x() for bar in part] for part in parts]
+    assert starts == [[0, 0], [1, 3], [5, 5]]
+    assert to_hex(direct[0].get_facecolor()).upper() == looks.COLORS[dtype]
+    assert written(figure.legends[0].get_texts())[0] == f"the operation in {dtype}"
 
 
-def test_the_guess_stands_in_the_figure_of_the_long_sum():
-    sums = {"float16": np.arange(16.0)}
-    with_guess, without = figures.long_sum(sums, 99), figures.long_sum(sums)
-    assert "you guessed 99" in with_guess.alt and "guessed" not in without.alt
-    assert with_guess.figure.axes[0].collections and not without.figure.axes[0].collections
+def test_the_memory_of_a_step_can_be_drawn_without_what_was_there_before():
+    for other, wanted in ((True, [30, 42, 42]), (False, [0, 12, 12])):
+        picture = profiling.step_memory({"float32": STEP_MEMORY}, other)
+        line, parts = picture.figure.axes
+        assert [*line.lines[0].get_ydata(), line.lines[1].get_ydata()[0]] == wanted
+        assert sum(c[0].get_height() for c in parts.containers) == wanted[-1]
+        assert ("other" in picture.alt) == other
 
 
-def test_a_figure_leaves_nothing_behind_in_pyplot(every_picture):
-    import matplotlib.pyplot as plt
+SIGNS = {  # of a step: how long it is in words, the end of its arrow, the sign of a point
+    "right": ("as long", RIGHT, []),
+    "half as far": ("0.5 × as long", (0.4, 0.3), []),
+    "scaling forgotten": ("1/32,768 as long", None, [("o", True)]),
+    "skipped": ("no step", None, [("o", False)]),
+    # It ends at the border, in its own direction.
+    "three times as far": ("3 × as long", (1.2, 0.9), []),
+    "unchecked": ("not finite", None, [("X", True)]),
+}
 
-    assert plt.get_fignums() == []
+
+def test_a_step_is_an_arrow_a_point_a_ring_or_a_cross_whatever_its_unit():
+    assert drawn("updates")[0].get_xlim()[1] == pytest.approx(1.2)
+    for ax, (words, end, points) in zip(drawn("updates"), SIGNS.values(), strict=True):
+        arrows = [pytest.approx(RIGHT), *([pytest.approx(end)] if end else [])]
+        assert [tuple(map(float, arrow.xy)) for arrow in ax.texts] == arrows
+        assert [(p.get_marker(), p.get_markerfacecolor() != "none") for p in ax.lines] == points
+        assert ax.get_xlabel() == words
+    tiny = {label: 1e-9 * np.array(step) for label, step in STEPS.items()}
+    assert figures.updates(tiny, 1e-9 * np.array(RIGHT), "").alt == EXAMPLES["updates"]().alt
+
+
+def test_links_look_unlike_dtypes():
+    ax = drawn("efficiency")
+    worn = {(line.get_marker(), line.get_linestyle(), line.get_color()) for line in ax.lines}
+    dtypes = {(looks.MARKERS[d], looks.LINES[d], looks.COLORS[d]) for d in looks.MARKERS}
+    assert len(worn) == 2 and not worn & dtypes
+
+
+# Steps of many devices
+
+
+def points(ax):
+    """Marker, place and whether it is filled, of all that stands at a step."""
+    return {
+        (line.get_marker(), float(x), round(float(y), 2), line.get_markerfacecolor() != "none")
+        for line in ax.lines
+        for x, y in line.get_xydata()
+    }
+
+
+def test_every_step_of_every_replica_has_its_sign_and_the_scale_below():
+    own, safe = drawn("replica_timelines")
+    star = ("*", 1.0, 0.68, True)
+    lost = {("X", step, replica, True) for step in (1, 2) for replica in (0, 1)}
+    assert points(own) == {("o", 0, 0, True), ("o", 0, 1, True), star} | lost
+    assert points(safe) == {("o", s, r, s != 1) for s in range(3) for r in (0, 1)} | {star}
+    labels = ["replica 0", "replica 1", "loss scale\nafter the step"]
+    assert written(own.get_yticklabels()) == labels
+    for ax, scales in ((own, "333"), (safe, "322")):
+        assert written(ax.texts) == [f"$2^{{{scale}}}$" for scale in scales]
+        # below the last lane and above the axis
+        assert all(1.2 < t.get_position()[1] < ax.get_ylim()[0] for t in ax.texts)
+    odd = zip(replica_rows(True), [0, 0, 3, 3, 1, 1], strict=True)
+    odd = {"odd": [{**row, "scale": scale} for row, scale in odd]}
+    (ax,) = distributed.replica_timelines(odd, "Odd").figure.axes
+    assert written(ax.texts) == ["0", "3", "$2^{0}$"]
+
+
+def dotted(ax):
+    """Where the dotted part of each lane begins."""
+    lanes = [lane.get_segments()[0][0] for lane in ax.collections if lane.get_linewidth() == 2]
+    return {float(y): float(x) for x, y in lanes}
+
+
+def test_a_replica_that_ends_early_is_seen_to_end():
+    """As in a hang: replica 1 has skipped step 1, replica 0 never finishes it."""
+    cured = replica_rows(False)
+    hung = [r for r in cured if r["step"] == 0 or (r["step"], r["replica"]) == (1, 1)]
+    picture = distributed.replica_timelines({"hung": hung, "cured": cured}, "Two")
+    ends, goes_on = picture.figure.axes
+    assert ends.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
+    assert dotted(goes_on) == {} and dotted(ends) == {0: 0.25, 1: 1.25}
+    assert picture.alt.startswith(
+        "hung: replica 1 overflows in step 1, is skipped; replica 0 ends after step 0; "
+        "replica 1 ends after step 1; in the end the weights are finite. cured: "
+    )
+    assert written(picture.figure.legends[0].get_texts())[-1] == "no further step"
+    whole = EXAMPLES["replica_timelines"]().figure.legends[0]
+    assert "no further step" not in written(whole.get_texts())
+
+    alone = [{**row, "replica": 2} for row in cured if row["replica"] == 1]
+    picture = distributed.replica_timelines({"one": alone}, "One of three")
+    (ax,) = picture.figure.axes
+    assert dotted(ax) == {0: ax.get_xlim()[0], 1: ax.get_xlim()[0]}
+    assert "replica 0 ends before its first step; replica 1 ends before" in picture.alt
+
+    lost = [row for row in replica_rows(True) if (row["step"], row["replica"]) != (2, 1)]
+    alt = distributed.replica_timelines({"lost before": lost}, "Lost").alt
+    assert "replica 1 ends after step 1; in the end the weights of replicas 0 and 1" in alt
+
+
+@pytest.mark.parametrize(("count", "named"), [(1, "replica 0"), (4, "replicas 0, 1, 2 and 3")])
+def test_any_number_of_replicas_has_lanes(count, named):
+    one = [row for row in replica_rows(True) if row["replica"]]
+    every = [{**row, "replica": replica} for row in one for replica in range(count)]
+    picture = distributed.replica_timelines({"all": every}, "All")
+    (ax,) = picture.figure.axes
+    assert {p[2] for p in points(ax) if p[0] != "*"} == set(range(count))
+    assert picture.alt.endswith(f"in the end the weights of {named} are not finite.")
+
+
+# Drawings that are kept as files
+
+SVG = "{http://www.w3.org/2000/svg}"
+DRAWINGS = {
+    draw.__name__: (draw(), ElementTree.fromstring(draw().svg))
+    for draw in (figures.binades, distributed.strategies)
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_shown_with_its_words_and_reads_on_light_and_dark(name, monkeypatch):
+    """As an image, which a page shows that is not trusted too; as text alone it is the title."""
+    picture, root = DRAWINGS[name]
+    assert picture.alt == root.find(f"{SVG}desc").text and picture.alt.endswith(".")
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
+    picture._ipython_display_()
+    assert shown[0]["text/plain"] == root.find(f"{SVG}title").text
+    image = ElementTree.fromstring(shown[0]["text/html"].replace('">', '"/>'))
+    assert image.tag == "img" and image.get("alt") == picture.alt
+    kind, data = image.get("src").split(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert base64.b64decode(data).decode() == picture.svg
+    ink = re.search(r"text \{[^}]*fill: (#\w+)", root.find(f"{SVG}style").text)[1]
+    assert reads_on_both(ink)
+    for color in re.findall(r"#[0-9a-fA-F]{6}", picture.svg):
+        assert color.lower() in OKABE_ITO or color == base.INK
+
+
+def test_binades_shows_the_numbers_that_the_formats_have():
+    picture, root = DRAWINGS["binades"]
+    powers = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "row"]
+    digits = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+    exponents = [int(power[1:].translate(digits)) for power in powers]
+    for name in ("bfloat16", "float16"):
+        axis, *rows, _, _ = root.find(f".//*[@id='binades-{name}']").iter(f"{SVG}path")
+        left, right = map(int, re.fullmatch(r"M(\d+) .*H(\d+)", axis.get("d")).groups())
+        rows = iter(rows)
+        for exponent in exponents:
+            here, wanted = formats.encode(f"2^{exponent}", name), []
+            if here.value == 2.0**exponent:
+                while here.value < 2.0**exponent * 17 / 16:
+                    share = 16 * (here.value / 2.0**exponent - 1)
+                    wanted.append(left + 3 + share * (right - left - 3))
+                    here = here.next
+            if wanted:
+                strokes = re.findall(r"M([\d.]+) ", next(rows).get("d"))
+                assert np.allclose([float(x) for x in strokes], wanted, atol=0.01), exponent
+        assert next(rows, None) is None
+    assert "bfloat16: the same 8 numbers" in picture.alt
+    assert "none at 2^16 and 2^-25" in picture.alt

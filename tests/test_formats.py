@@ -1,19 +1,16 @@
 """The formats module: every code, exact rounding in every mode, and what entries may say."""
 
-import doctest
 import math
-import time
 from decimal import Decimal
 from fractions import Fraction
 
-import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_utils import entry, formats
+from course_utils import formats, numerals
 
 DTYPES = {
     "float16": np.float16,
@@ -146,37 +143,6 @@ def test_exact_values_round_by_the_definition(fmt, rounding):
         assert same(found.value, oracle(value, fmt, rounding)), (value, found)
 
 
-def test_neighbors_of_float32_and_tf32():
-    edges = [0, 1, 0x7F7FFFFF, 0x7F800000, 0x80000000, 0x80000001, 0xFF800000]
-    codes = np.random.default_rng(6).integers(0, 2**32, 500, dtype=np.uint32)
-    for code in np.concatenate([np.uint32(edges), codes]):
-        here = formats.decode(code, "float32")
-        for way, found in ((np.inf, here.next), (-np.inf, here.previous)):
-            if here.kind == "nan" or here.value == way:
-                assert found is None
-            else:
-                value = np.nextafter(code.view(np.float32), np.float32(way))
-                assert same(found.value, float(value))
-        short = formats.decode(int(code) >> 13, "tf32")
-        if 0 <= short.value < formats.facts("tf32")["largest"] and short.sign == "0":
-            # One step of tf32 is 2**13 codes of float32.
-            assert short.next.value == formats.decode((short.code + 1) << 13, "float32").value
-
-
-@every_format
-@every_rounding
-@pytest.mark.parametrize("saturate", [False, True])
-def test_floats_round_as_gfloat_says(fmt, rounding, saturate):
-    info, mode = formats.FORMATS[fmt], formats._MODES[rounding]
-    rng = np.random.default_rng(3)
-    exponents = rng.integers(-160, 140, 1000)
-    values = np.ldexp(rng.normal(size=1000), exponents).tolist() + [0.0, -0.0, math.inf, -math.inf]
-    for value in values:
-        always = saturate or fmt == "float4_e2m1fn"
-        wanted = gfloat.round_float(info, value, mode, always)
-        assert same(formats.encode(value, fmt, rounding, saturate).value, wanted)
-
-
 @every_dtype
 def test_casts_of_numpy_and_ml_dtypes_agree_where_one_rounding_is_enough(fmt, dtype):
     values = np.random.default_rng(4).normal(size=2000).astype(np.float32) * 10
@@ -188,46 +154,44 @@ def test_casts_of_numpy_and_ml_dtypes_agree_where_one_rounding_is_enough(fmt, dt
 
 
 @pytest.mark.parametrize(
-    "value, fmt, code",
+    "value, fmt, code, options",
     [
-        ("-4200000000", "float32", 0b1_10011110_11110100101011011101010),
-        (-6.25, "float16", 0xC640),
-        (65519, "float16", 0x7BFF),
-        (65520, "float16", 0x7C00),
-        ("2^-25", "float16", 0),
-        (Fraction(1, 2**25) + Fraction(1, 2**99), "float16", 1),
-        (464, "float8_e4m3fn", 0x7E),
-        ("464.0000001", "float8_e4m3fn", 0x7F),
-        (1 + 2**-8 + 2**-40, "bfloat16", 0x3F81),
-        (1e300, "float4_e2m1fn", 0x7),
-        ("-0", "float16", 0x8000),
-        ("-1e-999999999", "bfloat16", 0x8000),
-        ("nan", "float16", 0x7E00),
-        ("-nan", "bfloat16", 0xFFC0),
-        (-1000, "float8_e4m3fn", 0xFF),
-        ("\u22121", "float16", 0xBC00),
-        (Decimal("0.1"), "float16", 0x2E66),
-        (np.float32(0.5), "float16", 0x3800),
-        (ml_dtypes.bfloat16(3), "float16", 0x4200),
-        (10**4000, "float16", 0x7C00),
-        (-(10**4000), "float16", 0xFC00),
-        (-(10**4000), "float8_e4m3fn", 0xFF),
+        ("-4200000000", "float32", 0b1_10011110_11110100101011011101010, {}),
+        (-6.25, "float16", 0xC640, {}),
+        (65519, "float16", 0x7BFF, {}),
+        (65520, "float16", 0x7C00, {}),
+        ("2^-25", "float16", 0, {}),
+        (Fraction(1, 2**25) + Fraction(1, 2**99), "float16", 1, {}),
+        (464, "float8_e4m3fn", 0x7E, {}),
+        ("464.0000001", "float8_e4m3fn", 0x7F, {}),
+        (1 + 2**-8 + 2**-40, "bfloat16", 0x3F81, {}),
+        (1e300, "float4_e2m1fn", 0x7, {}),
+        ("-0", "float16", 0x8000, {}),
+        ("-1e-999999999", "bfloat16", 0x8000, {}),
+        ("nan", "float16", 0x7E00, {}),
+        ("-nan", "bfloat16", 0xFFC0, {}),
+        (-1000, "float8_e4m3fn", 0xFF, {}),
+        ("\u22121", "float16", 0xBC00, {}),
+        (Decimal("0.1"), "float16", 0x2E66, {}),
+        (Decimal("1e-999999999"), "float16", 0, {}),  # and not for ever
+        (np.float32(0.5), "float16", 0x3800, {}),
+        (ml_dtypes.bfloat16(3), "float16", 0x4200, {}),
+        (10**4000, "float16", 0x7C00, {}),
+        (-(10**4000), "float8_e4m3fn", 0xFF, {}),
+        # Beyond float64 is no infinity, which saturation and directed rounding tell apart.
+        *(
+            (huge, "float16", 0x7BFF, {"rounding": "toward_zero"})
+            for huge in (Decimal("1e400"), Fraction(10) ** 400, 10**400, "1e400", 1e9)
+        ),
+        (-1e9, "float16", 0xFC00, {"rounding": "down"}),
+        ("inf", "float16", 0x7C00, {}),
+        ("inf", "float16", 0x7BFF, {"saturate": True}),
+        (1e9, "float8_e4m3fn", 0x7E, {"saturate": True}),
+        ("-inf", "float4_e2m1fn", 0xF, {}),
     ],
 )
-def test_numbers_one_should_know(value, fmt, code):
-    assert formats.encode(value, fmt).code == code
-
-
-def test_saturation_and_directed_rounding_at_the_edge():
-    encode = formats.encode
-    assert encode("inf", "float16").value == math.inf
-    assert encode("inf", "float16", saturate=True).value == 65504
-    assert encode(1e9, "float8_e4m3fn", saturate=True).value == 448
-    assert encode(1e9, "float16", "down").value == 65504
-    assert encode(-1e9, "float16", "down").value == -math.inf
-    assert encode("-inf", "float4_e2m1fn").value == -6
-    with pytest.raises(ValueError, match="float4_e2m1fn has no NaN"):
-        encode("nan", "float4_e2m1fn")
+def test_numbers_one_should_know(value, fmt, code, options):
+    assert formats.encode(value, fmt, **options).code == code
 
 
 # --- stochastic rounding ------------------------------------------------------------------------
@@ -245,16 +209,15 @@ def test_stochastic_rounding_is_right_on_average(value, low, high):
 
 
 def test_stochastic_rounding_repeats_with_its_seed_and_leaves_exact_values_alone():
-    once = [formats.encode(1.1, "float16", "stochastic", seed=n).code for n in range(50)]
-    again = [formats.encode(1.1, "float16", "stochastic", seed=n).code for n in range(50)]
-    assert once == again and len(set(once)) == 2
+    def drawn(value, n=50):
+        return [formats.encode(value, "float16", "stochastic", seed=n) for n in range(n)]
+
+    assert drawn(1.1) == drawn(1.1) and len({bits.code for bits in drawn(1.1)}) == 2
     for value in (1.0, "0", "-0", "inf", 2**-24, 65504):
-        wanted = formats.encode(value, "float16")
-        assert formats.encode(value, "float16", "stochastic", seed=0) == wanted
-    too_large = {formats.encode(65520, "float16", "stochastic", seed=n).value for n in range(50)}
-    assert too_large == {65504, math.inf}
-    below = {formats.encode(-(2.0**-26), "float16", "stochastic", seed=n).code for n in range(50)}
-    assert below == {0x8000, 0x8001}  # -0 or the largest negative number
+        assert drawn(value, 1) == [formats.encode(value, "float16")]
+    assert {bits.value for bits in drawn(65520)} == {65504, math.inf}
+    # -0 or the largest negative number
+    assert {bits.code for bits in drawn(-(2.0**-26))} == {0x8000, 0x8001}
     for seed in (None, "x", 1.5, -1):
         for value in (1.1, "inf", "-0"):
             with pytest.raises(ValueError, match="give a seed, an int such as"):
@@ -264,31 +227,34 @@ def test_stochastic_rounding_repeats_with_its_seed_and_leaves_exact_values_alone
 # --- neighbors and facts ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype, fmt", [(np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")])
-def test_neighbors_are_those_of_nextafter(dtype, fmt):
-    codes = np.arange(0, 2**16, 7, dtype=np.uint16)
-    codes = np.concatenate([codes, np.uint16([0, 1, 0x7F80, 0x7C00, 0x8000, 0x8001, 0xFF80])])
-    for way, name in ((np.inf, "next"), (-np.inf, "previous")):
-        wanted = np.nextafter(codes.view(dtype), dtype(way)).astype(float)
-        for code, value in zip(codes.tolist(), wanted, strict=True):
-            here = formats.decode(code, fmt)
-            found = getattr(here, name)
-            if here.kind == "nan" or here.value == way:
-                assert found is None
-            else:
-                assert same(found.value, value), (here, name)
-
-
-@pytest.mark.parametrize("fmt", [name for name, i in formats.FORMATS.items() if i.bits <= 8])
-def test_walking_up_visits_every_value(fmt):
-    info = formats.FORMATS[fmt]
-    here, seen = formats.encode("-inf", fmt, saturate=True), []
+@every_dtype
+def test_walking_up_and_down_visits_every_value(fmt, dtype):
+    saturate = not formats.facts(fmt)["has_infinity"]
+    here, seen = formats.encode("-inf", fmt, saturate=saturate), []
     while here is not None:
         seen.append(here.value)
-        here = here.next
-    assert seen == sorted(seen)
-    values = {formats.decode(code, fmt).value for code in range(2**info.bits)}
-    assert set(seen) == {v for v in values if v == v} - {-math.inf}
+        here, before = here.next, here
+        assert here is None or here.previous.value == before.value
+    bits = formats.FORMATS[fmt].bits
+    codes = np.arange(2**bits, dtype=np.uint16 if bits == 16 else np.uint8)
+    values = np.unique(codes.view(dtype).astype(float))
+    assert seen == values[~np.isnan(values)].tolist()
+    nan = formats.decode(2**bits - 1, fmt)
+    assert nan.kind != "nan" or nan.next is nan.previous is None
+
+
+def test_neighbors_of_float32_are_those_of_nextafter_and_of_tf32_13_bits_away():
+    codes = np.random.default_rng(6).integers(0, 2**32, 3000, dtype=np.uint32)
+    codes = np.concatenate([codes, np.uint32([0, 1, 2**31, 2**31 + 1, 0x7F800000, 0xFF7FFFFF])])
+    for way, name in ((np.inf, "next"), (-np.inf, "previous")):
+        wanted = np.nextafter(codes.view(np.float32), np.float32(way)).astype(float)
+        for code, value in zip(codes.tolist(), wanted, strict=True):
+            found = getattr(formats.decode(code, "float32"), name)
+            assert found is None or same(found.value, value)
+            assert found or value != value or value == way
+    for code in np.random.default_rng(7).integers(0, 255 << 10, 300).tolist():
+        wanted = formats.decode((code + 1) << 13, "float32").value
+        assert formats.decode(code, "tf32").next.value == wanted
 
 
 @every_dtype
@@ -330,70 +296,47 @@ def complaint(function, *arguments):
     return message
 
 
-@pytest.mark.parametrize(
-    "text, fragment",
-    [
-        ("abc", '"abc" is not a number: give a decimal number'),
-        ("", "The entry is empty"),
-        (" ", "The entry is empty"),
-        ("1e", "is not a number"),
-        (".", "is not a number"),
-        ("--1", "is not a number"),
-        ("1_000", "is not a number"),
-        ("1,5", "has a comma"),
-        ("1.000,5e3", "has a comma"),
-        ("-4,200,000,000", "has a comma"),
-        ("0x3C00", "give it to decode"),
-        ("0b1", "give it to decode"),
-        ("2^", "is not a number"),
-        ("3^2", "is not a number"),
-        ("٣", "is not a number"),
-        ("1" * 10_000, "10,000 characters"),
-        ("</script><img src=x onerror=alert(1)>" * 9, "is not a number"),
-        ("a\nb\0c", '"a?b?c"'),
-    ],
-)
-def test_bad_entries_get_one_sentence(text, fragment):
-    assert fragment in complaint(formats.encode, text, "float16")
-
-
 class Odd:
     def as_integer_ratio(self):
         return 1, 0
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, True, np.True_, [1], {}, 1j, np.complex64(1), object(), Odd(), np.arange(3), b"1"]
-    + [Decimal("sNaN")],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_no_number(value):
-    assert "is not a number" in complaint(formats.encode, value, "float16")
+NO_NUMBERS = [None, True, np.True_, [1], {}, 1j, np.complex64(1), object(), Odd(), np.arange(3)]
+NO_NUMBERS += [b"1", Decimal("sNaN"), "1e", ".", "--1", "1_000", "2^", "3^2", "٣"]
+NO_NUMBERS += ["</script><img src=x onerror=alert(1)>" * 9]
+NO_CODES = ["0b" + "1" * 5000, "3C00", 1.0, None, True, np.True_, np.array(5.7), np.array([1, 2])]
+BAD_ENTRIES = [(value, "is not a number") for value in NO_NUMBERS] + [
+    ("abc", '"abc" is not a number: give a decimal number'),
+    ("", "The entry is empty"),
+    (" ", "The entry is empty"),
+    ("1,5", "has a comma"),
+    ("1.000,5e3", "has a comma"),
+    ("-4,200,000,000", "has a comma"),
+    ("0x3C00", "give it to decode"),
+    ("0b1", "give it to decode"),
+    ("1" * 10_000, "10,000 characters"),
+    ("a\nb\0c", '"a?b?c"'),
+]
+LONG = ["1" * 1999, "1e999999999", "2^999999999", "1e" + "9" * 1900, "9" * 1900 + "e-1900"]
+BAD_CODES = [(code, "is not a code") for code in NO_CODES] + [
+    ("0b" + "1" * 17, "from 0 to 0xFFFF: 131071 is outside"),
+    ("0x1FFFF", "is outside"),
+    ("0x" + "F" * 1000, "the one given is outside"),
+    (65536, "65536 is outside"),
+    (-1, "-1 is outside"),
+    (10**4000, "the one given is outside"),
+    ("abc", '"abc" is not a code'),
+    (1.0, "A float is not a code"),
+]
 
 
-@pytest.mark.parametrize(
-    "code, fragment",
-    [
-        ("0b" + "1" * 17, "from 0 to 0xFFFF: 131071 is outside"),
-        ("0x1FFFF", "is outside"),
-        ("0x" + "F" * 1000, "the one given is outside"),
-        ("0b" + "1" * 5000, "is not a code"),
-        (65536, "65536 is outside"),
-        (-1, "-1 is outside"),
-        (10**4000, "the one given is outside"),
-        ("abc", '"abc" is not a code'),
-        ("3C00", "is not a code"),
-        (1.0, "A float is not a code"),
-        (None, "A NoneType is not a code"),
-        (True, "A bool is not a code"),
-        (np.True_, "is not a code"),
-        (np.array(5.7), "A ndarray is not a code"),
-        (np.array([1, 2]), "A ndarray is not a code"),
-    ],
-)
-def test_bad_codes_get_one_sentence(code, fragment):
-    assert fragment in complaint(formats.decode, code, "float16")
+def test_bad_entries_and_codes_get_one_sentence():
+    for call, table in ((formats.encode, BAD_ENTRIES), (formats.decode, BAD_CODES)):
+        for entry, fragment in table:
+            assert fragment in complaint(call, entry, "float16"), entry
+    for text in LONG:  # the digits of their values would take for ever
+        assert formats.encode(text, "float16").kind in ("infinity", "normal")
+    assert "float4_e2m1fn has no NaN" in complaint(formats.encode, "nan", "float4_e2m1fn")
 
 
 def test_codes_may_be_text_and_numpy_integers():
@@ -402,51 +345,20 @@ def test_codes_may_be_text_and_numpy_integers():
         assert found.value == 1 and type(found.code) is int
 
 
-@pytest.mark.parametrize("name", ["fp16", "FLOAT16", "", None, 16, "x" * 999])
-def test_unknown_formats(name):
-    assert "choose one of float32, tf32" in complaint(formats.encode, 1, name)
-    assert "choose one of float32, tf32" in complaint(formats.decode, 1, name)
+@pytest.mark.parametrize("name", ["fp16", "FLOAT16", "", None, 16, "x" * 999, np.array(["up"])])
+def test_unknown_names(name):
+    for call in (formats.encode, formats.decode):
+        assert "choose one of float32, tf32" in complaint(call, 1, name)
     assert "choose one of float32, tf32" in complaint(formats.facts, name)
-
-
-@pytest.mark.parametrize("name", ["nearest", "", None, "x" * 999, np.array(["up", "down"])])
-def test_unknown_roundings(name):
     assert "choose one of nearest_even" in complaint(formats.encode, 1, "float16", name)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["1" * 1999, "1" * 10_000, "1e999999999", "-1e-999999999", "2^999999999", "1e" + "9" * 1900]
-    + ["." + "0" * 1900 + "1", "9" * 1900 + "e-1900"],
-    ids=lambda text: text[:12],
-)
-def test_long_entries_answer_at_once(text):
-    """At once is 50 ms; the fastest of three, because the machine is shared."""
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        try:
-            formats.encode(text, "float16")
-        except ValueError:
-            pass
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.05
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_integers_of_all_kinds_stay_exact(n):
     for kind in (int, np.int64, Fraction, Decimal, lambda n: np.array(n), str):
-        assert entry.exact(kind(n)) == n
+        assert numerals.exact(kind(n)) == n
     if n >= 0:
-        assert entry.exact(np.uint64(n)) == n
-
-
-def test_numbers_beyond_float64_are_no_infinity():
-    for huge in (Decimal("1e400"), Fraction(10) ** 400, 10**400, "1e400"):
-        assert formats.encode(huge, "float16", "toward_zero").value == 65504
-    start = time.perf_counter()
-    assert formats.encode(Decimal("1e-999999999"), "float16").code == 0
-    assert time.perf_counter() - start < 5  # not for ever
+        assert numerals.exact(np.uint64(n)) == n
 
 
 DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?"
@@ -456,7 +368,7 @@ DECIMAL = st.from_regex(r"[ \t]*[+\-\u2212]?" + DIGITS, fullmatch=True)
 @settings(max_examples=400, deadline=None)
 @given(DECIMAL)
 def test_decimals_are_read_as_python_reads_them(text):
-    found, wanted = entry.parse(text), Fraction(text.strip().replace("\u2212", "-"))
+    found, wanted = numerals.parse(text), Fraction(text.strip().replace("\u2212", "-"))
     assert found == wanted
     if wanted == 0:
         assert same(float(found), float(text.strip().replace("\u2212", "-")))
@@ -474,9 +386,3 @@ def test_no_text_raises_anything_but_the_documented_error(text):
             assert isinstance(call(), formats.FloatBits)
         except ValueError as error:
             assert len(str(error)) < 300 and str(error).endswith(".")
-
-
-@pytest.mark.parametrize("module", [entry, formats])
-def test_the_examples_in_docstrings(module):
-    result = doctest.testmod(module)
-    assert result.attempted and not result.failed

@@ -1,15 +1,17 @@
 """What the machine is, seen through fake machines: files, commands and crashing probes."""
 
-import json
 import os
-import subprocess
-import sys
 
 import pytest
 
-from course_utils import accelerators, hardware
-from course_utils.accelerators import Accelerator
-from course_utils.hardware import Hardware, policy_reason, recommended_policy
+from course_utils import hardware, processes
+from course_utils.hardware import (
+    Accelerator,
+    Hardware,
+    accelerators,
+    policy_reason,
+    recommended_policy,
+)
 
 
 def gpu(cc, works=True):
@@ -20,27 +22,27 @@ def machine(sets=("avx2",), found=(), **options):
     return Hardware("Linux x86_64", "some CPU", 4, sets, accelerators=tuple(found), **options)
 
 
+def card(name, cc=7.5):
+    return machine(found=[Accelerator("GPU", name, True, "", cc)])
+
+
 CASES = [
-    (machine(), "float32"),
-    (machine(None), "float32"),
-    (machine(()), "float32"),
+    *((machine(sets), "float32") for sets in (("avx2",), None, ())),
     (machine(("avx2", "avx512f", "avx512_bf16")), "mixed_bfloat16"),
     (machine(("amx_bf16",)), "mixed_bfloat16"),
     (machine(("avx512_bf16",), onednn=False), "float32"),
     (machine(("avx512_bf16",), max_isa="AVX512_CORE"), "float32"),
-    (machine(("avx512_bf16",), max_isa="AVX512_CORE_BF16"), "mixed_bfloat16"),
-    (machine(("avx512_bf16",), max_isa="AVX512_CORE_AMX"), "mixed_bfloat16"),
-    (machine(("avx512_bf16",), max_isa="AVX512_CORE_FP16"), "mixed_bfloat16"),
-    (machine(("avx512_bf16",), max_isa="AVX10_1_512"), "mixed_bfloat16"),
-    (machine(found=[gpu(6.1)]), "float32"),
-    (machine(found=[gpu(7.0)]), "mixed_float16"),
-    (machine(found=[gpu(7.5)]), "mixed_float16"),
-    (machine(found=[Accelerator("GPU", "Tesla T4", True, "", 7.5)]), "mixed_float16"),
-    (machine(found=[Accelerator("GPU", "NVIDIA T600", True, "", 7.5)]), "float32"),
-    (machine(found=[Accelerator("GPU", "GeForce GTX 1660 Ti", True, "", 7.5)]), "float32"),
-    (machine(found=[Accelerator("GPU", "GeForce RTX 2080", True, "", 7.5)]), "mixed_float16"),
-    (machine(found=[gpu(8.0)]), "mixed_bfloat16"),
-    (machine(found=[gpu(9.0), gpu(7.5)]), "mixed_float16"),
+    *(
+        (machine(("avx512_bf16",), max_isa=isa), "mixed_bfloat16")
+        for isa in ("AVX512_CORE_BF16", "AVX512_CORE_AMX", "AVX512_CORE_FP16", "AVX10_1_512")
+    ),
+    (card("some GPU", 6.1), "float32"),
+    (card("some GPU", 7.0), "mixed_float16"),
+    (card("Tesla T4"), "mixed_float16"),
+    (card("NVIDIA T600"), "float32"),
+    (card("GeForce GTX 1660 Ti"), "float32"),
+    (card("GeForce RTX 2080"), "mixed_float16"),
+    (card("some GPU", 8.0), "mixed_bfloat16"),
     (machine(found=[gpu(9.0, works=False)]), "float32"),
     (machine(found=[Accelerator("TPU", "v5e-1", True)]), "mixed_bfloat16"),
     (machine(found=[Accelerator("TPU", "v5e-1", False, "broken.")]), "float32"),
@@ -48,20 +50,25 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    "found, slow",
+    "found, merged_is_slow, convolutions_need_xla",
     [
-        (machine(("avx512_bf16", "avx512_fp16")), True),
-        (machine(("amx_fp16",)), True),
-        (machine(("amx_bf16",)), False),
-        (machine(("avx512_fp16",), onednn=False), False),
-        (machine(("avx512_fp16",), found=[gpu(7.5)]), False),
-        (machine(("avx512_fp16",), found=[gpu(7.5, works=False)]), True),
-        (machine(("asimdhp", "bf16")), False),
-        (machine(None), False),
+        (machine(("avx512_bf16", "avx512_fp16", "amx_bf16")), True, True),
+        (machine(("avx512_fp16", "amx_bf16", "amx_fp16")), True, False),
+        (machine(("amx_fp16",)), True, False),
+        (machine(("avx512_fp16", "amx_fp16"), max_isa="AVX512_CORE_AMX"), True, True),
+        (machine(("avx512_fp16", "amx_fp16"), max_isa="AVX512_CORE_AMX_FP16"), True, False),
+        (machine(("avx512_fp16", "amx_fp16"), max_isa="ALL"), True, False),
+        (machine(("avx512_fp16",), onednn=False), False, False),
+        (machine(("avx512_fp16",), found=[gpu(7.5)]), False, False),
+        (machine(("avx512_fp16",), found=[gpu(7.5, works=False)]), True, True),
+        (machine(("avx512_bf16", "amx_bf16")), False, False),
+        (machine(("asimdhp", "bf16")), False, False),
+        (machine(None), False, False),
     ],
 )
-def test_where_a_merged_float16_product_is_slow(found, slow):
-    assert hardware.merged_float16_is_slow(found) is slow
+def test_where_float16_is_slow_for_want_of_a_kernel(found, merged_is_slow, convolutions_need_xla):
+    assert hardware.merged_float16_is_slow(found) is merged_is_slow
+    assert hardware.float16_convolutions_need_xla(found) is convolutions_need_xla
 
 
 @pytest.mark.parametrize(("hw", "policy"), CASES)
@@ -71,49 +78,73 @@ def test_the_policy_follows_from_the_hardware(hw, policy):
     assert reason.endswith(".") and reason.count(". ") == 0 and len(reason) < 200
 
 
+@pytest.mark.parametrize("weaker, policy", [("Tesla T4", "mixed_float16"), ("GTX 1660", "float32")])
+def test_of_several_gpus_the_weakest_decides_and_is_named(weaker, policy):
+    found = [Accelerator("GPU", name, True, "", cc) for name, cc in (("A100", 8.0), (weaker, 7.5))]
+    for hw in (machine(found=found), machine(found=found[::-1])):
+        assert recommended_policy(hw) == policy and policy_reason(hw).startswith(weaker)
+
+
 def test_a_broken_gpu_is_named_with_its_problem():
-    assert "some GPU" in str(machine(found=[gpu(9.0, works=False)]))
-    assert "broken." in str(machine(found=[gpu(9.0, works=False)]))
+    said = str(machine(found=[gpu(9.0, works=False)]))
+    assert "some GPU" in said and "broken." in said
 
 
 @pytest.fixture
-def no_accelerator(monkeypatch):
+def smi(tmp_path, monkeypatch):
+    """Writes an nvidia-smi that prints a text, on a machine that shows no accelerator yet."""
     for name in ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM", "CUDA_VISIBLE_DEVICES"):
         monkeypatch.delenv(name, raising=False)
-
-
-def fake_smi(tmp_path, monkeypatch, text, status=0):
-    script = tmp_path / "nvidia-smi"
-    script.write_text(f"#!/bin/sh\nprintf '%s' \"{text}\"\nexit {status}\n")
-    script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    def write(text):
+        (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' \"{text}\"\n")
+        (tmp_path / "nvidia-smi").chmod(0o755)
+
+    return write
 
 
 T4 = "Tesla T4, 7.5, 15360\n"
 GOOD = {"name": "Tesla T4", "cc": "7.5", "problem": ""}
-BAD = {**GOOD, "name": "Old Card", "problem": "InternalError"}
+BAD = {**GOOD, "name": "Old Card", "problem": "InternalError."}
 
 
-def prints(found):
-    return f"print('PROBE' + {json.dumps(found)!r})"
+def returns(value):
+    return f"def probe():\n    return {value!r}"
 
 
 PROBES = {
-    "works": (prints([GOOD]), True, ""),
-    "segfault": ("import os; os.kill(os.getpid(), 11)", False, "ended its process"),
-    "raises": ("raise SystemExit(3)", False, "ended its process"),
-    "prints nothing": ("pass", False, "ended its process"),
-    "prints rubbish": ("print('PROBE{')", False, "ended its process"),
-    "no kernel": (prints([{**GOOD, "problem": "InternalError"}]), False, "InternalError"),
-    "not seen": (prints([]), False, "TensorFlow does not see it"),
+    "works": (returns([GOOD]), True, ""),
+    "segfault": ("import os\nos.kill(os.getpid(), 11)", False, "ended its process"),
+    "ends": ("raise SystemExit(3)", False, "ended its process"),
+    "raises": ("raise ImportError('no TensorFlow')", False, "ended its process"),
+    "no kernel": (returns([{**GOOD, "problem": "InternalError."}]), False, "InternalError"),
+    "hangs": ("import time\ntime.sleep(60)", False, "ended its process"),
+    "not seen": (returns([]), False, "TensorFlow does not see it"),
 }
 
 
+@pytest.fixture
+def probe(tmp_path, monkeypatch):
+    """Writes what is run in place of the try-outs, in a process of its own."""
+
+    def write(code):
+        (tmp_path / "probe.py").write_text(code)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        monkeypatch.setattr(accelerators, "GPU_TRY", "probe:probe")
+        tries = dict.fromkeys(accelerators.TPU_TRIES, "probe:probe")
+        monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
+
+    return write
+
+
 @pytest.mark.parametrize("case", PROBES)
-def test_a_gpu_counts_only_if_the_probe_succeeds(case, tmp_path, monkeypatch, no_accelerator):
+def test_a_gpu_counts_only_if_it_computes(case, probe, smi, monkeypatch):
     code, works, problem = PROBES[case]
-    fake_smi(tmp_path, monkeypatch, T4)
-    monkeypatch.setattr(accelerators, "GPU_PROBE", code)
+    smi(T4)
+    probe(code)
+    if case == "hangs":
+        monkeypatch.setattr(accelerators, "SECONDS", 0.5)
     (found,) = accelerators.find_accelerators()
     assert (found.kind, found.name, found.compute_capability) == ("GPU", "Tesla T4", 7.5)
     assert found.memory_bytes == 15360 * 2**20
@@ -133,10 +164,10 @@ VISIBLE = [
 
 
 @pytest.mark.parametrize(("visible", "found", "kept"), VISIBLE)
-def test_only_broken_gpus_are_hidden(visible, found, kept, tmp_path, monkeypatch, no_accelerator):
+def test_only_broken_gpus_are_hidden(visible, found, kept, probe, smi, monkeypatch):
     """What TensorFlow sees counts, however many cards nvidia-smi lists."""
-    fake_smi(tmp_path, monkeypatch, T4 + T4 + "Old Card, 3.5, 1000\n")
-    monkeypatch.setattr(accelerators, "GPU_PROBE", prints(found))
+    smi(T4 + T4 + "Old Card, 3.5, 1000\n")
+    probe(returns(found))
     if visible:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     gpus = accelerators.find_accelerators()
@@ -144,45 +175,38 @@ def test_only_broken_gpus_are_hidden(visible, found, kept, tmp_path, monkeypatch
     assert accelerators.usable_gpus(gpus) == kept
 
 
-def test_a_hanging_probe_is_given_up(tmp_path, monkeypatch, no_accelerator):
-    fake_smi(tmp_path, monkeypatch, T4)
-    monkeypatch.setattr(accelerators, "GPU_PROBE", "import time; time.sleep(60)")
-    monkeypatch.setattr(accelerators, "PROBE_SECONDS", 0.5)
-    (found,) = accelerators.find_accelerators()
-    assert not found.works
-
-
 @pytest.mark.parametrize("text", ["", "garbage", "No devices were found", ",,,", "a\nb\n\n"])
-def test_an_odd_nvidia_smi_never_raises(text, tmp_path, monkeypatch, no_accelerator):
-    fake_smi(tmp_path, monkeypatch, text)
-    monkeypatch.setattr(accelerators, "GPU_PROBE", prints([]))
+def test_an_odd_nvidia_smi_never_raises(text, probe, smi):
+    smi(text)
+    probe(returns([]))
     assert all(not a.works for a in accelerators.find_accelerators())
 
 
-def test_a_hidden_gpu_is_not_probed(tmp_path, monkeypatch, no_accelerator):
-    fake_smi(tmp_path, monkeypatch, T4)
+def test_a_hidden_gpu_is_not_probed(smi, monkeypatch):
+    smi(T4)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     assert accelerators.find_accelerators() == ()
 
 
-def test_a_tpu_that_crashes_at_initialization_is_left_alone(monkeypatch, no_accelerator):
-    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
-    monkeypatch.setattr(accelerators, "TPU_PROBE", "import os; os.kill(os.getpid(), 11)")
-    (found,) = accelerators.find_accelerators()
-    assert (found.kind, found.name, found.works) == ("TPU", "v5e-1", False)
-
-
-def test_the_real_gpu_probe_reports_what_tensorflow_sees():
-    done = subprocess.run(
-        [sys.executable, "-c", accelerators.GPU_PROBE], capture_output=True, text=True, timeout=180
-    )
-    line = [line for line in done.stdout.splitlines() if line.startswith("PROBE")][-1]
-    assert isinstance(json.loads(line.removeprefix("PROBE")), list)
-
-
-CPUINFO = (
-    "processor : 0\nmodel name\t: Fancy CPU\nflags\t\t: fpu avx2 avx512f avx512_bf16 amx_bf16\n"
+@pytest.mark.parametrize(
+    "code, works",
+    [("import os\nos.kill(os.getpid(), 11)", [False]), (returns((2, {})), [True] * 2)],
 )
+def test_a_tpu_counts_only_if_it_computes(code, works, probe, smi, monkeypatch):
+    smi("")
+    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
+    probe(code)
+    found = accelerators.find_accelerators()
+    assert [a.works for a in found] == works
+    assert {(a.kind, a.name) for a in found} == {("TPU", "v5e-1")}
+
+
+def test_the_try_on_gpus_reports_what_tensorflow_sees():
+    found = processes.call(accelerators.GPU_TRY, timeout=180)
+    assert not found.problem and isinstance(found.result, list)
+
+
+CPUINFO = "model name\t: Fancy CPU\nflags\t\t: fpu avx2 avx512f avx512_bf16 amx_bf16\n"
 
 
 def test_a_linux_cpu_is_read_from_proc(monkeypatch):
@@ -203,6 +227,8 @@ def test_other_systems_do_not_raise(system, arch, sets, monkeypatch):
 
 
 def test_workload_sizes_grow_with_the_device():
-    cpu, large = hardware.workload(machine()), hardware.workload(machine(found=[gpu(8.0)]))
-    assert large.batch_size > cpu.batch_size
+    cpu = hardware.workload(machine())
     assert cpu.batch_size in cpu.batch_sizes and sorted(cpu.batch_sizes) == list(cpu.batch_sizes)
+    for found in (gpu(8.0), Accelerator("TPU", "v5e-1", True)):
+        assert hardware.workload(machine(found=[found])).batch_size > cpu.batch_size
+    assert hardware.workload(machine(found=[gpu(8.0, works=False)])) == cpu

@@ -6,35 +6,34 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
-from canonical import COURSE, read
+from cells import Cells
 
-from course_utils import datasets, models, recordings, session
+from course_utils import datasets, models, session
+from course_utils.benchmark import gradient_record
 from course_utils.gradients import OctaveHistogram
 
-CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/02_loss_scaling.ipynb").cells}
-MIXED, PURE = ("mixed_float16", "mixed_bfloat16"), ("float16", "bfloat16")
+NOTEBOOK = Cells("02_loss_scaling")
+MIXED = ("mixed_float16", "mixed_bfloat16")
 
 
 @pytest.fixture(scope="module")
 def notebook():
     """The names that the notebook's first cells define."""
-    names = {"np": np, "datasets": datasets, "OctaveHistogram": OctaveHistogram}
-    exec("import tensorflow as tf", names)
     session.setup()
+    names = {"np": np, "tf": tf, "datasets": datasets, "OctaveHistogram": OctaveHistogram}
     names["digits"] = datasets.load_mnist()
-    for cell in ("small-network", "activation-gradients", "volts", "two-places"):
-        exec(CELLS[cell], names)
-    return names
+    return NOTEBOOK.run("small-network", "activation-gradients", "volts", "two-places", names=names)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 4])
-def test_pure_16_bits_end_far_above_float32_and_mixed_policies_beside_it(seed, notebook):
-    source = CELLS["train"].replace("set_random_seed(0)", f"set_random_seed({seed})")
-    exec(source.replace("set_random_seed(1)", f"set_random_seed({seed + 10})"), notebook)
-    exec(CELLS["train-five"], notebook)
+def test_pure_16_bits_end_far_above_float32_and_mixed_policies_beside_it(notebook):
+    """With other seeds than the notebook's."""
+    seeds = [(f"set_random_seed({k})", f"set_random_seed({k + 3})") for k in (1, 0)]
+    NOTEBOOK.run("train", names=notebook, replaced=seeds)
+    NOTEBOOK.run("train-five", names=notebook)
     last = {policy: losses[-1] for policy, losses in notebook["losses"].items()}
     learned = notebook["losses"]["float32"][0] - last["float32"]
     assert learned > 0.8
@@ -83,7 +82,7 @@ def test_the_learners_function_is_the_one_that_recorded(notebook):
     images = notebook["digits"].x_train[:8, ..., None].astype("f4") / 255
     labels, model = notebook["digits"].y_train[:8], models.mnist_cnn()
     mine = notebook["activation_gradients"](model, images, labels, notebook["loss_fn"])
-    theirs = recordings.activation_gradients(model, images, labels, notebook["loss_fn"])
+    theirs = gradient_record.gradients_of(model, images, labels, notebook["loss_fn"])["activations"]
     assert list(mine) == list(theirs)
     for name in mine:
         np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-5)

@@ -11,20 +11,23 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 import canonical
+import size
+import twice
 
 import notebooks
 
+
+class Question:
+    exercise = SimpleNamespace(task="How many bits?")
+    cell = ("answer = ...", "answer = 8\nprint(answer)")
+
+    def __repr__(self):
+        return "Exercise 0.1 · A byte"
+
+
 SHEET = SimpleNamespace(
     prediction=SimpleNamespace(task="Guess it.", stub="guess = ...", solution="guess = 2"),
-    exercises=[
-        SimpleNamespace(
-            number=1,
-            title="A byte",
-            task="How many bits?",
-            stub="answer = ...",
-            solution="answer = 8\nprint(answer)",
-        )
-    ],
+    questions={1: Question()},
 )
 
 
@@ -247,3 +250,29 @@ def test_an_unknown_name_is_refused_with_the_names_there_are(folder):
         1,
         "No notebook in notebooks/ starts with '07': 00_small.\n",
     )
+
+
+def test_twice_lets_each_code_cell_run_again_in_order():
+    nb = twice.twice(good_notebook())
+    assert [cell.id for cell in canonical.code_cells(nb)] == [
+        *("setup", "predict", "exercise-1"),
+        *("setup-again", "predict-again", "exercise-1-again"),
+    ]
+
+
+def test_size_counts_lines_by_room_and_seconds_by_file(tmp_path):
+    for name, text in {
+        "one.py": "1\n2\n",
+        "many/a.mjs": "1\n",
+        "many/b.css": "1",
+        "c.md": "1",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert size.rooms(size.lines(tmp_path)) == {"one": 2, "many": 2}
+    cases = "".join(
+        f'<testcase classname="tests.{n}" time="{s}"/>' for n, s in [("a", 1), ("a", 2)]
+    )
+    (tmp_path / "report.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert size.seconds(tmp_path / "report.xml") == {"tests.a": 3.0}
+    assert size.seconds(tmp_path / "none.xml") == {}

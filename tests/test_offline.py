@@ -34,42 +34,26 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not namespace_works(), reason="this system makes no network namespaces"),
 ]
+SESSION = """
+from course_utils import datasets, session
+session.setup()
+assert datasets.load_mnist().is_fallback
+"""
+NOTEBOOK = """
+import nbformat, nbclient
+nb = nbformat.read("notebooks/00_start_here.ipynb", 4)
+path = {"metadata": {"path": "notebooks"}}
+nbclient.NotebookClient(nb, timeout=600, resources=path).execute()
+cells = {c.id: c for c in nb.cells}
+print(*[o.text for o in cells["data"].outputs if "text" in o])
+"""
 
 
-def offline(code, tmp_path, timeout=300):
+@pytest.mark.parametrize("code", [SESSION, NOTEBOOK], ids=["session", "notebook 00"])
+def test_it_runs_without_a_network(code, tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
     env["KERAS_HOME"] = str(tmp_path / "keras")
-    return subprocess.run(
-        ["unshare", "-rn", sys.executable, "-c", LOOPBACK_UP + code],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-
-
-def test_the_digits_and_the_session_need_no_network(tmp_path):
-    done = offline(
-        "from course_utils import datasets, session\n"
-        "session.setup()\n"
-        "assert datasets.load_mnist().is_fallback",
-        tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "not MNIST" in done.stdout
-
-
-def test_notebook_00_runs_without_a_network(tmp_path):
-    done = offline(
-        "import nbformat, nbclient\n"
-        "nb = nbformat.read('notebooks/00_start_here.ipynb', 4)\n"
-        "path = {'metadata': {'path': 'notebooks'}}\n"
-        "nbclient.NotebookClient(nb, timeout=600, resources=path).execute()\n"
-        "cells = {c.id: c for c in nb.cells}\n"
-        "print(*[o.text for o in cells['data'].outputs if 'text' in o])",
-        tmp_path,
-        timeout=600,
-    )
+    command = ["unshare", "-rn", sys.executable, "-c", LOOPBACK_UP + code]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "not MNIST" in done.stdout

@@ -1,10 +1,13 @@
 """Processes that are stopped for certain, whatever they do and whoever dies."""
 
+import _thread
 import contextlib
 import os
+import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -32,17 +35,15 @@ def alive(pid):
 
 
 def all_gone(pids, seconds=5):
+    """Whether processes end; a test that fails leaves none behind."""
     deadline = time.monotonic() + seconds
     while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return not any(map(alive, pids))
-
-
-def end(pids):
-    """Whatever a test that fails leaves behind."""
-    for pid in pids:
+    left = [pid for pid in pids if alive(pid)]
+    for pid in left:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    return not left
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def family(tmp_path):
     pids = [int(process.stdout.readline()) for _ in range(2)]
     assert process.pid in pids and all(map(alive, pids))
     yield process, pids
-    end(pids)
+    all_gone(pids, seconds=0)
     process.wait()
 
 
@@ -106,10 +107,7 @@ def test_a_script_ends_when_the_one_who_started_it_is_killed(tmp_path):
             pids += map(int, starter.stdout.readline().split())
         assert all(map(alive, pids))
         starter.kill()
-    try:
-        assert all_gone(pids)
-    finally:
-        end(pids)
+    assert all_gone(pids)
 
 
 def test_a_script_runs_as_from_the_command_line(tmp_path):
@@ -121,10 +119,9 @@ def test_a_script_runs_as_from_the_command_line(tmp_path):
         "raise SystemExit(3)"
     )
     path = tmp_path / "my script.py"
-    process = processes.start(processes.script(path, "a b", 4))
-    printed, errors = process.communicate(timeout=60)
-    assert printed.strip() == f"7 {[str(path), 'a b', '4']} ''" and process.returncode == 3
-    assert errors == "" and processes.ending(process, errors) == "ended with exit code 3"
+    found = processes.run(processes.script(path, "a b", 4))
+    assert found.printed.strip() == f"7 {[str(path), 'a b', '4']} ''"
+    assert found.problem == "Its process ended with exit code 3."
 
 
 def test_an_error_ends_a_script_at_once_with_its_traceback(tmp_path):
@@ -135,26 +132,121 @@ def test_an_error_ends_a_script_at_once_with_its_traceback(tmp_path):
         "raise ValueError('no data')"
     )
     process = processes.start(processes.script(path))
-    _, errors = process.communicate(timeout=60)
-    assert processes.ending(process, errors) == "ended with exit code 1 (ValueError: no data)"
-    assert "fails.py" in errors
+    assert [line for who, line in processes.watch([process]) if who] == [None]
+    assert processes.ending(process) == "ended with exit code 1 (ValueError: no data)"
+    assert any("fails.py" in line for line in process.errors)
 
 
-def test_variables_are_set_and_removed(monkeypatch):
-    monkeypatch.setenv("COURSE_OLD", "1")
-    code = "import os; print(os.environ.get('COURSE_OLD'), os.environ.get('COURSE_NEW'))"
-    process = processes.start([sys.executable, "-c", code], {"COURSE_OLD": None, "COURSE_NEW": 2})
-    assert process.communicate(timeout=60)[0].strip() == "None 2"
+# Run to the end: commands and functions
+
+
+def test_a_call_returns_what_the_function_returns_and_what_was_printed():
+    assert processes.call("json:dumps", {"obj": {"a": [1, None]}}).result == '{"a": [1, null]}'
+    assert processes.call(os.getpid).result != os.getpid()
+    for command, printed in (("echo a; echo b", "a\nb\n"), ("printf 'half a line'", "half a line")):
+        found = processes.call(os.system, {"command": command})
+        assert (found.printed, found.result, found.problem) == (printed, 0, "")
+        assert found.seconds > 0
+
+
+def test_variables_are_set_and_unset(monkeypatch):
+    monkeypatch.setenv("COURSE_A", "here")
+    for key, variables, result in (
+        ("COURSE_A", {"COURSE_A": None}, None),
+        ("COURSE_A", None, "here"),
+        ("COURSE_B", {"COURSE_B": 2}, "2"),
+    ):
+        found = processes.call(os.getenv, {"key": key}, variables)
+        assert (found.result, found.problem) == (result, "")
+    assert os.environ["COURSE_A"] == "here"
+
+
+@pytest.mark.parametrize(
+    "function, arguments, said",
+    [
+        ("os:abort", {}, "was ended by SIGABRT"),
+        ("os:_exit", {"status": 3}, "ended with exit code 3"),
+        ("json:loads", {"s": "["}, "ended with exit code 1 (JSONDecodeError: Exp"),
+        ("no_such_module:f", {}, "ended with exit code 1 (ModuleNotFoundError: No module named"),
+        ("json:no_such", {}, "ended with exit code 1 (AttributeError: module"),
+        ("os:getcwdb", {}, "ended with exit code 1 (TypeError: Object of type bytes"),
+        (lambda: 1, {}, "ended with exit code 1 (ValueError"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(function, arguments, said):
+    found = processes.call(function, arguments)
+    assert found.problem.startswith(f"Its process {said}")
+    assert found.result is None and "\n" not in found.problem
+
+
+def test_a_result_is_handed_back_by_a_printed_line(tmp_path):
+    path = tmp_path / "results.py"
+    path.write_text("print('RESULT [1]'); print('RESULT is no JSON'); print('RESULT', [2])")
+    found = processes.run(processes.script(path))
+    assert (found.result, found.printed) == ([2], "RESULT is no JSON\n")
+
+
+@posix
+def test_time_up_ends_the_process_and_what_it_started():
+    command = f"{sys.executable} -c 'import os, time; {WAIT}' & echo $$; wait"
+    start = time.monotonic()
+    found = processes.run(["sh", "-c", command], timeout=2)
+    assert found.problem == "It was stopped after 2 seconds." and found.result is None
+    pids = [int(pid) for pid in found.printed.split()]
+    assert len(pids) == 2 and all_gone(pids) and time.monotonic() - start < 30
+
+
+@posix
+def test_an_interrupt_ends_what_was_run(monkeypatch):
+    started, start = [], processes.start
+    monkeypatch.setattr(processes, "start", lambda *a: started.append(start(*a)) or started[0])
+    threading.Timer(0.5, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        processes.run(["sleep", "60"])
+    assert started[0].returncode == -signal.SIGKILL
+
+
+@posix
+def test_an_interrupt_on_any_line_of_the_wait_stays_an_interrupt():
+    """Python's own code for a queue turns some into errors about a lock."""
+    files = {processes.__file__, queue.__file__, threading.__file__}
+    seen, number = [], 0
+
+    def interrupt(frame, event, _):
+        if frame.f_code.co_filename not in files:
+            return None
+        if event == "line":
+            seen.append((frame.f_code, frame.f_lineno))
+            if len(seen) == number:
+                raise KeyboardInterrupt
+        return interrupt
+
+    before = sys.gettrace()
+    while len(set(seen)) == len(seen):  # until the wait comes round again
+        process = processes.start(["sleep", "60"])
+        waiting = processes.watch([process])
+        next(waiting)
+        number += 1
+        seen.clear()
+        with pytest.raises(KeyboardInterrupt):
+            sys.settrace(interrupt)
+            try:
+                for _ in waiting:
+                    pass
+            finally:
+                sys.settrace(before)
+                processes.kill(process)
+    assert number > 5
 
 
 def test_a_program_that_is_not_there_is_named():
     with pytest.raises(processes.ProcessError, match=r"^no-such-program could not be started"):
         processes.start(["no-such-program"])
+    found = processes.run(["no-such-program"])
+    assert found.problem.startswith("no-such-program could not be started") and not found.printed
 
 
-GRAPH_ERROR = """Traceback (most recent call last):
-  File "train.py", line 3, in <module>
-tensorflow.python.framework.errors_impl.UnavailableError: Graph execution error:
+GRAPH_ERROR = """tensorflow.python.framework.errors_impl.UnavailableError: Graph execution error:
 
 Detected at node adam/CollectiveReduceV2 defined at (most recent call last):
   File "<frozen runpy>", line 88, in _run_code
@@ -162,24 +254,19 @@ Detected at node adam/CollectiveReduceV2 defined at (most recent call last):
 Collective ops is aborted by: Connection reset by peer
 The error could be from a previous operation. Restart your program to reset.
 """
+REASONS = [
+    ("", ""),
+    ("W0000 some warning\n", ""),
+    ("Traceback …\nKeyError: 'x'\n", "KeyError: 'x'"),
+    ("Traceback …\na.b.UnknownError: Not found\nI0000 later\n", "UnknownError: Not found"),
+    ("KeyError: 1\nduring that\nValueError: 2\n\n", "ValueError: 2"),
+    (GRAPH_ERROR, "UnavailableError: Collective ops is aborted by: Connection reset by peer"),
+    ("ValueError: in user code:\n\n    File 'a'\n    KeyError: 'y'\n", "KeyError: 'y'"),
+    ("ValueError: " + "x" * 1000, "ValueError: " + "x" * 200),
+]
 
 
-@pytest.mark.parametrize(
-    ("errors", "told"),
-    [
-        ("", ""),
-        ("W0000 some warning\n", ""),
-        ("Traceback …\nKeyError: 'x'\n", "KeyError: 'x'"),
-        (
-            "Traceback …\na.b.UnknownError: Could not start\nI0000 later\n",
-            "UnknownError: Could not start",
-        ),
-        ("KeyError: 1\nduring that\nValueError: 2\n\n", "ValueError: 2"),
-        (GRAPH_ERROR, "UnavailableError: Collective ops is aborted by: Connection reset by peer"),
-        ("ValueError: in user code:\n\n    File 'a'\n    KeyError: 'y'\n", "KeyError: 'y'"),
-        ("ValueError: " + "x" * 1000, "ValueError: " + "x" * 200),
-    ],
-)
+@pytest.mark.parametrize(("errors", "told"), REASONS)
 def test_the_reason_is_the_last_error_in_one_line(errors, told):
     assert processes.reason(errors) == told
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from course_utils import hardware, models
 from course_utils.loss_scale import DynamicLossScale
-from course_utils.stepping import dtype_policy
-from course_utils.training import LossScaleRecorder
+from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla
 
 GRADIENT = "a gradient is not finite"
 LOSS = "the loss is not finite"
@@ -32,23 +32,25 @@ def fit(model, recorder, x=X, y=Y, epochs=1):
 
 
 @pytest.mark.parametrize("eager", [False, True])
-def test_fit_with_an_overflow_is_recorded_step_by_step(eager):
+def test_fit_with_an_overflow_is_recorded_step_by_step_and_not_changed(eager):
     model, recorder = model_with(2**20, run_eagerly=eager), LossScaleRecorder()
     table = fit(model, recorder, epochs=2)
     assert table["step"].tolist() == list(range(1, 13))
-    skipped = 12 - int(model.optimizer.iterations.numpy())
+    check_overflows(table, model.optimizer, GRADIENT)
+    assert float(model.optimizer.dynamic_scale.numpy()) == table["scale"].iloc[-1]
+    alone = model_with(2**20, run_eagerly=eager)
+    alone.fit(X, Y, 2, 2, shuffle=False, verbose=0)
+    assert np.array_equal(alone.get_weights()[0], model.get_weights()[0])
+    assert (model.get_weights()[0] != 0.125).all()
+
+
+def check_overflows(table, optimizer, reason):
+    """Twelve steps from a scale of 2**20, the first ones skipped."""
+    skipped = 12 - int(optimizer.iterations.numpy())
     assert 0 < skipped < 12
     assert table["applied"].tolist() == [False] * skipped + [True] * (12 - skipped)
-    scales = [2.0 ** (20 - min(step, skipped)) for step in range(12)]
-    assert table["scale"].tolist() == scales
-    assert table["reason"].tolist() == [GRADIENT] * skipped + [""] * (12 - skipped)
-    assert float(model.optimizer.dynamic_scale.numpy()) == scales[-1]
-
-
-def test_growth_shows_in_the_step_after_it():
-    model, recorder = model_with(4.0), LossScaleRecorder()
-    model.optimizer.dynamic_growth_steps = 2
-    assert fit(model, recorder)["scale"].tolist() == [4, 4, 8, 8, 16, 16]
+    assert table["scale"].tolist() == [2.0 ** (20 - min(step, skipped)) for step in range(12)]
+    assert table["reason"].tolist() == [reason] * skipped + [""] * (12 - skipped)
 
 
 def test_rows_go_on_over_calls_of_fit_and_loops():
@@ -61,12 +63,8 @@ def test_rows_go_on_over_calls_of_fit_and_loops():
     assert table["scale"].tolist()[12:] == [2] * 12
     other.optimizer.apply([tf.fill((4, 1), np.nan)])
     recorder.record(other.optimizer)
-    assert recorder.table.iloc[-1].tolist() == [
-        25,
-        2,
-        False,
-        f"{GRADIENT} (the loss was not given)",
-    ]
+    last = recorder.table.iloc[-1].tolist()
+    assert last == [25, 2, False, f"{GRADIENT} (the loss was not given)"]
 
 
 def test_a_loss_that_is_not_finite_is_told_apart_until_the_mean_is_spoiled():
@@ -80,12 +78,8 @@ def test_a_loss_that_is_not_finite_is_told_apart_until_the_mean_is_spoiled():
     )
     assert table["reason"].tolist() == ([GRADIENT, LOSS] + [untold] * 4) * 2
 
-
-def test_a_step_after_a_bad_loss_can_be_applied_and_an_epoch_starts_anew():
-    y = Y.copy()
-    y[0] = np.nan
+    y = np.where(np.arange(12) == 0, np.nan, Y[:, 0])  # a step after a bad loss can be applied
     table = fit(model_with(8.0), LossScaleRecorder(), y=y, epochs=2)
-    assert table["applied"].tolist() == ([False] + [True] * 5) * 2
     assert table["reason"].tolist() == ([LOSS] + [""] * 5) * 2
 
 
@@ -113,8 +107,7 @@ def test_a_train_step_that_logs_no_loss_is_said_so():
 
 def test_accumulated_gradients_count_as_applied():
     inner = keras.optimizers.SGD(2**-10, gradient_accumulation_steps=3)
-    table = fit(model_with(8.0, inner), LossScaleRecorder())
-    assert table["applied"].all()
+    assert fit(model_with(8.0, inner), LossScaleRecorder())["applied"].all()
 
 
 def test_the_recorder_agrees_with_the_loss_scale_in_plain_python():
@@ -135,41 +128,33 @@ def test_an_unbuilt_model_starts_with_the_initial_scale():
     assert fit(model, LossScaleRecorder())["scale"].iloc[0] == 2**15
 
 
-def loop(steps, tell, initial_scale=2**20, recorder=None):
-    """A custom loop; `tell` makes record's arguments of loss and gradients."""
-    model = model_with(initial_scale)
-    recorder = recorder or LossScaleRecorder()
-    for _ in range(steps):
+TOLD = {
+    "nothing": (lambda loss, g: {}, f"{GRADIENT} (the loss was not given)"),
+    "loss": (lambda loss, g: {"loss": loss}, GRADIENT),
+    "infinite loss": (lambda loss, g: {"loss": np.inf}, LOSS),
+    "gradients": (lambda loss, g: {"loss": loss, "gradients": g},
+                  "1 gradient is not finite: {path} (4 of 4 values)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tell", "reason"), TOLD.values(), ids=TOLD)
+def test_a_custom_loop_is_recorded(tell, reason):
+    model, recorder = model_with(2**20), LossScaleRecorder()
+    for _ in range(12):
         with tf.GradientTape() as tape:
             loss = keras.ops.mean(keras.ops.square(keras.ops.cast(model(X), "float32")))
             scaled = model.optimizer.scale_loss(loss)
         gradients = tape.gradient(scaled, model.trainable_variables)
         model.optimizer.apply(gradients, model.trainable_variables)
         recorder.record(model.optimizer, **tell(loss, gradients))
-    return recorder.table, model.optimizer
+    reason = reason.format(path=model.trainable_variables[0].path)
+    check_overflows(recorder.table, model.optimizer, reason)
 
 
-@pytest.mark.parametrize(
-    ("tell", "reason"),
-    [
-        (lambda loss, gradients: {}, f"{GRADIENT} (the loss was not given)"),
-        (lambda loss, gradients: {"loss": loss}, GRADIENT),
-        (lambda loss, gradients: {"loss": np.inf}, LOSS),
-        (
-            lambda loss, gradients: {"loss": loss, "gradients": gradients},
-            "1 gradient is not finite: {path} (4 of 4 values)",
-        ),
-    ],
-    ids=["nothing", "loss", "infinite loss", "gradients"],
-)
-def test_a_custom_loop_is_recorded(tell, reason):
-    table, optimizer = loop(12, tell)
-    skipped = 12 - int(optimizer.iterations.numpy())
-    assert 0 < skipped < 12
-    assert table["scale"].tolist() == [2.0 ** (20 - min(step, skipped)) for step in range(12)]
-    assert table["applied"].tolist() == [False] * skipped + [True] * (12 - skipped)
-    reason = reason.format(path=optimizer.inner_optimizer._trainable_variables[0].path)
-    assert table["reason"].tolist() == [reason] * skipped + [""] * (12 - skipped)
+def wrapped(*variables, **options):
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(), **options)
+    optimizer.build(list(variables))
+    return optimizer
 
 
 def apply(optimizer, variables, gradients):
@@ -179,8 +164,7 @@ def apply(optimizer, variables, gradients):
 
 def test_the_reason_counts_gradients_and_values_and_names_three_variables():
     variables = [keras.Variable([1.0, 2.0], name=name) for name in "abcde"]
-    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
-    optimizer.build(variables)
+    optimizer = wrapped(*variables)
     recorder, bad, good = LossScaleRecorder(), [np.nan, 1.0], [0.0, 1.0]
     for gradients in ([good, bad, None, [np.inf, -np.inf], good], [bad] * 5, [good] * 5):
         recorder.record(optimizer, 1.0, apply(optimizer, variables, gradients))
@@ -192,47 +176,33 @@ def test_the_reason_counts_gradients_and_values_and_names_three_variables():
     ]
 
 
-def test_sparse_gradients_are_counted_too():
-    table = keras.Variable(np.ones((9, 2), np.float32), name="table")
-    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
-    optimizer.build([table])
-    gradient = tf.IndexedSlices(tf.constant([[1.0, np.nan]]), tf.constant([4]), tf.constant([9, 2]))
-    optimizer.apply([gradient], [table])
-    recorder = LossScaleRecorder()
-    recorder.record(optimizer, 1.0, [gradient])
-    assert recorder.table["reason"].tolist() == ["1 gradient is not finite: table (1 of 2 values)"]
+def test_sparse_gradients_are_counted_and_those_of_other_variables_get_no_wrong_name():
+    first, second = (keras.Variable(np.ones((9, 2), np.float32), name=name) for name in "ab")
+    bad = tf.IndexedSlices(tf.constant([[1.0, np.nan]]), tf.constant([4]), tf.constant([9, 2]))
+    for variables, reason in (([first], "1 gradient is not finite: a (1 of 2 values)"),
+                              ([first, second], GRADIENT)):  # fmt: skip
+        optimizer, recorder = wrapped(*variables), LossScaleRecorder()
+        optimizer.apply([bad], variables[-1:])
+        recorder.record(optimizer, 1.0, [bad])
+        assert recorder.table["reason"].tolist() == [reason]
 
 
-def test_gradients_of_other_variables_are_not_given_a_wrong_name():
-    first, second = keras.Variable([1.0], name="first"), keras.Variable([1.0], name="second")
-    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
-    optimizer.build([first, second])
-    optimizer.apply([tf.constant([np.nan])], [second])
-    recorder = LossScaleRecorder()
-    recorder.record(optimizer, 1.0, [tf.constant([np.nan])])
-    assert recorder.table["reason"].tolist() == [GRADIENT]
-
-
-def test_both_ends_of_the_scale_are_recorded():
-    variable = keras.Variable([1.0])
-    for gradient, start, last in (([np.nan], 2.0**-120, 0), ([0.0], 2.0**122, np.inf)):
-        optimizer = keras.optimizers.LossScaleOptimizer(
-            keras.optimizers.SGD(), initial_scale=start, dynamic_growth_steps=1
-        )
-        optimizer.build([variable])
-        recorder = LossScaleRecorder()
-        for _ in range(9):
-            apply(optimizer, [variable], [gradient])
-            recorder.record(optimizer)
-        assert recorder.table["scale"].iloc[-1] == last
+@pytest.mark.parametrize(
+    ("gradient", "start", "last"), [(np.nan, 2.0**-120, 0), (0.0, 2.0**122, np.inf)]
+)
+def test_both_ends_of_the_scale_are_recorded(gradient, start, last):
+    variable, recorder = keras.Variable([1.0]), LossScaleRecorder()
+    optimizer = wrapped(variable, initial_scale=start, dynamic_growth_steps=1)
+    for _ in range(9):
+        apply(optimizer, [variable], [[gradient]])
+        recorder.record(optimizer)
+    assert recorder.table["scale"].iloc[-1] == last
 
 
 def test_steps_that_were_not_recorded_are_noticed():
     for late in ([[0.0]] * 2, [[np.inf]] * 2, [[np.inf], [0.0]]):
         variable = keras.Variable([1.0])
-        optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
-        optimizer.build([variable])
-        recorder = LossScaleRecorder()
+        optimizer, recorder = wrapped(variable), LossScaleRecorder()
         for gradient in late:
             apply(optimizer, [variable], [gradient])
         with pytest.raises(ValueError, match="not one step after .* call record after every"):
@@ -245,32 +215,42 @@ def test_steps_that_were_not_recorded_are_noticed():
         assert recorder.table.iloc[0].tolist()[:3] == [1, scale, False]
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
-def test_an_optimizer_without_loss_scaling_is_refused(policy):
-    with dtype_policy(policy):
-        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
-        model.compile("sgd", "mse", jit_compile=False)
+def test_an_optimizer_without_loss_scaling_is_refused():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=False)
     for use in (lambda r: fit(model, r), lambda r: r.record(model.optimizer)):
         with pytest.raises(ValueError, match=r"plain SGD without loss scaling: build .* wrap"):
             use(LossScaleRecorder())
 
 
-def test_several_steps_at_once_are_refused():
-    model = model_with(8.0, steps_per_execution=3)
+def test_several_steps_at_once_are_refused_and_an_empty_table_has_its_columns():
+    model, recorder = model_with(8.0, steps_per_execution=3), LossScaleRecorder()
     with pytest.raises(ValueError, match=r"takes 3 steps at a time .* steps_per_execution=1\.$"):
-        fit(model, LossScaleRecorder())
-
-
-def test_an_empty_table_has_its_columns():
-    table = LossScaleRecorder().table
+        fit(model, recorder)
+    table = recorder.table
     assert table.columns.tolist() == ["step", "scale", "applied", "reason"]
     assert len(table) == 0 and table["applied"].dtype == bool and table["scale"].dtype == float
 
 
-def test_recording_does_not_change_the_training():
-    weights = []
-    for callbacks in ([], [LossScaleRecorder()]):
-        model = model_with(2**20)
-        model.fit(X, Y, 2, 2, shuffle=False, verbose=0, callbacks=callbacks)
-        weights.append(model.get_weights()[0])
-    assert np.array_equal(*weights) and (weights[0] != 0.125).all()
+def test_a_policy_is_restored_after_an_error():
+    with pytest.raises(RuntimeError), dtype_policy("mixed_float16"):
+        raise RuntimeError
+    assert keras.config.dtype_policy().name == "float32"
+
+
+def test_only_float16_convolutions_need_xla_and_only_where_the_cpu_does(monkeypatch):
+    built = {}
+    for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
+        with dtype_policy(policy):
+            built[policy] = models.mnist_cnn(2)
+    with dtype_policy("mixed_float16"):
+        nested = keras.Sequential([keras.Input((28, 28, 1)), models.mnist_cnn(2)])
+        dense = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    for needed in (True, False):
+        monkeypatch.setattr(hardware, "float16_convolutions_need_xla", lambda needed=needed: needed)
+        found = {policy: needs_xla(model) for policy, model in built.items()}
+        assert found == {"float32": False, "mixed_bfloat16": False, "mixed_float16": needed}
+        assert needs_xla(nested) is needed and not needs_xla(dense)
+    monkeypatch.setattr(hardware, "float16_convolutions_need_xla", lambda: True)
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    assert not needs_xla(built["mixed_float16"])

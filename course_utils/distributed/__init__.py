@@ -13,32 +13,7 @@ from course_utils.distributed.costs import (
     step_seconds,
     zero_share,
 )
-from course_utils.distributed.ports import free_ports, tf_config
 from course_utils.distributed.strategies import Choice, DeviceError, choose, decide, split_cpu
 from course_utils.distributed.tpu import Route, find_tpu
-from course_utils.distributed.workers import Workers, run_workers
+from course_utils.distributed.workers import Workers, run_workers, tf_config
 from course_utils.processes import Interrupted, ProcessError
-
-__all__ = [
-    "Choice",
-    "DeviceError",
-    "Interrupted",
-    "Link",
-    "ProcessError",
-    "Route",
-    "Share",
-    "Workers",
-    "choose",
-    "decide",
-    "find_tpu",
-    "fit_link",
-    "free_ports",
-    "ring_bytes",
-    "ring_seconds",
-    "run_workers",
-    "speedup",
-    "split_cpu",
-    "step_seconds",
-    "tf_config",
-    "zero_share",
-]

@@ -8,33 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """What connects two devices.
-
-    Attributes:
-        bytes_per_second: in one direction.
-        latency: seconds that a message of no length takes.
-    """
+    """What connects two devices: bytes a second in one direction; seconds for a message of none."""
 
     bytes_per_second: float
     latency: float = 0.0
 
 
 def ring_bytes(elements: float, devices: int, bytes_per_element: int = 4) -> float:
-    """Bytes that each device sends in a ring all-reduce, and as many that it receives.
+    """Bytes that each of N devices sends in a ring all-reduce, and as many that it receives.
 
     The numbers are cut into as many parts as there are devices. In N - 1 rounds every part goes
-    around and is summed, in N - 1 more the sums go around; each round sends one part.
-
-    Args:
-        elements: how many numbers are reduced.
-        devices: N; nothing is sent by one alone.
-        bytes_per_element: 4 for the float32 gradients of Keras's mixed policies.
-
-    Raises:
-        ValueError: less than one device.
-
-    Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-    workstations", 2009.
+    around and is summed, in N - 1 more the sums go around; each round sends one part. The gradients
+    of Keras's mixed policies take 4 bytes each. Source: Patarasuk and Yuan, "Bandwidth optimal
+    all-reduce algorithms for clusters of workstations", 2009.
 
     Example:
         >>> ring_bytes(1_011_466, 4)
@@ -57,21 +43,12 @@ def ring_seconds(elements: float, devices: int, link: Link, bytes_per_element: i
 
 
 def step_seconds(
-    compute: float,
-    elements: float,
-    devices: int,
-    link: Link,
-    bytes_per_element: int = 4,
-    overlap: float = 0.0,
+    compute: float, elements: float, devices: int, link: Link, bytes_per_element=4, overlap=0.0
 ) -> float:
     """How long a training step takes, each device with a batch of the same size.
 
-    Args:
-        compute: seconds of one device's own work.
-        overlap: the share of `compute`, 0 to 1, during which gradients can travel already.
-
-    Raises:
-        ValueError: `overlap` is no share.
+    `compute`: seconds of one device's own work; `overlap`: the share of it, 0 to 1, else a
+    ValueError, during which gradients can travel already.
 
     Example:
         >>> step_seconds(0.1, 1e6, 2, Link(1e8))
@@ -96,12 +73,8 @@ def speedup(compute: float, elements: float, devices: int, link: Link, **options
 def fit_link(elements, seconds, devices: int, bytes_per_element: int = 4) -> Link:
     """The link that fits measured all-reduces best: a straight line through seconds over bytes.
 
-    Args:
-        elements: sizes of the reduced arrays, at least two different ones.
-        seconds: how long each took.
-
-    Raises:
-        ValueError: one size or one device only, or larger arrays did not take longer.
+    `elements`: sizes of the reduced arrays; `seconds`: how long each took. Raises a ValueError for
+    one size or one device only, and if larger arrays took no longer.
 
     Example:
         >>> f"{fit_link([1e6, 2e6], [0.005, 0.009], 2).bytes_per_second:.3g}"
@@ -115,21 +88,13 @@ def fit_link(elements, seconds, devices: int, bytes_per_element: int = 4) -> Lin
     # Least squares on relative errors, or the largest array alone would decide.
     slope, start = np.polyfit(sent, seconds, 1, w=1 / np.asarray(seconds, dtype=float))
     if slope <= 0:
-        raise ValueError(
-            "The larger arrays did not take longer: measure larger ones, or more often."
-        )
+        raise ValueError("The larger arrays took no longer: measure larger ones, or more often.")
     return Link(1 / float(slope), max(0.0, float(start)) / (2 * (devices - 1)))
 
 
 @dataclass(frozen=True)
 class Share:
-    """Bytes that one of several devices holds, and that it sends in a step.
-
-    Attributes:
-        weights, gradients, state: bytes in memory.
-        sent: bytes sent in a step.
-        total: their sum in memory.
-    """
+    """Bytes of each kind that one of several devices holds, and that it sends in a step."""
 
     weights: float
     gradients: float
@@ -151,20 +116,12 @@ def zero_share(
 ) -> Share:
     """What one device holds if optimizer state, gradients and weights are shared out (ZeRO).
 
-    Args:
-        parameters: how many the model has.
-        devices: N.
-        stage: 0, each holds everything; 1, the optimizer's state is shared out; 2, the gradients
-            too; 3, the weights too, which then are sent around for each pass.
-        weight_bytes, gradient_bytes, state_bytes: bytes of each per parameter. The defaults are
-            Keras with Adam under every policy. The paper counts 2, 2 and 12: float16 weights and
-            gradients, and a state that holds float32 weights and two moments.
-
-    Raises:
-        ValueError: a stage that there is not, or less than one device.
-
-    Source: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
-    Models", 2020, figure 1 and section 7.
+    Stage 0: each of N devices holds everything; 1: the optimizer's state is shared out; 2: the
+    gradients too; 3: the weights too, which then are sent around for each pass. The bytes of each
+    per parameter are those of Keras with Adam under every policy; the paper counts 2, 2 and 12:
+    float16 weights and gradients, and a state that holds float32 weights and two moments. Raises a
+    ValueError for another stage. Source: Rajbhandari et al., "ZeRO: Memory Optimizations Toward
+    Training Trillion Parameter Models", 2020, figure 1 and section 7.
 
     Example:
         >>> zero_share(7.5e9, 64, 1, 2, 2, 12).total / 1e9

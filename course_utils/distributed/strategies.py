@@ -1,36 +1,17 @@
-"""Which of TensorFlow's distribution strategies fits this machine, and why.
-
-from course_utils import distributed
-
-distributed.split_cpu(2)          # before TensorFlow starts: two devices of one CPU
-choice = distributed.choose()
-print(choice)
-with choice.strategy().scope():
-    ...
-"""
+"""Which of TensorFlow's distribution strategies fits this machine, and why."""
 
 from dataclasses import dataclass
 
+from course_utils.processes import Told
 
-class DeviceError(RuntimeError):
-    """The devices asked for are not to be had; one sentence says what to do.
 
-    A notebook shows the sentence without a traceback.
-    """
-
-    def _render_traceback_(self):
-        return [str(self)]
+class DeviceError(Told, RuntimeError):
+    """The devices asked for are not to be had; one sentence says what to do."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A strategy, the devices that it is to use, and why.
-
-    Attributes:
-        kind: "TPUStrategy", "MirroredStrategy" or "one device".
-        devices: names such as "GPU:0"; one replica of the model on each.
-        reason: one sentence.
-    """
+    """A strategy ("TPUStrategy", "MirroredStrategy" or "one device"), its devices, and why."""
 
     kind: str
     devices: tuple[str, ...]
@@ -56,17 +37,9 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
     """Make several logical devices of the CPU, to learn on; they share its cores.
 
     TensorFlow can do that once, before it computes for the first time. Called again with the same
-    number it changes nothing.
+    number it changes nothing. Raises a DeviceError if it has started with another one.
 
-    Returns:
-        Their names, ("CPU:0", "CPU:1", …).
-
-    Raises:
-        DeviceError: TensorFlow has already started with another number of devices.
-
-    Example:
-        >>> split_cpu(2)
-        ('CPU:0', 'CPU:1')
+    Example: `split_cpu(2)` is `('CPU:0', 'CPU:1')` in a fresh kernel.
     """
     if not isinstance(count, int) or count < 1:
         raise DeviceError(f"count is {count!r}: give a whole number of devices, 1 or more.")
@@ -90,10 +63,7 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
 def choose(hardware=None) -> Choice:
     """The strategy for this machine, as TensorFlow sees it now. It starts TensorFlow.
 
-    Args:
-        hardware: what `hardware.detect()` found; it is asked if None.
-
-    Example: `print(choose())`.
+    `hardware`: what `hardware.detect()` found; it is asked if None. Example: `print(choose())`.
     """
     import tensorflow as tf
 
@@ -105,17 +75,14 @@ def choose(hardware=None) -> Choice:
 
 
 def decide(tpu_cores: int, gpus: int, cpus: int, hardware=None) -> Choice:
-    """The strategy for so many devices that TensorFlow can use.
+    """The strategy for so many logical devices of each kind that TensorFlow can use.
 
-    Args:
-        tpu_cores, gpus, cpus: how many logical devices of each kind there are.
-        hardware: a `Hardware`, so that a TPU that TensorFlow cannot use is named.
+    `hardware`: a `Hardware`, so that a TPU that TensorFlow cannot use is named.
 
     Example:
         >>> decide(0, 4, 1).devices
         ('GPU:0', 'GPU:1', 'GPU:2', 'GPU:3')
     """
-    several_cpus = f"{cpus} logical devices of one CPU show all that happens between replicas"
     if tpu_cores:
         reason = f"TensorFlow can use the {_number(tpu_cores, 'core')} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
@@ -123,17 +90,16 @@ def decide(tpu_cores: int, gpus: int, cpus: int, hardware=None) -> Choice:
         reason = f"each of the {gpus} GPUs of this machine takes its part of every batch."
         return Choice("MirroredStrategy", _names("GPU", gpus), reason)
     if cpus > 1:
-        slower = ", slower than its only GPU." if gpus else ", and they make nothing faster."
-        return Choice("MirroredStrategy", _names("CPU", cpus), several_cpus + slower)
+        speed = "slower than its only GPU." if gpus else "and they make nothing faster."
+        reason = (
+            f"{cpus} logical devices of one CPU show all that happens between replicas, {speed}"
+        )
+        return Choice("MirroredStrategy", _names("CPU", cpus), reason)
     if gpus:
         return Choice("one device", ("GPU:0",), "this machine has one GPU and nothing to share.")
-    there = hardware.working("TPU") if hardware else ()
-    if there:
+    reason = "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two to learn on."
+    if hardware and hardware.working("TPU"):
         reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
-        return Choice("one device", ("CPU:0",), reason)
-    reason = (
-        "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two of it to learn on."
-    )
     return Choice("one device", ("CPU:0",), reason)
 
 

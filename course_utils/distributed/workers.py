@@ -6,91 +6,61 @@
     workers.results
 
 Each process gets TF_CONFIG, from which `tf.distribute.MultiWorkerMirroredStrategy` reads who it is
-and where the others are. Not run on Windows and macOS.
+and where the others are. GPUs are hidden from them. Not run on Windows and macOS.
 """
 
-import collections
 import json
-import queue
-import threading
+import random
+import socket
 import time
 from pathlib import Path
 
 from course_utils import processes
-from course_utils.distributed import ports as addresses
 from course_utils.processes import Interrupted, ProcessError
 
-RESULT = "RESULT "  # a printed line that begins so holds a worker's result, as JSON
-KEPT = 400  # lines of a worker's error stream
+PORTS = range(20000, 32000)  # below those that Linux, macOS and Windows give to connections
 HIDDEN_GPUS = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 class Workers:
-    """A number of worker processes that never outlive the `with` block.
+    """`count` processes of one Python file, which never outlive the `with` block.
 
     Iterate over it for the lines that the workers print, as pairs (rank, text), until all have
-    ended. A worker hands back its result with `print("RESULT", json.dumps(...))`.
+    ended. A worker hands back its result with `print("RESULT", json.dumps(...))`; `sys.argv[1:]`
+    are the `arguments`. After `timeout` seconds all are stopped. Workers have `grace` seconds to
+    end by themselves when another has failed, and again after SIGTERM, before SIGKILL. `endings`
+    says how each ended, None while it runs; `stubborn` are the ranks of those that SIGTERM could
+    not end.
 
-    Args:
-        script: path of a Python file.
-        count: how many processes run it.
-        arguments: given to the script, the same to all: `sys.argv[1:]`.
-        timeout: seconds for all of it; then the workers are stopped.
-        grace: seconds that workers have to end by themselves when another has failed, and again
-            after SIGTERM, before SIGKILL.
-        ports: a loopback port for each; free ones are found if None.
-        environment: variables for the workers. By default GPUs are hidden from them.
-
-    Attributes:
-        results: what each worker handed back, in their order; None from those that did not.
-        endings: how each ended: "ended with exit code 0", "was ended by SIGKILL", None while it
-            runs.
-        stubborn: ranks of those that SIGTERM could not end.
-
-    Raises:
-        ProcessError: with one sentence, where a port is in use, a worker ends with an error (the
-            first one is told, the others are stopped), or the time is up.
-        Interrupted: a KeyboardInterrupt, when the person interrupts; the workers are stopped.
+    Raises a ProcessError with one sentence where there is no script, a worker ends with an error
+    (the first one is told), or the time is up; Interrupted, a KeyboardInterrupt, when the person
+    interrupts.
 
     Example: `with Workers("train.py") as workers: lines = list(workers)`.
     """
 
-    def __init__(
-        self,
-        script,
-        count: int = 2,
-        arguments=(),
-        *,
-        timeout: float = 120.0,
-        grace: float = 4.0,
-        ports=None,
-        environment=None,
-    ):
+    def __init__(self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4):
         if not isinstance(count, int) or count < 1:
             raise ProcessError(f"count is {count!r}: give a whole number of workers, 1 or more.")
         if not Path(script).is_file():
             raise ProcessError(f"There is no file {str(script)!r}: write the script first.")
         self._command = processes.script(script, *arguments)
-        self._environment = {**HIDDEN_GPUS, **(environment or {})}
-        self._ports = addresses.checked(ports, count) if ports else addresses.free_ports(count)
+        self._ports = free_ports(count)
         self.count, self.timeout, self.grace = count, timeout, grace
-        self.results = [None] * count
         self.endings = [None] * count
         self.stubborn = []
-        self._errors = [collections.deque(maxlen=KEPT) for _ in range(count)]
         self._processes, self._killed = [], set()
-        self._news = queue.SimpleQueue()  # an interrupt of its wait stays one
 
     def __enter__(self):
         self._deadline = time.monotonic() + self.timeout
         try:
             for rank in range(self.count):
-                own = {**self._environment, "TF_CONFIG": addresses.tf_config(self._ports, rank)}
+                own = {**HIDDEN_GPUS, "TF_CONFIG": tf_config(self._ports, rank)}
                 self._processes.append(processes.start(self._command, own))
-                threading.Thread(target=self._follow, args=(rank,), daemon=True).start()
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
+        self._watching = processes.watch(self._processes)
         return self
 
     def __exit__(self, kind, error, trace):
@@ -103,20 +73,17 @@ class Workers:
     def __iter__(self):
         """Pairs (rank, line printed), until all workers have ended."""
         failed, until = None, self._deadline
-        while None in self.endings:
-            if time.monotonic() > until and any(p.returncode is None for p in self._processes):
+        for process, line in self._watching:
+            if time.monotonic() > until and any(p.poll() is None for p in self._processes):
                 break  # also where one prints without end
-            try:
-                # In short waits: on some systems an interrupt does not end a wait.
-                rank, text, ended = self._news.get(timeout=0.2)
-            except queue.Empty:
+            if process is None:
                 continue
-            if not ended:
-                if not self._is_result(rank, text):
-                    yield rank, text
+            rank = self._processes.index(process)
+            if line is not None:
+                yield rank, line
                 continue
-            self.endings[rank] = text
-            if self._processes[rank].returncode != 0 or rank in self._killed:
+            self.endings[rank] = processes.ending(process)
+            if process.returncode != 0 or rank in self._killed:
                 failed = rank if failed is None else failed
                 until = min(until, time.monotonic() + self.grace)
         if failed is None and None in self.endings:
@@ -124,6 +91,11 @@ class Workers:
         self.stop()
         if failed is not None and not self._killed:
             raise ProcessError(self._what_failed(failed))
+
+    @property
+    def results(self) -> list:
+        """What each worker handed back, in their order; None from those that did not."""
+        return [process.result for process in self._processes]
 
     @property
     def pids(self) -> list[int]:
@@ -144,42 +116,7 @@ class Workers:
 
     def errors(self, rank: int) -> str:
         """The last lines that a worker wrote to its error stream."""
-        return "\n".join(self._errors[rank])
-
-    def _follow(self, rank):
-        """In a thread of its own: what one worker prints, and its end, go into one queue."""
-        process = self._processes[rank]
-        reading = [
-            threading.Thread(target=read, args=(rank,), daemon=True)
-            for read in (self._read_lines, self._read_errors)
-        ]
-        for thread in reading:
-            thread.start()
-        process.wait()
-        processes.kill_group(process)  # or what it left behind keeps the pipes open
-        for thread in reading:
-            thread.join(2)
-        process.lifeline.close()
-        self._news.put((rank, processes.ending(process, self.errors(rank)), True))
-
-    def _read_lines(self, rank):
-        with self._processes[rank].stdout as lines:
-            for line in lines:
-                self._news.put((rank, line.rstrip("\n"), False))
-
-    def _read_errors(self, rank):
-        with self._processes[rank].stderr as lines:
-            for line in lines:
-                self._errors[rank].append(line.rstrip("\n"))
-
-    def _is_result(self, rank, text):
-        if not text.startswith(RESULT):
-            return False
-        try:
-            self.results[rank] = json.loads(text.removeprefix(RESULT))
-        except ValueError:
-            return False
-        return True
+        return "\n".join(self._processes[rank].errors)
 
     def _what_failed(self, rank):
         who = f"Worker {rank} of {self.count}"
@@ -205,14 +142,9 @@ class Workers:
 
 
 def run_workers(script, count: int = 2, arguments=(), *, show=print, **options) -> list:
-    """Run a script in several worker processes and hand back their results.
+    """Run a script in several `Workers`; a list of the results, None where one handed back none.
 
-    Args:
-        script, count, arguments, options: as for `Workers`.
-        show: gets each line that a worker prints, with the worker's number before it; None: no one.
-
-    Returns:
-        A list with the result of each worker, None where a worker handed back none.
+    `show` gets each line that a worker prints, with the worker's number before it; None: no one.
 
     Example: `run_workers("train.py", 2, ["mixed_float16"])`.
     """
@@ -221,3 +153,38 @@ def run_workers(script, count: int = 2, arguments=(), *, show=print, **options) 
             if show:
                 show(f"worker {rank} · {line}")
     return workers.results
+
+
+def tf_config(ports, rank: int) -> str:
+    """TF_CONFIG for one of several workers on this computer, as JSON.
+
+    Example:
+        >>> tf_config([23456], 0)
+        '{"cluster": {"worker": ["127.0.0.1:23456"]}, "task": {"type": "worker", "index": 0}}'
+    """
+    cluster = {"worker": [f"127.0.0.1:{port}" for port in ports]}
+    return json.dumps({"cluster": cluster, "task": {"type": "worker", "index": rank}})
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that no program on this computer uses now; a ProcessError if there are not so many."""
+    found = []
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        if len(found) < count and _is_free(port):
+            found.append(port)
+    if len(found) < count:
+        raise ProcessError(
+            f"Of the ports {PORTS[0]} to {PORTS[-1]} only {len(found)} are free and {count} are "
+            "needed: end programs that use them."
+        )
+    return found
+
+
+def _is_free(port):
+    # TensorFlow's server listens on all addresses of the computer, not on the loopback one alone.
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True

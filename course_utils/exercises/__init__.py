@@ -1,107 +1,78 @@
-"""Exercises and predictions of the course: one module per notebook, one engine.
-
-from course_utils import exercises
-
-q = exercises.load("00")
-q.predict(2.0)
-q[1].check(my_answer)
-"""
+"""Exercises and predictions, one module per notebook and one engine: `q = exercises.load("00")`."""
 
 import importlib
 import pkgutil
 import re
 from pathlib import Path
 
-from course_utils.table import Table
+from course_utils.claims import Table
 
+from . import store
 from .answers import describe
 from .answers import number as as_number
 from .engine import Feedback, Note, Question
-from .progress import clear, entry, record_guess
 
 
 class Sheet:
-    """The exercises of one notebook; `load` makes it.
-
-    Example: `q = exercises.load("00"); q[1].hint()`
-    """
+    """The exercises of one notebook, which `load` makes: `q[1].check(answer)`, `q.summary()`."""
 
     def __init__(self, notebook, module):
         self.notebook = notebook
         self.title = module.TITLE
         self.prediction = module.PREDICTION
         self.exercises = module.EXERCISES
-        self._questions = {
-            exercise.number: Question(notebook, exercise) for exercise in self.exercises
-        }
+        numbered = enumerate(self.exercises, 1)
+        self.questions = {number: Question(notebook, number, each) for number, each in numbered}
 
     def __repr__(self):
         return f"Notebook {self.notebook} · {self.title}: exercises 1 to {len(self.exercises)}"
 
     def __getitem__(self, number):
         try:
-            return self._questions[number]
+            return self.questions[number]
         except (KeyError, TypeError):
-            message = (
-                f"This notebook has exercises 1 to {len(self.exercises)}; you asked for"
-                f" {describe(number)}."
-            )
-            raise IndexError(message) from None
+            asked = f"1 to {len(self.exercises)}; you asked for {describe(number)}."
+            raise IndexError(f"This notebook has exercises {asked}") from None
 
     @property
     def guess(self):
-        """The recorded prediction, a float, or None.
-
-        Example: `q.predict(2.0); q.guess` is `2.0`, in the next kernel too.
-        """
-        return entry(self.notebook)["guess"]
+        """The recorded prediction, a float, or None; it is the same in the next kernel."""
+        return store.entry(self.notebook)["guess"]
 
     @property
     def solved(self):
-        """The numbers of the solved exercises.
-
-        Example: `[1, 3]`
-        """
-        return [number for number in self._questions if number in entry(self.notebook)["solved"]]
+        """The numbers of the solved exercises, such as `[1, 3]`."""
+        known = store.entry(self.notebook)["solved"]
+        return [n for n, question in self.questions.items() if question.exercise.id in known]
 
     def predict(self, guess):
-        """Record a prediction (a number) and return `Feedback`; nothing raises.
-
-        Example: `q.predict(2.0)`
-        """
+        """Record a prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing raises."""
         if guess is ...:
-            return Feedback(
-                "not attempted", "No guess yet: replace `...` with a number and run the cell again."
-            )
+            message = "No guess yet: replace `...` with a number and run the cell again."
+            return Feedback("not attempted", message)
         value = as_number(guess)
         if value is None:
-            example = self.prediction.solution.splitlines()[0]
-            return Feedback(
-                "not yet",
-                f"You gave {describe(guess)}: a guess is one finite number, such as `{example}`.",
-            )
+            wanted = f"a guess is one finite number, such as `guess = {self.prediction.example}`."
+            return Feedback("not yet", f"You gave {describe(guess)}: {wanted}")
         value, message = self.prediction.read(value)
         if value is None:
             return Feedback("not yet", message)
-        record_guess(self.notebook, value)
+        store.save(self.notebook, guess=value)
         return Feedback("recorded", message)
 
     def summary(self):
-        """What is solved in this notebook, as a table.
-
-        Example: `q.summary()` in the last cell.
-        """
+        """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
         guess = "no guess" if self.guess is None else f"your guess: {self.guess:g}"
         rows = [("Prediction", guess)]
-        for number, question in self._questions.items():
+        for number, question in self.questions.items():
             rows.append((str(question), "solved" if number in self.solved else "open"))
         note = f"{len(self.solved)} of {len(self.exercises)} exercises solved."
         return Table(f"Notebook {self.notebook} · {self.title}", ("Part", "State"), rows, note)
 
     def save_report(self, path):
-        """Write the summary as a Markdown file and say where; another file is never overwritten.
+        """Write the summary as Markdown and say where: `q.save_report("report_00.md")`.
 
-        Example: `q.save_report("report_00.md")`
+        A file that is no report of this notebook is never overwritten.
         """
         table = self.summary()
         heading = f"# Report: {table.title}"
@@ -119,19 +90,13 @@ class Sheet:
 
 
 def available():
-    """Notebooks that have exercises, as two-digit strings.
-
-    Example: `available()[0]` is `'00'`.
-    """
+    """Notebooks that have exercises, as two-digit strings: `['00', '01', ...]`."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
     return sorted(name[2:] for name in names if re.fullmatch(r"nb\d\d", name))
 
 
 def load(notebook):
-    """The exercises of a notebook, named "00", "0" or 0. Raises ValueError for an unknown one.
-
-    Example: `q = exercises.load("00")`
-    """
+    """The exercises of a notebook, named "00", "0" or 0; ValueError for an unknown one."""
     name = next((n for n in available() if str(notebook) in (n, str(int(n)))), None)
     if name is None:
         choice = ", ".join(available())
@@ -140,10 +105,7 @@ def load(notebook):
 
 
 def progress():
-    """What is solved and guessed in all notebooks, as a table.
-
-    Example: `exercises.progress()`
-    """
+    """What is solved and guessed in all notebooks, as a table: `exercises.progress()`."""
     rows = []
     for name in available():
         sheet = load(name)
@@ -155,12 +117,9 @@ def progress():
 
 
 def reset():
-    """Forget all guesses and solved exercises, and say so.
-
-    Example: `exercises.reset()`
-    """
+    """Forget all guesses and solved exercises, and say so: `exercises.reset()`."""
     try:
-        clear()
+        store.clear()
     except OSError as error:
         return Note("Not reset.", f"The progress file cannot be deleted: {error.strerror}.")
     return Note("Reset.", "All guesses and solved exercises are forgotten.")

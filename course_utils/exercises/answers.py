@@ -2,39 +2,28 @@
 
 import dis
 import math
+import types
 
 
 def untouched(answer):
-    """Whether an answer is still the stub: `...`, a container of them, a do-nothing function.
-
-    >>> untouched({"T4": ..., "TPU": ...}), untouched({"T4": ..., "TPU": 1})
-    (True, False)
-    """
+    """Whether an answer is still the stub: `...`, a container of them, a do-nothing function."""
     if isinstance(answer, dict):
         answer = list(answer.values())
     if isinstance(answer, (list, tuple)):
         return bool(answer) and all(item is ... for item in answer)
-    return answer is ... or _does_nothing(answer)
-
-
-def _does_nothing(function):
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    steps = [
-        (s.opname, s.argval)
-        for s in dis.get_instructions(code)
-        if s.opname not in ("RESUME", "NOP")
-    ]
+    if not isinstance(answer, types.FunctionType):
+        return answer is ...
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(answer)]
+    steps = [step for step in steps if step[0] not in ("RESUME", "NOP")]
     # The first form is that of Python 3.11 and 3.13, the second that of 3.12 and 3.13.
     return steps in ([("LOAD_CONST", None), ("RETURN_VALUE", None)], [("RETURN_CONST", None)])
 
 
-def number(answer):
-    """The answer as a finite float, or None if it is not one number (text and True are not).
+def number(answer, finite=True):
+    """The answer as a float, finite if asked for; None if it is text, True or not one number.
 
-    >>> number(4), number("4"), number(float("nan"))
-    (4.0, None, None)
+    >>> number(4), number("4"), number(math.inf), number(math.inf, finite=False)
+    (4.0, None, None, inf)
     """
     try:
         if isinstance(answer, (bool, str, bytes)) or type(answer).__name__ in ("bool", "bool_"):
@@ -44,24 +33,29 @@ def number(answer):
         value = float(answer)
     except Exception:  # not a number, too large, or an object whose own methods raise
         return None
-    return value if math.isfinite(value) else None
+    return value if math.isfinite(value) or not finite else None
+
+
+def numbers(answer, count, finite=True):
+    """So many floats from a tuple, a list, an array or a tensor, as a tuple, or None."""
+    try:
+        if isinstance(answer, (str, bytes, dict, set)) or len(answer) != count:
+            return None
+        found = tuple(number(item, finite) for item in answer)
+    except Exception:  # no container, or one whose own methods raise
+        return None
+    return None if None in found else found
 
 
 def near(value, target, relative=0.01):
-    """Whether two numbers agree to a share of the second.
-
-    >>> near(7.3, 7.3125)
-    True
-    """
+    """Whether two numbers agree to a share of the second; infinities and NaN with their like."""
+    if not (math.isfinite(value) and math.isfinite(target)):
+        return value == target or (math.isnan(value) and math.isnan(target))
     return abs(value - target) <= relative * abs(target)
 
 
 def describe(answer):
-    """A short phrase for what was given, free of memory addresses.
-
-    >>> describe("abc"), describe([1, 2]), describe(None)
-    ("the text 'abc'", 'a list of 2 items', 'None')
-    """
+    """A short phrase for what was given, free of addresses, such as "the text 'abc'"."""
     try:
         if answer is None or answer is ... or isinstance(answer, bool):
             return "`...`" if answer is ... else str(answer)
@@ -79,27 +73,18 @@ def describe(answer):
         return "a number too large to use"
     except Exception:  # a learner's own class may raise from anywhere
         return "an object that cannot be shown"
-    return (
-        "a function" if callable(answer) else shorten(f"an object of type {type(answer).__name__}")
-    )
+    kind = f"an object of type {type(answer).__name__}"
+    return "a function" if callable(answer) else shorten(kind)
 
 
 def shorten(text, length=60):
-    """One printable line of at most `length` characters.
-
-    >>> shorten("a b\\nc", 4)
-    'a...'
-    """
+    """One printable line of at most `length` characters."""
     line = " ".join(text.split()).encode("utf-8", "replace").decode()
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
 def missing_key(answer, keys):
-    """What is wrong with the form of a dictionary answer, or None.
-
-    >>> missing_key({"T4": 1}, ["T4", "TPU"])
-    "The key 'TPU' is missing: give a dictionary with the keys 'T4', 'TPU'."
-    """
+    """What is wrong with the form of a dictionary answer, or None."""
     wanted = "give a dictionary with the keys " + ", ".join(map(repr, keys))
     if not isinstance(answer, dict):
         return f"You gave {describe(answer)}: {wanted}."
@@ -111,17 +96,18 @@ def missing_key(answer, keys):
     return None
 
 
-def call(function, *arguments):
-    """Run a learner's function: `(its result, None)`, or `(None, what went wrong)`.
-
-    >>> call(len, [1, 2]), call(len, 5)[1]
-    ((2, None), "Your function raises TypeError: object of type 'int' has no len()")
-    """
+def call(function, *arguments, said=str):
+    """Run a learner's function: `(its result, None)`, or `(None, what went wrong)`."""
     try:
         return function(*arguments), None
     except (Exception, SystemExit) as error:
-        try:
-            text = shorten(str(error), 120)
-        except Exception:
-            text = "its message cannot be shown"
-        return None, f"Your function raises {shorten(type(error).__name__)}: {text}"
+        return None, f"Your function raises {told(error, said)}"
+
+
+def told(error, said=str):
+    """The kind of an error and its text, which `said(error)` gives."""
+    try:
+        text = shorten(said(error), 120)
+    except Exception:  # a learner's own exception may raise
+        text = "its message cannot be shown"
+    return f"{shorten(type(error).__name__)}: {text}"

@@ -1,16 +1,12 @@
-"""Exercises that check themselves: what a learner sees, and how an answer is judged.
-
-A notebook's module defines `Exercise`s and one `Prediction`. A checker takes the learner's
-answer and returns None when it is right, else one or two sentences saying what is wrong.
-"""
+"""Exercises that check themselves: what a learner sees. A notebook's module holds the data."""
 
 import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .answers import describe, untouched
-from .progress import mark_solved
+from . import store
+from .answers import describe, shorten, told, untouched
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
 LOOKS = {
@@ -21,138 +17,158 @@ LOOKS = {
 }
 
 
-@dataclass(frozen=True)
-class Feedback:
-    """The verdict on an answer: a status and one or two sentences.
+@dataclass
+class Note:
+    """A labelled box that judges nothing, such as `Note("Hint 1 of 2.", "A byte is 8 bits.")`."""
 
-    `status` is "correct", "not yet" or "not attempted"; a prediction that is kept has "recorded".
+    label: str
+    message: str
+    code: str = ""
+    color: str = "#0072B2"
+
+    def __repr__(self):
+        text = f"{self.label} {self.message}".strip()
+        return f"{text}\n{self.code}" if self.code else text
+
+    def _repr_html_(self):
+        # No background and no text color of its own: readable in light and dark themes.
+        message = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(self.message))
+        code = f'<pre style="margin: 6px 0 0 0">{html.escape(self.code)}</pre>' * bool(self.code)
+        style = f"border-left: 4px solid {self.color}; padding: 4px 12px; color: inherit"
+        label = f"<strong>{html.escape(self.label)}</strong>"
+        return f'<div style="{style}">{label} {message}{code}</div>'
+
+
+class Feedback(Note):
+    """The verdict on an answer: a `status` (a key of `LOOKS`) and one or two sentences.
 
     >>> Feedback("not yet", "16 bits are two bytes.")
     Not yet. 16 bits are two bytes.
     """
 
-    status: str
-    message: str
-
-    def __repr__(self):
-        return f"{LOOKS[self.status][0]} {self.message}"
-
-    def _repr_html_(self):
-        label, color = LOOKS[self.status]
-        return _box(label, self.message, color)
-
-
-@dataclass(frozen=True)
-class Note:
-    """A labelled box that judges nothing: a hint, a solution, a message about a file.
-
-    >>> Note("Hint 1 of 2.", "A byte is 8 bits.")
-    Hint 1 of 2. A byte is 8 bits.
-    """
-
-    label: str
-    message: str
-    code: str = ""
-
-    def __repr__(self):
-        return "\n".join(
-            part for part in (f"{self.label} {self.message}".strip(), self.code) if part
-        )
-
-    def _repr_html_(self):
-        return _box(self.label, self.message, "#0072B2", self.code)
-
-
-def _box(label, message, color, code=""):
-    # No background and no text color of its own: readable in light and dark themes.
-    message = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(message))
-    code = f'<pre style="margin: 6px 0 0 0">{html.escape(code)}</pre>' if code else ""
-    style = f"border-left: 4px solid {color}; padding: 4px 12px; color: inherit"
-    return f'<div style="{style}"><strong>{html.escape(label)}</strong> {message}{code}</div>'
+    def __init__(self, status, message):
+        self.status = status
+        label, color = LOOKS[status]
+        super().__init__(label, message, color=color)
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, as written in a notebook's module.
+    """One exercise, as written in `nb00.EXERCISES`; its place in the list is its number.
 
-    `task` is Markdown, `stub` and `solution` are code cells, `checker(answer)` returns None or what
-    is wrong, `wrong` holds `(answer, fragment of its message)` pairs that the tests try, and
-    `right` is shown when the answer is correct.
-
-    Example: see `nb00.EXERCISES`.
+    Progress is kept under `id`, which stays when other exercises come or go. `task` is Markdown; a
+    call of `check` is added to `stub` and `solution`. `answer` judges the variable `name`; of a
+    right one `right` is said. `wrong` has further (answer, a part of what is said of it) for tests.
     """
 
-    number: int
+    id: int
     title: str
+    minutes: int
     task: str
     stub: str
     solution: str
-    checker: Callable
+    answer: Callable
     hints: list
-    wrong: list
     right: str
+    name: str = "answer"
+    wrong: list = field(default_factory=list)
+
+    def examples(self):
+        """Every listed `(wrong answer, a part of what is said of it)`."""
+        return [*(self.answer.examples() if hasattr(self.answer, "examples") else ()), *self.wrong]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The question asked before any code of a notebook.
+    """The question asked before any code of a notebook, as in `nb00.PREDICTION`.
 
-    `read(number)` returns `(guess to keep or None, one sentence)` for a finite number.
-
-    Example: see `nb00.PREDICTION`.
+    `comment` stands behind the stub's `...`; `read(number)` returns `(guess to keep or None, one
+    sentence)` for a finite number.
     """
 
     task: str
-    stub: str
-    solution: str
+    comment: str
+    example: float
     read: Callable
+
+    @property
+    def stub(self):
+        """The cell that asks for the guess."""
+        return f"guess = ...  # {self.comment}\nq.predict(guess)"
+
+    @property
+    def solution(self):
+        """The cell with the example as the guess."""
+        return f"guess = {self.example}\nq.predict(guess)"
+
+
+def percentage(said, example, section=2):
+    """A `read` that keeps a percentage above 0 and up to 100; one below 1 is kept as it is.
+
+    >>> percentage("You expect {value:g} % to be zero.", ", such as 10 for one in ten")(20.0)
+    (20.0, 'You expect 20 % to be zero. Section 2 measures it.')
+    """
+
+    def read(value):
+        if not 0 < value <= 100:
+            given = describe(value)
+            return None, f"You gave {given}: give a percentage above 0 and up to 100{example}."
+        if value < 1:
+            meant = f"If you mean a share of {value:g}, give {100 * value:g}"
+            return value, f"Read as {value:g} %. {meant}; section {section} measures it."
+        return value, f"{said.format(value=value)} Section {section} measures it."
+
+    return read
 
 
 @dataclass
 class Question:
-    """An exercise in the learner's hands: `check`, `hint`, `solution`.
-
-    Example: `exercises.load("00")[2].check(0.137)`
-    """
+    """An exercise in the learner's hands: `check`, `hint`, `solution`."""
 
     notebook: str
+    number: int
     exercise: Exercise
     _hints_given: int = field(default=0, repr=False)
 
     def __repr__(self):
-        return f"Exercise {int(self.notebook)}.{self.exercise.number} · {self.exercise.title}"
+        return f"Exercise {int(self.notebook)}.{self.number} · {self.exercise.title}"
+
+    @property
+    def cell(self):
+        """The cells of stub and solution, `(str, str)`."""
+        call = f"q[{self.number}].check({self.exercise.name})"
+        cells = []
+        for code in (self.exercise.stub, self.exercise.solution):
+            code = code.rstrip()
+            top = [line for line in code.splitlines() if line and not line.startswith(" ")][-1]
+            blank = "\n\n" if top.startswith(("def ", "class ")) else ""  # behind a function
+            cells.append(f"{code}\n{blank}{call}")
+        return tuple(cells)
 
     def check(self, answer):
-        """Judge an answer of any type and return `Feedback`; nothing raises.
-
-        Example: `q[2].check(7.3)` says that 7.3 is the slowdown.
-        """
+        """Judge an answer of any type, as in `q[2].check(7.3)`: `Feedback`; nothing raises."""
         try:
             if untouched(answer):
                 return Feedback("not attempted", "Replace each `...` and run the cell again.")
-            problem = self.exercise.checker(answer)
-        except Exception:  # the answer's own methods raise; all else is the checker's business
-            problem = f"You gave {describe(answer)}, which cannot be read. Look at the task again."
+            problem = self.exercise.answer(answer)
+        except Exception as error:  # judges read what raises; what comes here is their own
+            problem = (
+                f"You gave {describe(answer)}, and this check itself failed on it"
+                f" ({shorten(told(error), 120)}). That is a fault of the course: please report it."
+            )
         if problem:
             return Feedback("not yet", problem)
-        mark_solved(self.notebook, self.exercise.number)
+        store.save(self.notebook, solved=[self.exercise.id])
         return Feedback("correct", self.exercise.right)
 
     def hint(self):
-        """The next hint at each call.
-
-        Example: `q[1].hint()`
-        """
+        """The next hint at each call."""
         hints = self.exercise.hints
         if self._hints_given == len(hints):
-            call = f"q[{self.exercise.number}].solution()"
-            return Note("No further hint.", f"`{call}` shows the code.")
+            return Note("No further hint.", f"`q[{self.number}].solution()` shows the code.")
         self._hints_given += 1
         return Note(f"Hint {self._hints_given} of {len(hints)}.", hints[self._hints_given - 1])
 
     def solution(self):
-        """The reference code.
-
-        Example: `q[1].solution()`
-        """
-        return Note("Solution.", "", self.exercise.solution)
+        """The reference code."""
+        return Note("Solution.", "", self.cell[1])

@@ -1,15 +1,10 @@
-"""Prediction and exercises of notebook 03.
+"""Prediction and exercises of notebook 03."""
 
-Example: `exercises.load("03")[5].check(774)`
-"""
-
-import functools
-
-from . import checks03 as checks
-from . import fade03 as layer
+from . import layer
 from .answers import describe
 from .engine import Exercise, Prediction
-from .layer03 import check_layer
+from .functions import edit
+from .judges import Choice, Fields
 
 TITLE = "Setting the policy"
 
@@ -17,20 +12,13 @@ FLOAT32_MB = 4 * 1_011_466 / 1e6
 
 
 def read_guess(value):
-    """Keep megabytes between 0.01 and 100.
-
-    >>> read_guess(8.0)[1]
-    'You expect 8 MB, 2 times as much as under float32. Section 1 measures it.'
-    """
+    """Keep megabytes between 0.01 and 100."""
     if not 0.01 <= value <= 100:
-        return None, (
-            f"You gave {describe(value)}: give megabytes between 0.01 and 100, where 1 MB is"
-            " 1,000,000 bytes."
-        )
-    return value, (
-        f"You expect {value:g} MB, {value / FLOAT32_MB:.2g} times as much as under float32."
-        " Section 1 measures it."
-    )
+        given = describe(value)
+        wanted = "give megabytes between 0.01 and 100, where 1 MB is 1,000,000 bytes."
+        return None, f"You gave {given}: {wanted}"
+    times = f"{value / FLOAT32_MB:.2g} times as much as under float32"
+    return value, f"You expect {value:g} MB, {times}. Section 1 measures it."
 
 
 PREDICTION = Prediction(
@@ -41,15 +29,74 @@ weights?
 
 Only the weights count, no gradients and no optimizer. Guess before you run any code: a wrong guess
 teaches more than none. Section 1 measures it.""",
-    stub="guess = ...  # MB; under float32 it is 4.05\nq.predict(guess)",
-    solution="guess = 2.02\nq.predict(guess)",
+    comment="MB; under float32 it is 4.05",
+    example=2.02,
     read=read_guess,
 )
 
+# --- 1: which layer computes in what ------------------------------------------------------------
+
+DTYPES = ("float32", "float16", "bfloat16")
+
+
+def dtype(right, **wrong):
+    """The judge of a compute dtype; `wrong` says why each other one is not it."""
+    policies = dict.fromkeys(
+        [("mixed_float16", "mixed_bfloat16")],
+        "you gave a policy, `{value}`. Give the dtype it computes in.",
+    )
+    why = {name: f"not `{{value}}`: {message}" for name, message in wrong.items()}
+    options = (*DTYPES, "mixed_float16", "mixed_bfloat16")
+    return Choice(right, policies | why, options=options, asked=f"choose from {', '.join(DTYPES)}")
+
+
+COMPUTE = Fields(
+    {
+        "first": dtype(
+            "float32",
+            float16="the policy holds only for the layers made after it, and it came later.",
+            bfloat16="a layer keeps the policy it was made under, here float32.",
+        ),
+        "second": dtype(
+            "float16",
+            float32="it stores its weights in float32, and computes in another dtype.",
+            bfloat16="the last switch comes when all three layers are made.",
+        ),
+        "third": dtype(
+            "float32",
+            float16="it has a `dtype` of its own, which goes before the global policy.",
+            bfloat16="neither the last switch nor the model changes a layer's own `dtype`.",
+        ),
+    }
+)
+
+# --- 2: when compile adds loss scaling ----------------------------------------------------------
+
+
+WHY = {
+    "global": "under a global mixed_float16 `compile` wraps the optimizer by itself.",
+    "per layer": "`compile` asks the model for its policy, not the layers, and that is float32.",
+    "mixed": "bfloat16 has float32's exponents, so no gradient needs rescue.",
+    "pure": "`compile` waits for the name mixed_float16, although float16 gradients need it here.",
+    "reset": "the model keeps the policy that it was made under, and `compile` asks the model.",
+}
+
+
+def scaled(name):
+    """The judge of whether `compile` adds loss scaling to a model."""
+    right = name in ("global", "reset")
+    wrong = {not right: f"not {{value}}: {WHY[name]}"}
+    asked = "give True or False, without quotes"
+    return Choice(right, wrong, options=(True, False), asked=asked)
+
+
+SCALED = Fields({name: scaled(name) for name in WHY})
+
 EXERCISES = [
     Exercise(
-        number=1,
+        id=1,
         title="which layer computes in what",
+        minutes=3,
         task="""\
 A fresh kernel runs these lines. No policy was set before.
 
@@ -64,78 +111,22 @@ keras.config.set_dtype_policy("float32")  # as it was
 ```
 
 In which dtype does each layer of the model compute? Answer before you run them.""",
-        stub="""\
-answer = {"first": ..., "second": ..., "third": ...}  # "float32", "float16" or "bfloat16"
-q[1].check(answer)""",
-        solution="""\
-answer = {"first": "float32", "second": "float16", "third": "float32"}
-q[1].check(answer)""",
-        checker=checks.check_compute_dtypes,
+        stub='answer = {"first": ..., "second": ..., "third": ...}'
+        '  # "float32", "float16" or "bfloat16"',
+        solution='answer = {"first": "float32", "second": "float16", "third": "float32"}',
+        answer=COMPUTE,
         hints=[
             "When does a layer get its policy: when it is made, when it gets its weights, or when"
             " it is called?",
             "Go down line by line and write beside each layer the policy in force at its line."
             " A `dtype` in the parentheses goes first.",
         ],
-        wrong=[
-            *(
-                ({**checks.COMPUTE, name: d}, text)
-                for (name, d), text in checks.NOT_ITS_DTYPE.items()
-            ),
-            ({**checks.COMPUTE, "second": "mixed_float16"}, "you gave a policy, `mixed_float16`"),
-            ({**checks.COMPUTE, "third": "mixed_bfloat16"}, "you gave a policy, `mixed_bfloat16`"),
-            ({**checks.COMPUTE, "second": "half"}, "the text 'half'; choose from"),
-            ({**checks.COMPUTE, "second": 16}, "the number 16; choose from"),
-        ],
         right="Where two dtypes meet, the later layer casts its inputs to its own compute dtype.",
     ),
     Exercise(
-        number=2,
-        title="a softmax in float16",
-        task="""\
-The last layer of a model computes a softmax in float16. For one image its logits are `[30, 0]`, and
-the true class is class 1, the one with the logit 0. The loss is
-`keras.losses.SparseCategoricalCrossentropy()`, which computes in float32: it takes the float16
-probabilities, clips them to the range from 1e-7 to 1 − 1e-7, and takes minus the natural logarithm
-of the true class's.
-
-What is the loss, to two decimals? And its gradient with respect to the logit of class 1?""",
-        stub="""\
-answer = {"loss": ..., "gradient": ...}
-q[2].check(answer)""",
-        solution="""\
-import keras
-import tensorflow as tf
-
-logits = tf.Variable([[30.0, 0.0]])
-softmax = keras.layers.Activation("softmax", dtype="mixed_float16")
-with tf.GradientTape() as tape:
-    loss = keras.losses.SparseCategoricalCrossentropy()(tf.constant([1]), softmax(logits))
-gradient = tape.gradient(loss, logits)
-answer = {"loss": float(loss), "gradient": float(gradient[0, 1])}
-q[2].check(answer)""",
-        checker=checks.check_head,
-        hints=[
-            "The probability of class 1 is about e**-30 = 9e-14. Compare it with 1e-7.",
-            "A clipped value is a constant. What does it say about the logit that it came from?",
-        ],
-        wrong=[
-            *(({"loss": results[0], "gradient": 0}, text) for results, text in checks.NOT_THE_LOSS),
-            ({"loss": float("inf"), "gradient": 0}, "clipping hides it"),
-            ({"loss": float("nan"), "gradient": 0}, "nothing here divides 0 by 0"),
-            ({"loss": 9, "gradient": 0}, "you gave 9. Which probability"),
-            ({"loss": "16.118", "gradient": 0}, "give one number"),
-            ({"loss": 16.118, "gradient": -1}, "The clip replaced the probability"),
-            ({"loss": 16.118, "gradient": -0.5}, "averaged over two images"),
-            ({"loss": 16.118, "gradient": -1e7}, "The clip multiplies it by a slope"),
-            ({"loss": 16.118, "gradient": -30}, "does the clipped value change?"),
-        ],
-        right="The model is wrong with full confidence here, and it learns nothing from this image."
-        " bfloat16 clips too: e**-30 lies in its range, and still below 1e-7.",
-    ),
-    Exercise(
-        number=3,
+        id=3,
         title="when compile scales the loss",
+        minutes=3,
         task="""\
 Five models, each a `keras.Sequential` with two Dense layers. Each is compiled with
 `model.compile(optimizer="sgd", loss="mse")`. Which of them get loss scaling from `compile`?
@@ -152,8 +143,7 @@ answer = {  # True or False
     "mixed": ...,
     "pure": ...,
     "reset": ...,
-}
-q[3].check(answer)""",
+}""",
         solution="""\
 answer = {  # True or False
     "global": True,
@@ -161,28 +151,21 @@ answer = {  # True or False
     "mixed": False,
     "pure": False,
     "reset": True,
-}
-q[3].check(answer)""",
-        checker=checks.check_scaling,
+}""",
+        answer=SCALED,
+        wrong=[({**SCALED.right, "reset": 1}, "the number 1: give True or False")],
         hints=[
             "`compile` compares one name, that of `model.dtype_policy`. When does a model get it?",
             "After `compile`, a scaled model shows a `LossScaleOptimizer` in"
             " `type(model.optimizer)`.",
         ],
-        wrong=[
-            *(
-                ({**checks.SCALED, model: not right}, checks.NOT_SO[model])
-                for model, right in checks.SCALED.items()
-            ),
-            ({**checks.SCALED, "reset": "yes"}, "the text 'yes'; give True or False"),
-            ({**checks.SCALED, "reset": 1}, "the number 1; give True or False"),
-        ],
         right="For the model with the policy in its layers, wrap the optimizer yourself:"
         " `keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())` as `optimizer`.",
     ),
     Exercise(
-        number=4,
+        id=4,
         title="repair a layer",
+        minutes=7,
         task="""\
 The layer below multiplies each feature by a gain of its own and adds a ramp from 0 to 1. In float32
 it works. Under a mixed policy it computes in float32 all the same, and Keras never trains its gain.
@@ -194,99 +177,18 @@ Repair it for the policies `mixed_float16`, `mixed_bfloat16` and `float32`, with
 - the values stay within 0.01 of float32's.
 
 The check makes the layer under each policy and calls it.""",
-        stub="""\
-import keras
-import tensorflow as tf
-
-
-class Fade(keras.layers.Layer):
-    def build(self, input_shape):
-        self.gain = tf.Variable(tf.ones(input_shape[-1]))
-
-    def call(self, inputs):
-        ramp = tf.linspace(0.0, 1.0, inputs.shape[-1])
-        return tf.cast(inputs, "float32") * self.gain + ramp
-
-
-answer = ...  # repair Fade above, then put Fade here
-q[4].check(answer)""",
-        solution="""\
-import keras
-import tensorflow as tf
-
-
-class Fade(keras.layers.Layer):
-    def build(self, input_shape):
-        self.gain = self.add_weight(shape=(input_shape[-1],), initializer="ones")
-
-    def call(self, inputs):
-        ramp = tf.linspace(0.0, 1.0, inputs.shape[-1])
-        return inputs * self.gain + tf.cast(ramp, self.compute_dtype)
-
-
-answer = Fade
-q[4].check(answer)""",
-        checker=check_layer,
+        stub=edit(layer.CODE, layer.GIVEN)
+        + "\nanswer = ...  # repair Fade above, then put Fade here",
+        solution=layer.CODE + "\nanswer = Fade",
+        answer=layer.judge,
+        wrong=layer.EXAMPLES,
         hints=[
             "`self.add_weight` makes a float32 weight that Keras trains, saves, and casts whenever"
             " `call` reads it.",
             "The inputs reach `call` in the compute dtype already. Of the three parts, only the"
             " ramp is left in float32, and `self.compute_dtype` names what it has to become.",
         ],
-        wrong=[
-            (layer.given, "promotes what Keras hands it in float16, and nothing is gained"),
-            (
-                layer.fade(weight=layer.raw, output=layer.times_gain),
-                "not a raw `tf.Variable`",
-            ),
-            (layer.fade(ramp=layer.float32_ramp), "no constant that you make in `call`"),
-            (layer.fade(weight=layer.raw, output=layer.cast_gain), "neither trained nor saved"),
-            (
-                layer.fade(weight=functools.partial(layer.added, dtype="float16")),
-                "master weights are lost",
-            ),
-            (layer.fade(output=layer.in_dtype("float16")), "Under mixed_bfloat16 the output is"),
-            (layer.fade(output=layer.cast_at_the_end), "still works in float32"),
-            (layer.fade(ramp=layer.float16_ramp), "Some float16 is written into the layer"),
-            (layer.fade(policy="mixed_float16"), "follows the global policy"),
-            (
-                layer.fade(weight=functools.partial(layer.added, initializer="zeros")),
-                "does not begin at 1",
-            ),
-            (
-                layer.fade(weight=functools.partial(layer.added, trainable=False)),
-                "has no trainable weight",
-            ),
-            (layer.fade(output=lambda self, x, ramp: x * self.gain), "The ramp is missing."),
-            (layer.fade(output=lambda self, x, ramp: x + ramp), "The gain is missing."),
-            (layer.fade(output=lambda self, x, ramp: None), "end `call` with `return`"),
-            (lambda units: units, "raises TypeError"),
-            ("Fade", "give the class itself"),
-        ],
         right="Only the ramp needed a cast: Keras casts a layer's inputs and its weights, and"
         " constants are yours.",
-    ),
-    Exercise(
-        number=5,
-        title="going further: padding to a multiple of 8",
-        task="""\
-Matrix units of GPUs work best when the sizes of a float16 product are multiples of 8. So you pad
-the head of the CNN, `Dense(10)` behind 128 inputs, to the next multiple of 8.
-
-How many parameters does the model gain?""",
-        stub="answer = ...  # new parameters\nq[5].check(answer)",
-        solution="answer = (16 - 10) * (128 + 1)\nq[5].check(answer)",
-        checker=checks.check_padding,
-        hints=[
-            "What is the smallest multiple of 8 that holds 10 classes?",
-            "Each output of a Dense layer has one weight for each input, and a bias.",
-        ],
-        wrong=[
-            *((n, text) for n, text in checks.NOT_THE_PADDING.items()),
-            (700, "New outputs times the parameters"),
-            ("774", "give the number of new parameters"),
-        ],
-        right="That is 0.08 % of 1,011,466. No label names the 6 new classes, so training pushes"
-        " their probabilities toward 0.",
     ),
 ]

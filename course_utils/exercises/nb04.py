@@ -1,29 +1,18 @@
-"""Prediction and exercises of notebook 04.
+"""Prediction and exercises of notebook 04."""
 
-Example: `exercises.load("04")[3].check(116)`
-"""
-
-import statistics
-
-from . import checks04 as checks
 from .answers import describe
 from .engine import Exercise, Prediction
+from .judges import Choice, Fields, Number
 
 TITLE = "The MNIST CNN, three ways"
 
 
 def read_guess(value):
-    """Keep a share of float32's memory; 10 to 150 is read as percent.
-
-    >>> read_guess(50.0)
-    (0.5, 'Read as 50 %: you expect 0.5 times the memory of float32. The measurement comes below.')
-    """
+    """Keep a share of float32's memory; 10 to 150 is read as percent."""
     share = value / 100 if 10 <= value <= 150 else value
     if not 0 < share <= 1.5:
-        return (
-            None,
-            f"You gave {describe(value)}: give a share between 0 and 1.5, such as 0.9 for 90 %.",
-        )
+        given = describe(value)
+        return None, f"You gave {given}: give a share between 0 and 1.5, such as 0.9 for 90 %."
     read = "You expect" if share == value else f"Read as {value:g} %: you expect"
     return share, f"{read} {share:g} times the memory of float32. The measurement comes below."
 
@@ -35,115 +24,136 @@ this CNN with the batch of section 4 (256 images on a CPU). Its peak memory unde
 that needs less is what share of its peak memory under `float32`?
 
 1.0 means the same memory, 0.25 a quarter of it. Guess before you measure.""",
-    stub="guess = ...  # a share: 1.0 = the same memory, 0.25 = a quarter\nq.predict(guess)",
-    solution="guess = 0.5\nq.predict(guess)",
+    comment="a share: 1.0 = the same memory, 0.25 = a quarter",
+    example=0.5,
     read=read_guess,
+)
+
+# The CNN, counted by hand; the tests count it again from the layers.
+WEIGHTS = 1_011_466
+OUTPUTS = 34_922  # numbers per image that the layers put out
+
+# --- 1: where fixed arrays and activations meet -------------------------------------------------
+
+NEAR = {  # an image more or less, and what it counts
+    232: "That is the answer for outputs of 2 bytes. Under float32 each number takes 4.",
+    29: "That counts the weights alone. Gradients and Adam's two slots count too.",
+    58: "That counts two arrays, and Adam keeps two more, one for each moment. Or it counts the"
+    " gradients of the outputs, which are left out here.",
+    87: "That counts three arrays. Adam has two slots for each weight.",
+    463: "You count an output as one byte. Under float32 it takes 4, like a weight.",
+}
+CUT_OFF = "You gave {value:g}. Round to the nearest image: the two meet at 115.85."
+BATCH = Number(
+    116,
+    accept=lambda value: 115.8 <= value <= 116,  # or the fraction 115.85
+    asked="give one number of images, without quotes",
+    rules=tuple(
+        (batch, lambda value, batch=batch: abs(value - batch) < 1, message)
+        for batch, message in NEAR.items()
+    )
+    + (
+        (0, lambda value: value <= 0, "You gave {value:g}. A batch has at least one image."),
+        (115, lambda value: 115 <= value < 115.8, CUT_OFF),
+    ),
+    otherwise=lambda value: (
+        f"At batch {value:g} the outputs take {value * 4 * OUTPUTS / 1e6:.4g} MB and the four"
+        " arrays 16.18 MB."
+    ),
+)
+
+# --- 2: the ideal memory ratio ------------------------------------------------------------------
+
+
+def memory_ratio(batch):
+    """The memory under a 16-bit policy over that under float32, counted as the task does.
+
+    >>> round(memory_ratio(128), 3)
+    0.797
+    """
+    fixed, images = 4 * 4 * WEIGHTS, batch * OUTPUTS
+    return (fixed + 2 * WEIGHTS + 2 * images) / (fixed + 4 * images)
+
+
+def ratio(batch):
+    """The judge of one batch's ratio, which may be rounded or cut off."""
+    right = memory_ratio(batch)
+    return Number(
+        right,
+        accept=lambda value: -0.008 <= value - right <= 0.006,
+        asked="give a share, such as 0.9",
+        otherwise="{value:g} does not fit. Add up the bytes for each policy first.",
+    )
+
+
+MIXED_UP = {  # two wrong ratios, and where they come from
+    (0.5, 0.5): "Only the layer outputs halve. The four arrays stay in float32.",
+    (0.74, 0.55): "Either the 16-bit copy of the weights is missing, 2 bytes for each, or you"
+    " halved the gradients, which stay in float32.",
+    (0.68, 0.54): "The float32 weights stay, and the 16-bit copy is added to them.",
+    (0.695, 0.533): "You count the gradients of the outputs too. They are left out here.",
+    (80, 56): "Those are percentages. Give shares, such as 0.9 for 90 %.",
+    (1.25, 1.77): "That is float32 divided by the 16-bit policy. Turn it around.",
+    (0.2, 0.44): "That is the share that is saved. The ratio is what remains.",
+    (0.56, 0.8): "The two are swapped: the larger batch has more that halves.",
+    (1.06, 1.01): "You add the 16-bit weights, but the outputs still take 4 bytes.",
+}
+
+
+def both(small, large):
+    """An answer, the condition that both ratios are as there, and what is said of it."""
+
+    def condition(given):
+        pairs = ((given[128], small), (given[1024], large))
+        return all(abs(value - wrong) <= 0.006 * max(1, wrong) for value, wrong in pairs)
+
+    return {128: small, 1024: large}, condition, MIXED_UP[small, large]
+
+
+RATIOS = Fields(
+    {128: ratio(128), 1024: ratio(1024)}, together=tuple(both(*pair) for pair in MIXED_UP)
+)
+
+# --- 3: which accuracy is better ----------------------------------------------------------------
+
+FRACTION = "That standard error is a fraction. Multiply it by 100 to get points."
+VERDICT = Fields(
+    {
+        "standard error": Number(
+            0.196,
+            accept=lambda value: 0.19 <= value <= 0.205,
+            asked="give a number",
+            close=0.05,
+            wrong={
+                (0.0014, 0.00196): FRACTION,
+                0.14: "That is the standard error of one accuracy. A difference carries that of"
+                " both.",
+                0.28: "You add the two standard errors. Add their squares and take the root.",
+            },
+            otherwise="{value:g} does not fit. For one accuracy p: root of p (1 - p) / n.",
+        ),
+        "better": Choice(
+            "cannot tell",
+            {
+                "mixed_bfloat16": "They differ by 10 images, 0.10 points; the standard error is"
+                " 0.20. Chance alone does that.",
+                "float32": "float32 has the lower accuracy here. Compare their distance with its"
+                " error.",
+            },
+            options=("float32", "mixed_bfloat16", "cannot tell"),
+        ),
+    }
 )
 
 EXERCISES = [
     Exercise(
-        number=1,
-        title="images for the model",
-        task="""\
-MNIST's images arrive as unsigned 8-bit integers of shape (n, 28, 28), from 0 to 255.
-Write `as_model_input(images)`: it returns float32 numbers of shape (n, 28, 28, 1),
-where 0 stays 0 and 255 becomes 1. The check tries it on random images.""",
-        stub="""\
-import numpy as np
-
-
-def as_model_input(images):
-    ...  # uint8 (n, 28, 28) -> float32 (n, 28, 28, 1) from 0 to 1
-
-
-q[1].check(as_model_input)""",
-        solution="""\
-import numpy as np
-
-
-def as_model_input(images):
-    return images[..., np.newaxis].astype(np.float32) / 255
-
-
-q[1].check(as_model_input)""",
-        checker=checks.check_model_input,
-        hints=[
-            "`images[..., np.newaxis]` adds an axis of length 1 at the end.",
-            "NumPy divides integers in float64. Cast with `.astype` first: the quotient keeps it.",
-        ],
-        wrong=[
-            (lambda images: images[..., None] / 255, "359 MiB"),
-            (lambda images: images.astype("f4") / 255, "channel axis is missing"),
-            (lambda images: images[:, None].astype("f4") / 255, "comes second"),
-            (lambda images: images.reshape(len(images), 784) / 255, "returns shape (1, 784)"),
-            (lambda images: (images[..., None] // 255).astype("f4"), "becomes 0"),
-            (lambda images: images[..., None].astype("f4"), "up to 255"),
-            (lambda images: images[..., None].astype("f4") / images.max(), "largest value"),
-            (lambda images: images[..., None].astype("f4") / 256, "divide by 256"),
-            (lambda images: images[..., None].astype("f4") / 127.5 - 1, "do not shift"),
-            (lambda images: images[..., None].astype("f2") / 255, "dtype is float16"),
-            (lambda images: (images[..., None] / 255).astype("f2").astype("f4"), "Do not round"),
-            (lambda images: (images[:, ::-1, :, None] / 255).astype("f4"), "in its place"),
-            (lambda images: print(end=""), "returns None"),
-            (None, "the function itself"),
-        ],
-        right="float32 in, whatever the policy: the model casts its input itself.",
-    ),
-    Exercise(
-        number=2,
-        title="a speedup from measured times",
-        task="""\
-Write `speedup(baseline_times, times)`: how many times as fast the second run is as the baseline.
-Each argument is a list of seconds per training step; the lists may differ in length.
-The first step of each includes tracing, so leave it out. Then divide the **median** of the
-baseline by the median of the other. The check tries it on random times.""",
-        stub="""\
-import numpy as np
-
-
-def speedup(baseline_times, times):
-    ...  # a ratio: above 1 if the second run is faster
-
-
-q[2].check(speedup)""",
-        solution="""\
-import numpy as np
-
-
-def speedup(baseline_times, times):
-    return np.median(baseline_times[1:]) / np.median(times[1:])
-
-
-q[2].check(speedup)""",
-        checker=checks.check_speedup,
-        hints=[
-            "`times[1:]` is the list without its first item.",
-            "`np.median` takes a list and returns one number.",
-        ],
-        wrong=[
-            *checks.NOT_THE_RATIO,
-            (
-                lambda baseline_times, times: round(checks.true_speedup(baseline_times, times), 2),
-                "rounding",
-            ),
-            (
-                lambda a, b: statistics.median(sorted(a)[:-1]) / statistics.median(sorted(b)[:-1]),
-                "2.5 is needed",
-            ),
-            (lambda baseline_times, times: print(end=""), "returns None"),
-            (lambda baseline_times, times: baseline_times, "a list of 6 items"),
-            (lambda baseline_times, times: baseline_times / times, "raises TypeError"),
-            (1.5, "the function itself"),
-        ],
-        right="Warm-up stays out, and the median ignores a step that the machine was busy in.",
-    ),
-    Exercise(
-        number=3,
+        id=3,
         title="where the layer outputs catch up",
+        minutes=3,
         task="""\
 Training this CNN with Adam keeps four arrays of 1,011,466 numbers each: the weights, their
 gradients and two slots. They do not grow with the batch. The outputs of the layers do, and the
-backward pass needs them:
+backward pass needs them. (Here their gradients, as many bytes again, are left out.)
 
 | layer | numbers it puts out per image |
 |---|---|
@@ -157,33 +167,30 @@ backward pass needs them:
 
 Everything is float32. At which batch size do the layer outputs take as many bytes as the four
 arrays? Round to the nearest image.""",
-        stub="answer = ...  # images per batch\nq[3].check(answer)",
-        solution="answer = round(4 * 1_011_466 * 4 / (34_922 * 4))\nq[3].check(answer)",
-        checker=checks.check_batch,
+        stub="answer = ...  # images per batch",
+        solution="answer = round(4 * 1_011_466 * 4 / (34_922 * 4))",
+        answer=BATCH,
+        wrong=[(100, "13.97 MB"), ("116", "without quotes")],
         hints=[
             "The four arrays take 4 × 1,011,466 × 4 bytes = 16.18 MB.",
             "One image takes 34,922 × 4 = 139,688 bytes. How many images fill 16.18 MB?",
         ],
-        wrong=[
-            *checks.NOT_THE_BATCH,
-            (100, "13.97 MB"),
-            (115, "nearest image"),
-            (0, "at least one image"),
-            ("116", "without quotes"),
-        ],
-        right="Below 116 images the four arrays take more memory, above it the layer outputs do.",
+        right="Below 116 images the four arrays take more memory, above it the layer outputs do."
+        " With the gradients of the outputs it is half as many.",
     ),
     Exercise(
-        number=4,
+        id=4,
         title="the ideal memory ratio",
+        minutes=4,
         task="""\
 Now the same CNN under a 16-bit policy. The four arrays of 1,011,466 numbers stay in float32. The
 34,922 layer outputs per image take 2 bytes each instead of 4. One thing is new: the layers compute
 with a 16-bit copy of the weights, 2 bytes for each. Count the last layer like the others.
 
-Counting these alone, what is the memory under the 16-bit policy divided by the memory under
-`float32`, for a batch of 128 and of 1024? Two decimals are enough.""",
-        stub="answer = {128: ..., 1024: ...}\nq[4].check(answer)",
+Counting these alone, again without the gradients of the outputs, what is the memory under the
+16-bit policy divided by the memory under `float32`, for a batch of 128 and of 1024? Two decimals
+are enough.""",
+        stub="answer = {128: ..., 1024: ...}",
         solution="""\
 def ratio(batch):
     fixed = 4 * 4 * 1_011_466
@@ -191,46 +198,36 @@ def ratio(batch):
     return (fixed + 2 * 1_011_466 + 2 * outputs) / (fixed + 4 * outputs)
 
 
-answer = {128: ratio(128), 1024: ratio(1024)}
-q[4].check(answer)""",
-        checker=checks.check_ratios,
+answer = {128: ratio(128), 1024: ratio(1024)}""",
+        answer=RATIOS,
+        wrong=[({128: 0.8, 1024: 0.6}, "1024: 0.6"), ({128: 0.8}, "key 1024 is missing")],
         hints=[
             "At batch 128 under float32: 16.18 MB in the four arrays and 17.88 MB of outputs.",
             "Under the 16-bit policy: 16.18 MB + 2.02 MB of copied weights + half of 17.88 MB.",
         ],
-        wrong=[
-            *checks.NOT_THE_RATIOS,
-            ({128: 0.8, 1024: 0.6}, "Batch 1024: 0.6"),
-            ({128: 0.8}, "key 1024 is missing"),
-        ],
         right="Only the layer outputs halve, so the ratio nears one half where they dominate.",
     ),
     Exercise(
-        number=5,
+        id=5,
         title="is it more accurate",
+        minutes=3,
         task="""\
 On 10,000 test images the `float32` model reaches 98.0 % and the `mixed_bfloat16` model 98.1 %.
 What is the standard error of the difference, in percentage points, if you treat the two results
 as independent? Two decimals are enough. And which model is better: `"float32"`,
 `"mixed_bfloat16"` or `"cannot tell"`?""",
-        stub='answer = {"standard error": ..., "better": ...}\nq[5].check(answer)',
+        stub='answer = {"standard error": ..., "better": ...}',
         solution="""\
 variance = 0.980 * 0.020 / 10_000 + 0.981 * 0.019 / 10_000
-answer = {"standard error": 100 * variance**0.5, "better": "cannot tell"}
-q[5].check(answer)""",
-        checker=checks.check_verdict,
+answer = {"standard error": 100 * variance**0.5, "better": "cannot tell"}""",
+        answer=VERDICT,
+        wrong=[
+            ({"standard error": 0.1, "better": "cannot tell"}, "0.1 does not fit"),
+            ({"standard error": 0.2, "better": "bfloat16"}, "choose from"),
+        ],
         hints=[
             "An accuracy p measured on n images has the variance p (1 - p) / n.",
             "The variances of independent results add up. The standard error is the root.",
-        ],
-        wrong=[
-            ({"standard error": 0.2, "better": "mixed_bfloat16"}, "10 images"),
-            ({"standard error": 0.2, "better": "float32"}, "lower accuracy"),
-            ({"standard error": 0.14, "better": "cannot tell"}, "of one accuracy"),
-            ({"standard error": 0.28, "better": "cannot tell"}, "Add their squares"),
-            ({"standard error": 0.00196, "better": "cannot tell"}, "is a fraction"),
-            ({"standard error": 0.1, "better": "cannot tell"}, "0.1 does not fit"),
-            ({"standard error": 0.2, "better": "bfloat16"}, "choose from"),
         ],
         right="10 images are half a standard error: 10,000 other images may reverse the order.",
     ),

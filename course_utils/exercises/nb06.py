@@ -1,41 +1,13 @@
-"""Prediction and exercises of notebook 06.
+"""Prediction and exercises of notebook 06."""
 
-Example: `exercises.load("06")[2].check((0.6, 0.8))`
-"""
+import math
 
-from . import adam06 as adam
-from . import checks06 as checks
-from . import loop06 as loop
-from . import metric06 as metric
-from . import resume06 as resume
-from . import wrong06 as wrong
-from .answers import describe
-from .engine import Exercise, Prediction
+from . import checkpoint, training_step
+from .answers import near
+from .engine import Exercise, Prediction, percentage
+from .judges import Fields, Number, nearly
 
 TITLE = "Your own training loop"
-
-
-def read_guess(value):
-    """Keep a percentage above 0 and up to 100; a number up to 1 is a percentage too.
-
-    >>> read_guess(10.0)
-    (10.0, 'You expect that 10 % of the test images are right. Section 2 measures it.')
-    """
-    if not 0 < value <= 100:
-        return (
-            None,
-            f"You gave {describe(value)}: give a percentage above 0 and up to 100, such as 10 for"
-            " one in ten.",
-        )
-    if value <= 1:
-        return value, (
-            f"Read as {value:g} %. If you mean a share of {value:g}, give {100 * value:g};"
-            " section 2 measures it."
-        )
-    return value, (
-        f"You expect that {value:g} % of the test images are right. Section 2 measures it."
-    )
-
 
 PREDICTION = Prediction(
     task="""\
@@ -46,77 +18,114 @@ gradient arrives 32,768 times too small.
 
 After the same number of steps, what percentage of the test images does that loop get right? Blind
 guessing gets 10 % of them. Guess before you run any code; section 2 measures it.""",
-    stub="guess = ...  # percent of the test images, 100 = all\nq.predict(guess)",
-    solution="guess = 10\nq.predict(guess)",
-    read=read_guess,
+    comment="percent of the test images, 100 = all",
+    example=10,
+    read=percentage(
+        "You expect that {value:g} % of the test images are right.", ", such as 10 for one in ten"
+    ),
 )
+
+# --- 1: where Adam stops hiding -----------------------------------------------------------------
+
+SCALE, EPSILON = 2**15, 1e-7
+BETA = 0.999  # how much of its mean square Adam keeps in each step
+
+
+def share(gradient, steps=math.inf, scale=SCALE):
+    """Adam's update after `steps` steps of `gradient / scale`, over that of `gradient`.
+
+    With a gradient that stays the same, the mean of the squares after t steps is (1 - 0.999**t) g²,
+    and Keras adds epsilon to its root before it corrects for the beginning.
+
+    Source: `update_step` in `keras/src/optimizers/adam.py` of Keras 3.15.
+
+    >>> round(share(32768e-7), 3), round(share(0.001), 3), round(share(0.001, steps=1), 4)
+    (0.5, 0.234, 0.0096)
+    """
+    root = (1 - BETA**steps) ** 0.5
+    right, wrong = (g * root / (g * root + EPSILON) for g in (gradient, gradient / scale))
+    return wrong / right
+
+
+def left(size):
+    """What is said of a size that is not near any other answer."""
+    rest = share(size)
+    shown = f"{rest:.3g}" if rest < 0.999 else "nearly 1"
+    return f"With |g| = {size:.4g} the share that is left is {shown}."
+
+
+LAST_UPDATE = """\
+import keras
+import tensorflow as tf
+
+def last_update(gradients, steps=3000):
+    weights, adam = keras.Variable([0.0, 0.0]), keras.optimizers.Adam(0.001)
+    adam.build([weights])
+    step = tf.function(lambda: adam.apply([tf.constant(gradients)], [weights]))
+    for _ in range(steps):
+        before = weights.numpy()
+        step()
+    return before - weights.numpy()
+
+"""
+LEFT = share(0.001)
+GROWS = "You gave {value:.4g}, and the share still grows. Take a few thousand steps."
+ADAM = {
+    "halved at": Number(
+        SCALE * EPSILON,
+        {
+            EPSILON: "That is ε, so that is what reaches Adam. The true gradient is 32,768 times as"
+            " large.",
+            EPSILON / SCALE: "That is ε / S. Divided by S the gradient is to be ε, so multiply.",
+            1 / SCALE: "That is the factor 1 / S. At which |g| does |g| / S equal ε?",
+            SCALE: "That is S. At which |g| does |g| / S equal ε?",
+            SCALE * EPSILON / (1 - BETA) ** 0.5: "That is where the first update is halved. Adam's"
+            " mean of the squares is still small then: take many steps.",
+            2 * SCALE * EPSILON: "There two thirds of the update remain.",
+            SCALE * EPSILON / 2: "There a third of the update remains.",
+            SCALE**2 * EPSILON: "That divides by S three times. Unscaled twice is divided by S once"
+            " more.",
+            EPSILON**0.5: "That is the root of ε. Adam adds ε after it takes the root.",
+            SCALE * EPSILON**0.5: "That takes the root of ε. Adam adds ε after it takes the root.",
+            SCALE * 1e-8: "That is for ε = 1e-8. In Keras it is 1e-7.",
+        },
+        rules=(
+            (0, lambda g: g <= 0, "You gave {value:.4g}, and |g| is a size above 0."),
+            nearly(0.003, SCALE * EPSILON, 0.1, "two digits"),
+        ),
+        otherwise=left,
+        asked="Adam hides a factor only while the gradient is far above ε. Give the |g| as a"
+        " number",
+        close=0.02,
+    ),
+    "share at 0.001": Number(
+        LEFT,
+        {
+            share(0.001, 1): "That is the first update. Go on until it changes no more.",
+            0.001 / SCALE / EPSILON: "That is |g| / S over ε. The gradient stands in the"
+            " denominator too.",
+            1 - LEFT: "That is what is lost. Give what remains.",
+            100 * LEFT: "That is the percentage. Give the share, as 0.5 for one half.",
+            1 / LEFT: "That is the right update over the small one. Turn it around.",
+            1e-3 * LEFT: "That is the small update itself. Divide it by the right one.",
+            1 / SCALE: "That is the factor for SGD. Adam divides by the size of its gradients.",
+            1.0: "So Adam would hide it all. What you measure is less: the gradient is not far"
+            " above ε.",
+            1e-3: "That is the learning rate, the right update. Divide the small one by it.",
+            0.5: "One half is left at another gradient. Measure it at 0.001.",
+        },
+        rules=((0.2, lambda rest: share(0.001, 1) < rest < LEFT, GROWS),),
+        otherwise="You gave {value:.4g}. Divide the last update of g / S by that of g.",
+        accept=lambda rest: near(rest, LEFT, 0.06),
+        close=0.02,
+    ),
+}
 
 EXERCISES = [
     Exercise(
-        number=1,
-        title="four loops, four results",
-        task="""\
-A weight w = 1 has the true gradient 0.5. The loss is multiplied by S = 1024, and plain SGD with
-learning rate 0.1 takes one step. Four loops do it:
-
-- `right`: the gradient is divided by S, then the weight is updated.
-- `never unscaled`: the weight is updated with the gradient as the tape gives it.
-- `unscaled twice`: the loop divides by S, and the optimizer divides once more.
-- `updated then unscaled`: the weight is updated with the scaled gradient, then the weight is
-  divided by S.
-
-The four results are 0.95, −50.2, 0.99995 and −0.049. Which loop gives which?""",
-        stub="""\
-answer = {
-    "right": ...,
-    "never unscaled": ...,
-    "unscaled twice": ...,
-    "updated then unscaled": ...,
-}
-q[1].check(answer)""",
-        solution="""\
-w, gradient, lr, S = 1, 0.5, 0.1, 1024
-answer = {
-    "right": w - lr * gradient,
-    "never unscaled": w - lr * (S * gradient),
-    "unscaled twice": w - lr * (S * gradient) / S / S,
-    "updated then unscaled": (w - lr * (S * gradient)) / S,
-}
-q[1].check(answer)""",
-        checker=checks.check_results,
-        hints=[
-            "The tape gives S times the gradient, 512. What is the step of each loop?",
-            "One loop takes a step of 0.05, two of 51.2, and one of 0.05 / 1024.",
-        ],
-        wrong=wrong.RESULTS,
-        right="A loop that forgets `scale_loss` ends at 0.99995 too: the optimizer divides by S.",
-    ),
-    Exercise(
-        number=2,
-        title="clip, then unscale",
-        task="""\
-Two weights have the true gradient (3, 4). The loss is multiplied by S = 32,768. A loop clips the
-gradient that the tape gives to the length 1, as `tf.clip_by_norm(gradient, 1.0)` does, and divides
-it by S afterwards. Which two numbers reach the update? Three digits are enough.""",
-        stub="answer = (..., ...)\nq[2].check(answer)",
-        solution="""\
-S = 2**15
-scaled = (3 * S, 4 * S)
-length = (scaled[0] ** 2 + scaled[1] ** 2) ** 0.5
-answer = (scaled[0] / length / S, scaled[1] / length / S)
-q[2].check(answer)""",
-        checker=checks.check_clipped,
-        hints=[
-            "The tape gives S times (3, 4), of length 5 S. Clipping divides it by its length.",
-            "After clipping it is (0.6, 0.8), whatever S is. Now the division by S.",
-        ],
-        wrong=wrong.CLIPPED,
-        right="Every update has at most the length 1 / S. Clip after unscaling: on the inner"
-        " optimizer.",
-    ),
-    Exercise(
-        number=3,
+        id=3,
         title="where Adam stops hiding",
+        minutes=8,
         task="""\
 A loop unscales twice with S = 32,768, so Adam sees g / S. Keras's Adam has ε = 1e-7. If the
 gradient is the same in every step, then after many steps the update is lr · g / (|g| + ε).
@@ -126,49 +135,27 @@ gradient is the same in every step, then after many steps the update is lr · g 
 **Then** measure: with g = 0.001, what share of the right update is left? `last_update([a, b])`
 makes 3,000 steps with each of the two gradients and returns the two last updates: for which a and
 b?""",
-        stub="""\
-import keras
-import tensorflow as tf
-
-def last_update(gradients, steps=3000):
-    weights, adam = keras.Variable([0.0, 0.0]), keras.optimizers.Adam(0.001)
-    adam.build([weights])
-    step = tf.function(lambda: adam.apply([tf.constant(gradients)], [weights]))
-    for _ in range(steps):
-        before = weights.numpy()
-        step()
-    return before - weights.numpy()
-
-answer = {"halved at": ..., "share at 0.001": ...}
-q[3].check(answer)""",
-        solution="""\
-import keras
-import tensorflow as tf
-
-def last_update(gradients, steps=3000):
-    weights, adam = keras.Variable([0.0, 0.0]), keras.optimizers.Adam(0.001)
-    adam.build([weights])
-    step = tf.function(lambda: adam.apply([tf.constant(gradients)], [weights]))
-    for _ in range(steps):
-        before = weights.numpy()
-        step()
-    return before - weights.numpy()
-
+        stub=LAST_UPDATE + 'answer = {"halved at": ..., "share at 0.001": ...}',
+        solution=LAST_UPDATE
+        + """\
 small, full = last_update([0.001 / 32768, 0.001])
-answer = {"halved at": 32768 * 1e-7, "share at 0.001": small / full}
-q[3].check(answer)""",
-        checker=adam.check_adam,
+answer = {"halved at": 32768 * 1e-7, "share at 0.001": small / full}""",
+        answer=Fields(ADAM),
         hints=[
             "x / (x + ε) is one half where x = ε. Here x is what reaches Adam: |g| / S.",
             "`last_update([0.001 / 32768, 0.001])` returns two updates: divide the first by the"
             " second.",
         ],
-        wrong=wrong.ADAM,
+        wrong=[
+            ({**Fields(ADAM).right, "halved at": 0.1}, "the share that is left is 0.968"),
+            ({**Fields(ADAM).right, "halved at": "never"}, "Adam hides"),
+        ],
         right="Far below S · ε Adam behaves like SGD. In the first step ε counts 32 times as much.",
     ),
     Exercise(
-        number=4,
+        id=4,
         title="one step for every policy",
+        minutes=10,
         task="""\
 Write `step(model, optimizer, loss_fn, x, y)`: one training step that updates the model and returns
 the loss of the batch, unscaled. It has to be right under `float32`, `mixed_float16` and
@@ -186,35 +173,23 @@ import tensorflow as tf
 def step(model, optimizer, loss_fn, x, y):
     ...  # update the model, return the loss
 
-
-q[4].check(step)""",
-        solution="""\
-import tensorflow as tf
-
-
-def step(model, optimizer, loss_fn, x, y):
-    with tf.GradientTape() as tape:
-        loss = loss_fn(y, model(x, training=True))
-        scaled = optimizer.scale_loss(loss)
-    gradients = tape.gradient(scaled, model.trainable_variables)
-    optimizer.apply(gradients, model.trainable_variables)
-    return loss
-
-
-q[4].check(step)""",
-        checker=loop.check_step,
+""",
+        solution=training_step.CODE,
+        name="step",
+        answer=training_step.judge,
         hints=[
             "Every optimizer of Keras has `scale_loss`; a plain one gives the loss back unchanged.",
             "`apply` unscales, looks for infinity, skips and moves the scale. Give it the gradients"
             " as they are.",
         ],
-        wrong=wrong.STEPS,
+        wrong=training_step.EXAMPLES,
         right="Six combinations and an overflow: weights, scale and loss are those of the right"
         " loop.",
     ),
     Exercise(
-        number=5,
+        id=5,
         title="what must be in the checkpoint",
+        minutes=10,
         task="""\
 Write `checkpoint(model, optimizer, iterator)`. It returns a `tf.train.Checkpoint` from which a
 stopped training goes on as if it had never stopped. The model computes under `mixed_float16`, the
@@ -230,63 +205,17 @@ import tensorflow as tf
 def checkpoint(model, optimizer, iterator):
     ...  # return a tf.train.Checkpoint
 
-
-q[5].check(checkpoint)""",
-        solution="""\
-import tensorflow as tf
-
-
-def checkpoint(model, optimizer, iterator):
-    optimizer.build(model.trainable_variables)
-    return tf.train.Checkpoint(model=model, optimizer=optimizer, iterator=iterator)
-
-
-q[5].check(checkpoint)""",
-        checker=resume.check_checkpoint,
+""",
+        solution=checkpoint.CODE,
+        name="checkpoint",
+        answer=checkpoint.judge,
         hints=[
             "What changes during a training? Each of these has to be an argument of"
             " `tf.train.Checkpoint`.",
             "A `LossScaleOptimizer` that is not built has no scale of its own:"
             " `optimizer.build(model.trainable_variables)`.",
         ],
-        wrong=wrong.CHECKPOINTS,
+        wrong=checkpoint.EXAMPLES,
         right="Weights, averages, moments, scale, counter and the place in the data: all go on.",
-    ),
-    Exercise(
-        number=6,
-        title="optional: a mean that is not poisoned",
-        task="""\
-A loop has collected the loss of each step of an epoch, a list of numbers. Where a forward pass
-overflowed, the loss is NaN or infinity. Those steps were skipped. Write `epoch_loss(losses)`: it
-returns two values, the mean of the finite losses and how many are not finite. If none is finite,
-the mean is NaN.""",
-        stub="""\
-import numpy as np
-
-
-def epoch_loss(losses):
-    ...  # return the mean, the count
-
-
-q[6].check(epoch_loss)""",
-        solution="""\
-import numpy as np
-
-
-def epoch_loss(losses):
-    losses = np.array(losses)
-    finite = losses[np.isfinite(losses)]
-    mean = finite.mean() if len(finite) else np.nan
-    return mean, len(losses) - len(finite)
-
-
-q[6].check(epoch_loss)""",
-        checker=metric.check_epoch_loss,
-        hints=[
-            "`np.isfinite` is True for numbers that are neither NaN nor infinity.",
-            "Select the finite ones: multiplying by 0 does not help, since NaN times 0 is NaN.",
-        ],
-        wrong=wrong.METRICS,
-        right="The count belongs beside the mean: one bad step is normal, a hundred are a fault.",
     ),
 ]

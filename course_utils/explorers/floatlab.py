@@ -2,41 +2,22 @@
 
 import math
 import re
-from decimal import Decimal
+from fractions import Fraction
 
-from course_utils import entry as entries
 from course_utils import formats as numbers
+from course_utils import numerals
 from course_utils.explorers import decimals, static
 from course_utils.explorers.fragment import assemble
 
-# In this order in one scope; the last one starts the app.
-SCRIPTS = [
-    "values.js",
-    "entries.js",
-    "codec.js",
-    "keyboard.js",
-    "dom.js",
-    "copy.js",
-    "numbers.js",
-    "rows.js",
-    "formula.js",
-    "bins.js",
-    "marks.js",
-    "lens.js",
-    "chart.js",
-    "sum.js",
-    "arithmetic.js",
-    "toolbar.js",
-    "floatlab.js",
-]
-STYLES = [
-    "shared.css",
-    "floatlab.css",
-    "rows.css",
-    "lens.css",
-    "arithmetic.css",
-    "narrow.css",
-]
+HEADS = ["format", "sign", "exponent", "fraction", "code", "exact value", "class", "error"]
+LONGEST_VALUE = 24  # characters; longer ones are shortened, with the whole below
+DIGITS = 12  # of the short form
+BREAK = "word-break:break-all"
+COLORS = {
+    "sign": "background-color:#D55E00;color:#000000",
+    "exponent": "background-color:#F0E442;color:#000000",
+    "fraction": "background-color:#0072B2;color:#FFFFFF",
+}
 TABS = ("lens", "arithmetic")
 LONGEST_INTEGER = 4_000  # bits; more would be too long for an entry
 
@@ -48,8 +29,9 @@ class FloatLab:
     a table shows the same numbers.
 
     Args:
-        entry: text as `course_utils.entry.parse` reads it, a number, or a code of the first
-            format ("0x3C00", "0b0110"). A text that cannot be read is shown with what is wrong.
+        entry: text as `course_utils.numerals.parse` reads it, or a code of the first format
+            ("0x3C00", "0b0110"); a text that cannot be read is shown with what is wrong. Or a
+            number, which means itself: the float 0.1 is a little more than "0.1".
         formats: names of `formats.FORMATS`, in the order to show them; None for all.
         rounding: a name of `formats.ROUNDINGS`.
         saturate: too large becomes the largest number instead of infinity or NaN.
@@ -78,21 +60,25 @@ class FloatLab:
         title = f"{_named(self.entry)}, rounding {self.rounding}"
         if self.saturate:
             title += ", saturating"
-        table = static.html_table(title, entered, rows, message)
-        return {
-            "text/html": assemble("floatlab", table, self._data(), SCRIPTS, STYLES),
-            "text/plain": static.plain_table(f"FloatLab: {title}", entered, rows, message),
-        }
+        title = f"FloatLab: {title}"
+        if message:
+            table, text = static.html_message(title, message), f"{title}\n{message}"
+        else:
+            table = static.html_table(title, HEADS, [_cells(*row, entered) for row in rows.items()])
+            lines = [_line(*row, entered) for row in rows.items()]
+            heads = ["format", "bits", "code", "value", "class", "error"]
+            text = static.plain_table(title, [heads, *lines])
+        return {"text/html": assemble("floatlab", table, self._data()), "text/plain": text}
 
     def _rows(self):
         """The number entered, what each format makes of it (None for no NaN), and a complaint."""
         given = None
         try:
-            if re.match(r"[+-]?0[xb]", self.entry.strip(entries.BLANKS), re.IGNORECASE):
+            if re.match(r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE):
                 given = numbers.decode(self.entry, self.formats[0])
                 entered = given.value
             else:
-                entered = entries.parse(self.entry)
+                entered = numerals.parse(self.entry)
         except ValueError as error:
             return None, {}, str(error)
         rows = {name: self._encoded(entered, name) for name in self.formats}
@@ -116,6 +102,65 @@ class FloatLab:
         }
 
 
+def told_error(entered, bits) -> str:
+    """What became of the number entered, in a few words.
+
+    Example:
+        >>> told_error(Fraction(1, 10), numbers.encode("0.1", "float16"))
+        '2.44e-5 too low, 0.4 ULP'
+    """
+    if isinstance(entered, float) and not math.isfinite(entered):
+        if bits.exact is not None:
+            return "largest number instead of infinity"
+        same = (bits.kind == "nan") == math.isnan(entered)
+        return "" if same else "no infinity in this format"
+    if bits.exact is None:
+        return f"too large for {bits.format}"
+    difference = bits.exact - Fraction(entered)
+    if difference == 0:
+        return "no error"
+    size = f"{decimals.short(abs(difference), 3)} too {'low' if difference < 0 else 'high'}"
+    if abs(difference) >= bits.ulp:
+        # More than rounding can do: the number was cut off at the largest value.
+        return f"{size}, {decimals.short(bits.exact)} is the last value"
+    return f"{size}, {decimals.short(abs(difference) / bits.ulp, 3)} ULP"
+
+
+def _cells(name, bits, entered):
+    """A format's row of the table; colors only for the bits, the rest in words."""
+    if not bits:
+        return [name, static.cell("no NaN here", span=len(HEADS) - 1)]
+    fields = [
+        static.cell(
+            f'<code style="{color}">{getattr(bits, field)}</code>', f"{static.CELL};{color}"
+        )
+        for field, color in COLORS.items()
+    ]
+    short, full = _value(bits)
+    if full != short:
+        short = f'<details><summary>{short}</summary><div style="{BREAK}">{full}</div></details>'
+    rest = [f"<code>{bits.hex}</code>", short, bits.kind, told_error(entered, bits)]
+    return [name, *fields, *map(static.cell, rest)]
+
+
+def _line(name, bits, entered):
+    """A format's line of the text."""
+    if not bits:
+        return [name, "no NaN here", "", "", "", ""]
+    return [name, bits.bits, bits.hex, _value(bits)[0], bits.kind, told_error(entered, bits)]
+
+
+def _value(bits):
+    """The value as text, shortened and in full; readable() in values.mjs says the same."""
+    if bits.kind in ("nan", "infinity"):
+        text = "NaN" if bits.kind == "nan" else "−" * (bits.value < 0) + "infinity"
+        return text, text
+    if bits.kind == "zero":
+        return ("−0", "−0") if bits.sign == "1" else ("0", "0")
+    full = decimals.full(bits.exact)
+    return (full if len(full) <= LONGEST_VALUE else f"≈ {decimals.short(bits.exact, DIGITS)}"), full
+
+
 def _parameters(name):
     """What the codec needs to know about a format."""
     facts = numbers.facts(name)
@@ -135,37 +180,21 @@ def _text(entry):
     """A number as an entry that means exactly this number."""
     if isinstance(entry, str):
         return entry
-    if isinstance(entry, float):
-        return _digits(entry)
-    exact = entries.exact(entry)
+    exact = numerals.exact(entry)
     if isinstance(exact, float):
         return repr(exact)
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > LONGEST_INTEGER:
         raise ValueError("The entry has too many digits: give text such as 1e4000, or 2^-5000.")
     text = decimals.full(exact)
     if text is None:
-        shown = entries.quoted(str(exact))
+        shown = numerals.quoted(str(exact))
         raise ValueError(f"{shown} never ends as a decimal number: give a text with its digits.")
     return text.replace("−", "-")
 
 
-def _digits(number):
-    """A float64 as text that rounds like it: the shortest one, or all digits where they matter.
-
-    The shortest text is a little off. That changes the result only for a value of a format, or
-    for one half-way between two. These have at most the bits of a float32 and one more, and
-    lie between the half of its smallest number and 2^128.
-    """
-    short = float.__repr__(number)  # a NumPy float64 would name its type
-    if not 2.0**-150 <= abs(number) < 2.0**128:
-        return short
-    significand, _ = math.frexp(number)
-    return str(Decimal(number)) if (significand * 2**25).is_integer() else short
-
-
 def _named(entry):
     """An entry in quotation marks; a long one without its middle, as it may end in an exponent."""
-    return entries.quoted(entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}")
+    return numerals.quoted(entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}")
 
 
 def _names(formats):
@@ -181,5 +210,5 @@ def _names(formats):
 
 def _choose(what, given, accepted):
     if not isinstance(given, str) or given not in accepted:
-        shown = entries.quoted(given if isinstance(given, str) else repr(given))
+        shown = numerals.quoted(given if isinstance(given, str) else repr(given))
         raise ValueError(f"There is no {what} {shown}: choose one of {', '.join(accepted)}.")

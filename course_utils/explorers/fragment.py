@@ -10,37 +10,28 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-# What JavaScript can do without: indentation, and comments with a line of their own. The files
-# hold no text that goes on in a next line (a test sees to it), so that nothing else matches.
-INDENT = re.compile(r"^[ \t]*(?://.*\n)?", re.MULTILINE)
-# What CSS can: blanks and comments are one blank, and none at {};, but a string stays as it is.
-BLANK = r"(?:\s|/\*(?>.*?\*/))"
-LOOSE = re.compile(
-    rf"""(?P<string>"[^"\n]*"|'[^'\n]*')|{BLANK}*+(?P<mark>[{{}};,]){BLANK}*+|{BLANK}++""",
-    re.DOTALL,
-)
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
+# What modules and styles can do without: indentation, empty lines, and comments with a line of
+# their own. No text in them goes on in a next line.
+LOOSE = re.compile(r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?", re.MULTILINE)
 
 
-def assemble(name: str, static: str, data: dict, scripts: list[str], styles: list[str]) -> str:
+def assemble(name: str, static: str, data: dict) -> str:
     """Put an explorer together.
 
     Args:
-        name: the hosts carry the attribute `data-<name>`; the last script looks for it.
+        name: of the module and the style in this folder; the hosts carry the attribute
+            `data-<name>`. All modules that it needs share one function's scope, in which the
+            constant `CSS` is the text of the styles.
         static: HTML to show before the script runs, and where none may run. It is not escaped.
         data: what the script reads from the host's JSON.
-        scripts: names of JavaScript files in this folder. They share one function's scope, in
-            this order, in which the constant `CSS` is the text of the styles.
-        styles: names of CSS files, for the shadow root.
 
     Returns:
         HTML.
-
-    Example:
-        >>> assemble("note", "<p>65504</p>", {"entry": "</script>"}, [], []).splitlines()[2]
-        '<script type="application/json">{"entry": "\\\\u003c/script>"}</script>'
     """
-    css = "".join(LOOSE.sub(_tight, _read(style)) for style in styles)
-    code = "".join(INDENT.sub("", _read(script)) for script in scripts)
+    css = "".join(LOOSE.sub("", _read(style)) for style in ("shared.css", f"{name}.css"))
+    code = "".join(IMPORT.sub("", _read(module)) for module in modules(f"{name}.mjs"))
+    code = LOOSE.sub("", re.sub("^export ", "", code, flags=re.MULTILINE))
     return (
         f'<div data-{name}>\n{static}\n<script type="application/json">{_json(data)}</script>\n'
         f'</div>\n<script>\n(() => {{\n"use strict";\nconst CSS = {_json(css)};\n{code}}})();\n'
@@ -48,13 +39,20 @@ def assemble(name: str, static: str, data: dict, scripts: list[str], styles: lis
     )
 
 
+def modules(name: str) -> list[str]:
+    """A module's file and those of all that it imports, each after what it needs itself.
+
+    Example:
+        >>> modules("codec.mjs")
+        ['values.mjs', 'codec.mjs']
+    """
+    needed = (module for other in IMPORT.findall(_read(name)) for module in modules(other))
+    return list(dict.fromkeys([*needed, name]))
+
+
 def _json(value):
     """JSON that cannot end the script it stands in: every "<" is written as an escape."""
-    return json.dumps(value).replace("<", "\\u003c")
-
-
-def _tight(found):
-    return found["string"] or found["mark"] or " "
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _read(name):

@@ -6,34 +6,10 @@ from html import escape
 
 from course_utils import formats as numbers
 from course_utils import gradients as counting
-from course_utils.entry import quoted
+from course_utils.explorers import static
 from course_utils.explorers.fragment import assemble
-from course_utils.explorers.static import CAPTION, CELL
+from course_utils.numerals import quoted
 
-# In this order in one scope; the last one starts the app.
-SCRIPTS = [
-    "survival.js",
-    "controller.js",
-    "keyboard.js",
-    "dom.js",
-    "copy.js",
-    "scalescope_words.js",
-    "scalescope_frame.js",
-    "scalescope_axes.js",
-    "scalescope_chart.js",
-    "scalescope_controls.js",
-    "scalescope_readout.js",
-    "ladder.js",
-    "scalescope_player.js",
-    "scalescope.js",
-]
-STYLES = [
-    "shared.css",
-    "scalescope.css",
-    "scalescope_scale.css",
-    "scalescope_chart.css",
-    "scalescope_panels.css",
-]
 TABS = ("gradients", "controller")
 LARGEST_SCALE = 24  # as an exponent: the right end of the slider
 LONGEST_GROWTH = 100  # steps
@@ -47,7 +23,7 @@ HEADS = [
     "overflow",
     "share of ‖g‖² lost",
 ]
-DIGITS = 10  # of the sums of squares in the fragment: they only make shares
+DIGITS = 7  # of the sums of squares in the fragment: they only make shares
 
 
 class ScaleScope:
@@ -87,12 +63,15 @@ class ScaleScope:
         bad = whole.nans + whole.infinities
         if bad:
             title += f", of which {bad:,} NaN or infinite"
+        title = f"ScaleScope: {title}"
         rows = _rows(whole, self.format, self.log2_scale)
+        html_rows = [
+            [head, *(static.cell(escape(text)) for text in texts)] for head, *texts in rows
+        ]
+        table = static.html_table(title, HEADS, html_rows)
         return {
-            "text/html": assemble(
-                "scalescope", _html_table(title, rows), self._data(), SCRIPTS, STYLES
-            ),
-            "text/plain": _plain_table(f"ScaleScope: {title}", rows),
+            "text/html": assemble("scalescope", table, self._data()),
+            "text/plain": static.plain_table(title, [HEADS, *rows]),
         }
 
     def _data(self):
@@ -107,7 +86,7 @@ class ScaleScope:
 
 
 def percent(share: float) -> str:
-    """A share in percent, as scalescope_words.js writes it: little is never 0, nor much 100.
+    """A share in percent, as words.mjs writes it: little is never 0, nor much 100.
 
     Example:
         >>> percent(0.5), percent(1e-9), percent(0.9999999)
@@ -136,29 +115,6 @@ def _rows(whole, fmt, chosen):
         shares = [percent(count / found.total if found.total else 0.0) for count in counts]
         rows.append([f"2^{scale} = {2**scale}", *shares, percent(found.norm_lost)])
     return rows
-
-
-def _html_table(title, rows):
-    """What shows without JavaScript; an untrusted notebook keeps tables and literal styles."""
-    head = "".join(f'<th scope="col" style="{CELL}">{text}</th>' for text in HEADS)
-    body = "\n".join(
-        f'<tr><th scope="row" style="{CELL}">{scale}</th>'
-        + "".join(f'<td style="{CELL}">{escape(text)}</td>' for text in cells)
-        + "</tr>"
-        for scale, *cells in rows
-    )
-    return (
-        f'<table style="border-collapse:collapse">\n'
-        f'<caption style="{CAPTION}">ScaleScope: {title}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-    )
-
-
-def _plain_table(title, rows):
-    lines = [HEADS, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    texts = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-    return "\n".join([title, *texts])
 
 
 def _layers(given):

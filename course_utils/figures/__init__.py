@@ -5,8 +5,7 @@ a sentence that says the same in words. Colors are Okabe and Ito's, the same for
 dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 """
 
-from course_utils.figures.base import COLORS, Picture
-from course_utils.figures.data import digits
+from course_utils.figures.base import Picture
 from course_utils.figures.formats import (
     binades,
     long_sum,
@@ -15,35 +14,10 @@ from course_utils.figures.formats import (
     spacing,
 )
 from course_utils.figures.gradients import histogram, lost_by_scale
-from course_utils.figures.learning import histories, loss_curves, loss_scale, training
+from course_utils.figures.learning import digits, histories, loss_curves, loss_scale, training
+from course_utils.figures.looks import COLORS
 from course_utils.figures.memory import memory_accounts
 from course_utils.figures.precision import dtype_flow
 from course_utils.figures.roofline import roofline
 from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
 from course_utils.figures.updates import updates
-
-__all__ = [
-    "COLORS",
-    "Picture",
-    "batch_sweep",
-    "binades",
-    "comparison",
-    "digits",
-    "dtype_flow",
-    "histogram",
-    "histories",
-    "long_sum",
-    "loss_curves",
-    "loss_scale",
-    "lost_by_scale",
-    "lost_updates",
-    "matmul",
-    "memory_accounts",
-    "published",
-    "roofline",
-    "rounding_errors",
-    "spacing",
-    "speedups",
-    "training",
-    "updates",
-]

@@ -1,27 +1,22 @@
-"""What every figure shares: the canvas, the palette, and the picture with its words."""
+"""What every figure shares: the canvas, and the picture with its words."""
 
+import base64
+import html
 import io
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image  # matplotlib's own reader and writer of PNG files
 
-COLORS = {"float32": "#0072B2", "bfloat16": "#D55E00", "float16": "#009E73", "tf32": "#56B4E9"}
-HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
-MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^"}
-LINES = {"float32": "-", "bfloat16": "--", "float16": ":"}
 INK = "#767676"  # Text and axes: readable on white and on JupyterLab's dark background.
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure and its description, shown together by Jupyter.
-
-    Attributes:
-        figure: a `matplotlib.figure.Figure`.
-        alt: what the figure shows, in words, for those who cannot see it.
-    """
+    """A figure and `alt`, what it shows in words; Jupyter shows both together."""
 
     figure: Figure
     alt: str
@@ -44,6 +39,32 @@ class Picture:
         display.display(display.Markdown(f"*In words: {self.alt}*"))
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing that is kept as a file, an `svg` whose `<desc>` says in words what is seen."""
+
+    svg: str
+
+    @classmethod
+    def stored(cls, name: str):
+        """The drawing in the file of this name beside this module."""
+        return cls(Path(__file__).with_name(f"{name}.svg").read_text(encoding="utf-8"))
+
+    @property
+    def alt(self) -> str:
+        return re.search("<desc[^>]*>(.*?)</desc>", self.svg, re.DOTALL)[1]
+
+    def _ipython_display_(self):
+        from IPython import display
+
+        title = re.search("<title[^>]*>(.*?)</title>", self.svg)[1]
+        # JupyterLab shows an SVG of its own only where a notebook is trusted, an <img> everywhere.
+        url = f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+        shown = f'<img src="{url}" alt="{html.escape(self.alt)}">'
+        display.display({"text/html": shown, "text/plain": title}, raw=True)
+        display.display(display.Markdown(f"*In words: {self.alt}*"))
+
+
 def canvas(columns=1, width=7.0, height=3.4, **options):
     """An empty figure in the course's style: (figure, axes or array of axes)."""
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -58,11 +79,16 @@ def canvas(columns=1, width=7.0, height=3.4, **options):
     return figure, axes
 
 
-def dtype_of(policy: str) -> str:
-    """The dtype whose color and marker a policy wears: "mixed_bfloat16" is "bfloat16"."""
-    return policy.removeprefix("mixed_")
+def legend(place, **options):
+    """The legend of axes or of a figure, without a frame, in the ink that both themes show."""
+    place.legend(frameon=False, labelcolor=INK, **options)
 
 
-def legend(ax, **options):
-    """A legend without a frame, in the ink that both themes show."""
-    ax.legend(frameon=False, labelcolor=INK, **options)
+def legend_below(figure, columns: int, fontsize: int = 9, **options):
+    """The figure's legend, in one row below its panels."""
+    legend(figure, loc="outside lower center", ncols=columns, fontsize=fontsize, **options)
+
+
+def listed(words) -> str:
+    """Words as one lists them: "a", "a and b", "a, b and c"."""
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)

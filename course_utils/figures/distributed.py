@@ -1,15 +1,20 @@
 """Training on many devices: what each replica does in a step, and how a step's time grows."""
 
 import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from course_utils.figures.base import INK, Picture, canvas, legend
-from course_utils.figures.strategies import strategies
-
-__all__ = ["efficiency", "replica_timelines", "strategies"]
+from course_utils.figures.base import INK, Drawing, Picture, canvas, legend, legend_below, listed
 
 SCALE = 0.38  # how far above the next lane the loss scales stand
-TAKEN, SKIPPED, LOST = "#0072B2", "#E69F00", "#D55E00"
+RING = {"markerfacecolor": "none", "markeredgewidth": 2}
+SIGNS = {  # of a step: a marker and what the legend calls it
+    "taken": {"marker": "o", "color": "#0072B2", "label": "taken"},
+    "skipped": {"marker": "o", "color": "#E69F00", "label": "skipped", **RING},
+    "lost": {"marker": "X", "color": "#D55E00", "label": "weights not finite"},
+    "overflow": {"marker": "*", "color": INK, "label": "gradient overflows here"},
+}
 # Of links: none looks like a dtype that a model trains in.
 LOOKS = (
     (INK, "v", "-"),
@@ -19,21 +24,22 @@ LOOKS = (
 )
 
 
+def strategies() -> Drawing:
+    """The strategies in one picture: who holds the weights, what is cut, what crosses between."""
+    return Drawing.stored("strategies")
+
+
 def replica_timelines(runs: dict, title: str) -> Picture:
     """A panel for each run, in it a lane for each replica: what became of every step.
 
-    A filled dot is a step that was taken, a ring one that was skipped, a cross one after which
-    the weights are not finite. A star above it: this replica's gradient overflowed in that step.
-    The loss scale after each step stands below, as a power of two. All panels show the same
-    steps: where a replica ends earlier, its lane goes on in dots.
+    A filled dot is a step that was taken, a ring one that was skipped, a cross one after which the
+    weights are not finite. A star above it: this replica's gradient overflowed in that step. The
+    loss scale after each step stands below, as a power of two. All panels show the same steps:
+    where a replica ends earlier, its lane goes on in dots.
 
-    Args:
-        runs: name to a list of dicts, one for each replica and step, with "step", "replica",
-            "overflow", "taken", "finite" (the weights after the step) and "scale" (after it).
-        title: what is shown.
-
-    Raises:
-        ValueError: a run without steps.
+    `runs`: name to a list of dicts, one for each replica and step, with "step", "replica",
+    "overflow", "taken", "finite" (the weights after the step) and "scale" (after it). Raises a
+    ValueError for a run without steps.
 
     Example:
         >>> row = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
@@ -43,71 +49,49 @@ def replica_timelines(runs: dict, title: str) -> Picture:
     for name, rows in runs.items():
         if not rows:
             raise ValueError(f"The run {name!r} has no steps: give at least one.")
-    every = [row for rows in runs.values() for row in rows]
-    lanes = max(row["replica"] for row in every) + 1
-    steps = sorted({row["step"] for row in every})
+    tables = {name: pd.DataFrame(rows) for name, rows in runs.items()}
+    lanes = 1 + max(table["replica"].max() for table in tables.values())
+    steps = sorted(set().union(*(table["step"] for table in tables.values())))
     figure, axes = canvas(
         len(runs), width=8.0, height=1.5 + 0.55 * lanes, squeeze=False, sharey=True
     )
-    for ax, (name, rows) in zip(axes[0], runs.items(), strict=True):
-        _lanes(ax, rows, lanes, steps)
-        ax.set_title(name, color=INK, fontsize=10)
+    figure.suptitle(title, color=INK, fontsize=11)
+    words, signs = [], [Line2D([], [], linestyle="", **sign) for sign in SIGNS.values()]
+    for ax, (name, table) in zip(axes[0], tables.items(), strict=True):
+        last = table.groupby("replica")["step"].max()
+        ends = [last.get(lane, -1) for lane in range(lanes)]  # -1: it finished none
+        _lanes(ax, table, ends, steps)
+        ax.set_title(name, fontsize=10)
+        words.append(f"{name}: {_told(table, ends, steps[-1])}.")
+        if min(ends) < steps[-1] and len(signs) == len(SIGNS):
+            dots = {"color": INK, "linewidth": 2, "linestyle": ":"}
+            signs.append(Line2D([], [], label="no further step", **dots))
     names = [*(f"replica {i}" for i in range(lanes)), "loss scale\nafter the step"]
     axes[0][0].set_yticks([*range(lanes), lanes - SCALE], names, color=INK)
     axes[0][0].get_yticklabels()[-1].set_fontsize(8)
-    figure.suptitle(title, color=INK, fontsize=11)
-    ends = any(end < steps[-1] for rows in runs.values() for end in _ends(rows, lanes))
-    figure.legend(handles=_signs(axes[0][0], ends), loc="outside lower center", ncols=5,
-                  frameon=False, labelcolor=INK, fontsize=8)  # fmt: skip
-    words = [_told(name, rows, _ends(rows, lanes), steps[-1]) for name, rows in runs.items()]
+    legend_below(figure, 5, fontsize=8, handles=signs)
     return Picture(figure, " ".join(words))
 
 
-def _ends(rows, lanes):
-    """The last step of each replica; -1 for one that finished none."""
-    return [
-        max((row["step"] for row in rows if row["replica"] == lane), default=-1)
-        for lane in range(lanes)
-    ]
-
-
-def _lanes(ax, rows, lanes, steps):
-    first, last = steps[0] - 0.6, steps[-1] + 0.6
-    for lane, end in enumerate(_ends(rows, lanes)):
+def _lanes(ax, table, ends, steps):
+    lanes, first, last = len(ends), steps[0] - 0.6, steps[-1] + 0.6
+    for lane, end in enumerate(ends):
         early = end < steps[-1]
         full = max(first, end + 0.25) if early else last
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
         if early:
             ax.hlines(lane, full, last, color=INK, linewidth=2, linestyle=":", zorder=0)
-    for row in rows:
-        at = row["step"], row["replica"]
-        if not row["finite"]:
-            ax.plot(*at, "X", color=LOST, markersize=9)
-        elif row["taken"]:
-            ax.plot(*at, "o", color=TAKEN, markersize=8)
-        else:
-            style = {"markerfacecolor": "none", "markeredgewidth": 2, "markersize": 8}
-            ax.plot(*at, "o", color=SKIPPED, **style)
-        if row["overflow"]:
-            ax.plot(at[0], at[1] - 0.32, "*", color=INK, markersize=9)
-    scales = {row["step"]: row["scale"] for row in rows if row["replica"] == 0}
-    for step, scale in scales.items():
-        ax.text(step, lanes - SCALE, _power(scale), ha="center", va="center", color=INK, fontsize=9)
+    became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
+    for name, sign in SIGNS.items():
+        over = name == "overflow"
+        found = table[table["overflow"]] if over else table[became == name]
+        size = 8 if sign["marker"] == "o" else 9
+        at = found["step"], found["replica"] - 0.32 * over
+        ax.plot(*at, linestyle="", markersize=size, **sign)
+    for row in table[table["replica"] == 0].itertuples():
+        said = _power(row.scale)
+        ax.text(row.step, lanes - SCALE, said, ha="center", va="center", color=INK, fontsize=9)
     ax.set(xlim=(first, last), ylim=(lanes - 0.08, -0.6), xticks=steps, xlabel="step")
-
-
-def _signs(ax, ends):
-    """Empty lines that stand in the legend."""
-    ring = {"markerfacecolor": "none", "markeredgewidth": 2}
-    kinds = (("o", TAKEN, "taken", {}), ("o", SKIPPED, "skipped", ring),
-             ("X", LOST, "weights not finite", {}),
-             ("*", INK, "gradient overflows here", {}))  # fmt: skip
-    signs = [
-        ax.plot([], [], marker, color=color, label=label, linestyle="", **style)[0]
-        for marker, color, label, style in kinds
-    ]
-    dots = {"color": INK, "linewidth": 2, "linestyle": ":", "label": "no further step"}
-    return [*signs, *(ax.plot([], [], **dots) if ends else [])]
 
 
 def _power(scale):
@@ -115,42 +99,31 @@ def _power(scale):
     return f"$2^{{{exponent - 1}}}$" if fraction == 0.5 else f"{scale:g}"
 
 
-def _told(name, rows, ends, last):
-    parts = []
-    for row in rows:
-        if row["overflow"]:
-            then = "takes the step" if row["taken"] else "is skipped"
-            parts.append(f"replica {row['replica']} overflows in step {row['step']}, {then}")
-    early = [(replica, end) for replica, end in enumerate(ends) if end < last]
-    stops = [f"replica {replica} ends {_after(end)}" for replica, end in early]
-    lost = sorted(r["replica"] for r in rows if r["step"] == ends[r["replica"]] and not r["finite"])
+def _told(table, ends, last):
+    told = ", ".join(
+        f"replica {row.replica} overflows in step {row.step}, "
+        + ("takes the step" if row.taken else "is skipped")
+        for row in table[table["overflow"]].itertuples()
+    )
+    stops = [
+        f"replica {lane} ends " + (f"after step {end}" if end >= 0 else "before its first step")
+        for lane, end in enumerate(ends)
+        if end < last
+    ]
+    final = table[table["step"] == table["replica"].map(dict(enumerate(ends)))]
+    lost = sorted(final["replica"][~final["finite"]])
     end = "in the end the weights are finite"
     if lost:
-        whose = "replica" if len(lost) == 1 else "replicas"
-        end = f"in the end the weights of {whose} {_and(lost)} are not finite"
-    told = [", ".join(parts) or "nothing overflows", *stops, end]
-    return f"{name}: {'; '.join(told)}."
-
-
-def _after(step):
-    return f"after step {step}" if step >= 0 else "before its first step"
-
-
-def _and(numbers):
-    *first, last = map(str, numbers)
-    return f"{', '.join(first)} and {last}" if first else last
+        whose = f"replica{'s' * (len(lost) > 1)} {listed(list(map(str, lost)))}"
+        end = f"in the end the weights of {whose} are not finite"
+    return "; ".join([told or "nothing overflows", *stops, end])
 
 
 def efficiency(devices, shares: dict, title: str) -> Picture:
-    """Lines: which share of N times one device's speed N devices reach, for several links.
+    """Lines: which share of N times one device's speed N devices reach, for up to four links.
 
-    Args:
-        devices: numbers of devices, rising.
-        shares: label of a link to one share, 0 to 1, for each number of devices; up to four.
-        title: what is shown.
-
-    Raises:
-        ValueError: more links than looks.
+    `shares`: label of a link to one share, 0 to 1, for each of the rising numbers of `devices`.
+    Raises a ValueError for more links than looks.
 
     Example:
         >>> efficiency([1, 2, 4], {"fast": [1, 0.9, 0.8]}, "Shares").alt
@@ -160,18 +133,16 @@ def efficiency(devices, shares: dict, title: str) -> Picture:
         raise ValueError(f"{len(shares)} links are too many: give up to {len(LOOKS)}.")
     figure, ax = canvas(height=3.2)
     for (label, values), (color, marker, line) in zip(shares.items(), LOOKS, strict=False):
-        ax.plot(devices, 100 * np.array(values), marker=marker, color=color, linestyle=line,
-                label=label, markersize=5)  # fmt: skip
+        look = {"marker": marker, "markersize": 5, "color": color, "linestyle": line}
+        ax.plot(devices, 100 * np.array(values), label=label, **look)
     ax.set_xscale("log", base=2)
     ax.set_xticks(devices, [f"{n:,}" for n in devices])
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set(xlabel="devices", ylabel="% of N times one device's speed", ylim=(0, 105), title=title)
-    ax.title.set_color(INK)
     legend(ax, fontsize=9)
     chosen = sorted({1, len(devices) // 2, len(devices) - 1} & set(range(len(devices))))
-    words = [
-        f"{label}: " + ", ".join(f"{values[i]:.0%} at {devices[i]:,}".replace("%", " %")
-                                 for i in chosen) + " devices."
-        for label, values in shares.items()
-    ]  # fmt: skip
+    words = []
+    for label, values in shares.items():
+        told = ", ".join(f"{100 * values[i]:.0f} % at {devices[i]:,}" for i in chosen)
+        words.append(f"{label}: {told} devices.")
     return Picture(figure, " ".join(words))

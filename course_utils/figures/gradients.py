@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from course_utils.figures.base import COLORS, INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.looks import COLORS
 from course_utils.gradients import limits
 
 ZERO, SUBNORMAL = "#999999", "#F0E442"  # always with a hatch or a label too
@@ -13,10 +14,8 @@ FLOOR = 1e-10  # where the logarithmic axis ends
 def histogram(histograms: dict, fmt: str = "float16", log2_scale: int = 0) -> Picture:
     """A panel for each histogram: how many values lie in which octave, and a format's limits.
 
-    Args:
-        histograms: label to `gradients.OctaveHistogram`; two or three.
-        fmt: a name of `formats.FORMATS`.
-        log2_scale: the values are multiplied by 2**log2_scale.
+    `histograms`: label to `gradients.OctaveHistogram`, two or three; the values are multiplied by
+    2**log2_scale and meet the limits of `fmt`, a name of `formats.FORMATS`.
     """
     figure, axes = canvas(len(histograms), width=8.0, height=3.6, sharey=True, squeeze=False)
     edge, words = limits(fmt), []
@@ -32,7 +31,7 @@ def histogram(histograms: dict, fmt: str = "float16", log2_scale: int = 0) -> Pi
         _bands(ax, edge)
         lost = values.survival(fmt, log2_scale)
         percent = 100 * lost.rounded_to_zero / max(1, values.counts.sum())
-        ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", color=INK, fontsize=10)
+        ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", fontsize=10)
         ax.set(xlabel=f"log2 |gradient{scale}|")
         words.append(f"{label}: {percent:.2g} % of the nonzero gradients become zero in {fmt}")
     axes[0][0].set_ylim(top=1.4 * axes[0][0].get_ylim()[1])  # room for the bands' names
@@ -49,21 +48,15 @@ def _bands(ax, edge):
     ends = [borders[0] - 10, *borders, borders[-1] + 8]
     names = ("zero", "subnormal", "normal", "overflow")
     for name, start, end in zip(names, ends[:-1], ends[1:], strict=True):
-        ax.annotate(
-            name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), color=INK,
-            ha="center", va="top", fontsize=8, rotation=90,
-        )  # fmt: skip
+        look = {"ha": "center", "va": "top", "fontsize": 8, "rotation": 90, "color": INK}
+        ax.annotate(name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), **look)
 
 
 def lost_by_scale(histograms: dict, fmt: str = "float16", scales=range(25)) -> Picture:
     """Two panels over the loss scale: what is rounded to zero by count, and by the norm.
 
     A line ends where nothing is lost; a cross shows from which scale on something overflows.
-
-    Args:
-        histograms: label to `gradients.OctaveHistogram`; up to four.
-        fmt: a name of `formats.FORMATS`.
-        scales: exponents of the scale.
+    `histograms`: label to `gradients.OctaveHistogram`, up to four; `scales`: exponents of 2.
     """
     figure, axes = canvas(2, width=8.0, height=3.6, sharey=True)
     words, scales = [], np.array(scales)
@@ -84,9 +77,8 @@ def lost_by_scale(histograms: dict, fmt: str = "float16", scales=range(25)) -> P
             f"and {norms[0]:.1g} of the squared norm; "
             + (f"overflow from 2^{over[0]} on" if over else "no overflow")
         )
-    axes[0].set(yscale="log", ylabel="share rounded to zero")
-    axes[0].set_title("by count", color=INK)
-    axes[1].set_title("by ‖gradient‖²", color=INK)
+    axes[0].set(yscale="log", ylabel="share rounded to zero", title="by count")
+    axes[1].set_title("by ‖gradient‖²")
     axes[1].plot([], [], "x", color=INK, label="first overflow")
     for ax in axes:
         ax.set(xlabel="log2 of the loss scale", ylim=(FLOOR / 2, 2))

@@ -1,19 +1,31 @@
-"""How training goes: losses, accuracy, loss scale."""
+"""What is learned and how training goes: digits, losses, accuracy, loss scale."""
+
+import itertools
 
 import numpy as np
 import pandas as pd
 
-from course_utils.figures.base import COLORS, INK, LINES, Picture, canvas, dtype_of, legend
+from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.looks import COLORS, dtype_of, line_look
+
+
+def digits(images, labels, count: int = 10) -> Picture:
+    """The first `count` of uint8 images (n, 28, 28) in a row, each under its label."""
+    figure, axes = canvas(count, width=8.0, height=1.3, squeeze=False)
+    for ax, image, label in zip(axes[0], images, labels, strict=False):
+        ax.imshow(image, cmap="gray")
+        ax.set_axis_off()
+        ax.set_title(str(label))
+    shown = ", ".join(str(label) for label in labels[:count])
+    return Picture(figure, f"handwritten digits, white on black: {shown}.")
 
 
 def loss_curves(curves) -> Picture:
     """Two panels: the loss over the steps, and how far apart two runs are at each step.
 
-    Left: the median of the seeds as a line and their range as a band, per policy. Right:
-    the distance from float32 with the same seed, beside the distance between two seeds.
-
-    Args:
-        curves: the DataFrame of `sweeps.loss_curves`, float32 among the policies.
+    Left: the median of the seeds as a line and their range as a band, per policy. Right: the
+    distance from float32 with the same seed, beside the distance between two seeds. `curves`: the
+    DataFrame of `benchmark.loss_curves`, float32 among the policies.
     """
     figure, axes = canvas(2, width=8.0, height=3.6)
     if curves.empty:
@@ -23,38 +35,32 @@ def loss_curves(curves) -> Picture:
     seeds = loss["float32"].columns
     words = []
     for policy in loss.columns.unique("policy"):
-        style = {"color": COLORS[dtype_of(policy)], "linestyle": LINES[dtype_of(policy)]}
-        runs = loss[policy]
+        style, runs = line_look(policy) | {"marker": ""}, loss[policy]
         axes[0].plot(runs.median(axis=1), label=policy, **style)
-        axes[0].fill_between(
-            runs.index, runs.min(axis=1), runs.max(axis=1), alpha=0.2, color=style["color"]
-        )
+        band = runs.min(axis=1), runs.max(axis=1)
+        axes[0].fill_between(runs.index, *band, alpha=0.2, color=style["color"])
         if policy != "float32":
             apart = (runs - loss["float32"]).abs().median(axis=1)
             axes[1].plot(_smooth(apart), label=f"{policy} and float32", **style)
             words.append(f"{policy} and float32 differ by {apart.median():.2g}")
-    pairs = [(a, b) for i, a in enumerate(seeds) for b in seeds[i + 1 :]]
-    if pairs:
+    if len(seeds) > 1:
+        pairs = itertools.combinations(seeds, 2)
         two = [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs]
         apart = pd.concat(two, axis=1).median(axis=1)
         style = {"color": COLORS["float32"], "marker": "."}
         axes[1].plot(_smooth(apart), label="two seeds, float32", **style)
         words.append(f"two seeds of float32 by {apart.median():.2g}")
-    axes[0].set(xlabel="training step", ylabel="loss of the batch", yscale="log")
-    axes[0].set_title(f"Median and range of {len(seeds)} seeds", color=INK)
-    axes[1].set(xlabel="training step", ylabel="difference in loss", yscale="log")
-    axes[1].set_title("How far two runs are apart (mean of 10 steps)", color=INK, fontsize=10)
+    axes[0].set(ylabel="loss of the batch", title=f"Median and range of {len(seeds)} seeds")
+    axes[1].set_ylabel("difference in loss")
+    axes[1].set_title("How far two runs are apart (mean of 10 steps)", fontsize=10)
     for ax in axes:
+        ax.set(xlabel="training step", yscale="log")
         legend(ax, fontsize=8)
     return Picture(figure, f"half of the time, {', '.join(words)} or less.")
 
 
 def training(history) -> Picture:
-    """Two or three panels over the steps of one training: loss, accuracy, loss scale.
-
-    Args:
-        history: the list of dicts of `widgets.TrainingPanel`.
-    """
+    """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy, loss scale."""
     keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
     figure, axes = canvas(len(keys), width=8.0, height=2.4, squeeze=False)
     shown = history[:: len(history) // 500 + 1]  # more points than pixels only take time
@@ -71,9 +77,7 @@ def training(history) -> Picture:
 def histories(losses: dict, title: str, ylabel: str = "training loss") -> Picture:
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
-    Args:
-        losses: label to the list of losses; a dtype policy as label gets that dtype's color.
-        title, ylabel: what it shows, and of what the loss is.
+    `losses`: label to the list of losses; a dtype policy as label gets that dtype's color.
     """
     figure, ax = canvas(width=7.5, height=3.6)
     others = iter(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
@@ -86,36 +90,26 @@ def histories(losses: dict, title: str, ylabel: str = "training loss") -> Pictur
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
         ax.plot(range(1, len(values) + 1), values, **style)
         ends.append((values[-1], label, style))
-    ax.set(xlabel="epoch", ylabel=ylabel, yscale="log")
-    ax.set_title(title, color=INK)
+    ax.set(xlabel="epoch", ylabel=ylabel, yscale="log", title=title)
     _name_the_ends(ax, ends)
     said = ", ".join(f"{label} {value:.3g}" for value, label, _ in ends)
     return Picture(figure, f"after {len(values)} epochs the loss is: {said}.")
 
 
 def loss_scale(table) -> Picture:
-    """The loss scale over the steps; a cross at each step that was skipped.
-
-    Args:
-        table: the DataFrame of `training.LossScaleRecorder`.
-    """
+    """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped step."""
     figure, ax = canvas(width=7.5, height=2.8)
     skipped = table[~table["applied"]]
     ax.step(table["step"], table["scale"], where="mid", color=COLORS["float32"], label="loss scale")
-    ax.plot(
-        skipped["step"], skipped["scale"], "x", color=COLORS["bfloat16"], markersize=8,
-        label="step skipped",
-    )  # fmt: skip
+    cross = {"color": COLORS["bfloat16"], "markersize": 8, "label": "step skipped"}
+    ax.plot(skipped["step"], skipped["scale"], "x", **cross)
     ax.set_yscale("log", base=2)
-    ax.set(xlabel="step", ylabel="loss scale")
-    ax.set_title(f"{len(skipped)} of {len(table)} steps were skipped", color=INK)
+    title = f"{len(skipped)} of {len(table)} steps were skipped"
+    ax.set(xlabel="step", ylabel="loss scale", title=title)
     legend(ax, fontsize=8)
     low, high = table["scale"].min(), table["scale"].max()
-    return Picture(
-        figure,
-        f"the loss scale moves between {low:.4g} and {high:.4g} in {len(table)} steps; "
-        f"{len(skipped)} of them were skipped.",
-    )
+    moves = f"the loss scale moves between {low:.4g} and {high:.4g} in {len(table)} steps"
+    return Picture(figure, f"{moves}; {len(skipped)} of them were skipped.")
 
 
 def _name_the_ends(ax, ends):
@@ -126,9 +120,7 @@ def _name_the_ends(ax, ends):
     for value, label, style in ends:
         place = max((np.log10(value) - low) / (high - low), place + 0.075)
         ax.plot([1.01, 1.07], [place, place], transform=ax.transAxes, clip_on=False, **style)
-        ax.annotate(
-            label, (1.08, place), xycoords="axes fraction", color=INK, va="center", fontsize=9
-        )
+        ax.text(1.08, place, label, color=INK, va="center", fontsize=9, transform=ax.transAxes)
 
 
 def _smooth(series):

@@ -1,8 +1,9 @@
-"""Single operations: their time in each dtype, and what casting to float32 and back would take."""
+"""Single operations: their time in each dtype and with casts, and the error of long sums."""
 
 import numpy as np
 
-from course_utils.figures.base import COLORS, HATCHES, INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend, legend_below
+from course_utils.figures.looks import COLORS, HATCHES, LINES, MARKERS, side_by_side, stack
 
 CAST_PARTS = {
     "to float32": ("#E69F00", "//", "cast to float32"),
@@ -14,31 +15,22 @@ CAST_PARTS = {
 def by_dtype(times) -> Picture:
     """Bars: the time of each operation in each dtype against its time in float32.
 
-    Args:
-        times: a DataFrame of ms with a row per operation and a column per dtype, float32 among
-            them.
+    `times`: a DataFrame of ms with a row per operation and a column per dtype, float32 among them.
 
-    Example:
-        by_dtype(pd.DataFrame({"float32": [2.0], "float16": [1.0]}, ["add"]))
+    Example: `by_dtype(pd.DataFrame({"float32": [2.0], "float16": [1.0]}, ["add"]))`.
     """
     ratios = times.div(times["float32"], axis=0)
     figure, ax = canvas(width=8.0, height=1.2 + 0.5 * len(times))
-    height = 0.8 / times.shape[1]
-    for number, dtype in enumerate(times):
-        at = np.arange(len(times)) + (number - (times.shape[1] - 1) / 2) * height
-        style = {"color": COLORS[dtype], "hatch": HATCHES[dtype], "edgecolor": "#333"}
-        bars = ax.barh(at, ratios[dtype], height, label=dtype, linewidth=0.5, **style)
+    side_by_side(ax, ratios)
+    for bars, dtype in zip(ax.containers, times, strict=True):
         said = ["" if np.isnan(ms) else _ms(ms) for ms in times[dtype]]
         ax.bar_label(bars, said, color=INK, padding=3, fontsize=8)
     ax.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)  # labels stand on it
-    ax.set_yticks(range(len(times)), times.index)
-    ax.invert_yaxis()
     ax.margins(x=0.15)
-    ax.set(xlabel="time against float32 (shorter is faster)")
-    ax.set_title("One operation, three dtypes", color=INK)
+    ax.set(xlabel="time against float32 (shorter is faster)", title="One operation, three dtypes")
     legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     words = [
-        f"{name}: " + ", ".join(f"{dtype} {_ms(ms)}" for dtype, ms in row.items())
+        f"{name}: " + ", ".join(f"{dtype} {_ms(ms)}" for dtype, ms in row.dropna().items())
         for name, row in times.iterrows()
     ]
     return Picture(figure, "; ".join(words) + ".")
@@ -47,34 +39,57 @@ def by_dtype(times) -> Picture:
 def casts(times, dtype: str = "float16") -> Picture:
     """Bars: one 16-bit operation beside casting to float32, computing there, and casting back.
 
-    Args:
-        times: a DataFrame of ms with a row per operation and the columns "direct", "to float32",
-            "compute" and "back".
-        dtype: "float16" or "bfloat16".
-
-    Example:
-        columns = {"direct": [9.0], "to float32": [1.0], "compute": [4.0], "back": [1.0]}
-        casts(pd.DataFrame(columns, ["matrix product"]))
+    `times`: a DataFrame of ms with a row per operation and the columns "direct" (in `dtype`), "to
+    float32", "compute" and "back".
     """
     figure, ax = canvas(width=8.0, height=1.6 + 0.7 * len(times))
-    at, edge = np.arange(len(times)), {"edgecolor": "#333", "linewidth": 0.5}
-    style = {"color": COLORS[dtype], "hatch": HATCHES[dtype], **edge}
-    ax.barh(at - 0.2, times["direct"], 0.36, label=f"the operation in {dtype}", **style)
-    left = np.zeros(len(times))
-    for part, (color, hatch, said) in CAST_PARTS.items():
-        style = {"color": color, "hatch": hatch, "label": said, **edge}
-        ax.barh(at + 0.2, times[part], 0.36, left=left, **style)
-        left += times[part].to_numpy()
+    at = np.arange(len(times))
+    direct = {f"the operation in {dtype}": (COLORS[dtype], HATCHES[dtype], times["direct"])}
+    parts = {said: (*look, times[part]) for part, (*look, said) in CAST_PARTS.items()}
+    stack(ax, at - 0.2, direct, 0.36, sideways=True)
+    stack(ax, at + 0.2, parts, 0.36, sideways=True)
     ax.set_yticks(at, times.index)
     ax.invert_yaxis()
-    ax.set(xlabel="ms")
-    ax.set_title(f"In {dtype}, or by way of float32", color=INK)
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK, fontsize=9)
+    ax.set(xlabel="ms", title=f"In {dtype}, or by way of float32")
+    legend_below(figure, 4)
     words = [
         f"{name}: {_ms(row['direct'])} in {dtype}; cast {_ms(row['to float32'])}, compute "
         f"{_ms(row['compute'])}, cast back {_ms(row['back'])}"
         for name, row in times.iterrows()
     ]
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def accumulator_errors(table, title: str = "Long sums need a wide accumulator") -> Picture:
+    """Lines: the error of D = A·B + C against the number of products in a sum, for each rule.
+
+    `table`: a DataFrame with the columns values (a panel for each), k (products in a sum), rule
+    (the words beside the line), accumulator and result (their dtypes), and error (relative, in the
+    norm). Raises a ValueError if it has no row.
+
+    Example: `accumulator_errors(table)`.
+    """
+    if not len(table):
+        raise ValueError("The table has no error to draw: give it at least one row.")
+    panels = list(table.groupby("values", sort=False))
+    figure, axes = canvas(len(panels), width=8.0, height=3.6, sharey=True, squeeze=False)
+    words = []
+    for ax, (values, rows) in zip(axes[0], panels, strict=True):
+        for rule, line in rows.groupby("rule", sort=False):
+            accumulator, result = line["accumulator"].iloc[0], line["result"].iloc[0]
+            color, style = COLORS[accumulator], LINES[result]
+            look = {"color": color, "linestyle": style, "marker": MARKERS[result]}
+            ax.plot(line["k"], line["error"], label=rule, markersize=5, **look)
+            ends = f"{line['error'].iloc[0]:.1g} at K = {line['k'].iloc[0]:,}"
+            ends += f" to {line['error'].iloc[-1]:.1g} at K = {line['k'].iloc[-1]:,}"
+            words.append(f"{values}, {rule}: from {ends}")
+        ax.set(xscale="log", yscale="log", xlabel="K, products in one sum")
+        ax.set_xticks(sorted(set(rows["k"])), [f"{k:,}" for k in sorted(set(rows["k"]))])
+        ax.tick_params(axis="x", labelsize=8, which="minor", bottom=False)
+        ax.set_title(values, fontsize=10)
+    axes[0][0].set_ylabel("relative error of D")
+    figure.suptitle(title, color=INK, fontsize=11)
+    legend(axes[0][0], fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
 
 

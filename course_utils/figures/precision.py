@@ -6,7 +6,8 @@ import re
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 
-from course_utils.figures.base import COLORS, HATCHES, INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend, listed
+from course_utils.figures.looks import COLORS, HATCHES
 
 PER_ROW = 4
 # In inches: a layer with half a pipe on either side; its box; the box of its weights; how thick a
@@ -23,11 +24,8 @@ def dtype_flow(flow) -> Picture:
     layer; a hollow one a change between layers, by an operation or at the door of a model or layer
     of your own. Layers come in the order of their calls; branches are not drawn as such.
 
-    Args:
-        flow: the table of `precision.dtype_flow`; 3 to 20 layers read well.
-
-    Raises:
-        ValueError: the model calls no layer.
+    `flow`: the table of `precision.dtype_flow`; 3 to 20 layers read well. Raises a ValueError if
+    the model calls no layer.
     """
     cells = list(flow[flow.input_dtype != ""].itertuples())
     if not cells:
@@ -55,9 +53,9 @@ def dtype_flow(flow) -> Picture:
     weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
     _signs(ax, _distinct([*pipes, *weights]), any(cell.cast for cell in cells), bool(changes))
     verb = "stay" if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes) else "are"
-    held = f"weights {verb} {_and(weights)}" if weights else "there are no weights"
-    ax.set_title(f"Pipes carry {_and(pipes)}; {held}", color=INK, fontsize=11)
-    return Picture(figure, f"{_in_words(cells, changes)} Pipes carry {_and(pipes)}; {held}.")
+    held = f"weights {verb} {listed(weights)}" if weights else "there are no weights"
+    ax.set_title(f"Pipes carry {listed(pipes)}; {held}", fontsize=11)
+    return Picture(figure, f"{_in_words(cells, changes)} Pipes carry {listed(pipes)}; {held}.")
 
 
 def _pipes(ax, x, y, cell, before, first):
@@ -158,10 +156,6 @@ def _signs(ax, dtypes, cast, changed):
 def _distinct(names):
     """The dtypes in "float16, float32" and the like, each one once, in order."""
     return list(dict.fromkeys(dtype for several in names for dtype in several.split(", ")))
-
-
-def _and(words):
-    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def _in_words(cells, changes):

@@ -1,24 +1,16 @@
 """What a trace tells: operations, the parts of a step, and memory over one step."""
 
 import numpy as np
+import pandas as pd
 
-from course_utils.figures.base import (
-    COLORS,
-    HATCHES,
-    INK,
-    LINES,
-    MARKERS,
-    Picture,
-    canvas,
-    dtype_of,
-    legend,
-)
+from course_utils.figures.base import Picture, canvas, legend, legend_below
+from course_utils.figures.looks import line_look, side_by_side, stack
 from course_utils.figures.memory import PARTS
 
 STEP_PARTS = {"input": ("#E69F00", "//"), "ops": ("#56B4E9", ""), "overhead": ("#999999", "..")}
 WORDS = {"input": "waiting for input", "ops": "operations", "overhead": "neither"}
 PEAK_PARTS = {
-    **PARTS,
+    **{part: PARTS[part] for part in PARTS if part != "activation_gradients"},  # temporary there
     "batch": ("#FFFFFF", "++"),
     "temporary": ("#777777", "\\\\"),
     "rounding": ("#BBBBBB", "oo"),
@@ -27,72 +19,47 @@ PEAK_PARTS = {
 
 
 def op_times(tables: dict, top: int = 8) -> Picture:
-    """Bars side by side: the time of each type of operation in one step, for each policy.
+    """Bars side by side: the time of each type of operation in one step, for up to three policies.
 
-    Args:
-        tables: {policy: DataFrame of `profiling.op_times`}; up to three policies.
-        top: how many operations to name; the others are summed up as "all others".
+    `tables`: {policy: DataFrame of `profiling.op_times`}. After the first `top` operations the
+    others are summed up as "all others". Raises a ValueError if no table has an operation in it.
 
-    Raises:
-        ValueError: no table has an operation in it.
-
-    Example:
-        figures.profiling.op_times({"float32": before, "mixed_bfloat16": after})
+    Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
-    sums = {policy: _by_name(table) for policy, table in tables.items()}
-    largest = {}
-    for table in sums.values():
-        for name, ms in table.items():
-            largest[name] = max(ms, largest.get(name, 0))
-    if not largest:
+    sums = pd.DataFrame({policy: _by_name(table) for policy, table in tables.items()}).fillna(0.0)
+    if not len(sums):
         raise ValueError("These traces hold no operation: record a step that runs some.")
-    names = sorted(largest, key=largest.get, reverse=True)[:top]
-    rows = {p: [t.get(n, 0.0) for n in names] for p, t in sums.items()}
-    if len(largest) > top:
-        for policy, table in sums.items():
-            rows[policy].append(sum(table.values()) - sum(rows[policy]))
-        names = [*names, "all others"]
-    figure, ax = canvas(width=8.0, height=1.2 + 0.34 * len(names))
-    height = 0.8 / len(rows)
-    for number, (policy, values) in enumerate(rows.items()):
-        dtype = dtype_of(policy)
-        at = np.arange(len(names)) + (number - (len(rows) - 1) / 2) * height
-        style = {"color": COLORS[dtype], "hatch": HATCHES[dtype], "edgecolor": "#333"}
-        total = f"{policy}: {sum(values):.3g} ms in all"
-        ax.barh(at, values, height, label=total, linewidth=0.5, **style)
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
-    ax.set(xlabel="ms per step, over all threads")
-    ax.set_title("Which operations take the time of a step", color=INK)
+    sums = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index]
+    shown = sums[:top]
+    if len(sums) > top:
+        shown = pd.concat([shown, sums[top:].sum().rename("all others").to_frame().T])
+    figure, ax = canvas(width=8.0, height=1.2 + 0.34 * len(shown))
+    totals = {policy: f"{policy}: {shown[policy].sum():.3g} ms in all" for policy in shown}
+    side_by_side(ax, shown, totals)
+    ax.set(xlabel="ms per step, over all threads", title="Which operations take the time of a step")
     legend(ax, fontsize=9, loc="lower right")
-    words = []
-    for policy, values in rows.items():
-        said = ", ".join(f"{n} {v:.3g} ms" for n, v in zip(names, values, strict=True))
-        words.append(f"{policy}: {said}")
+    words = [
+        f"{policy}: " + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
+        for policy in shown
+    ]
     return Picture(figure, "; ".join(words) + ".")
 
 
 def step_times(tables: dict) -> Picture:
     """Bars: the median step, split into waiting for input, operations, and neither.
 
-    Args:
-        tables: {label: DataFrame of `profiling.step_times`}.
-
-    Example:
-        figures.profiling.step_times({"as it was": slow, "with prefetch": fast})
+    Example: `step_times({"as it was": profiling.step_times(trace), "with prefetch": fast})`.
     """
     figure, ax = canvas(height=1.3 + 0.45 * len(tables))
     medians = {label: table.median() for label, table in tables.items()}
-    left = np.zeros(len(tables))
-    for part, (color, hatch) in STEP_PARTS.items():
-        values = np.array([row[f"{part}_ms"] for row in medians.values()])
-        style = {"color": color, "hatch": hatch, "edgecolor": "#333", "linewidth": 0.5}
-        ax.barh(list(medians), values, 0.6, left=left, label=WORDS[part], **style)
-        left += values
+    parts = {
+        WORDS[part]: (*look, [row[f"{part}_ms"] for row in medians.values()])
+        for part, look in STEP_PARTS.items()
+    }
+    stack(ax, list(medians), parts, 0.6, sideways=True)
     ax.invert_yaxis()
-    ax.set(xlabel="ms (median of the steps)")
-    ax.set_title("What a step spends its time on", color=INK)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, labelcolor=INK, fontsize=9)
+    ax.set(xlabel="ms (median of the steps)", title="What a step spends its time on")
+    legend_below(figure, 3)
     words = [
         f"{label}: " + ", ".join(f"{WORDS[p]} {row[f'{p}_ms']:.3g} ms" for p in STEP_PARTS)
         for label, row in medians.items()
@@ -103,16 +70,9 @@ def step_times(tables: dict) -> Picture:
 def step_memory(memories: dict, other: bool = True) -> Picture:
     """Lines: memory in use over one step, for each policy; beside it, what the peaks are made of.
 
-    Args:
-        memories: {policy: `profiling.Memory`}. One that knows nothing is left out and named.
-        other: whether to draw what is older than the step and not the model's; without it, steps
-            that were recorded one after the other in one process begin at the same height.
-
-    Raises:
-        ValueError: none of them knows what was in memory.
-
-    Example:
-        figures.profiling.step_memory({"float32": before, "mixed_bfloat16": after})
+    `memories`: {policy: `profiling.Memory`}; one that knows nothing is left out and named, and a
+    ValueError raised if all are such. Without `other`, what is older than the step and not the
+    model's, steps that were recorded one after the other in one process begin at the same height.
     """
     known = {policy: m for policy, m in memories.items() if len(m.timeline)}
     if not known:
@@ -122,37 +82,32 @@ def step_memory(memories: dict, other: bool = True) -> Picture:
     figure, (line, bars) = canvas(2, width=8.0, height=3.8, gridspec_kw=options)
     words = []
     for policy, memory in known.items():
-        dtype = dtype_of(policy)
-        style = {"color": COLORS[dtype], "linestyle": LINES[dtype], "label": policy}
-        less = 0.0 if other else memory.parts["other"]
-        line.step(memory.timeline["ms"], memory.timeline["mb"] - less, where="post", **style)
-        mark = {"color": COLORS[dtype], "marker": MARKERS[dtype], "linestyle": "", "zorder": 3}
-        line.plot(memory.peak_ms, memory.peak_mb - less, markersize=9, **mark)
+        look = line_look(policy)
+        less, marker = 0.0 if other else memory.parts["other"], look.pop("marker")
+        ms, mb = memory.timeline["ms"], memory.timeline["mb"] - less
+        line.step(ms, mb, where="post", label=policy, **look)
+        mark = {"color": look["color"], "markersize": 9, "zorder": 3}
+        line.plot(memory.peak_ms, memory.peak_mb - less, marker, **mark)
         if not np.isnan(memory.backward_ms):
-            line.axvline(memory.backward_ms, color=COLORS[dtype], linewidth=0.8, alpha=0.7)
-        said = ", ".join(
-            f"{part.replace('_', ' ')} {mb:.3g}"
-            for part, mb in memory.parts[drawn].items()
-            if mb > 0.005
-        )
+            line.axvline(memory.backward_ms, color=look["color"], linewidth=0.8, alpha=0.7)
+        seen = memory.parts[drawn][memory.parts[drawn] > 0.005]
+        said = ", ".join(f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in seen.items())
         words.append(f"{policy} peaks at {memory.peak_mb - less:.3g} MB ({said})")
-    line.set(xlabel="ms since the step began (thin line: backward pass)", ylabel="MB in use")
-    line.set_ylim(0)
-    line.set_title("Memory in use over one step", color=INK, fontsize=10)
+    xlabel = "ms since the step began (thin line: backward pass)"
+    line.set(xlabel=xlabel, ylabel="MB in use", ylim=(0, None))
+    line.set_title("Memory in use over one step", fontsize=10)
     legend(line, fontsize=8)
-    bottom = np.zeros(len(known))
+    parts = {}
     for part in drawn:
-        color, hatch = PEAK_PARTS[part]
-        values = np.array([memory.parts[part] for memory in known.values()])
-        if values.max() > 0.005:
-            style = {"color": color, "hatch": hatch, "edgecolor": "#333", "linewidth": 0.5}
-            bars.bar(list(known), values, 0.6, bottom=bottom, label=part.replace("_", " "), **style)
-            bottom += values
+        held = [memory.parts[part] for memory in known.values()]
+        if max(held) > 0.005:
+            parts[part.replace("_", " ")] = (*PEAK_PARTS[part], held)
+    stack(bars, list(known), parts, 0.6)
     bars.tick_params(axis="x", labelsize=8)
-    bars.set_title("What the peaks are made of (MB)", color=INK, fontsize=10)
+    bars.set_title("What the peaks are made of (MB)", fontsize=10)
     handles, labels = bars.get_legend_handles_labels()
-    look = {"frameon": False, "labelcolor": INK, "fontsize": 8}
-    figure.legend(handles[::-1], labels[::-1], loc="outside right center", **look)
+    below_first = {"handles": handles[::-1], "labels": labels[::-1]}
+    legend(figure, loc="outside right center", fontsize=8, **below_first)
     words += [f"{policy}: unknown" for policy in memories if policy not in known]
     return Picture(figure, "; ".join(words) + ".")
 
@@ -160,4 +115,4 @@ def step_memory(memories: dict, other: bool = True) -> Picture:
 def _by_name(table):
     """{operation: ms}, with oneDNN's kernels and fused ones called as TensorFlow's plain ones."""
     names = table["op"].str.replace(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", regex=True)
-    return table["ms"].groupby(names).sum().to_dict()
+    return table["ms"].groupby(names, sort=False).sum()

@@ -1,6 +1,7 @@
 """The roofline: what a device can do, and where steps and layers stand below it."""
 
-from course_utils.figures.base import COLORS, INK, LINES, MARKERS, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.looks import COLORS, LINES, MARKERS
 
 ORDER = ("float32", "tf32", "bfloat16", "float16")
 DASHES = {**LINES, "tf32": "-."}
@@ -10,17 +11,14 @@ SIGNS = {**MARKERS, "tf32": "D"}
 def roofline(device, points=None, title: str | None = None) -> Picture:
     """Operations a second over operations per byte, both axes logarithmic: a roof for each dtype.
 
-    Left of its ridge a roof is the memory's slope, which all dtypes share; right of it, the rate
-    of the units. Predicted dots are hollow, measured ones full. An arrow leads from a dot in
-    float32 to the same work in 16 bits.
+    Left of its ridge a roof is the memory's slope, which all dtypes share; right of it, the rate of
+    the units. Predicted dots are hollow, measured ones full. An arrow leads from a dot in float32
+    to the same work in 16 bits.
 
-    Args:
-        device: a `roofline.Device`.
-        points: the DataFrame of `roofline.points`, or None for the roofs alone.
-        title: what is shown; None names the device.
+    `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None for the
+    roofs alone.
 
-    Example:
-        figures.roofline(devices()["T4"])
+    Example: `figures.roofline(devices()["T4"])`.
     """
     figure, ax = canvas(width=8.0, height=4.4)
     roofs = _roofs(device)
@@ -50,7 +48,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
             for said, fill in (("predicted", "none"), ("measured", INK)):
                 ax.plot([], [], "o", color=INK, markerfacecolor=fill, label=said)
     ax.set(xscale="log", yscale="log", xlabel="operations per byte moved", ylabel=unit)
-    ax.set_title(title or f"The roofs of {device.name}", color=INK)
+    ax.set_title(title or f"The roofs of {device.name}")
     legend(ax, loc="lower right", fontsize=9)
     return Picture(figure, told + ".")
 

@@ -13,17 +13,12 @@ ROUNDING = 0.02  # how far from the right length still counts as "as long"
 def updates(steps: dict, right, title: str) -> Picture:
     """A panel for each loop: the plane of two weights, the right step and the loop's own.
 
-    The right step is broad and gray, the loop's own thin and orange; it ends at the border if it
-    is longer than the panel, and is a point if it is too short to see. Its length is in words too.
+    The right step is broad and gray, the loop's own thin and orange; it ends at the border if it is
+    longer than the panel, and is a point if it is too short to see. Its length is in words too.
 
-    Args:
-        steps: label to the change of the two weights; one of zero is a ring, one that is not
-            finite a cross. Up to six labels.
-        right: the change that would be right; finite and not zero.
-        title: what is shown.
-
-    Raises:
-        ValueError: the right step has no length that another one could be compared with.
+    `steps`: label to the change of the two weights, up to six; one of zero is a ring, one that is
+    not finite a cross. `right`: the right change; a ValueError says that it has to be finite and
+    not zero.
 
     Example:
         >>> updates({"half": (0.5, 0.0)}, (1.0, 0.0), "A step").alt
@@ -44,7 +39,8 @@ def updates(steps: dict, right, title: str) -> Picture:
         _arrow(ax, right / unit, "simple", INK, alpha=0.75, mutation_scale=26, linewidth=0)
         _draw(ax, step)
         # A long name goes on two lines, so that neighbors do not meet.
-        ax.set_title(_two_lines(label), color=INK, fontsize=9)
+        first, _, last = label.rpartition(" ")
+        ax.set_title(f"{first}\n{last}" if first else f"{last}\n", fontsize=9)
         ax.set_xlabel(said, fontsize=9)
         far = said in ("no step", "not finite")
         words.append(f"{label}: {said}" if far else f"{label}: {said} as the right step")
@@ -68,25 +64,18 @@ def _length(step):
 
 
 def _draw(ax, step):
-    if not np.isfinite(step).all():
-        ax.plot(0, 0, "X", color=STEP, markersize=13, markeredgecolor=INK, zorder=5)
-        return
+    point = {"color": STEP, "zorder": 5}
     length = np.linalg.norm(step)
-    if length < SHORTEST:
+    if not np.isfinite(step).all():
+        ax.plot(0, 0, "X", markersize=13, markeredgecolor=INK, **point)
+    elif length < SHORTEST:
         full = STEP if length else "none"
-        style = {"markerfacecolor": full, "markersize": 7, "markeredgewidth": 2, "zorder": 5}
-        ax.plot(0, 0, "o", color=STEP, **style)
-        return
-    farthest = np.abs(step).max()
-    _arrow(ax, step * min(1, REACH / farthest), "-|>", STEP, mutation_scale=11, linewidth=2.2)
+        ax.plot(0, 0, "o", markerfacecolor=full, markersize=7, markeredgewidth=2, **point)
+    else:
+        end = step * min(1, REACH / np.abs(step).max())
+        _arrow(ax, end, "-|>", STEP, mutation_scale=11, linewidth=2.2)
 
 
 def _arrow(ax, end, kind, color, **options):
     style = {"arrowstyle": kind, "shrinkA": 0, "shrinkB": 0, "color": color, **options}
     ax.annotate("", xy=end, xytext=(0, 0), arrowprops=style)
-
-
-def _two_lines(label):
-    """A label of several words on two lines, broken before the last word."""
-    first, _, last = label.rpartition(" ")
-    return f"{first}\n{last}" if first else f"{last}\n"

@@ -5,46 +5,87 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+import keras
+
+BATCH = 2  # where the model leaves the batch open; not 1, which operations may squeeze away
+NAMED = ("query", "value", "key")  # how attention orders its inputs, whoever names them
+
 
 @dataclass(eq=False)
 class Call:
-    """One call of one layer.
-
-    Attributes:
-        layer: the `keras.Layer`.
-        arrived: dtypes of its input tensors before it casts them, masks left out.
-        cast: whether Keras casts one of them before the layer computes.
-        left: (shape, dtype) of each output tensor.
-    """
+    """One call of one layer, with the (shape, dtype) of its input and output tensors."""
 
     layer: Any
-    arrived: list[str]
-    cast: bool
+    arrived: list[tuple]  # before the layer casts; masks are left out
+    cast: bool  # whether Keras casts one of them before the layer computes
     left: list[tuple]
+    hands_on: bool = False  # whether the layer holds others and gives what one of them gave
+
+
+def symbols(model, inputs=None, batch_size=None):
+    """What a model is called with, as a `keras.KerasTensor`, or a dict or list of them.
+
+    `inputs` is an example: arrays, tensors or `keras.Input`s. Only shapes and dtypes count; NumPy's
+    float64 becomes `keras.config.floatx()`, as in `fit`. Without it, a built model tells its own
+    (a subclassed one tells shapes alone, and is taken to get `floatx()`). `batch_size` takes the
+    place of the first axis; without it, that of `inputs` or 2. Raises ValueError where `inputs`
+    holds other things than arrays, or nothing tells the shapes.
+
+        >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        >>> symbols(model, batch_size=8).shape
+        (8, 3)
+    """
+    if inputs is None:
+        inputs = _known_inputs(model)
+    flat = keras.tree.flatten(inputs)
+    if not flat or not all(map(_is_tensor, flat)):
+        raise ValueError(
+            f"inputs is a {type(inputs).__name__} that does not hold arrays alone: give an array, "
+            "a tensor or a keras.Input, or a dict or list of them."
+        )
+    own = next((x.shape[0] for x in flat if len(x.shape) and x.shape[0]), BATCH)
+
+    def symbol(x):
+        dtype = keras.utils.standardize_dtype(x.dtype)
+        if dtype == "float64" and not isinstance(x, keras.KerasTensor):
+            dtype = keras.config.floatx()
+        shape = (batch_size or own, *x.shape[1:]) if len(x.shape) else ()
+        return keras.KerasTensor(shape, dtype=dtype)
+
+    return keras.tree.map_structure(symbol, inputs)
+
+
+def _known_inputs(model):
+    if model.built:
+        with contextlib.suppress(AttributeError):  # where no symbol has ever gone through it
+            return model.inputs[0] if isinstance(model, keras.Sequential) else model.input
+        # Several arguments would be told by "shapes_dict": then the model needs `inputs`.
+        shapes = (model.get_build_config() or {}).get("input_shape")
+        if shapes:
+            return keras.tree.map_shape_structure(keras.KerasTensor, shapes)
+    raise ValueError(
+        f"The model {model.name!r} does not tell its inputs yet: build it with "
+        "model.build(input_shape), or give an example batch as inputs."
+    )
 
 
 def calls_of(model, spec) -> list[Call]:
-    """Calls the model as in inference, without computing, and returns the calls of all layers.
+    """Calls a model as in inference, without computing, and returns the calls of all layers.
 
-    Args:
-        model: a `keras.Model`. Weights do not change; a model that is not built yet is built.
-        spec: what to call it with: a `keras.KerasTensor`, or a dict or list of them.
+    `spec` is what `symbols` gives. Weights do not change; a model not built yet is built.
 
-    Example:
-        >>> model = keras.Sequential([keras.layers.Dense(3, dtype="float16")])
-        >>> calls_of(model, keras.KerasTensor((2, 4)))[-1].cast
+        >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, dtype="float16")])
+        >>> calls_of(model, symbols(model))[-1].cast
         True
     """
     if not all(layer.built for layer in model._flatten_layers()):
-        _run(model, spec)  # The first call builds, and for it runs some layers twice.
+        _on_symbols(model, spec)  # The first call builds, and for it runs some layers twice.
     with _noted() as calls:
-        _run(model, spec)
+        _on_symbols(model, spec)
     return calls
 
 
-def _run(model, spec):
-    import keras
-
+def _on_symbols(model, spec):
     failures = []
 
     class Probe(keras.Operation):
@@ -58,7 +99,7 @@ def _run(model, spec):
     try:
         Probe().compute_output_spec(spec)
     except Exception as error:
-        # Keras blames the probe; the model's own error says more.
+        # Keras blames the probe; the layer's own error says more.
         raise (failures or [error])[0] from None
 
 
@@ -69,18 +110,21 @@ def _noted():
     Keras casts in `Layer.__call__`, and Python looks that up on the class: only there can one see
     what arrives before the cast.
     """
-    import keras
-
-    former, calls = keras.Layer.__call__, []
+    former, calls, given = keras.Layer.__call__, [], {}
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
-        others = {name: value for name, value in kwargs.items() if "mask" not in name}
-        arrived = [dtype for _, dtype in _tensors((args, others))]
+        named = [kwargs.get(name) for name in NAMED]
+        others = [v for name, v in kwargs.items() if name not in NAMED and "mask" not in name]
+        arrived = _tensors((args, named, others))
         call = Call(self, arrived, _casts(self, arrived), [])
         calls.append(call)
         outputs = former(self, *args, **kwargs)
         call.left = _tensors(outputs)
+        tensors = {id(x): x for x in keras.tree.flatten(outputs)}  # kept, so that no id comes twice
+        holds_others = self._flatten_layers(include_self=False, recursive=False)
+        call.hands_on = bool(holds_others) and tensors.keys() <= given.keys()
+        given.update(tensors)
         return outputs
 
     keras.Layer.__call__ = noted
@@ -90,30 +134,24 @@ def _noted():
         keras.Layer.__call__ = former
 
 
-def _tensors(structure):
-    """(shape, dtype) of each tensor in a structure."""
-    import keras
+def _is_tensor(x):
+    return hasattr(x, "shape") and hasattr(x, "dtype")
 
-    found = [
-        x for x in keras.tree.flatten(structure) if hasattr(x, "shape") and hasattr(x, "dtype")
-    ]
+
+def _tensors(structure):
+    found = filter(_is_tensor, keras.tree.flatten(structure))
     return [(tuple(x.shape), keras.utils.standardize_dtype(x.dtype)) for x in found]
 
 
-def _casts(layer, dtypes):
+def _casts(layer, arrived):
     """Whether Keras casts one of the inputs before it calls the layer: only from float to float."""
     if not layer.autocast or not getattr(layer, "_convert_input_args", True):
         return False
-    return any("float" in dtype and dtype != layer.input_dtype for dtype in dtypes)
+    return any("float" in dtype and dtype != layer.input_dtype for _, dtype in arrived)
 
 
 def of_layer(layer, calls) -> list[Call]:
     """The calls of one layer; those of its wrapper where the wrapper goes round its `__call__`."""
-    import keras
-
+    wrapping = (c for c in calls if isinstance(c.layer, keras.layers.Wrapper))
     direct = [call for call in calls if call.layer is layer]
-    return direct or [
-        call
-        for call in calls
-        if isinstance(call.layer, keras.layers.Wrapper) and call.layer.layer is layer
-    ]
+    return direct or [call for call in wrapping if call.layer.layer is layer]

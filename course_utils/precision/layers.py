@@ -1,40 +1,31 @@
 """The layers of a Keras model that compute, wherever they are nested."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
+
+import keras
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """A layer and where it stands in its model.
+class Place(NamedTuple):
+    """A layer, and the names of the models and layers around it and its own: "encoder/dense"."""
 
-    Attributes:
-        path: the names of the models and layers around it and its own, "encoder/block/dense";
-            unique in the model. The outermost model's name is left out.
-        layer: the `keras.Layer`.
-    """
-
-    path: str
+    path: str  # unique in the model; the outermost model's name is left out
     layer: Any
 
 
 def walk(model) -> list[Place]:
-    """Every layer of a model that computes, in the model's order, each one once.
+    """Every layer of a model, built or not, that computes: in the model's order, each one once.
 
-    Nested models, wrappers such as `TimeDistributed`, and layers of your own that hold other
-    layers are opened: what they hold is listed instead of them. If they own weights besides, they
-    are listed too, before what they hold. Keras's own composite layers (`MultiHeadAttention`,
-    `LSTM`) are one place each. Inputs compute nothing and are left out.
+    Nested models, wrappers such as `TimeDistributed`, and layers of your own that hold others are
+    opened: what they hold is listed instead of them, and after them if they own weights besides.
+    Keras's own composite layers (`MultiHeadAttention`, `LSTM`) are one place each.
 
-    Args:
-        model: a `keras.Model`, built or not. An unbuilt model lists what it holds already.
-
-    Example:
-        >>> from course_utils import models
-        >>> [place.path for place in walk(models.mnist_cnn())][:3]
-        ['conv2d', 'max_pooling2d', 'conv2d_1']
+        >>> inner = keras.Sequential([keras.layers.Dense(3, name="dense")], name="inner")
+        >>> outer = keras.Sequential([inner, keras.layers.ReLU(name="relu")])
+        >>> [place.path for place in walk(outer)]
+        ['inner/dense', 'relu']
     """
-    places, seen, paths = [], set(), set()
+    places, seen, paths = [], set(), Counter()
 
     def visit(layer, outer):
         if id(layer) in seen:
@@ -42,10 +33,11 @@ def walk(model) -> list[Place]:
         seen.add(id(layer))
         held = inside(layer)
         path = "/".join((*outer, layer.name))
-        if held is None or _own_weights(layer, held):
-            listed = _unique(path, paths)
-            paths.add(listed)
-            places.append(Place(listed, layer))
+        theirs = {id(weight) for child in held or () for weight in child.weights}
+        if held is None or any(id(weight) not in theirs for weight in layer.weights):
+            paths[path] += 1
+            number = f"#{paths[path]}" if paths[path] > 1 else ""
+            places.append(Place(path + number, layer))
         for child in held or ():
             visit(child, (*outer, layer.name) if layer is not model else ())
 
@@ -54,14 +46,7 @@ def walk(model) -> list[Place]:
 
 
 def inside(layer):
-    """The layers that `walk` lists instead of a layer, or None where it stands for itself.
-
-    Example:
-        >>> inside(keras.layers.Dense(3)) is None
-        True
-    """
-    import keras
-
+    """The layers that `walk` lists instead of a layer, or None where it stands for itself."""
     if isinstance(layer, keras.layers.InputLayer):
         return []
     if isinstance(layer, keras.Model):
@@ -71,16 +56,3 @@ def inside(layer):
     wrapper = isinstance(layer, keras.layers.Wrapper | keras.layers.Bidirectional)
     of_keras = (type(layer).call.__module__ or "").startswith("keras.")
     return held if held and (wrapper or not of_keras) else None
-
-
-def _own_weights(layer, held):
-    theirs = {id(weight) for child in held for weight in child.weights}
-    return any(id(weight) not in theirs for weight in layer.weights)
-
-
-def _unique(path, taken):
-    number, unique = 1, path
-    while unique in taken:
-        number += 1
-        unique = f"{path}#{number}"
-    return unique

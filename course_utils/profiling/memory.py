@@ -3,130 +3,119 @@
 import math
 from dataclasses import dataclass
 
+import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
+import numpy as np
 import pandas as pd
 
-from course_utils.profiling import blocks
 from course_utils.profiling.ops import PIPELINE, find_ops
-from course_utils.profiling.steps import windows
+from course_utils.profiling.trace import Event, windows
 
-PARTS = (
-    "weights",
-    "optimizer",
-    "weight_copies",
-    "activations",
-    "gradients",
-    "batch",
-    "temporary",
-    "rounding",
-    "other",
-)
-TIMELINE = ["ms", "mb", "op", "part"]
+PARTS = ("weights", "optimizer", "weight_copies", "activations", "gradients")
+PARTS += ("batch", "temporary", "rounding", "other")
+BACKWARD = "gradient_tape/"  # in the name of an operation
+TIMELINE = ["ms", "mb", "op", "part"]  # mb in use from ms on; op asked for what came or went
 TENSORS = ["op", "part", "mb", "shape", "dtype"]
 UNSEEN = (
     "This trace does not tell what is in memory: of TensorFlow's allocators, oneDNN's and a GPU's "
     "write into a trace, and the plain one for CPUs does not."
 )
-NO_BACKWARD = (
-    "No backward pass of a compiled function was found in this step, so that all it made counts "
-    "as temporary: a step that runs eagerly or is compiled by XLA does not tell."
-)
-NO_MODEL = (
-    "Without the model, its weights and optimizer count as other, and the gradients of weights as "
-    "temporary: give it as `memory(trace, model)`."
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """The memory of the step with the highest peak.
+    """The memory of the step with the highest peak: times in ms since its start, sizes in MB."""
 
-    Attributes:
-        timeline: one row per change: ms (since the step's start), mb (in use from then on), op
-            (what asked for the block that came or went), part. The first row is the step's start.
-        backward_ms: when the backward pass began, in ms since the step's start, or NaN.
-        peak_ms, peak_mb: the highest point; NaN where the trace does not tell.
-        parts: what the peak is made of, in MB, for each of `PARTS`; NaN where unknown.
-        tensors: what was made while the trace ran and was in memory at the peak, largest first:
-            op, part, mb, shape, dtype.
-        allocator: whose memory this is, "mklcpu" or "GPU_0_bfc", or "".
-        notes: sentences on what could not be told, and why.
-    """
-
-    timeline: pd.DataFrame
-    backward_ms: float
+    timeline: pd.DataFrame  # a row per change, the first at the step's start: `TIMELINE`
+    backward_ms: float  # when the backward pass began, or NaN
     peak_ms: float
-    peak_mb: float
-    parts: pd.Series
-    tensors: pd.DataFrame
-    allocator: str
-    notes: tuple[str, ...] = ()
+    peak_mb: float  # NaN where the trace does not tell
+    parts: pd.Series  # what the peak is made of, for each of `PARTS`; NaN where unknown
+    tensors: pd.DataFrame  # made while the trace ran and in memory at the peak, largest first
+    notes: tuple[str, ...] = ()  # what could not be told, and why
 
 
-def memory(trace, model=None) -> Memory:
-    """Memory over one step, and its peak explained.
+class _Block:
+    """An allocation: its event in the trace, and when it was freed, in ms."""
 
-    The parts are those of `course_utils.memory.account`: weights, optimizer, 16-bit
-    weight_copies, activations (made by the forward pass and still there when the backward pass
-    begins) and gradients (of the weights). On top come the batch and what is temporary: gradients
-    of activations, working space. "rounding" is what the allocator gives beyond what was asked for,
-    and "other" is older than the trace and none of these.
+    def __init__(self, event: Event):
+        self.event, self.start, self.end = event, event.start, math.inf
+        self.op = self.told("tf_op").removeprefix("StatefulPartitionedCall/")  # "": unknown
 
-    oneDNN's allocator tells of tensors of 256 KiB and more; smaller ones are not in a trace.
-    A block that one operation hands on to the next keeps the name of the first.
+    def told(self, name):
+        return str(self.event.stats.get(name, ""))
 
-    Args:
-        trace: what `record` or `open_trace` returned.
-        model: the compiled Keras model that was trained, or None.
+
+def memory(trace, model) -> Memory:
+    """Memory over one step of the compiled Keras model that was trained, and its peak explained.
+
+    The parts are those of `roofline.account` (activations: made by the forward pass and still
+    there when the backward pass begins), the batch, and what is temporary: gradients of
+    activations, working space. "rounding" is what the allocator gives beyond what was asked for,
+    and "other" is older than the trace and none of these. A step that runs eagerly or is compiled
+    by XLA does not tell its backward pass: all it made counts as temporary. oneDNN's allocator
+    tells of tensors of 256 KiB and more. A block that one operation hands on to the next keeps
+    the name of the first.
 
     Example:
         profiling.memory(trace, model).parts
     """
-    allocator, changes = blocks.read(trace)
-    within = {step: [c for c in changes if step[0] <= c.at < step[1]] for step in windows(trace)}
-    step = max(within, key=lambda step: max((c.in_use for c in within[step]), default=-1))
-    if not within[step]:
-        return _unknown(allocator)
-    top = max(within[step], key=lambda change: change.in_use)
-    backward = _backward(trace, *step)
-    shapes = {_shape(v) for v in model.trainable_variables} if model else set()
-
-    def part(block):
-        return _part(block, step[0], backward, shapes)
-
-    made = dict.fromkeys(c.block for c in changes if c.block)  # each once
-    live = [b for b in made if b.start <= top.at < b.end]
-    tensors = pd.DataFrame(
-        [(b.op, part(b), b.bytes / 1e6, b.shape, b.dtype) for b in live], columns=TENSORS
-    )
-    rounding = sum(b.rounding for b in live) / 1e6
-    rows = [(0.0, within[step][0].before / 1e6, "", "")]
-    for change in within[step]:
-        op = change.block.op if change.block else ""
-        rows.append((change.at - step[0], change.in_use / 1e6, op, part(change.block)))
-    notes = (() if model else (NO_MODEL,)) + ((NO_BACKWARD,) if math.isnan(backward) else ())
+    changes = _changes(trace)
+    steps = {(a, b): [c for c in changes if a <= c[0] < b] for a, b in windows(trace)}
+    (start, end), within = max(steps.items(), key=lambda s: max((c[2] for c in s[1]), default=-1))
+    if not within:
+        timeline, tensors = (pd.DataFrame(columns=names) for names in (TIMELINE, TENSORS))
+        parts = pd.Series(math.nan, index=PARTS, name="mb")
+        return Memory(timeline, math.nan, math.nan, math.nan, parts, tensors, (UNSEEN,))
+    peak_at, _, peak, _ = max(within, key=lambda change: change[2])
+    backward = _backward(trace, start, end)
+    shapes = {f"[{','.join(map(str, v.shape))}]" for v in model.trainable_variables}
+    rows = [(0.0, within[0][1] / 1e6, "", "")]
+    for at, _, in_use, block in within:
+        op = block.op if block else ""
+        rows.append((at - start, in_use / 1e6, op, _part(block, start, backward, shapes)))
+    made = dict.fromkeys(block for *_, block in changes if block)  # each once
+    live = [block for block in made if block.start <= peak_at < block.end]
+    tensors = [_tensor(block, _part(block, start, backward, shapes)) for block in live]
+    tensors = pd.DataFrame(tensors, columns=TENSORS)
+    given = sum(block.event.stats.get("allocation_bytes", 0) for block in live) / 1e6
     return Memory(
-        timeline=pd.DataFrame(rows, columns=TIMELINE),
-        backward_ms=backward - step[0],
-        peak_ms=top.at - step[0],
-        peak_mb=top.in_use / 1e6,
-        parts=_parts(tensors, rounding, top.in_use / 1e6, model),
+        pd.DataFrame(rows, columns=TIMELINE),
+        backward_ms=backward - start,
+        peak_ms=peak_at - start,
+        peak_mb=peak / 1e6,
+        parts=_parts(tensors, given - tensors["mb"].sum(), peak / 1e6, model),
         tensors=tensors.sort_values("mb", ascending=False, ignore_index=True),
-        allocator=allocator,
-        notes=notes,
     )
 
 
-def _unknown(allocator):
-    return Memory(
-        timeline=pd.DataFrame(columns=TIMELINE),
-        backward_ms=math.nan,
-        peak_ms=math.nan,
-        peak_mb=math.nan,
-        parts=pd.Series(math.nan, index=PARTS, name="mb"),
-        tensors=pd.DataFrame(columns=TENSORS),
-        allocator=allocator,
-        notes=(UNSEEN,),
-    )
+def _changes(trace):
+    """Every change of the allocator with most in use: (ms, bytes before, bytes after, block).
+
+    The block is None for one that is older than the trace.
+    """
+    kinds = ("MemoryAllocation", "MemoryDeallocation")
+    events, most = [event for event in trace.events if event.name in kinds], {}
+    for event in events:
+        name = event.stats.get("allocator_name", "")
+        most[name] = max(most.get(name, 0), event.stats.get("bytes_allocated", 0))
+    # What the host keeps for a GPU is not the GPU's memory.
+    gpus = [name for name in most if name.startswith("GPU_")]
+    chosen = max(gpus or most, key=most.get, default="")
+    live, changes = {}, []
+    for event in events:
+        stats = event.stats
+        if stats.get("allocator_name", "") != chosen:
+            continue
+        size, in_use = stats.get("allocation_bytes", 0), stats.get("bytes_allocated", 0)
+        if event.name == "MemoryAllocation":
+            block, before = _Block(event), in_use - size
+            live[stats.get("addr")] = block
+        else:
+            block, before = live.pop(stats.get("addr"), None), in_use + size
+            if block:
+                block.end = event.start
+        changes.append((event.start, before, in_use, block))
+    return changes
 
 
 def _backward(trace, start, end):
@@ -135,31 +124,37 @@ def _backward(trace, start, end):
     It begins with its first product: some of its small operations need nothing of the forward
     pass and run before it.
     """
-    ops = [o for o in find_ops(trace) if start <= o.start < end and _is_backward(o.name)]
+    ops = [o for o in find_ops(trace) if start <= o.start < end and BACKWARD in o.name]
     products = [o for o in ops if "MatMul" in o.type or "Conv" in o.type]
     return min((o.start for o in products or ops), default=math.nan)
 
 
-def _is_backward(op):
-    return "gradient_tape/" in op
-
-
 def _part(block, start, backward, shapes):
-    """Which of `PARTS` a block is, in a step that starts at `start`; None: one before the trace."""
+    """Which of `PARTS` a block is, in a step that starts at `start`."""
     if block is None:
         return "other"
-    if not block.op or block.line.startswith(PIPELINE):
+    if not block.op or block.event.line.startswith(PIPELINE):
         return "batch"
     if block.start < start:
         return "other"
-    of_weight = block.shape in shapes
-    if _is_backward(block.op):
-        return "gradients" if of_weight and block.region == "output" else "temporary"
-    if block.region != "output" or not block.start < backward:
-        return "temporary"
-    if of_weight and "Cast" in block.op:
-        return "weight_copies"
-    return "activations" if block.end > backward else "temporary"
+    of_weight, output = block.told("shape") in shapes, block.told("region_type") == "output"
+    if BACKWARD in block.op:
+        return "gradients" if of_weight and output else "temporary"
+    if output and block.start < backward:
+        if of_weight and "Cast" in block.op:
+            return "weight_copies"
+        if block.end > backward:
+            return "activations"
+    return "temporary"
+
+
+def _tensor(block, part):
+    """A row of `TENSORS`."""
+    import tensorflow as tf
+
+    asked, number = (block.event.stats.get(key, 0) for key in ("requested_bytes", "data_type"))
+    dtype = tf.as_dtype(number).name if number else ""
+    return block.op, part, asked / 1e6, block.told("shape"), dtype
 
 
 def _parts(tensors, rounding, peak, model):
@@ -169,22 +164,11 @@ def _parts(tensors, rounding, peak, model):
     # A variable that an earlier step of this trace made anew is "other" so far: it is the model's.
     parts["other"] = 0.0
     before = max(peak - parts.sum(), 0.0)
-    if model:
-        of_model = list(model.variables)
-        known = {id(v) for v in of_model}
-        optimizer = [v for v in model.optimizer.variables if id(v) not in known]
-        for part, variables in (("weights", of_model), ("optimizer", optimizer)):
-            parts[part] = min(sum(map(_bytes, variables)) / 1e6, before)
-            before -= parts[part]
+    known = {id(v) for v in model.variables}
+    slots = [v for v in model.optimizer.variables if id(v) not in known]
+    for part, variables in (("weights", model.variables), ("optimizer", slots)):
+        size = sum(math.prod(v.shape) * np.dtype(str(v.dtype)).itemsize for v in variables)
+        parts[part] = min(size / 1e6, before)
+        before -= parts[part]
     parts["other"] += before
     return parts
-
-
-def _shape(variable):
-    return f"[{','.join(map(str, variable.shape))}]"
-
-
-def _bytes(variable):
-    import tensorflow as tf
-
-    return math.prod(variable.shape) * tf.as_dtype(variable.dtype).size

@@ -1,11 +1,14 @@
 """Which operations took the time."""
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import pandas as pd
 
-OP = re.compile(r"[^: ]+:([A-Za-z_]\w*)")  # "dense/MatMul:MatMul"
+from course_utils.profiling.trace import windows
+
+OP = re.compile(r"(?:StatefulPartitionedCall/)?([^: ]+):([A-Za-z_]\w*)")  # "dense/MatMul:MatMul"
+NUMBER = re.compile(r"([._]\d+)+$")  # "fusion.2"
 EAGER = "EagerLocalExecute: "
 WAITS = ("IteratorGetNext", "IteratorGetNextSync")  # operations that only wait for a batch
 PIPELINE = "tf_data"  # what tf.data calls its threads
@@ -20,59 +23,40 @@ KINDS = (
 )
 
 
-class Op(NamedTuple):
-    """One run of one operation: its name, type, device, line, start, end and own time in ms."""
+@dataclass
+class Op:
+    """One run of one operation: its name, type, start, end and own time in ms."""
 
     name: str
     type: str
-    device: str
-    line: str
     start: float
     end: float
     own: float
 
 
 def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
-    """How long each operation ran, slowest first.
+    """How long each operation ran, slowest first: op, kind, calls and ms per step, share of all.
 
-    On a CPU this is the time of TensorFlow's operations on all threads; where the trace holds an
-    accelerator's own events, those are counted instead (the course was not run on one). A
-    compiled step (`jit_compile=True`) shows XLA's operations.
-
-    Args:
-        trace: what `record` or `open_trace` returned.
-        by: "type" sums over all operations of a type ("MatMul"), "name" over all runs of one
-            operation ("dense_1/MatMul"), which names the layer.
-        where: "step" for the operations of the steps, "input" for those that tf.data runs on
-            threads of its own, for example in `map`.
-
-    Returns:
-        A DataFrame with the columns op, kind (one of `KINDS`, or "other"), calls (per step), ms
-        (per step; the time of operations called from this one is theirs), share (of all
-        operations). Empty where the trace holds no operation.
-
-    Raises:
-        ValueError: `by` or `where` is something else.
+    By "type" ("MatMul") or by "name" ("dense_1/MatMul"), which tells the layer; in the "step", or
+    in the "input", for what tf.data runs on threads of its own. The time of operations called
+    from another is theirs. On a CPU it is that of TensorFlow's operations on all threads; an
+    accelerator's own events count instead where a trace holds them. A compiled step shows XLA's
+    operations. ValueError for other words.
 
     Example:
-        profiling.op_times(trace).head()
+        profiling.op_times(trace, by="name").head()
     """
-    from course_utils.profiling.steps import windows
-
     if by not in ("type", "name"):
         raise ValueError(f'by is {by!r}: choose "type" or "name".')
     if where not in ("step", "input"):
         raise ValueError(f'where is {where!r}: choose "step" or "input".')
     ops = find_ops(trace, pipeline=where == "input")
     rows = [(getattr(op, by), _kind(op.type), op.own) for op in ops]
-    table = pd.DataFrame(rows, columns=["op", "kind", "ms"])
-    table = table.groupby(["op", "kind"], as_index=False, sort=False).agg(
-        calls=("ms", "size"), ms=("ms", "sum")
-    )
+    runs = pd.DataFrame(rows, columns=["op", "kind", "ms"]).groupby(["op", "kind"], sort=False)
+    table = runs["ms"].agg(calls="size", ms="sum").reset_index()
     table[["calls", "ms"]] /= len(windows(trace))
     table["share"] = table["ms"] / table["ms"].sum()
-    table = table.sort_values("ms", ascending=False, ignore_index=True)
-    return table[["op", "kind", "calls", "ms", "share"]]
+    return table.sort_values("ms", ascending=False, ignore_index=True)
 
 
 def find_ops(trace, pipeline: bool = False) -> list[Op]:
@@ -96,27 +80,24 @@ def _line(events, device):
         named = _device_name(event) if device else _host_name(event, eager)
         if named is None or named[1] in WAITS:
             continue
-        own = event.end - event.start
-        op = [*named, event.device, event.line, event.start, event.end, own]
-        while open_ and open_[-1][5] <= event.start:
+        op = Op(*named, event.start, event.end, own=event.end - event.start)
+        while open_ and open_[-1].end <= event.start:
             open_.pop()
         if open_:
-            open_[-1][6] -= own
+            open_[-1].own -= op.own
         open_.append(op)
         found.append(op)
-    return [Op(*op) for op in found]
+    return found
 
 
 def _host_name(event, eager):
     """(name, type) of an operation, or None for other events."""
     if "hlo_op" in event.stats:
-        return event.name, re.sub(r"([._]\d+)+$", "", event.name)
+        return event.name, NUMBER.sub("", event.name)
     if event.name == "KernelAndDeviceFunc::Run" and eager and event.end <= eager.end:
         return eager.name, eager.name
     match = OP.fullmatch(event.name)
-    if not match:
-        return None
-    return event.name[: -len(match[1]) - 1].removeprefix("StatefulPartitionedCall/"), match[1]
+    return match and match.groups()
 
 
 def _device_name(event):
@@ -124,9 +105,7 @@ def _device_name(event):
     if not event.line.startswith("Stream"):
         return None
     match = OP.fullmatch(str(event.stats.get("tf_op", "")))
-    if match:
-        return event.stats["tf_op"][: -len(match[1]) - 1], match[1]
-    return event.name, re.sub(r"([._]\d+)+$", "", event.name)
+    return match.groups() if match else (event.name, NUMBER.sub("", event.name))
 
 
 def _kind(op):

@@ -1,23 +1,42 @@
-"""What a step spends its time on: waiting for input, operations, or neither."""
+"""What a step spends its time on, and whether it got faster under another policy."""
 
 from typing import NamedTuple
 
 import pandas as pd
 
-from course_utils.profiling.ops import find_ops, op_times
+from course_utils.profiling.ops import KINDS, find_ops, op_times
+from course_utils.profiling.trace import windows
 
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
 MARK = "input"  # what a step marks by itself
+PRODUCTS = ["convolution", "matrix product"]
+NOTICEABLE = 1.1  # a speedup below this is called none
+SAID = {
+    "input": "{share:.0%} of a step waits for input: make the input pipeline faster, or let it "
+    "work ahead with `prefetch`; the model's precision changes nothing until then.",
+    "overhead": "In {share:.0%} of a step no operation runs: Python and the launching of "
+    "operations take it; give each step more work (a larger batch) or compile it.",
+    "arithmetic": "{share:.0%} of a step runs operations, {products:.0%} of it matrix products and "
+    "convolutions: a device that multiplies faster in 16 bits makes it faster.",
+    "operations": "{share:.0%} of a step runs operations that XLA fused into one another: record a "
+    "step without jit_compile to see whether products or the moving of bytes take the time.",
+    "memory": "{share:.0%} of a step runs operations, {others:.0%} of it neither matrix products "
+    "nor convolutions: they move bytes, so that half the bytes is what 16 bits can save.",
+}
+NAMES = {
+    "input": "waiting for input",
+    "convolution": "convolutions",
+    "matrix product": "matrix products",
+    "cast": "casts",
+    "other": "other operations",
+}
 
 
 class Bottleneck(NamedTuple):
-    """What limits a step.
+    """What limits a step, its share of the time (0 to 1), and in words what to try.
 
-    Attributes:
-        name: "input", "overhead", "arithmetic", "memory", or "operations" where XLA fused them
-            so that the last two cannot be told apart.
-        share: its share of the step's time, 0 to 1.
-        sentence: the same in words, and what to try.
+    The name is "input", "overhead", "arithmetic", "memory", or "operations" where XLA fused them
+    so that the last two cannot be told apart.
     """
 
     name: str
@@ -25,99 +44,117 @@ class Bottleneck(NamedTuple):
     sentence: str
 
 
-def windows(trace) -> list[tuple[float, float]]:
-    """Start and end of every step, in ms.
+class Change(NamedTuple):
+    """What became of a step: how many times as fast it is, and in words what made or hindered it.
 
-    The marks that `record` sets count. Without them, as in a trace of Keras's TensorBoard
-    callback, every outermost call of a compiled function opens a step that lasts until the next
-    one. Without those, the whole trace is one step.
+    The table has before_ms, after_ms and saved_ms of a median step for each part of it: "input",
+    each kind of operation, "other", "overhead".
     """
-    host = [event for event in trace.events if event.device.startswith("/host:")]
-    marked = [(e.start, e.end) for e in host if "step_num" in e.stats]
-    if marked:
-        return marked
-    calls = []
-    for event in host:
-        if "tf_function_call" in event.stats and (not calls or event.start >= calls[-1][1]):
-            calls.append((event.start, event.end))
-    if calls:
-        starts = [start for start, _ in calls[1:]]
-        return list(zip((start for start, _ in calls), [*starts, calls[-1][1]], strict=True))
-    return [(0.0, max(event.end for event in trace.events))]
+
+    table: pd.DataFrame
+    speedup: float
+    sentence: str
 
 
 def step_times(trace) -> pd.DataFrame:
-    """How each step spent its time.
+    """How each step spent its time: step (0, 1, …), step_ms, input_ms, ops_ms, overhead_ms.
 
-    Returns:
-        A DataFrame with a row per step: step (0, 1, …), step_ms, input_ms (waiting for tf.data,
-        or in what the step marked as "input"), ops_ms (at least one operation running, and not
-        waiting), overhead_ms (the rest: Python, launching operations, waiting for threads).
+    Input is waiting for tf.data, or what the step marked as "input"; ops is at least one
+    operation running and no waiting; overhead the rest: Python, launching, waiting for threads.
 
     Example:
         profiling.step_times(trace).median()
     """
-    waits = _union((e.start, e.end) for e in trace.events if _is_input(e))
-    busy = _union((op.start, op.end) for op in find_ops(trace))
+    inputs = [e for e in trace.events if e.name == MARK or e.name.startswith(INPUT)]
+    waits = _union((event.start, event.end) for event in inputs)
+    either = _union([*waits, *((op.start, op.end) for op in find_ops(trace))])
     rows = []
     for number, (start, end) in enumerate(windows(trace)):
-        waited = _clip(waits, start, end)
-        either = _union([*waited, *_clip(busy, start, end)])
-        parts = end - start, _length(waited), _length(either) - _length(waited)
-        rows.append((number, *parts, end - start - _length(either)))
+        waited, used = (_within(spans, start, end) for spans in (waits, either))
+        rows.append((number, end - start, waited, used - waited, end - start - used))
     return pd.DataFrame(rows, columns=["step", "step_ms", "input_ms", "ops_ms", "overhead_ms"])
 
 
 def bottleneck(trace) -> Bottleneck:
     """What most of a step's time goes to, over all steps of a trace.
 
-    While operations run, the bottleneck is called "arithmetic" if matrix products and
-    convolutions take most of their time, else "memory": most other operations move more bytes
-    than they compute. The roofline tells it from the model's numbers; this tells it from a trace.
+    While operations run, it is called "arithmetic" if matrix products and convolutions take most
+    of their time, else "memory": most others move more bytes than they compute.
 
     Example:
         print(profiling.bottleneck(trace).sentence)
     """
     total = step_times(trace).sum()
     shares = {part: total[f"{part}_ms"] / total["step_ms"] for part in ("input", "ops", "overhead")}
-    part = max(shares, key=shares.get)
-    share = float(shares[part])
-    said = f"{share:.0%} of a step"
-    if part == "input":
-        sentence = (
-            f"{said} waits for input: make the input pipeline faster, or let it work ahead with "
-            "`prefetch`; the model's precision changes nothing until then."
-        )
-        return Bottleneck("input", share, sentence)
-    if part == "overhead":
-        sentence = (
-            f"In {said} no operation runs: Python and the launching of operations take it; "
-            "give each step more work (a larger batch) or compile it."
-        )
-        return Bottleneck("overhead", share, sentence)
+    name, share = max(shares.items(), key=lambda part: part[1])
     kinds = op_times(trace).groupby("kind")["share"].sum()
-    products = kinds.get("matrix product", 0) + kinds.get("convolution", 0)
-    if products >= 0.5:
-        sentence = (
-            f"{said} runs operations, {products:.0%} of it matrix products and convolutions: "
-            "a device that multiplies faster in 16 bits makes it faster."
-        )
-        return Bottleneck("arithmetic", share, sentence)
-    if kinds.get("fused by XLA", 0) >= 0.5:
-        sentence = (
-            f"{said} runs operations that XLA fused into one another: record a step without "
-            "jit_compile to see whether products or the moving of bytes take the time."
-        )
-        return Bottleneck("operations", share, sentence)
-    sentence = (
-        f"{said} runs operations, {1 - products:.0%} of it neither matrix products nor "
-        "convolutions: they move bytes, so that half the bytes is what 16 bits can save."
-    )
-    return Bottleneck("memory", share, sentence)
+    products = kinds.reindex(PRODUCTS).sum()
+    if name == "ops":
+        fused = "operations" if kinds.get("fused by XLA", 0) >= 0.5 else "memory"
+        name = "arithmetic" if products >= 0.5 else fused
+    said = SAID[name].format(share=share, products=products, others=1 - products)
+    return Bottleneck(name, float(share), said)
 
 
-def _is_input(event):
-    return event.name == MARK or event.name.startswith(INPUT)
+def compare(before, after) -> Change:
+    """Compares two traces of one step, recorded one after the other, usually under two policies.
+
+    The time in which operations run is shared out among their kinds in proportion to the time of
+    each kind on all threads.
+
+    Example:
+        print(profiling.compare(in_float32, in_mixed).sentence)
+    """
+    table = pd.DataFrame({"before_ms": _parts(before), "after_ms": _parts(after)})
+    table["saved_ms"] = saved = table["before_ms"] - table["after_ms"]
+    was, now, _ = table.sum()
+    speedup = float(was / now)
+    if speedup >= NOTICEABLE:
+        part = saved.idxmax()
+        share = saved[part] / saved[saved > 0].sum()  # other parts may have lost some
+        said = f"{NAMES.get(part, part)} saved most, {share:.0%} of all that was saved."
+        return Change(table, speedup, f"{speedup:.2g} times as fast: {said}")
+    said = f"{speedup:.2f}" if speedup > 1 else f"{speedup:.2g}"
+    gain = "so hardly a gain" if speedup > 1 else "so no gain"
+    return Change(table, speedup, f"{said} times as fast, {gain}: {_reason(table, was)}.")
+
+
+def _parts(trace):
+    """Milliseconds of each part of a median step."""
+    step = step_times(trace).median()
+    kinds = op_times(trace).groupby("kind")["share"].sum()
+    names = [*(kind for kind, _ in KINDS), "other"]
+    ops = kinds.reindex(names, fill_value=0.0) * step["ops_ms"]
+    ends = pd.Series({"input": step["input_ms"], "overhead": step["overhead_ms"]})
+    return pd.concat([ends[:1], ops, ends[1:]])
+
+
+def _reason(table, was):
+    """Why a step of `was` ms got no faster."""
+    saved, shares = table["saved_ms"], table["before_ms"] / was
+    products, gained = shares[PRODUCTS].sum(), saved[PRODUCTS].sum()
+    if shares["input"] >= 0.5:
+        return f"{shares['input']:.0%} of the step waited for input, whatever the precision"
+    if shares["overhead"] >= 0.5:
+        return f"in {shares['overhead']:.0%} of the step no operation ran; enlarge the batch"
+    if shares["fused by XLA"] >= 0.5:
+        return "XLA fused the operations; record steps without jit_compile to see why"
+    if products < 1 - 1 / NOTICEABLE:
+        return (
+            f"{products:.0%} of it were products and convolutions, and even if those took no "
+            f"time, the step would be {1 / (1 - products):.2g} times as fast"
+        )
+    if gained < 0:
+        return (
+            "products and convolutions themselves got no faster; this device, or TensorFlow on "
+            "it, has no fast way for this dtype or these shapes"
+        )
+    part, lost = saved.drop(PRODUCTS).idxmin(), -saved.drop(PRODUCTS).min()
+    if lost < 0.01 * was:
+        gain = f"products and convolutions saved {gained / was:.0%} of the step"
+        return f"{gain}, and nothing took it back"
+    took = f"{NAMES.get(part, part)} took {lost:.2g} ms more"
+    return f"products and convolutions got faster, and {took}"
 
 
 def _union(spans):
@@ -131,9 +168,6 @@ def _union(spans):
     return merged
 
 
-def _clip(spans, start, end):
-    return [(max(a, start), min(b, end)) for a, b in spans if b > start and a < end]
-
-
-def _length(spans):
-    return sum(end - start for start, end in spans)
+def _within(spans, start, end):
+    """The length of the parts of merged spans that lie between start and end."""
+    return sum(min(b, end) - max(a, start) for a, b in spans if b > start and a < end)

@@ -5,36 +5,17 @@ operations per byte waits for memory, work with many for arithmetic. Going to 16
 the same work needs half the bytes, and other units do it.
 """
 
-from course_utils.roofline.catalogue import Device, device_from_row, devices, named, sources
-from course_utils.roofline.limits import Limit, floor_ms, limit, typical, verdict, with_input
-from course_utils.roofline.measure import catalogue_row, ceilings, measured_device
-from course_utils.roofline.prediction import Prediction, compare, ideal_speedup, points, predict
-from course_utils.roofline.records import predicted_and_measured, recorded_device
+from course_utils.benchmark import ceilings
+from course_utils.roofline.account import MemoryAccount, account
+from course_utils.roofline.catalogue import Device, devices
+from course_utils.roofline.prediction import (
+    Floor,
+    Limit,
+    ideal_speedup,
+    limit,
+    points,
+    predict,
+    verdict,
+)
+from course_utils.roofline.records import measured_device, predicted_and_measured, recorded_device
 from course_utils.roofline.steps import Work, work, works
-
-__all__ = [
-    "Device",
-    "Limit",
-    "Prediction",
-    "Work",
-    "catalogue_row",
-    "ceilings",
-    "compare",
-    "device_from_row",
-    "devices",
-    "floor_ms",
-    "ideal_speedup",
-    "limit",
-    "measured_device",
-    "named",
-    "points",
-    "predict",
-    "predicted_and_measured",
-    "recorded_device",
-    "sources",
-    "typical",
-    "verdict",
-    "with_input",
-    "work",
-    "works",
-]

@@ -1,14 +1,11 @@
 """How fast devices multiply and copy at best: data/devices.json, a source for each figure."""
 
-import functools
 import json
 import math
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 PATH = Path(__file__).resolve().parent.parent.parent / "data" / "devices.json"
-DTYPES = ("float32", "tf32", "bfloat16", "float16")
 BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}  # of a number in memory
 
 
@@ -16,30 +13,21 @@ BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}  # of a number in
 class Device:
     """The roofs of one device.
 
-    Attributes:
-        name: the maker's name, or "this machine".
-        kind: "GPU", "TPU" or "CPU".
-        tflops: {dtype: 10¹² operations a second in matrix products}, a multiplication and an
-            addition being two. A dtype without units of its own is missing.
-        gb_per_s: 10⁹ bytes a second to and from memory, or None where nobody told.
-        compute_capability: NVIDIA's number such as 7.5, or None.
-        measured: whether the roofs were measured, not read somewhere.
-
     Example:
         >>> devices()["T4"].tflops["float16"]
         65
     """
 
-    name: str
-    kind: str
+    name: str  # the maker's, or "this machine"
+    kind: str  # "GPU", "TPU" or "CPU"
+    # {dtype: 10¹² operations a second in matrix products}, a multiplication and an addition being
+    # two. A dtype without units of its own is missing.
     tflops: dict
-    gb_per_s: float | None = None
-    compute_capability: float | None = None
-    measured: bool = False
-    match: str = field(default="", repr=False)
+    gb_per_s: float | None = None  # 10⁹ bytes a second to and from memory, where somebody told
+    compute_capability: float | None = None  # NVIDIA's number such as 7.5
 
     def unit(self, dtype: str, tf32: bool = True) -> str:
-        """The dtype whose units multiply numbers of `dtype` here.
+        """The dtype whose units multiply numbers of `dtype` here; ValueError for an unknown one.
 
         float32 goes through TF32's units where there are any, as TensorFlow does unless it is
         told otherwise. A dtype without units is computed in float32.
@@ -49,18 +37,13 @@ class Device:
             ('tf32', 'float32')
         """
         if dtype not in BYTES:
-            raise ValueError(f"{dtype!r} is no dtype of the catalogue: take one of {DTYPES}.")
+            raise ValueError(f"{dtype!r} is no dtype of the catalogue: take one of {tuple(BYTES)}.")
         if dtype in self.tflops and not (dtype == "float32" and tf32 and "tf32" in self.tflops):
             return dtype
         return "tf32" if tf32 and "tf32" in self.tflops else "float32"
 
     def peak(self, dtype: str, tf32: bool = True) -> float:
-        """Operations per second in matrix products of this dtype, at best.
-
-        Example:
-            >>> devices()["T4"].peak("float16")
-            65000000000000.0
-        """
+        """Operations per second in matrix products of this dtype, at best."""
         return 1e12 * self.tflops[self.unit(dtype, tf32)]
 
     @property
@@ -79,75 +62,17 @@ class Device:
         """
         return min(self.peak(dtype, tf32), intensity * self.bandwidth)
 
-    def ridge(self, dtype: str, tf32: bool = True) -> float:
-        """Operations per byte from which on arithmetic is the limit, not memory.
-
-        Example:
-            >>> round(devices()["T4"].ridge("float16"))
-            203
-        """
-        return self.peak(dtype, tf32) / self.bandwidth
-
-
-@functools.cache
-def _file():
-    return json.loads(PATH.read_text(encoding="utf-8"))
-
 
 def devices() -> dict[str, Device]:
     """The catalogue: {name: `Device`}, in the order of the file.
 
     Example:
-        >>> len(devices()) >= 10
-        True
+        >>> devices()["T4"].gb_per_s
+        320
     """
-    return {row["name"]: device_from_row(row) for row in _file()["devices"]}
-
-
-def device_from_row(row: dict) -> Device:
-    """A `Device` from a row of data/devices.json."""
-    band = row.get("gb_per_s")
-    return Device(
-        name=row["name"],
-        kind=row["kind"],
-        tflops={dtype: figure["value"] for dtype, figure in row["tflops"].items()},
-        gb_per_s=band and band["value"],
-        compute_capability=row.get("compute_capability"),
-        measured="measured" in row,
-        match=row.get("match", ""),
-    )
-
-
-def sources():
-    """Every figure of the catalogue with where it is from: a pandas DataFrame.
-
-    Columns: device, figure (a dtype or "memory"), value, unit, basis ("read", "derived" from
-    what was read, or "measured"), how (it was derived or measured), source (an address).
-    """
-    import pandas as pd
-
-    rows = []
-    for row in _file()["devices"]:
-        figures = {**row["tflops"], "memory": row.get("gb_per_s")}
-        for name, figure in figures.items():
-            if figure is None:
-                continue
-            unit = "GB/s" if name == "memory" else "TFLOP/s"
-            basis = "derived" if "derived" in figure else "read"
-            basis = "measured" if "measured" in row else basis
-            how = row.get("measured", figure.get("derived", ""))
-            line = [row["name"], name, figure["value"], unit, basis, how]
-            rows.append([*line, figure.get("source", "")])
-    columns = ["device", "figure", "value", "unit", "basis", "how", "source"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def named(name: str) -> Device | None:
-    """The device of the catalogue that an accelerator's own name belongs to, None if there is none.
-
-    Example:
-        >>> named("Tesla T4").name, named("GeForce GTX 1080")
-        ('T4', None)
-    """
-    found = [d for d in devices().values() if d.match and re.search(d.match, name)]
-    return found[0] if found else None
+    found = {}
+    for row in json.loads(PATH.read_text(encoding="utf-8"))["devices"]:
+        tflops = {dtype: figure["value"] for dtype, figure in row["tflops"].items()}
+        memory, capability = row["gb_per_s"]["value"], row.get("compute_capability")
+        found[row["name"]] = Device(row["name"], row["kind"], tflops, memory, capability)
+    return found

@@ -7,15 +7,49 @@ number count one operation each, softmax five, as in TensorFlow's own counter.
 """
 
 import math
+from dataclasses import dataclass
 
-from course_utils.roofline.counts import (
-    Arrays,
-    Count,
-    einsum_multiplications,
-    pointwise,
-    product,
-    size,
-)
+import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
+import numpy as np
+
+
+def size(shape, dtype) -> int:
+    """Bytes of an array.
+
+    Example:
+        >>> size((2, 3), "bfloat16")
+        12
+    """
+    return math.prod(shape) * np.dtype(str(dtype)).itemsize
+
+
+class Arrays:
+    """What one call of a layer gets and gives: (shape, dtype) of each, as it computes with them.
+
+    x and y are their bytes, n_in and n_out their numbers; `to_inputs` tells whether the gradient
+    goes on to what is before this layer.
+    """
+
+    def __init__(self, inputs, outputs, to_inputs: bool = True):
+        self.inputs, self.outputs, self.to_inputs = inputs, outputs, to_inputs
+        self.x, self.y = (sum(size(*each) for each in arrays) for arrays in (inputs, outputs))
+        self.n_in = sum(math.prod(shape) for shape, _ in inputs)
+        self.n_out = sum(math.prod(shape) for shape, _ in outputs)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Operations and bytes of a forward and of a backward pass."""
+
+    forward_flops: int = 0
+    forward_bytes: int = 0
+    backward_flops: int = 0
+    backward_bytes: int = 0
+
+    def __add__(self, other):
+        return Count(
+            *(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
 
 
 def count(layer, arrays: Arrays) -> Count | None:
@@ -24,15 +58,38 @@ def count(layer, arrays: Arrays) -> Count | None:
     Layers of your own are unknown here, those that inherit from a layer of Keras too.
 
     Example:
-        >>> flat = Arrays((((8, 5), "float32"),), (((8, 3), "float32"),))
-        >>> dense = keras.layers.Dense(3)
-        >>> dense.build((8, 5))
-        >>> count(dense, flat).forward_flops  # 2 · 8 · 5 · 3, and 24 additions of the bias
-        264
+        >>> import keras
+        >>> flat = Arrays([((8, 5), "float32")], [((8, 5), "float32")])
+        >>> count(keras.layers.ReLU(), flat)
+        Count(forward_flops=40, forward_bytes=320, backward_flops=40, backward_bytes=480)
     """
     kind = type(layer)
     formula = FORMULAS.get(kind.__name__) if kind.__module__.startswith("keras.") else None
     return formula and formula(layer, arrays)
+
+
+def _product(multiplications, x, w, y, to_x=True, to_w=True):
+    """A matrix product or convolution: arrays of x and w bytes make one of y bytes.
+
+    Backward it is up to two products of the same size: one for each factor that has a gradient.
+    """
+    backward, flops, moved = to_x + to_w, 2 * multiplications, x + w + y
+    return Count(flops, moved, flops * backward, moved * backward)
+
+
+def _pointwise(arrays, flops=1, backward_flops=1):
+    """One pass forward; one backward that reads the gradient and the output and writes."""
+    forward = flops * arrays.n_out, arrays.x + arrays.y
+    if not arrays.to_inputs:
+        return Count(*forward)
+    return Count(*forward, backward_flops * arrays.n_out, arrays.x + 2 * arrays.y)
+
+
+def _function(layer):
+    """Operations for each number of a layer's activation, or of one that is nothing else."""
+    function = getattr(layer, "activation", layer)
+    name = getattr(function, "__name__", type(function).__name__)
+    return {"linear": 0, "softmax": 5}.get(name.lower(), 1)
 
 
 def _weighted(layer, arrays, multiplications, between=0):
@@ -40,36 +97,19 @@ def _weighted(layer, arrays, multiplications, between=0):
 
     `between`: bytes of an array in the middle, which is written and read again.
     """
-    dtype, trainable = layer.compute_dtype, layer.trainable
-    w = sum(size(v.shape, dtype) for v in layer.weights)
-    total = product(multiplications, arrays.x, w, arrays.y, arrays.to_inputs, trainable)
+    trainable, flops = layer.trainable, _function(layer)
+    w = sum(size(v.shape, layer.compute_dtype) for v in layer.weights)
+    total = _product(multiplications, arrays.x, w, arrays.y, arrays.to_inputs, trainable)
     passes = 1 + arrays.to_inputs + trainable
     total += Count(0, 2 * between, 0, 2 * between * (passes - 1))
     if getattr(layer, "bias", None) is not None:  # its gradient is a sum over the output's
         total += Count(arrays.n_out, 0, arrays.n_out * trainable, 0)
-    return total + _activation(layer, arrays, passes > 1)
+    # The function at the end rides along forward and is a pass of its own backward.
+    back = (flops * arrays.n_out, 3 * arrays.y) if flops and passes > 1 else (0, 0)
+    return total + Count(flops * arrays.n_out, 0, *back)
 
 
-def _activation(layer, arrays, backward):
-    """The function at the end of a layer: rides along forward, is a pass of its own backward."""
-    name = getattr(getattr(layer, "activation", None), "__name__", "linear")
-    if name == "linear":
-        return Count()
-    flops = 5 if name == "softmax" else 1
-    back = (flops * arrays.n_out, 3 * arrays.y) if backward else (0, 0)
-    return Count(flops * arrays.n_out, 0, *back)
-
-
-def _dense(layer, arrays):
-    return _weighted(layer, arrays, arrays.n_out * layer.kernel.shape[0])
-
-
-def _einsum(layer, arrays):
-    shapes = (arrays.inputs[0][0], tuple(layer.kernel.shape))
-    return _weighted(layer, arrays, einsum_multiplications(layer.equation, *shapes))
-
-
-def _conv(layer, arrays):
+def _dense_or_conv(layer, arrays):
     return _weighted(layer, arrays, arrays.n_out * math.prod(layer.kernel.shape[:-1]))
 
 
@@ -101,12 +141,24 @@ def _pool(layer, arrays):
 
 def _norm(layer, arrays):
     """Mean and variance in a first pass, the result in a second; backward the same way round."""
-    if type(layer).__name__ == "BatchNormalization" and not (layer.trainable and arrays.training):
-        return pointwise(arrays, 2, 1)
+    if type(layer).__name__ == "BatchNormalization" and not layer.trainable:
+        return _pointwise(arrays, 2, 1)
     # Forward: 4 for the statistics and 4 to normalize; backward 5 for two sums and 6 after them.
     back = (11 * arrays.n_in, 2 * (arrays.x + arrays.y) + arrays.x)
     back = back if arrays.to_inputs or layer.trainable else (0, 0)
     return Count(8 * arrays.n_in, 2 * arrays.x + arrays.y, *back)
+
+
+def attention_arrays(layer, inputs) -> list[int]:
+    """Bytes of what attention makes inside: queries, keys, values, scores, their weighted sum.
+
+    `inputs`: the shapes (batch, …, width) of query and value.
+    """
+    (batch, *several, _), (_, *others, _) = inputs[:2]
+    t, s, heads = math.prod(several), math.prod(others), layer.num_heads
+    k, v = layer.key_dim, layer.value_dim or layer.key_dim
+    each = (t * k, s * k, s * v, t * s, t * v)
+    return [size((batch, heads, n), layer.compute_dtype) for n in each]
 
 
 def _attention(layer, arrays):
@@ -121,27 +173,24 @@ def _attention(layer, arrays):
     (batch, t, width), s = query, value[1]
     heads, dtype, grad = layer.num_heads, layer.compute_dtype, layer.trainable
     k, v, out = layer.key_dim, layer.value_dim or layer.key_dim, arrays.outputs[0][0][-1]
-
-    def bytes_of(*shape):
-        return size(shape, dtype)
+    q, keys, values, p, result = attention_arrays(layer, [query, value])
 
     def project(rows, inner, outer, to_inputs=True):
-        moved = bytes_of(batch, rows, inner), bytes_of(inner, outer), bytes_of(batch, rows, outer)
+        shapes = (batch, rows, inner), (inner, outer), (batch, rows, outer)
+        moved = [size(shape, dtype) for shape in shapes]
         bias = batch * rows * outer * layer.use_bias
-        total = product(batch * rows * inner * outer, *moved, to_inputs, grad)
+        total = _product(batch * rows * inner * outer, *moved, to_inputs, grad)
         return total + Count(bias, 0, bias * grad, 0)
 
     scores = batch * heads * t * s
-    q, keys = bytes_of(batch, t, heads * k), bytes_of(batch, s, heads * k)
-    values, result = bytes_of(batch, s, heads * v), bytes_of(batch, t, heads * v)
-    p, needed = bytes_of(scores), grad or arrays.to_inputs
+    needed = grad or arrays.to_inputs
     parts = [
         project(t, width, heads * k, arrays.to_inputs),
         project(s, key[-1], heads * k, arrays.to_inputs),
         project(s, value[-1], heads * v, arrays.to_inputs),
-        product(scores * k, q, keys, p, needed, needed),
+        _product(scores * k, q, keys, p, needed, needed),
         Count(5 * scores, 2 * p, 5 * scores * needed, 3 * p * needed),  # softmax
-        product(scores * v, p, values, result, needed, needed),
+        _product(scores * v, p, values, result, needed, needed),
         project(t, heads * v, out, needed),
     ]
     return sum(parts, Count())
@@ -165,42 +214,36 @@ def _copy(layer, arrays):
 
 def _dropout(layer, arrays):
     """The mask takes a byte for each number and is read again backward."""
-    if not (layer.rate and arrays.training):
+    if not layer.rate:
         return Count()
     n, moved = arrays.n_out, arrays.x + arrays.y + arrays.n_out
     return Count(2 * n, moved, n * arrays.to_inputs, moved * arrays.to_inputs)
 
 
 def _only_activation(layer, arrays):
-    name = getattr(getattr(layer, "activation", None), "__name__", "")
-    if name == "linear":
-        return Count()
-    flops = 5 if name == "softmax" or type(layer).__name__ == "Softmax" else 1
-    return pointwise(arrays, flops, flops)
+    flops = _function(layer)
+    return _pointwise(arrays, flops, flops) if flops else Count()
 
 
 VIEWS = ("Flatten", "Reshape", "InputLayer", "Identity")
-FORMULAS = {
-    **dict.fromkeys(VIEWS, lambda layer, arrays: Count()),
-    "Dense": _dense,
-    "EinsumDense": _einsum,
-    **dict.fromkeys(("Conv1D", "Conv2D", "Conv3D"), _conv),
-    **dict.fromkeys(("Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"), _conv_transpose),
-    **dict.fromkeys(("DepthwiseConv1D", "DepthwiseConv2D"), _depthwise),
-    **dict.fromkeys(("SeparableConv1D", "SeparableConv2D"), _separable),
-    **dict.fromkeys((f"{g}{k}Pooling{n}D" for g in ("", "Global") for k in ("Max", "Average")
-                     for n in (1, 2, 3)), _pool),
-    **dict.fromkeys(("BatchNormalization", "LayerNormalization", "GroupNormalization",
-                     "RMSNormalization", "UnitNormalization"), _norm),
-    "MultiHeadAttention": _attention,
-    "Embedding": _embedding,
-    **dict.fromkeys(("Activation", "ReLU", "LeakyReLU", "ELU", "Softmax"), _only_activation),
-    **dict.fromkeys(("Add", "Subtract"), _sum),
-    **dict.fromkeys(("Multiply", "Maximum", "Minimum", "Average"),
-                    lambda layer, arrays: pointwise(arrays)),
-    "Rescaling": lambda layer, arrays: pointwise(arrays, 2, 1),
-    **dict.fromkeys(("Concatenate", "Permute", "RepeatVector", "ZeroPadding1D", "ZeroPadding2D",
-                     "ZeroPadding3D", "Cropping1D", "Cropping2D", "Cropping3D", "UpSampling1D",
-                     "UpSampling2D", "UpSampling3D"), _copy),
-    "Dropout": _dropout,
-}  # fmt: skip
+NAMES = {
+    _dense_or_conv: "Dense Conv1D Conv2D Conv3D",
+    _conv_transpose: "Conv1DTranspose Conv2DTranspose Conv3DTranspose",
+    _depthwise: "DepthwiseConv1D DepthwiseConv2D",
+    _separable: "SeparableConv1D SeparableConv2D",
+    _norm: "BatchNormalization LayerNormalization GroupNormalization RMSNormalization "
+    "UnitNormalization",
+    _attention: "MultiHeadAttention",
+    _embedding: "Embedding",
+    _only_activation: "Activation ReLU LeakyReLU ELU Softmax",
+    _sum: "Add Subtract",
+    _copy: "Concatenate Permute RepeatVector ZeroPadding1D ZeroPadding2D ZeroPadding3D Cropping1D "
+    "Cropping2D Cropping3D UpSampling1D UpSampling2D UpSampling3D",
+    _dropout: "Dropout",
+    lambda layer, arrays: Count(): " ".join(VIEWS),
+    lambda layer, arrays: _pointwise(arrays): "Multiply Maximum Minimum Average",
+    lambda layer, arrays: _pointwise(arrays, 2, 1): "Rescaling",
+}
+FORMULAS = {name: formula for formula, names in NAMES.items() for name in names.split()}
+POOLS = [f"{kind}Pooling{n}D" for kind in ("Max", "Average") for n in (1, 2, 3)]
+FORMULAS |= {f"{everywhere}{pool}": _pool for everywhere in ("", "Global") for pool in POOLS}

@@ -1,30 +1,25 @@
 """How long a step takes at best on a device, what bounds it, and what 16 bits would buy."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from course_utils.roofline.catalogue import BYTES, Device
 from course_utils.roofline.steps import PASSES, Work
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
+COLUMNS = ["layer", "kind", "step", "dtype", "flops", "bytes", "intensity", "ms", "bound"]
+FAR = 3  # times the predicted time: from here on the kernels, not the roofs, are the limit
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Floor:
     """The least time that the roofs of a device allow for a step.
 
-    Attributes:
-        table: a DataFrame with a row per layer and pass: layer, kind, step ("forward",
-            "backward", "update"), dtype, flops, bytes, intensity (operations per byte), ms,
-            bound ("arithmetic" or "memory").
-        device: the `Device`.
-        ms: the sum, in milliseconds.
-        notes: sentences on what the prediction leaves out.
+    The table, a DataFrame, has a row per layer and pass: layer, kind, step ("forward",
+    "backward", "update"), dtype, flops, bytes, intensity (operations per byte), ms, bound.
     """
 
     table: object
-    device: Device
-    notes: tuple[str, ...] = field(default_factory=tuple)
 
     @property
     def ms(self) -> float:
@@ -33,7 +28,7 @@ class Prediction:
 
     @property
     def share(self) -> dict[str, float]:
-        """{bound: share of the time}."""
+        """{"arithmetic", "memory": share of the time that it bounds}."""
         by_bound = self.table.groupby("bound")["ms"].sum()
         return {b: float(by_bound.get(b, 0.0)) / (self.ms or 1) for b in (ARITHMETIC, MEMORY)}
 
@@ -43,81 +38,40 @@ class Prediction:
         return max(self.share, key=self.share.get)
 
 
-def predict(step: Work, device: Device, tf32: bool = True) -> Prediction:
+class Limit(NamedTuple):
+    """What limits a step: "kernels", "arithmetic", "memory" or "unknown", and a sentence on it."""
+
+    kind: str
+    reason: str
+
+
+def predict(step: Work, device: Device, tf32: bool = True) -> Floor:
     """The least time of each pass of each layer: operations at the peak, or bytes at full speed.
 
     Each takes the longer of the two; the passes come one after the other. Launching, waiting for
-    input, and kernels that stay below the roofs come on top, so a measured step is longer.
-
-    Args:
-        step: what `work` counted.
-        device: from `devices()`, or `measured_device(ceilings())`.
-        tf32: whether float32 products go through TF32 where the device has it, TensorFlow's
-            default.
+    input, layers without a formula (`step.unknown`) and kernels that stay below the roofs come on
+    top, so a measured step is longer. Where the memory is unknown, only arithmetic counts.
 
     Example:
         >>> from course_utils import models
+        >>> from course_utils.roofline import devices, work
         >>> predict(work(models.mnist_cnn(), 256), devices()["T4"]).bound
         'memory'
     """
     import pandas as pd
 
-    rows, without = [], {}
+    rows = []
     for _, layer in step.table.dropna(subset=["forward_flops"]).iterrows():
         for name in PASSES:
             dtype = layer["update_dtype"] if name == "update" else layer["dtype"]
             flops, moved = int(layer[f"{name}_flops"]), int(layer[f"{name}_bytes"])
             if not moved:
                 continue
-            peak, speed = device.peak(dtype, tf32), device.bandwidth
-            if dtype not in device.tflops:
-                without[dtype] = device.unit(dtype, tf32)
-            times = {ARITHMETIC: flops / peak, MEMORY: moved / speed}
+            times = {ARITHMETIC: flops / device.peak(dtype, tf32), MEMORY: moved / device.bandwidth}
             bound = max(times, key=times.get)
-            ms = 1e3 * times[bound]
             line = [layer["layer"], layer["kind"], name, dtype, flops, moved, flops / moved]
-            rows.append([*line, ms, bound])
-    columns = ["layer", "kind", "step", "dtype", "flops", "bytes", "intensity", "ms", "bound"]
-    table = pd.DataFrame(rows, columns=columns)
-    return Prediction(table, device, _notes(step, device, without))
-
-
-def compare(steps: dict, devices, tf32: bool = True):
-    """The predicted step under several policies on several devices.
-
-    Args:
-        steps: {policy: `Work`}, from `works`.
-        devices: the `Device`s.
-        tf32: as for `predict`.
-
-    Returns:
-        A DataFrame with a row per device and policy: device, policy, intensity, step_ms, speedup
-        (against float32 there; NaN without float32 among the steps), bound, arithmetic_share
-        (of the time), notes.
-
-    Example:
-        compare(works(models.mnist_cnn, 256), devices().values())
-    """
-    import pandas as pd
-
-    rows = []
-    for device in devices:
-        found = {policy: predict(step, device, tf32) for policy, step in steps.items()}
-        baseline = found["float32"].ms if "float32" in found else math.nan
-        for policy, prediction in found.items():
-            rows.append(
-                {
-                    "device": device.name,
-                    "policy": policy,
-                    "intensity": steps[policy].intensity,
-                    "step_ms": prediction.ms,
-                    "speedup": baseline / prediction.ms,
-                    "bound": prediction.bound,
-                    "arithmetic_share": prediction.share[ARITHMETIC],
-                    "notes": " ".join(prediction.notes),
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append([*line, 1e3 * times[bound], bound])
+    return Floor(pd.DataFrame(rows, columns=COLUMNS))
 
 
 def ideal_speedup(device: Device, intensity: float, dtype: str, tf32: bool = True) -> float:
@@ -127,6 +81,7 @@ def ideal_speedup(device: Device, intensity: float, dtype: str, tf32: bool = Tru
     roof over it is another one.
 
     Example:
+        >>> from course_utils.roofline import devices
         >>> round(ideal_speedup(devices()["T4"], 50, "float16"), 2)
         3.95
     """
@@ -134,52 +89,59 @@ def ideal_speedup(device: Device, intensity: float, dtype: str, tf32: bool = Tru
     return device.roof(dtype, moved, tf32) / device.roof("float32", intensity, tf32)
 
 
-def _notes(step, device, without):
-    notes = []
-    if step.unknown:
-        notes.append(f"Not counted, for want of a formula: {', '.join(step.unknown)}.")
-    for dtype, unit in without.items():
-        notes.append(f"{device.name} has no units for {dtype}: taken at the rate of {unit}.")
-    if device.gb_per_s is None:
-        notes.append(f"The memory of {device.name} was not measured: only arithmetic counts here.")
-    return tuple(notes)
-
-
-def points(predictions: dict, measured_ms: dict | None = None, by_layer: bool = False):
+def points(floors: dict, measured_ms: dict | None = None):
     """Where steps stand on the roofline: a DataFrame for `figures.roofline`.
 
-    Args:
-        predictions: {policy: `Prediction`}, all for one device.
-        measured_ms: {policy: median step in ms} to put beside the predicted dots.
-        by_layer: a dot for each layer, of its forward and backward pass, instead of one for the
-            whole step.
-
-    Returns:
-        A DataFrame: label ("step" or the layer), dtype, intensity (operations per byte), tflops
-        (10¹² operations a second), measured (or else predicted).
+    From {policy: `Floor`} for one device, and {policy: median step in ms} for dots beside the
+    predicted ones: label ("step"), dtype, intensity (operations per byte), tflops (10¹²
+    operations a second), measured (or else predicted).
 
     Example:
         points({p: predict(steps[p], device) for p in steps}, {"float32": 26.5})
     """
     import pandas as pd
 
-    rows, names = [], {}
-    for policy, prediction in predictions.items():
-        table = prediction.table
-        if by_layer:
-            table = table[(table["step"] != "update") & (table["flops"] > 0)]
-            groups = list(table.groupby("layer", sort=False))
-            # Keras numbers the layers of a second model on: the first model's names serve all.
-            names = names or dict(enumerate(name for name, _ in groups))
-            groups = [(names.get(i, name), part) for i, (name, part) in enumerate(groups)]
-        else:
-            groups = [("step", table)]
-        for label, part in groups:
-            flops, moved, ms = part["flops"].sum(), part["bytes"].sum(), part["ms"].sum()
-            dtype = part["dtype"].iloc[0] if by_layer else policy.removeprefix("mixed_")
-            rows.append([label, dtype, flops / moved, 1e-9 * flops / ms, False])
-            if not by_layer and policy in (measured_ms or {}):
-                rate = 1e-9 * flops / measured_ms[policy]
-                rows.append([label, dtype, flops / moved, rate, True])
-    columns = ["label", "dtype", "intensity", "tflops", "measured"]
-    return pd.DataFrame(rows, columns=columns)
+    rows = []
+    for policy, floor in floors.items():
+        flops, moved = floor.table["flops"].sum(), floor.table["bytes"].sum()
+        for measured, ms in ((False, floor.ms), (True, (measured_ms or {}).get(policy))):
+            if ms is not None:
+                dtype = policy.removeprefix("mixed_")
+                rows.append(["step", dtype, flops / moved, 1e-9 * flops / ms, measured])
+    return pd.DataFrame(rows, columns=["label", "dtype", "intensity", "tflops", "measured"])
+
+
+def limit(measured_ms: float, floor: Floor) -> Limit:
+    """Names what limits a measured step (its median on data that lie ready), given its floor.
+
+    Example:
+        limit(26.5, predict(work(model, 256), this)).reason
+    """
+    if not floor.ms:
+        return Limit("unknown", "No layer of the model has a formula, so nothing was predicted.")
+    said = f"The step takes {measured_ms / floor.ms:.3g} times what the roofs allow"
+    if measured_ms / floor.ms > FAR:
+        why = "the kernels stay far below them, or something else takes the time."
+        return Limit("kernels", f"{said}: {why}")
+    share = f"{100 * floor.share[floor.bound]:.0f} % of that is bound by {floor.bound}."
+    return Limit(floor.bound, f"{said}, and {share}")
+
+
+def verdict(predicted: float, measured: float, limit_16: Limit | None = None) -> str:
+    """One sentence on what mixed precision was to buy, whether it did, and if not, why.
+
+    Both speeds are against float32, as a ratio; `limit_16` is what limits the 16-bit step.
+
+    Example:
+        >>> verdict(1.9, 1.8)
+        'The roofs promise 1.9 times the speed of float32, and you measured 1.8: it did.'
+    """
+    nothing = float(f"{predicted:.2g}") <= 1
+    promise = "no more speed than" if nothing else f"{predicted:.2g} times the speed of"
+    told = f"The roofs promise {promise} float32, and you measured {measured:.2g}: "
+    if nothing and measured > 1.1:
+        return told + "it gained more."
+    if measured >= 0.8 * predicted:
+        return told + ("it did." if measured > 1.1 else "there was little to gain.")
+    why = f" {limit_16.reason}" if limit_16 else ""
+    return told + ("it gained less." if measured > 1.1 else "it did not help.") + why

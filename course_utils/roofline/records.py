@@ -1,8 +1,9 @@
-"""What the roofs promise, beside the steps that were recorded on real devices."""
+"""Devices whose roofs were measured, here or elsewhere, and what those promise."""
 
-from course_utils import measurements, models
+from course_utils import benchmark, models
+from course_utils.benchmark import records
 from course_utils.roofline.catalogue import Device
-from course_utils.roofline.prediction import compare
+from course_utils.roofline.prediction import predict
 from course_utils.roofline.steps import works
 
 MODEL = "mnist_cnn (32-64-128)"  # the CNN that the bench command trains
@@ -10,18 +11,30 @@ COLUMNS = ["device", "settings", "model", "policy", "predicted_ms", "measured_ms
 COLUMNS += ["predicted_speedup", "measured_speedup"]
 
 
-def recorded_device(measurement: dict, gb_per_s: float | None = None) -> Device:
-    """The `Device` of a recorded measurement: the best median of what it did.
+def measured_device(table, name: str = "this machine") -> Device:
+    """The `Device` whose roofs are the best medians of a table of `ceilings`.
+
+    ValueError where the table has no matrix product in float32.
+
+    Example:
+        measured_device(ceilings(seconds=10)).tflops
+    """
+    best = table.groupby("figure")["value"].max()
+    if "float32" not in best:
+        raise ValueError("The table has no float32 product: call ceilings() and let it finish.")
+    tflops = {figure: float(value) for figure, value in best.items()}
+    memory = tflops.pop("memory", None)
+    return Device(name, benchmark.device_kind(), tflops, memory)
+
+
+def recorded_device(measurement: dict) -> Device:
+    """The `Device` of a measurement of `records.load()`: the best median of what it did.
 
     The first measurements hold products of matrices by dtype, later ones memory too, and what
     TF32's units do apart.
 
-    Args:
-        measurement: one of `measurements.load()`.
-        gb_per_s: the memory's speed where the measurement does not hold it.
-
     Example:
-        >>> recorded_device(measurements.load()[0]).kind
+        >>> recorded_device(records.load()[0]).kind
         'CPU'
     """
     cases = [(case["figure"], case["value"]) for case in measurement.get("ceilings", [])]
@@ -32,53 +45,50 @@ def recorded_device(measurement: dict, gb_per_s: float | None = None) -> Device:
     best = {}
     for figure, value in cases:
         best[figure] = max(best.get(figure, 0), value)
-    memory = best.pop("memory", gb_per_s)
+    memory = best.pop("memory", None)
     # An accelerator stands in the line about the machine, with its kind before its name.
     kinds = [kind for kind in ("GPU", "TPU") if f" · {kind} " in measurement["cpu"]]
-    return Device(measurement["device"], (kinds or ["CPU"])[0], best, memory, measured=True)
+    return Device(measurement["device"], (kinds or ["CPU"])[0], best, memory)
 
 
-def predicted_and_measured(found: list[dict] | None = None, gb_per_s: float | None = None):
+def predicted_and_measured(found: list[dict] | None = None):
     """Each recorded step of the CNN and of the Transformer block beside the least that roofs allow.
 
-    Args:
-        found: measurements; None for those in data/measurements.
-        gb_per_s: as for `recorded_device`. Where the memory's speed is not known, only arithmetic
-            counts, and the predicted time is a floor.
+    A DataFrame of the measurements found, or of those in data/measurements: device, settings,
+    model ("cnn", "transformer"), policy, predicted_ms, measured_ms, times (measured over
+    predicted), predicted_speedup, measured_speedup. Left out are other models, and measurements
+    without roofs or products.
 
-    Returns:
-        A DataFrame: device, settings, model ("cnn", "transformer"), policy, predicted_ms,
-        measured_ms, times (measured over predicted), predicted_speedup, measured_speedup. Left
-        out are other models, and measurements without roofs or products.
+    Example:
+        predicted_and_measured()["times"].min()
     """
     import pandas as pd
 
     rows, counted = [], {}
-    for measurement in measurements.load() if found is None else found:
-        device, conditions = recorded_device(measurement, gb_per_s), measurement["conditions"]
+    for measurement in records.load() if found is None else found:
+        device, conditions = recorded_device(measurement), measurement["conditions"]
         if "float32" not in device.tflops:
             continue
-        for model, key, build, size in _models(conditions):
+        for model, build, batch_size, options in _models(conditions):
             if not measurement.get(model):
                 continue
+            key = model, batch_size, *options.items()
             if key not in counted:
-                counted[key] = works(build, size)
-            promised = compare(counted[key], [device], conditions.get("tf32", True))
-            promised = promised.set_index("policy")
+                counted[key] = works(lambda b=build, o=options: b(**o), batch_size)
+            tf32 = conditions.get("tf32", True)
+            promised = {p: predict(step, device, tf32).ms for p, step in counted[key].items()}
             for row in measurement[model]:
-                here, took = promised.loc[row["policy"]], row["step_ms"]
-                line = [device.name, measurements.label(measurement), model, row["policy"]]
-                line += [here["step_ms"], took, took / here["step_ms"]]
-                rows.append([*line, here["speedup"], row["speedup"]])
+                floor, took = promised[row["policy"]], row["step_ms"]
+                line = [device.name, records.label(measurement), model, row["policy"]]
+                line += [floor, took, took / floor]
+                rows.append([*line, promised["float32"] / floor, row["speedup"]])
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _models(conditions):
-    """(name, what makes its work the same, how to build it, batch size) of each model."""
+    """(name, what builds it, batch size, its sizes) of each model that was measured."""
     if conditions["model"] == MODEL:
-        size = conditions["batch_size"]
-        yield "cnn", size, models.mnist_cnn, size
+        yield "cnn", models.mnist_cnn, conditions["batch_size"], {}
     if block := conditions.get("transformer"):
         sizes = {name: n for name, n in block.items() if name != "batch_size"}
-        key = tuple(block.items())
-        yield "transformer", key, lambda: models.transformer_block(**sizes), block["batch_size"]
+        yield "transformer", models.transformer_block, block["batch_size"], sizes

@@ -80,14 +80,16 @@ def prescribed_source(cell, name, load, solved=False):
     if not match:
         return None
     sheet, number = load(name), int(match[2] or 0)
-    exercise = {0: sheet.prediction, **{e.number: e for e in sheet.exercises}}.get(number)
-    if exercise is None:
-        raise ValueError(f"tag {match[0]!r} stands for no exercise of course_utils/exercises.")
     if match[0] == "predict":
-        return f"## Predict\n\n{exercise.task}"
+        return f"## Predict\n\n{sheet.prediction.task}"
+    if number == 0:
+        return sheet.prediction.solution if solved else sheet.prediction.stub
+    if number not in sheet.questions:
+        raise ValueError(f"tag {match[0]!r} stands for no exercise of course_utils/exercises.")
+    question = sheet.questions[number]
     if match[1] == "task":
-        return f"### Exercise {int(name[:2])}.{match[2]} · {exercise.title}\n\n{exercise.task}"
-    return exercise.solution if solved else exercise.stub
+        return f"### {question}\n\n{question.exercise.task}"
+    return question.cell[solved]
 
 
 def without_trailing_space(source):
@@ -176,8 +178,8 @@ def exercise_faults(nb, name, load):
         wanted = "markdown" if tag == "predict" or tag.startswith("task") else "code"
         if cell.cell_type != wanted:
             faults.append(f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell.")
-    exercises = load(name).exercises if tags else []
-    needed = [f"{kind}-{e.number}" for e in exercises for kind in ("task", "exercise")]
+    numbers = load(name).questions if tags else []
+    needed = [f"{kind}-{number}" for number in numbers for kind in ("task", "exercise")]
     for tag in [*needed, *(["predict", "prediction"] if tags else [])]:
         if tags.count(tag) != 1:
             faults.append(f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted.")

@@ -11,32 +11,34 @@ import base64
 import hashlib
 import io
 import sys
-import textwrap
-import zipfile
+import tarfile
 from pathlib import Path
 
 import nbformat
 from canonical import COURSE, code_cells, read, text_of
 
 COURSE_FILES = ("course_utils/**/*", "data/*.json", "data/measurements/**/*.json")
-MARK = "course_utils/__init__.py"  # unpacked last: where it is, everything is
+LAST = "course_utils/__init__.py"  # unpacked last: where it is, everything is
 CELL = """\
 # @title Course files: run this cell first, it unpacks course_utils into this folder
-import base64, hashlib, io, zipfile
+import base64, hashlib, io, tarfile
 from pathlib import Path
 
-packed = (
+packed = '''
 {payload}
-)
-if not Path("{mark}").exists():
+'''
+# Beside the files stands which they are: those of another notebook, older or newer, give way.
+digest, mark = "{digest}", Path("course_utils/bundle.sha256")
+if not Path("{last}").exists() or mark.exists() and mark.read_text() != digest:
     try:
-        data = base64.b64decode(packed)
+        data = base64.b85decode("".join(packed.split()))
     except ValueError:
         data = b""
-    if hashlib.sha256(data).hexdigest() != "{digest}":
+    if hashlib.sha256(data).hexdigest() != digest:
         raise ValueError("The course files in this notebook are damaged: download it again.")
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        files.extractall()"""
+    with tarfile.open(fileobj=io.BytesIO(data)) as files:
+        files.extractall(filter="data")
+    mark.write_text(digest)"""
 
 
 def course_files(course=COURSE):
@@ -44,26 +46,26 @@ def course_files(course=COURSE):
     found = {path for pattern in COURSE_FILES for path in course.glob(pattern) if path.is_file()}
     names = [path.relative_to(course) for path in sorted(found) if path.suffix != ".pyc"]
     names = [n for n in names if not any(p.startswith((".", "__pycache__")) for p in n.parts)]
-    return sorted(names, key=lambda name: name.as_posix() == MARK)
+    return sorted(names, key=lambda name: name.as_posix() == LAST)
 
 
 def bundle(course=COURSE):
-    """Return the course's files as the bytes of a zip that depend on nothing but the files."""
+    """Return the course's files as the bytes of an archive that depend on nothing but the files."""
     memory = io.BytesIO()
-    with zipfile.ZipFile(memory, "w") as files:
+    with tarfile.open(fileobj=memory, mode="w:xz", preset=9) as files:
         for name in course_files(course):
-            entry = zipfile.ZipInfo(name.as_posix(), date_time=(1980, 1, 1, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, 0o644 << 16  # on Windows too
             content = (course / name).read_bytes()
-            files.writestr(entry, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+            entry = tarfile.TarInfo(name.as_posix())  # of no time and nobody
+            entry.size = len(content)
+            files.addfile(entry, io.BytesIO(content))
     return memory.getvalue()
 
 
 def files_cell(data):
     """Return the folded cell that carries these bytes and unpacks them."""
-    lines = textwrap.wrap(base64.b64encode(data).decode(), 96)
-    payload = "\n".join(f'    "{line}"' for line in lines)
-    source = CELL.format(payload=payload, mark=MARK, digest=hashlib.sha256(data).hexdigest())
+    text = base64.b85encode(data).decode()
+    payload = "\n".join(text[start : start + 120] for start in range(0, len(text), 120))
+    source = CELL.format(payload=payload, last=LAST, digest=hashlib.sha256(data).hexdigest())
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
     return nbformat.v4.new_code_cell(source, id="course-files", metadata=metadata)
 

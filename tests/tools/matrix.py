@@ -5,17 +5,17 @@
 Each Python that is found is tried with the newest versions that requirements.txt admits and with
 the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which stands for a
 processor without fast bfloat16. Environments are made under .matrix/, one at a time (2.8 GB), and
-removed. A summary goes to tests/records/.
+removed. A summary goes to tests/records/ after every leg, so that an interrupt keeps those before.
 """
 
-import datetime
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from soak import MACHINE, TODAY, write
 
 ROOT = Path(__file__).resolve().parents[2]
 OLDEST = ["tensorflow==2.20.*", "keras==3.13.*", "ipywidgets==7.7.1"]
@@ -25,10 +25,8 @@ SHOWN = ["tensorflow", "keras", "numpy", "pandas", "ipywidgets", "ipykernel"]
 def environment(version: str, *arguments: str) -> subprocess.CompletedProcess:
     """Runs tests/tools/environment.sh for one version of Python."""
     env = os.environ | {"VERSIONS": version, "PYTHON": ""}
-    return subprocess.run(
-        ["sh", "tests/tools/environment.sh", *arguments],
-        cwd=ROOT, env=env, capture_output=True, text=True,
-    )  # fmt: skip
+    command = ["sh", "tests/tools/environment.sh", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
 
 
 def versions(python: Path) -> str:
@@ -40,61 +38,62 @@ def versions(python: Path) -> str:
     return subprocess.check_output([python, "-c", code, *SHOWN], text=True).strip()
 
 
+def notebooks() -> list[str]:
+    """The paths of the blank notebooks."""
+    return sorted(str(path) for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
 def run_leg(python: Path, **variables: str) -> str:
     """Runs the quick tests, then the blank notebooks; says which of them failed."""
     quick = ["-m", "not slow and not browser and not network", "tests"]
-    notebooks = sorted(str(p) for p in (ROOT / "notebooks").glob("*.ipynb"))
-    nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600", *notebooks]
+    nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600", *notebooks()]
     failed = []
     for part, arguments in {"quick tests": quick, "notebooks": nbval}.items():
-        command = [python, "-m", "pytest", "-q", *arguments]
+        command = [python, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments]
         if subprocess.run(command, cwd=ROOT, env=os.environ | variables).returncode:
             failed.append(part)
     return "failed: " + ", ".join(failed) if failed else "passed"
 
 
-def main(wanted: list[str]) -> int:
-    rows = []
-
-    def leg(name, python, **variables):
-        print(f"== matrix: {name}", flush=True)
-        start = time.monotonic()
-        result = run_leg(python, **variables)
-        rows.append((name, versions(python), result, f"{time.monotonic() - start:.0f}"))
-
-    found = [v for v in wanted if environment(v, "find").returncode == 0]
+def legs(found: list[str]):
+    """(name, versions, result, seconds) of each leg, as soon as it has run."""
     for version in found:
         for kind, pins in {"newest": [], "oldest": OLDEST}.items():
             folder = f".matrix/{version}-{kind}"
             made = environment(version, "install", folder, "-r", "tests/requirements.txt", *pins)
-            python = ROOT / folder / "bin" / "python"
-            name = f"Python {version}, {kind}"
-            if made.returncode:
-                print(made.stderr, file=sys.stderr)
-                rows.append((name, "–", "not installed", "–"))
-            else:
-                leg(name, python)
-                if version == found[-1] and kind == "newest":
-                    leg(f"{name}, oneDNN off", python, TF_ENABLE_ONEDNN_OPTS="0")
-            shutil.rmtree(ROOT / folder, ignore_errors=True)
+            python, name = ROOT / folder / "bin" / "python", f"Python {version}, {kind}"
+            settings = {name: {}}
+            if version == found[-1] and kind == "newest":
+                settings[f"{name}, oneDNN off"] = {"TF_ENABLE_ONEDNN_OPTS": "0"}
+            try:
+                if made.returncode:
+                    print(made.stderr, file=sys.stderr)
+                    yield name, "–", "not installed", "–"
+                    continue
+                for leg, variables in settings.items():
+                    print(f"== matrix: {leg}", flush=True)
+                    start = time.monotonic()
+                    result = run_leg(python, **variables)
+                    yield leg, versions(python), result, f"{time.monotonic() - start:.0f}"
+            finally:
+                shutil.rmtree(ROOT / folder, ignore_errors=True)
 
-    today = datetime.date.today().isoformat()
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+
+def main(wanted: list[str]) -> int:
+    found = [v for v in wanted if environment(v, "find").returncode == 0]
     missing = ", ".join(v for v in wanted if v not in found) or "none"
-    lines = [
-        f"# make matrix, {today}",
-        "",
-        f"{machine}. Each leg: the quick tests, then Run All of the blank notebooks; seconds",
-        f"without the install. Pythons looked for and not found: {missing}.",
-        "",
-        "| leg | versions | result | seconds |",
-        "|---|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
-    record = ROOT / "tests" / "records" / f"matrix-{today}.md"
-    record.parent.mkdir(exist_ok=True)
-    record.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"\n{record.read_text(encoding='utf-8')}\nWritten to {record.relative_to(ROOT)}")
+    names, rows = ", ".join(Path(path).stem for path in notebooks()), []
+    head = (
+        f"# make matrix, {TODAY}\n\n{MACHINE}. Each leg: the quick tests, then Run All of the "
+        f"blank notebooks ({names});\ntwo files at a time, seconds without the install. Pythons "
+        f"looked for and not found: {missing}."
+    )
+    record = ROOT / "tests" / "records" / f"matrix-{TODAY}.md"
+    for row in legs(found):
+        rows.append(row)
+        write(record, head, "leg | versions | result | seconds", rows)
+    if rows:
+        print(f"\n{record.read_text(encoding='utf-8')}\nWritten to {record.relative_to(ROOT)}")
     return 0 if rows and all(row[2] == "passed" for row in rows) else 1
 
 

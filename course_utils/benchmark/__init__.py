@@ -1,0 +1,28 @@
+"""How fast, how large, how exact: training steps measured under several dtype policies.
+
+    from course_utils import benchmark
+
+    comparison = benchmark.compare_policies(build_model, x, y, batch_size=256, seconds=20)
+    comparison.table
+
+Everything goes through Keras, also with KERAS_BACKEND=jax. Importing this package loads no
+framework: each name below loads what it needs. `benchmark.settings` compares settings of oneDNN,
+`benchmark.records` reads what was recorded on real devices.
+"""
+
+import importlib
+
+_HOME = {
+    **dict.fromkeys(("POLICIES", "Comparison", "compare_policies"), "compare"),
+    **dict.fromkeys(("batch_sweep", "loss_curves"), "compare"),
+    **dict.fromkeys(("ceilings", "matmul_rates"), "rates"),
+    **dict.fromkeys(("in_turns", "rounds"), "timer"),
+    **dict.fromkeys(("Trainee", "batches", "counts_memory", "device", "device_kind"), "trainee"),
+}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,215 @@
+"""Policies compared honestly: interleaved, warmed up, median and spread.
+
+Each comparison is bounded by seconds, not by a count of steps, so that it ends in
+time on any hardware. An interrupt of the kernel keeps what was measured so far.
+"""
+
+import gc
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from course_utils.benchmark.timer import rounds
+from course_utils.benchmark.trainee import Trainee, batches, counts_memory, device
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
+MEMORY_SHARE = 0.4  # Of the time; the rest is for timing steps.
+SWEEP = ["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare_policies` measured.
+
+    Attributes:
+        table: one row per policy: step_ms (median), step_ms_q1 and step_ms_q3
+            (quartiles), speedup (median of float32 / median), peak_mb (weights, optimizer, and
+            the peak of a step above them, mean of several fresh builds), memory_ratio (against
+            float32), accuracy and accuracy_se (standard error) on the same test images,
+            loss_scale, steps. NaN where something is unknown.
+        steps: every timed step: policy, round, seconds, loss.
+        batch_size, jit_compile, device: the conditions.
+        notes: sentences on what could not be measured, or was measured otherwise, and why.
+        interrupted: whether a person ended it before its time.
+    """
+
+    table: pd.DataFrame
+    steps: pd.DataFrame
+    batch_size: int
+    jit_compile: bool
+    device: str
+    notes: tuple[str, ...]
+    interrupted: bool
+
+
+def compare_policies(
+    build_model, x, y, policies=POLICIES, batch_size=128, seconds=20, validation_data=None, seed=0
+) -> Comparison:
+    """Trains one model per policy in turn, step by step, on the same batches, equally often.
+
+    `build_model()` returns a compiled model; it is called under each policy, and again for every
+    peak of memory. `x` and `y` are NumPy arrays of shape (n, ...) and (n,), in the dtype that
+    the model is fed. `seconds` come after the warm-up, for timing steps and for measuring memory,
+    at least three rounds of each. `validation_data` is (x, y) for the accuracy after the last
+    step, on as many images as a quarter of `seconds` allows, at least one batch. `seed` sets
+    initial weights and the order of the batches.
+
+    Raises:
+        ValueError: a model is not compiled, or there are fewer samples than `batch_size`.
+
+    Example:
+        compare_policies(build_model, x, y, batch_size=256, seconds=20).table
+    """
+    source = batches(x, y, batch_size, seed)
+    trainees, rows, peaks, interrupted = [], [], [], False
+    right, seen, counted = {}, 0, counts_memory()
+    share = MEMORY_SHARE * counted
+    try:
+        for policy in policies:
+            trainees.append(Trainee(build_model, policy, seed))
+        for xb, yb in (next(source) for _ in range(WARM_UP_STEPS)):
+            for trainee in tqdm(trainees, desc="warm-up", leave=False):
+                trainee.step(xb, yb)
+        for number in rounds(seconds * (1 - share), "interleaved steps", at_least=3):
+            xb, yb = next(source)
+            turn = number % len(trainees)  # Nobody always goes first.
+            done = [(t, t.step(xb, yb)) for t in trainees[turn:] + trainees[:turn]]
+            rows += [(t.policy, number, step.seconds, step.loss) for t, step in done]
+        if validation_data:
+            right, seen = _accuracy(trainees, *validation_data, batch_size, seconds / 4)
+        if counted:
+            for number in rounds(seconds * share, "memory of fresh models", at_least=3):
+                peaks += [(p, _peak_mb(build_model, p, number, xb, yb)) for p in policies]
+    except KeyboardInterrupt:
+        interrupted = True
+    steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "loss"])
+    scales = {t.policy: t.loss_scale for t in trainees}
+    table = _table(list(policies), steps, peaks, right, seen, scales)
+    jit_compile = any(t.model.jit_compile and not t.needs_xla for t in trainees)
+    notes = tuple(_notes(interrupted, counted, [t.policy for t in trainees if t.needs_xla]))
+    return Comparison(table, steps, batch_size, jit_compile, device(), notes, interrupted)
+
+
+def _peak_mb(build_model, policy, seed, x, y):
+    """The peak of the first step of a fresh model, in MB.
+
+    TensorFlow runs independent operations in an order that differs from build to build, and
+    the peak depends on it: hence several builds. Their peaks fall into two or three heaps, so
+    that a median jumps from run to run where a mean does not.
+    """
+    gc.collect()  # a former model that dies during the step would hide part of the peak
+    trainee = Trainee(build_model, policy, seed)
+    return (trainee.resident_bytes + trainee.step(x, y).peak_bytes) / 1e6
+
+
+def _accuracy(trainees, x, y, batch_size, seconds):
+    """How many labels were right, per policy, and how many images were seen: the same for all."""
+    right = dict.fromkeys((t.policy for t in trainees), 0)
+    deadline, seen = None, 0
+    for start in range(0, len(x), batch_size):
+        xb, yb = x[start : start + batch_size], y[start : start + batch_size]
+        for trainee in trainees:
+            right[trainee.policy] += trainee.correct(xb, yb)
+        seen += len(xb)
+        deadline = deadline or time.perf_counter() + seconds  # the first batch traces
+        if time.perf_counter() > deadline:
+            break
+    return right, seen
+
+
+def _table(policies, steps, peaks, right, seen, scales):
+    ms = (1e3 * steps["seconds"].astype(float)).groupby(steps["policy"])
+    peaks = pd.DataFrame(peaks, columns=["policy", "mb"])
+    peak = peaks["mb"].astype(float).groupby(peaks["policy"]).mean()
+    share = pd.Series(right, index=policies, dtype=float) / (seen or np.nan)
+    q1, step_ms, q3 = (ms.quantile(q).reindex(policies) for q in (0.25, 0.5, 0.75))
+    columns = {
+        "step_ms": step_ms,
+        "step_ms_q1": q1,
+        "step_ms_q3": q3,
+        "speedup": step_ms.get("float32", np.nan) / step_ms,
+        "peak_mb": peak,
+        "memory_ratio": peak / peak.get("float32", np.nan),
+        "accuracy": share,
+        "accuracy_se": np.sqrt(share * (1 - share) / (seen or np.nan)),
+        "loss_scale": pd.Series(scales, dtype=float),
+        "steps": ms.size().reindex(policies, fill_value=0),
+    }
+    return pd.DataFrame(columns, index=pd.Index(policies, name="policy"))
+
+
+def _notes(interrupted, counted, under_xla):
+    if interrupted:
+        yield "You interrupted the comparison: it holds the rounds completed until then."
+    if not counted:
+        yield "This device's allocator does not count memory, so there is no peak to show."
+    if under_xla:
+        yield (
+            f"{' and '.join(under_xla)} is compiled with XLA, so time and peak are XLA's: on this "
+            "CPU oneDNN takes float16 convolutions and has no kernel for their gradients, and a "
+            "step without XLA takes 50 to 100 times as long as in float32."
+        )
+
+
+def batch_sweep(build_model, x, y, batch_sizes, policies=POLICIES, seconds=20) -> pd.DataFrame:
+    """Throughput and peak memory of one step at growing batch sizes.
+
+    Returns a DataFrame with policy, batch_size, step_ms, samples_per_s and peak_mb. Arguments and
+    errors are those of `compare_policies`; `seconds` is for all sizes together. A size that runs
+    out of memory ends the sweep, and so does an interrupt: what was measured is kept.
+
+    Example:
+        batch_sweep(build_model, x, y, (64, 128, 256), seconds=15)
+    """
+    tables = []
+    try:
+        for size in batch_sizes:
+            share = seconds / len(batch_sizes)
+            result = compare_policies(build_model, x, y, policies, size, share)
+            tables.append(result.table.reset_index().assign(batch_size=size))
+            if result.interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print("Interrupted: the sweep holds what was measured until then.")
+    except Exception as error:
+        # TensorFlow says it in the class, JAX in the message.
+        said = f"{type(error).__name__} {error}".upper().replace("_", "")
+        if "RESOURCEEXHAUSTED" not in said or not tables:
+            raise
+        print(f"Batch size {size} does not fit into this device's memory: the sweep ends here.")
+    if not tables:
+        return pd.DataFrame(columns=SWEEP)
+    sweep = pd.concat(tables, ignore_index=True).dropna(subset="step_ms")
+    sweep["samples_per_s"] = sweep["batch_size"] / sweep["step_ms"] * 1e3
+    return sweep[SWEEP]
+
+
+def loss_curves(
+    build_model, x, y, policies=POLICIES, seeds=(0, 1, 2), batch_size=128, seconds=20
+) -> pd.DataFrame:
+    """The loss of every step as a DataFrame: policy, seed, step, loss.
+
+    The first seed sets how many steps fit into its share of the time; the others follow with as
+    many. A seed sets the initial weights; all runs see the same batches.
+
+    Example:
+        loss_curves(build_model, x, y, seeds=(0, 1), seconds=15)
+    """
+    rows, count = [], None
+    try:
+        trainees = [Trainee(build_model, policy) for policy in policies]
+        for seed in seeds:
+            source = batches(x, y, batch_size, seed=0)
+            for trainee in trainees:
+                trainee.restart(seed)
+            for number in rounds(seconds / len(seeds), f"seed {seed}", at_least=3, exactly=count):
+                xb, yb = next(source)
+                rows += [(t.policy, seed, number, t.step(xb, yb).loss) for t in trainees]
+            count = number + 1
+    except KeyboardInterrupt:
+        print("Interrupted: the curves show what was trained until then.")
+    return pd.DataFrame(rows, columns=["policy", "seed", "step", "loss"])

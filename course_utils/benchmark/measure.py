@@ -1,0 +1,207 @@
+"""What `python -m course_utils bench` measures: one device, from its roofs to whole steps.
+
+It runs where Keras runs on TensorFlow, and with KERAS_BACKEND=jax from the same code on JAX, also
+where no TensorFlow is installed; `benchmark.start` has got the backend ready before.
+"""
+
+import datetime
+import json
+import math
+import os
+from collections import namedtuple
+
+import keras
+import numpy as np
+
+from course_utils import datasets, hardware, models, training
+from course_utils.benchmark import compare, rates, records, settings, start, trainee
+from course_utils.processes import call
+
+# The Transformer block's sizes: what keeps a device busy without keeping anybody waiting.
+LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}
+SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}
+BLOCKS = {"CPU": SMALL, "GPU": LARGE, "TPU": LARGE}
+PEAK_SECONDS = 300  # for a process that reads one peak on JAX: its imports, compiling, two steps
+PARTS = (*records.PARTS, "legs")  # methods of `Job`, in this order
+# A function that builds and compiles a model, its data, and how many samples are in a step.
+Model = namedtuple("Model", "build x y batch_size")
+
+
+def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
+    """Measures this device, under a name or its own: a dict for JSON, as data/README.md tells.
+
+    `seconds` is for the steps of the CNN. The other `parts` (of `PARTS`, else ValueError) take a
+    share of it each: in all it is some three times as long, and a minute for what does not depend
+    on it. After an interrupt of the CNN's or the block's steps the parts that follow are missing.
+
+    Example:
+        records.save(measure.record(seconds=60), "my-laptop.json")
+    """
+    if unknown := sorted(set(parts) - set(PARTS)):
+        raise ValueError(f"There are no parts {unknown}: take some of {list(PARTS)}.")
+    digits = datasets.load_mnist()
+    job = Job(seconds, start.machine(), digits.x_train, digits.y_train)
+    conditions = {
+        "model": "mnist_cnn (32-64-128)",
+        "data": digits.name,
+        "batch_size": job.models["cnn"].batch_size,
+        "jit_compile": start.on_jax(),
+        "tf32": job.tf32,
+        "transformer": BLOCKS[job.kind],
+        "seconds": seconds,
+    }
+    found = {
+        "device": name or start.device_name(job.machine),
+        "cpu": str(job.machine),
+        "versions": start.versions(),
+        "date": datetime.date.today().isoformat(),
+        "settings": _settings(),
+        "conditions": conditions,
+        "cnn": [],
+    }
+    for part in PARTS:
+        if part in parts and not job.interrupted:
+            print(f"Measuring {part} …", flush=True)
+            found[part] = getattr(job, part)()
+    return {**found, "notes": list(dict.fromkeys(job.notes))}
+
+
+class Job:
+    """One measurement under way, on a `hardware.Hardware`. Its parts return what JSON can hold.
+
+    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; policies that this process can
+    compute in; tf32, whether float32 products go through TF32 unless they are told otherwise;
+    notes, sentences on what could not be measured; interrupted, whether a person ended it.
+    """
+
+    def __init__(self, seconds: float, machine: hardware.Hardware, images, labels):
+        self.seconds, self.machine, self.kind = seconds, machine, trainee.device_kind()
+        self.work, self.notes, self.interrupted = hardware.workload(machine), [], False
+        cnn = _cnn(images, labels, self.work.batch_size)
+        self.models = {"cnn": cnn, "transformer": _block(self.kind)}
+        self.dtypes = rates.likely_dtypes(machine)
+        self.tf32 = "tf32" in self.dtypes
+        self.policies = [p for p in compare.POLICIES if p.removeprefix("mixed_") in self.dtypes]
+        if "bfloat16" not in self.dtypes:
+            self.notes.append("No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process.")
+
+    def cnn(self):
+        return self._steps("cnn", 1)
+
+    def transformer(self):
+        return self._steps("transformer", 0.5)
+
+    def true_float32(self):
+        """{model: row}; {} where the device has no TF32, and float32 is the same."""
+        if not self.tf32:
+            return {}
+        with training.tf32(False):
+            return {name: self._steps(name, 0.15, ["float32"])[0] for name in self.models}
+
+    def batches(self):
+        build, x, y, _ = self.models["cnn"]
+        sizes = self.work.batch_sizes
+        order = np.resize(np.arange(len(x)), max(len(x), *sizes))
+        share = 0.5 * self.seconds
+        return _rows(compare.batch_sweep(build, x[order], y[order], sizes, self.policies, share))
+
+    def matmul(self):
+        return _rows(rates.matmul_rates(self.work.matmul_sizes, seconds=self.seconds / 4), 1)
+
+    def ceilings(self):
+        return _rows(rates.ceilings(self.seconds / 4, self.dtypes, self.kind))
+
+    def legs(self):
+        return _rows(settings.table(settings.measure(seconds=self.seconds / 5)))
+
+    def _steps(self, name, share, policies=None):
+        """A training step under each policy: rows of `Comparison.table`."""
+        (build, x, y, batch_size), policies = self.models[name], policies or self.policies
+        seconds = share * self.seconds
+        try:
+            result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
+        except Exception:  # the backend has no kernel for one of them on this device
+            policies = [policy for policy in policies if self._runs(name, policy)]
+            result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
+        self.interrupted |= result.interrupted
+        table = result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index()
+        if start.on_jax() and not self.interrupted:
+            table["peak_mb"] = [self._peak_mb(name, policy) for policy in table["policy"]]
+            table["memory_ratio"] = table["peak_mb"] / table["peak_mb"].iloc[0]
+        counted = not table["peak_mb"].isna().all()
+        self.notes += [note for note in result.notes if not (counted and "allocator" in note)]
+        return _rows(table)
+
+    def _runs(self, name, policy):
+        """Whether a step is possible; else a note says why not."""
+        try:
+            _two_steps(self.models[name], policy)
+        except Exception as error:
+            self.notes.append(f"No {name} under {policy}. {settings.sentence(error)}")
+            return False
+        return True
+
+    def _peak_mb(self, name, policy):
+        """JAX keeps one peak for the life of a process, so each is read in one of its own."""
+        import jax
+
+        if not jax.devices()[0].memory_stats():
+            return math.nan
+        size = self.models[name].batch_size
+        arguments = {"name": name, "policy": policy, "kind": self.kind, "batch_size": size}
+        variables = {"JAX_DEFAULT_MATMUL_PRECISION": jax.config.jax_default_matmul_precision}
+        outcome = call(peak_on_jax, arguments, variables, PEAK_SECONDS)
+        if outcome.problem:
+            self.notes.append(f"No peak memory of {name} under {policy}: {outcome.problem}")
+        return math.nan if outcome.result is None else outcome.result / 1e6
+
+
+def peak_on_jax(name: str, policy: str, kind: str, batch_size: int) -> int:
+    """The largest memory in use, in bytes, of a process that makes two steps of a fresh model."""
+    import jax
+
+    images, labels = np.zeros((batch_size, 28, 28)), np.zeros(batch_size, "int32")
+    _two_steps(_cnn(images, labels, batch_size) if name == "cnn" else _block(kind), policy)
+    return int(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
+
+
+def _cnn(images, labels, batch_size):
+    x = images[..., None].astype("float32") / 255
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    return Model(lambda: _compiled(models.mnist_cnn(), loss), x, labels, min(batch_size, len(x)))
+
+
+def _block(kind):
+    """On random numbers: two batches of them, as inputs and as targets."""
+    tokens, width, heads, batch_size = BLOCKS[kind].values()
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 2 * batch_size, tokens, width), dtype="float32")
+    build = lambda: _compiled(models.transformer_block(tokens, width, heads), "mse")  # noqa: E731
+    return Model(build, x, y, batch_size)
+
+
+def _compiled(model, loss):
+    # JAX without jit runs operation by operation, which nobody trains with.
+    model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=start.on_jax())
+    return model
+
+
+def _two_steps(model, policy):
+    fresh = trainee.Trainee(model.build, policy)
+    for _ in range(2):
+        fresh.step(model.x[: model.batch_size], model.y[: model.batch_size])
+
+
+def _settings():
+    """The switches that are set, and `remapping` where `session.setup` turned it off."""
+    found = {name: os.environ[name] for name in records.SWITCHES if name in os.environ}
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        if tf.config.optimizer.get_experimental_options().get("remapping") is False:
+            found["remapping"] = "off"
+    return found
+
+
+def _rows(table, digits=4):
+    return json.loads(table.to_json(orient="records", double_precision=digits))

@@ -1,0 +1,96 @@
+"""How fast this device multiplies matrices of each dtype, and goes through memory."""
+
+import keras
+import numpy as np
+import pandas as pd
+
+from course_utils import hardware, training
+from course_utils.benchmark.timer import timings
+from course_utils.benchmark.trainee import device_kind
+
+MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8192)}
+ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
+
+
+def matmul_rates(
+    sizes, dtypes=("float32", "bfloat16", "float16"), seconds: float = 6
+) -> pd.DataFrame:
+    """How fast this device multiplies two square matrices: size, dtype, gflops, q1, q3.
+
+    gflops is the median of 10⁹ operations a second, q1 and q3 are quartiles; a product of n × n
+    takes 2·n³. bfloat16 is left out, and a sentence says so, where it would end the process.
+
+    Example:
+        >>> list(matmul_rates((8,), ["float32"], seconds=0)["size"])
+        [8]
+    """
+    if "bfloat16" in dtypes and hardware.bfloat16_ends_the_process():
+        dtypes = [dtype for dtype in dtypes if dtype != "bfloat16"]
+        print("Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process.")
+    cases = {(n, dtype): (_product(n, dtype), 2e-9 * n**3) for n in sizes for dtype in dtypes}
+    found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
+    return found.drop(columns="runs")
+
+
+def ceilings(
+    seconds: float = 12, dtypes=None, kind: str | None = None, size: int | None = None
+) -> pd.DataFrame:
+    """The roofs of this device: matrix products by dtype, and two ways of going through memory.
+
+    `dtypes` are names as in `roofline.Device.tflops`, by default those that the device may have;
+    `kind` ("CPU", "GPU" or "TPU", by default this device's) sets the sizes, `size` one of a matrix.
+    A DataFrame: figure (a dtype, or "memory"), case (what was run), value (median; TFLOP/s or
+    GB/s), q1, q3 (quartiles), runs (at least three).
+
+    Example:
+        this = roofline.measured_device(ceilings(seconds=10))
+    """
+    kind = kind or device_kind()
+    cases, mib = {}, ARRAY_MIB[kind]
+    for dtype in dtypes or likely_dtypes():
+        for n in (size,) if size else MATRICES[kind]:
+            run = _product(n, dtype, tf32=dtype == "tf32")
+            cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
+    # Sums of two float32 arrays: every number is read and written, none is used again.
+    a, gigabytes = keras.ops.ones((mib * 2**18,), "float32"), 1e-9 * mib * 2**20
+    cases["memory", f"a + a into a new array, {mib} MiB"] = lambda: a + a, 2 * gigabytes
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        there = tf.Variable(a)
+        cases["memory", f"b += a, {mib} MiB each"] = lambda: there.assign_add(a), 3 * gigabytes
+    return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
+
+
+def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
+    """What is worth multiplying on a machine, this one by default; float32 both ways with TF32."""
+    machine = machine or hardware.detect()
+    gpus = [gpu.compute_capability or 0 for gpu in machine.working("GPU")]
+    tf32 = ["tf32"] if gpus and min(gpus) >= 8 else []
+    bfloat16 = [] if hardware.bfloat16_ends_the_process(machine) else ["bfloat16"]
+    return ["float32", *tf32, *bfloat16, "float16"]
+
+
+def _rates(cases, seconds, label, columns):
+    """{names: (call, amount)} as a DataFrame: names, amount a second (median, quartiles), runs."""
+    times = timings({case: run for case, (run, _) in cases.items()}, seconds, label, at_least=3)
+    rows = []
+    for case, found in times.items():
+        if found:
+            rates = cases[case][1] / np.quantile(found, (0.5, 0.75, 0.25))
+            rows.append([*case, *rates, len(found)])
+    return pd.DataFrame(rows, columns=[*columns, "q1", "q3", "runs"])
+
+
+def _product(size, dtype, tf32=None):
+    """The product of two square matrices; float32 with or without TF32, or as TensorFlow has it."""
+    a = keras.random.uniform((size, size), seed=0)
+    a = keras.ops.cast(a, "float32" if dtype == "tf32" else dtype)
+    if tf32 is None:
+        return lambda: keras.ops.matmul(a, a)
+
+    def run():
+        with training.tf32(tf32):
+            return keras.ops.matmul(a, a)
+
+    return run

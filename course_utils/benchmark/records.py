@@ -1,0 +1,122 @@
+"""What was recorded on real devices, in data/measurements: steps, and one training's gradients."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "measurements"
+OWN = FOLDER / "own"  # what a learner records: shown like the rest, not part of the repository
+
+# Settings that change which kernels run; recorded when they are set.
+SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
+# What the bench command measures unless it is told otherwise.
+PARTS = ("cnn", "transformer", "true_float32", "batches", "matmul", "ceilings")
+MODELS = ("cnn", "transformer")
+COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
+
+
+def label(measurement: dict) -> str:
+    """The settings that a measurement was made under, in words; "" for TensorFlow's defaults.
+
+    Example:
+        >>> label({"settings": {"TF_ENABLE_ONEDNN_OPTS": "0"}, "versions": {"backend": "jax"}})
+        'Keras/JAX TF_ENABLE_ONEDNN_OPTS=0'
+    """
+    backend = measurement.get("versions", {}).get("backend", "tensorflow")
+    words = ["Keras/JAX"] if backend == "jax" else []
+    return " ".join(words + [f"{k}={v}" for k, v in measurement["settings"].items()])
+
+
+def save(measurement: dict, path: str | Path | None = None) -> Path:
+    """Writes a measurement, or a recording of gradients, as JSON and returns where.
+
+    Without a path, a new file in data/measurements/own, named after device, settings and date.
+    """
+    if path is None:
+        words = f"{measurement['device']} {label(measurement)}"
+        slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "device"
+        stems = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+        names = (OWN / f"{slug}-{measurement['date']}{stem}.json" for stem in stems)
+        path = next(name for name in names if not name.exists())
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Histograms are long: no blanks in those of gradients.
+    form = {"separators": (",", ":")} if measurement.get("kind") == "gradients" else {"indent": 1}
+    text = json.dumps(measurement, ensure_ascii=False, **form)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def load(folder: str | Path = FOLDER) -> list[dict]:
+    """Every measurement of speed in a folder and below it, sorted by path.
+
+    ValueError names a file that is no measurement.
+    """
+    found = []
+    for path in sorted(Path(folder).rglob("*.json")):
+        try:
+            measurement = json.loads(path.read_text(encoding="utf-8"))
+            if measurement.get("kind") == "gradients":
+                continue  # `gradients` reads those
+            for model in MODELS:
+                list(_rows(measurement, model))
+        except (ValueError, KeyError, AttributeError, TypeError):
+            raise ValueError(
+                f"{path.name} is not a measurement: record it again with "
+                "`python -m course_utils bench`, or remove it."
+            ) from None
+        found.append(measurement)
+    return found
+
+
+def table(found: list[dict] | None = None, model: str = "cnn"):
+    """The steps of measurements (None: those in data/measurements) as a DataFrame.
+
+    One row per device and policy: device, settings (switches, and "Keras/JAX" where it was not
+    TensorFlow), date, policy, step_ms, speedup, memory_ratio. `model` is "cnn" or "transformer"
+    (else ValueError), which the first measurements did not have.
+
+    Example:
+        >>> sorted(set(table()["policy"]))
+        ['float32', 'mixed_bfloat16', 'mixed_float16']
+    """
+    import pandas as pd
+
+    if model not in MODELS:
+        raise ValueError(f"There is no model {model!r}: give one of {list(MODELS)}.")
+    rows = [row for m in (load() if found is None else found) for row in _rows(m, model)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _rows(measurement, model):
+    # The CNN stands in every file, the block only in newer ones.
+    for row in measurement["cnn"] if model == "cnn" else measurement.get(model, []):
+        numbers = [row[key] for key in COLUMNS[3:]]
+        yield [measurement["device"], label(measurement), measurement["date"], *numbers]
+
+
+def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
+    """The gradients of a recorded training: {epoch: {layer or weight: OctaveHistogram}}.
+
+    `of` is "activations" for the gradients at the layers' outputs, or "weights". By default the
+    file is the one that comes with the course; ValueError names a file without such gradients.
+
+    Example:
+        >>> bool(gradients()[0]["conv2d"].survival("float16").normal)
+        True
+    """
+    from course_utils.gradients import OctaveHistogram
+
+    path = Path(path or FOLDER / "gradients.json")
+    try:
+        recording = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            row["epoch"]: {name: OctaveHistogram.from_data(data) for name, data in row[of].items()}
+            for row in recording["records"]
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise ValueError(
+            f"{path.name} is not a recording of gradients: write it again with "
+            "`python -m course_utils gradients`."
+        ) from None

@@ -1,0 +1,187 @@
+"""Steps of the course's CNN under several settings of oneDNN, each in a process of its own.
+
+oneDNN looks at its environment variables once, when TensorFlow is imported. So each setting takes
+a process (a *leg*), and one that ends its process takes no other down.
+"""
+
+import os
+import re
+import time
+from collections import Counter
+
+import keras
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from course_utils import hardware, models
+from course_utils.benchmark.compare import POLICIES
+from course_utils.benchmark.records import SWITCHES
+from course_utils.benchmark.timer import rounds
+from course_utils.processes import Outcome, call
+from course_utils.training import dtype_policy
+
+SETTINGS = {
+    "default": {},
+    "AVX-512 without bfloat16": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"},
+    "oneDNN off": {"TF_ENABLE_ONEDNN_OPTS": "0"},
+}
+# The CPU is asked, also where there is a GPU, and always by TensorFlow.
+ALWAYS = {
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "KERAS_BACKEND": "tensorflow",
+    "ONEDNN_VERBOSE": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}
+PRODUCTS = ("convolution", "inner_product", "matmul", "gemm_api")
+# One of ONEDNN_VERBOSE's lines: operation, kernel, dtype and milliseconds. The dtype of the
+# input reads "src:bf16::blocked:acdb::f0 wei:…", and "src_f32::blocked:ab:f0 …" for gemm_api.
+LINE = re.compile(
+    r"onednn_verbose,(?:v1,primitive,)?exec,cpu,(\w+),([^,]*),\w*,[a-z]+[:_](\w+?):.*,([\d.]+)"
+)
+MARK = "@step "  # in a leg's output, before the lines of that step
+
+
+def measure(
+    settings=None, policies=POLICIES, seconds: float = 6, timeout: float = 60, batch_size: int = 128
+) -> dict[str, Outcome]:
+    """Steps of the MNIST CNN on this CPU, one leg after the other: {leg: `Outcome`}.
+
+    `settings` are {leg: {variable: text}}, `SETTINGS` by default; in each leg the policies take
+    turns. `seconds` are for the steps of all legs together, at least four of each policy in each;
+    importing TensorFlow and tracing come on top, some 7 s a leg on two cores. A leg is ended after
+    `timeout` seconds. An interrupt ends the leg under way and keeps those before it.
+
+    Example:
+        table(measure(seconds=2, batch_size=64))
+    """
+    settings = SETTINGS if settings is None else settings
+    share = seconds / max(1, len(settings))
+    arguments = {"policies": list(policies), "seconds": share, "batch_size": batch_size}
+    outcomes = {}
+    try:
+        for leg, variables in tqdm(settings.items(), desc="settings", leave=False):
+            # Whatever the notebook's own process has is unset where a leg does not set it.
+            own = {**dict.fromkeys(SWITCHES), **ALWAYS, **variables}
+            if unable := cannot_run(variables):
+                outcomes[leg] = Outcome(None, "", unable, 0.0)
+            else:
+                outcomes[leg] = call(steps, arguments, own, timeout)
+    except KeyboardInterrupt:
+        print("Interrupted: you get the legs measured until then.")
+    return outcomes
+
+
+def cannot_run(variables: dict, machine=None) -> str:
+    """Why a leg would show nothing on a machine (default: this one), a sentence; "" if it can.
+
+    Example:
+        >>> laptop = hardware.Hardware("Linux x86_64", "some CPU", 4, ("avx2",))
+        >>> cannot_run({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}, laptop)
+        'Not run: this CPU has no bfloat16 instructions that the setting could leave out.'
+    """
+    machine = machine or hardware.detect()
+    if variables and not any(name in machine.system.lower() for name in ("x86", "amd64")):
+        return f"Not run: oneDNN's switches are for x86 CPUs, and this is {machine.system}."
+    sets = machine.instruction_sets  # None where the system does not tell
+    without = sets is not None and not {"avx512_bf16", "amx_bf16"} & set(sets)
+    if variables.get("ONEDNN_MAX_CPU_ISA") and without:
+        return "Not run: this CPU has no bfloat16 instructions that the setting could leave out."
+    return ""
+
+
+def steps(policies, seconds: float, batch_size: int = 128) -> list[list]:
+    """What one leg does, never under XLA: [policy, median ms of its steps or NaN, note] of each."""
+    rng = np.random.default_rng(0)
+    x = rng.random((batch_size, 28, 28, 1), dtype="float32")
+    y = rng.integers(0, 10, batch_size)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    networks, times, notes = {}, {policy: [] for policy in policies}, dict.fromkeys(policies, "")
+    for policy in policies:
+        with dtype_policy(policy):
+            network = models.mnist_cnn()
+            network.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=False)
+        try:
+            for _ in range(2):  # the first traces
+                network.train_on_batch(x, y)
+            networks[policy] = network
+        except Exception as error:  # oneDNN has no kernel for it under this setting
+            notes[policy] = sentence(error)
+    for _ in rounds(seconds, "steps", at_least=4):
+        for policy, network in networks.items():
+            os.write(1, f"{MARK}{policy}\n".encode())  # past Python's buffer, as oneDNN's lines
+            start = time.perf_counter()
+            network.train_on_batch(x, y)
+            times[policy].append(1e3 * (time.perf_counter() - start))
+    return [[p, float(np.median(times[p] or [np.nan])), notes[p]] for p in policies]
+
+
+def table(outcomes: dict):
+    """The legs of `measure` as a DataFrame: leg, policy, step_ms, speedup, kernels, note.
+
+    step_ms is the median; speedup is against float32 in the same leg; kernels names those of
+    oneDNN's kernels for products that took most of the products' time, with the dtype of their
+    input and the calls a step. A leg or policy without a result has NaN, and a note says why.
+    """
+    named, rows = kernels(outcomes), []
+    for leg, outcome in outcomes.items():
+        result = [["", np.nan, outcome.problem]] if outcome.problem else outcome.result
+        times = {policy: ms for policy, ms, _ in result}
+        for policy, ms, note in result:
+            mine = named[(named["leg"] == leg) & (named["policy"] == policy)]
+            rows.append([leg, policy, ms, times.get("float32", np.nan) / ms, _most(mine), note])
+    return pd.DataFrame(rows, columns=["leg", "policy", "step_ms", "speedup", "kernels", "note"])
+
+
+def kernels(outcomes: dict):
+    """What oneDNN reported in the legs of `measure`, read from the lines of ONEDNN_VERBOSE.
+
+    A DataFrame: leg, policy, operation, kernel, dtype (of the input), calls and ms (by oneDNN's
+    own clock; means over the timed steps), the longest first in each leg and policy. "gemm_api" is
+    oneDNN's plain product, which TensorFlow's own (Eigen) kernels call inside, for small blocks
+    that they have converted to float32 first where needed.
+    """
+    rows, steps = [], Counter()
+    for leg, outcome in outcomes.items():
+        policy = None
+        for line in outcome.printed.splitlines():
+            if line.startswith(MARK):
+                policy = line.removeprefix(MARK).strip()
+                steps[leg, policy] += 1
+            elif policy and (found := LINE.fullmatch(line)):
+                operation, kernel, dtype, ms = found.groups()
+                rows.append((leg, policy, operation, kernel or operation, dtype, float(ms)))
+    keys = ["leg", "policy", "operation", "kernel", "dtype"]
+    calls = pd.DataFrame(rows, columns=[*keys, "ms"]).groupby(keys)["ms"]
+    found = calls.agg(["size", "sum"]).reset_index().set_axis([*keys, "calls", "ms"], axis=1)
+    number = [steps[leg, policy] for leg, policy in zip(found["leg"], found["policy"], strict=True)]
+    found[["calls", "ms"]] = found[["calls", "ms"]].div(number, axis=0)
+    found = found.sort_values(["leg", "policy", "ms"], ascending=[True, True, False])
+    return found.reset_index(drop=True)
+
+
+def _most(mine, share=0.8):
+    """The kernels for products that took so much of the products' time, in words."""
+    mine = mine[mine["operation"].isin(PRODUCTS)]
+    if mine.empty:
+        return ""
+    # A convolution's gradient names two kernels, "brg_conv_bwd:… + brg_conv_fwd:…".
+    short = mine["kernel"].str.split("+").str[0]
+    mine = mine.assign(kernel=short).groupby(["dtype", "kernel"], as_index=False)[["calls", "ms"]]
+    mine = mine.sum().sort_values("ms", ascending=False)
+    before = mine["ms"].cumsum().shift(fill_value=0) / mine["ms"].sum()
+    shown = mine[before < share].itertuples()
+    return "; ".join(f"{row.dtype} {row.kernel} ×{row.calls:.0f}" for row in shown)
+
+
+def sentence(error: Exception) -> str:
+    """One sentence on an exception; of TensorFlow's long ones the part that says why.
+
+    Example:
+        >>> sentence(ValueError("so not"))
+        'It raised ValueError: so not'
+    """
+    text = " ".join(str(error).split())
+    why = re.search(r"message: (.+?)(?:\. |, in file|$)", text)  # oneDNN's, in the middle
+    text = why[1] if why else text
+    return f"It raised {type(error).__name__}: {text[:200]}{'…' * (len(text) > 200)}"

@@ -1,0 +1,75 @@
+"""The one timer: rounds until the time is up, and calls timed in turns."""
+
+import statistics
+import time
+
+import keras
+from tqdm.auto import tqdm
+
+SAMPLE = 0.005  # seconds that one timing lasts at the least: far more than a launch and the clock
+MOST = 200  # calls in one timing
+
+
+def rounds(seconds: float, label: str, at_least: int = 1, exactly: int | None = None):
+    """Counts 0, 1, 2, … until the time is up, with a progress bar of that label.
+
+    The round under way is finished; `exactly` so many are made whatever the time.
+
+    Example:
+        >>> list(rounds(0, "demo", at_least=2))
+        [0, 1]
+    """
+    start, number = time.perf_counter(), 0
+    unit = {"total": exactly} if exactly else {"total": round(seconds, 1), "unit": "s"}
+    with tqdm(desc=label, leave=False, **unit) as bar:
+        while True:
+            elapsed = time.perf_counter() - start
+            finished = number >= exactly if exactly else elapsed >= seconds and number >= at_least
+            if finished:
+                return
+            yield number
+            number += 1
+            elapsed = round(time.perf_counter() - start, 1)
+            bar.update((number if exactly else min(elapsed, bar.total)) - bar.n)
+
+
+def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:
+    """Times functions that return a tensor against each other: {name: seconds of one call, a list}.
+
+    Each is called three times before it counts. Then all take turns until the time is up, so that
+    what else the machine does meets all of them alike. Calls of less than 5 ms are timed
+    together. An interrupt of the kernel keeps what was measured.
+    """
+    together, times = {}, {name: [] for name in cases}
+    try:
+        for name, run in cases.items():
+            *_, once = (_seconds(run, 1) for _ in range(3))  # the first trace and load kernels
+            together[name] = max(1, round(SAMPLE / max(once, SAMPLE / MOST)))
+        for _ in rounds(seconds, label, at_least):
+            for name, run in cases.items():
+                times[name].append(_seconds(run, together[name]))
+    except KeyboardInterrupt:
+        print("Interrupted: you get what was measured until then.")
+    return times
+
+
+def in_turns(cases: dict, seconds: float = 3, label: str = "operations in turns") -> dict:
+    """The median milliseconds of one call of each case, timed in turns: {name: ms}.
+
+    NaN for what an interrupt left untimed.
+
+    Example:
+        in_turns({"add": lambda: a + a, "multiply": lambda: a * a}, seconds=1)
+    """
+    found = timings(cases, seconds, label)
+    return {name: 1e3 * statistics.median(t) if t else float("nan") for name, t in found.items()}
+
+
+def _seconds(run, count):
+    """Seconds of one call, `count` timed together; a number read back says that all is done."""
+    start = time.perf_counter()
+    for _ in range(count):
+        result = run()
+    first = keras.ops.reshape(keras.ops.convert_to_tensor(result), (-1,))[0]
+    float(keras.ops.cast(first, "float32"))
+    return (time.perf_counter() - start) / count

@@ -1,0 +1,152 @@
+"""One training step at a time, with its duration, peak memory and loss, on Keras's device."""
+
+import time
+from typing import NamedTuple
+
+import keras
+import numpy as np
+
+from course_utils import training
+
+
+def device() -> str:
+    """TensorFlow's name of the device that Keras uses, "GPU:0", "TPU:0" or "CPU:0".
+
+    Where Keras runs on JAX it is JAX's first device.
+    """
+    if keras.backend.backend() == "jax":
+        import jax
+
+        kind = jax.devices()[0].platform.upper()
+        return f"{'GPU' if kind in ('CUDA', 'ROCM') else kind}:0"
+    import tensorflow as tf
+
+    kinds = {d.device_type for d in tf.config.list_logical_devices()}
+    return next((f"{kind}:0" for kind in ("TPU", "GPU") if kind in kinds), "CPU:0")
+
+
+def device_kind() -> str:
+    """ "GPU", "TPU" or "CPU"; what is neither of the first two is measured as a CPU."""
+    kind = device().split(":")[0]
+    return kind if kind in ("GPU", "TPU") else "CPU"
+
+
+def counts_memory() -> bool:
+    """Whether the allocator of this device tells how much memory is in use."""
+    return start_peak() is not None
+
+
+def start_peak() -> int | None:
+    """Bytes in use now, with the peak counter reset; None where the allocator does not tell."""
+    if keras.backend.backend() != "tensorflow":
+        return None
+    import tensorflow as tf
+
+    try:
+        tf.config.experimental.reset_memory_stats(device())
+        return tf.config.experimental.get_memory_info(device())["current"]
+    except (ValueError, tf.errors.OpError, RuntimeError):  # a CPU with oneDNN off
+        return None
+
+
+class Step(NamedTuple):
+    """One step: wall time until the loss is back, bytes at the peak above those before, the loss.
+
+    peak_bytes is None where the allocator does not tell; loss is the mean of this batch before
+    the update.
+    """
+
+    seconds: float
+    peak_bytes: int | None
+    loss: float
+
+
+class Trainee:
+    """A compiled model under one policy that takes training steps when asked.
+
+    `build_model()` returns the model, compiled (else ValueError), and is called under the policy
+    of that name; the seed sets the initial weights. Where `training.needs_xla` says so, XLA
+    compiles the step, whatever `build_model` says.
+
+    Example:
+        Trainee(build_model, "mixed_bfloat16").step(x[:128], y[:128]).seconds
+    """
+
+    def __init__(self, build_model, policy: str, seed: int = 0):
+        self.policy, self._build = policy, build_model
+        self.model = self._fresh(seed)
+        if not self.model.compiled:
+            raise ValueError(
+                "build_model must return a compiled model: call model.compile(...) in it."
+            )
+        self.needs_xla = training.needs_xla(self.model)
+        if self.needs_xla:
+            self.model.jit_compile = True
+        self._optimizer = self.model.optimizer
+        self._optimizer.build(self.model.trainable_variables)
+        self._start = [keras.ops.convert_to_numpy(v) for v in self._optimizer.variables]
+
+    def _fresh(self, seed):
+        keras.utils.set_random_seed(seed)
+        with training.dtype_policy(self.policy):
+            return self._build()
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of the weights and of the optimizer's variables."""
+        variables = self.model.variables + self._optimizer.variables
+        return sum(int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize for v in variables)
+
+    @property
+    def loss_scale(self) -> float | None:
+        """The current loss scale, or None where `compile` added no loss scaling."""
+        scale = getattr(self._optimizer, "dynamic_scale", None)
+        return None if scale is None else float(keras.ops.convert_to_numpy(scale))
+
+    def restart(self, seed: int):
+        """Goes back to step 0 with other initial weights; the traced step is kept."""
+        self.model.set_weights(self._fresh(seed).get_weights())
+        for variable, start in zip(self._optimizer.variables, self._start, strict=True):
+            variable.assign(start)
+
+    def step(self, x, y) -> Step:
+        """One training step on a batch of NumPy arrays; copying them to the device is not timed."""
+        x, y = keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(y)
+        # Keras averages its metrics since the last reset: reset, so that the loss is this batch's.
+        self.model.reset_metrics()
+        before = start_peak()
+        start = time.perf_counter()
+        loss = float(np.ravel(self.model.train_on_batch(x, y))[0])
+        seconds = time.perf_counter() - start
+        if before is None:
+            return Step(seconds, None, loss)
+        import tensorflow as tf
+
+        peak = tf.config.experimental.get_memory_info(device())["peak"]
+        return Step(seconds, peak - before, loss)
+
+    def correct(self, x, y) -> int:
+        """How many images of a batch the model labels right."""
+        logits = self.model.predict_on_batch(x)
+        return int(np.sum(np.argmax(logits, axis=-1) == y))
+
+
+def batches(x, y, batch_size: int, seed: int):
+    """Endless shuffled batches of two NumPy arrays, the same ones for the same seed.
+
+    ValueError where there are fewer samples than `batch_size`.
+    """
+    if len(x) < batch_size:
+        raise ValueError(
+            f"A batch of {batch_size} needs as many samples and there are {len(x)}: "
+            "choose a smaller batch_size."
+        )
+    return _shuffled(x, y, batch_size, np.random.default_rng(seed))
+
+
+def _shuffled(x, y, batch_size, rng):
+    while True:
+        order = rng.permutation(len(x))
+        for start in range(0, len(x) - batch_size + 1, batch_size):
+            chosen = order[start : start + batch_size]
+            yield x[chosen], y[chosen]

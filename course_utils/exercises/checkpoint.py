@@ -1,0 +1,200 @@
+"""The judge of a checkpoint, in notebook 06: a stopped training has to go on from it."""
+
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from .answers import call, describe
+from .functions import edited
+from .small_training import hidden_model, right_step, state
+
+KEPT = "model=model, optimizer=optimizer, iterator=iterator"
+CODE = f"""\
+import tensorflow as tf
+
+
+def checkpoint(model, optimizer, iterator):
+    optimizer.build(model.trainable_variables)
+    return tf.train.Checkpoint({KEPT})
+
+"""
+INNER = KEPT.replace("=optimizer", "=optimizer.inner_optimizer")
+SCALE_OF_IT = "optimizer.dynamic_scale.value"
+MADE = f"tf.train.Checkpoint({KEPT})"
+SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
+    "moments, the loss scale, the scale's counter of good steps and the pl": {KEPT: "model=model"},
+    "Adam's moments, the loss scale and the scale's counter": {"optimizer=optimizer, ": ""},
+    "data is not as before the stop. Without the it": {", iterator=iterator": ""},
+    "the averages of BatchNormalization are not as before": {"model=model, ": ""},
+    "The scale belongs to the outer optimizer": {KEPT: INNER},
+    "the scale's counter of good steps is not": {KEPT: f"{INNER}, scale={SCALE_OF_IT}"},
+    "first scale, 256, and then unscales": {"optimizer.build": "id"},
+    "Give the checkpoint all three": {KEPT: "iterator=iterator"},
+    "the place in the data are not as before the stop. Give": {KEPT: ""},
+    "a CheckpointManager": {
+        MADE: f"tf.train.CheckpointManager({MADE}, '{tempfile.gettempdir()}', 1)"
+    },
+    "returns an object of type Sequential: return a": {MADE: "model"},
+    "returns None": {MADE: "None"},
+    "the text 'checkpoint-1'": {MADE: "'checkpoint-1'"},
+    "raises ValueError": {KEPT: "scale=1024.0"},
+}
+EXAMPLES = [(edited(CODE, "checkpoint", edits), said) for said, edits in SLIPS.items()]
+BEFORE, AFTER = 5, 3  # steps before the stop and after it
+SCALE, GROWTH = 2.0**8, 2  # small, so that it is doubled before the stop
+PARTS = {  # what a training's `state` holds, and how a learner is told of it
+    "weights": "the weights",
+    "averages": "the averages of BatchNormalization",
+    "moments": "Adam's moments",
+    "iterations": "Adam's moments",
+    "scale": "the loss scale",
+    "counter": "the scale's counter of good steps",
+    "data": "the place in the data",
+}
+ONE = {PARTS["scale"], PARTS["counter"], PARTS["data"]}  # the others are plural
+CAUSES = [  # parts that are new after the restart, and what is left out
+    ("weights moments", "Give the checkpoint all three."),
+    ("weights", "Give the checkpoint the model too."),
+    ("averages", "The optimizer brings the weights that it trains, and the model the rest."),
+    ("moments", "The optimizer brings its moments and the scale: give it to the checkpoint."),
+    ("scale", "The scale belongs to the outer optimizer: give that one to the checkpoint."),
+    ("counter", "The outer optimizer brings the scale and the counter: give it to the checkpoint."),
+    ("data", "Without the iterator the data begin at the first batch again."),
+]
+UNBUILT = (
+    "All parts are there, and the first update after the restart is wrong. An optimizer that is not"
+    " built scales the loss by its first scale, {first:,.0f}, and then unscales by the restored"
+    " one, {restored:,.0f}: build it before."
+)
+
+
+class Training:
+    """A model under mixed_float16, Adam with loss scaling (not built yet), and shuffled data.
+
+    `seed` sets the first weights; `seen` are the inputs of the batches so far, float32 (8, 6) each.
+    """
+
+    def __init__(self, seed):
+        import keras  # late, here and below: it loads TensorFlow
+        import tensorflow as tf
+
+        self.model = hidden_model("mixed_float16", seed)
+        self.optimizer = keras.optimizers.LossScaleOptimizer(
+            keras.optimizers.Adam(0.05, name="inner"),
+            initial_scale=SCALE,
+            dynamic_growth_steps=GROWTH,
+            name="outer",
+        )
+        self._loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        source = np.random.RandomState(6)
+        x, y = source.normal(1, 2, (48, 6)).astype("float32"), np.arange(48) % 3
+        data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(48, seed=6).repeat().batch(8)
+        self.iterator = iter(data)
+        self.seen = []
+
+    def state(self):
+        """Everything but the data, by name: a dict of float64 arrays."""
+        return state(self.model, self.optimizer)
+
+    def steps(self, count):
+        """Take steps on the next batches: a list of their losses. Their inputs go to `seen`."""
+        losses = []
+        for _ in range(count):
+            x, y = next(self.iterator)
+            self.seen.append(x.numpy())
+            losses.append(float(right_step(self.model, self.optimizer, self._loss_fn, x, y)))
+        return losses
+
+
+def judge(function):
+    """Stop a training, restore it elsewhere with the learner's checkpoint, and compare the rest.
+
+    >>> judge("model")
+    "You gave the text 'model': give the function itself, without parentheses."
+    """
+    if not callable(function):
+        return f"You gave {describe(function)}: give the function itself, without parentheses."
+    import keras
+
+    from course_utils.training import dtype_policy
+
+    with dtype_policy(keras.config.dtype_policy()), tempfile.TemporaryDirectory() as folder:
+        first = Training(6)
+        checkpoint, problem = _made(function, first)
+        if problem:
+            return problem
+        first.steps(BEFORE)
+        path, problem = call(checkpoint.save, str(Path(folder, "stopped")))
+        if problem:
+            return problem.replace("Your function", "Saving your checkpoint")
+        stopped = first.state()
+        losses = first.steps(AFTER)
+        with contextlib.redirect_stdout(io.StringIO()):  # what a learner prints is shown once
+            second, built, problem = _restored(function, path)
+            if problem:
+                return problem
+            same = np.allclose(second.steps(AFTER), losses, rtol=1e-3)
+            if same and not differing(second.state(), first.state()):
+                return None
+            return _cause(function, path, stopped, first.seen[BEFORE], built)
+
+
+def _made(function, training):
+    """The learner's checkpoint of a training, and what is wrong with it."""
+    import tensorflow as tf
+
+    made, problem = call(function, training.model, training.optimizer, training.iterator)
+    if made is None:
+        ends = "Your function returns None: end it with `return` and the checkpoint."
+        return None, problem or ends
+    if isinstance(made, tf.train.Checkpoint):
+        return made, None
+    if isinstance(made, tf.train.CheckpointManager):
+        return None, "Your function returns a CheckpointManager: return its `checkpoint`."
+    # A model can be called, and is no function all the same.
+    given = f"an object of type {type(made).__name__}" if callable(made) else describe(made)
+    asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
+    return None, f"Your function returns {given}: {asked}"
+
+
+def _restored(function, path):
+    """Another training after the restart, whether its optimizer is built, and what went wrong."""
+    training = Training(7)
+    checkpoint, problem = _made(function, training)
+    if problem:
+        return training, False, problem
+    built = training.optimizer.built
+    status, problem = call(checkpoint.restore, path)
+    if problem:
+        return training, built, problem.replace("Your function", "Restoring your checkpoint")
+    status.expect_partial()  # no warnings about what is left out
+    return training, built, None
+
+
+def differing(one, other):
+    """The names of what differs in two states."""
+    return [n for n in one if not np.allclose(one[n], other[n], rtol=1e-3, atol=1e-5)]
+
+
+def _cause(function, path, stopped, batch, built):
+    """Restore once more, and see what is not as it was before the stop."""
+    training, _, problem = _restored(function, path)
+    if problem:
+        return problem
+    if not training.optimizer.built:
+        training.optimizer.build(training.model.trainable_variables)
+    new = differing(training.state(), stopped)
+    if not np.array_equal(next(training.iterator)[0].numpy(), batch):
+        new.append("data")
+    if not new and not built:
+        return UNBUILT.format(first=SCALE, restored=stopped["scale"][0])
+    names = list(dict.fromkeys(PARTS[name] for name in new))
+    for parts, cause in CAUSES:
+        if set(parts.split()) <= set(new):
+            listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+            verb = "is" if names[0] in ONE and len(names) == 1 else "are"
+            return f"After the restart {listed} {verb} not as before the stop. {cause}"
+    return "The training goes on otherwise than without the stop: make the checkpoint of all three."

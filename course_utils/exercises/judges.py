@@ -1,0 +1,214 @@
+"""Judges of an answer: `Number`, `Choice`, and `Fields` for several; `functions` has one more.
+
+A judge, like any function of the answer, returns None where it is right, else what is wrong in one
+or two sentences. Each listed wrong answer stands once, beside its message: text in which `{value}`
+is what was given, or a function of it. `examples` hands these pairs to the tests.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import chain
+
+from .answers import describe, missing_key, near, number, numbers
+
+
+def _say(message, value):
+    return message(value) if callable(message) else message.format(value=value)
+
+
+def answers_of(key, nested=False):
+    """The answers that share a message: a tuple is several, where `nested` a tuple of tuples is."""
+    several = isinstance(key, tuple) and (not nested or isinstance(key[0], tuple))
+    return key if several else (key,)
+
+
+def nearly(example, right, share, digits="two decimals"):
+    """A rule for a number that is right to a share of it, and not to as many digits as asked."""
+    said = f"You gave {{value:.4g}}. That is near: give {digits}."
+    return example, lambda value: near(value, right, share), said
+
+
+class _Judge:
+    """What `Number` and `Choice` share: read, compare, look up, else fall back."""
+
+    def __call__(self, answer):
+        value, problem = self.read(answer)
+        if problem:
+            return problem
+        if self.accepts(value):
+            return None
+        said = (message for other, message in self._listed() if self.same(value, other))
+        ruled = (message for _, condition, message in self.rules if condition(value))
+        return _say(next(chain(said, ruled), self.otherwise), value)
+
+    def examples(self):
+        """Yield `(wrong answer, what is said of it)`, each listed answer once."""
+        ruled = ((example, message) for example, _, message in self.rules)
+        for answer, message in chain(self._listed(), ruled):
+            yield answer, _say(message, self.read(answer)[0])
+
+    def _listed(self):
+        for key, message in self.wrong.items():
+            for answer in answers_of(key, nested=isinstance(self.right, tuple)):
+                yield answer, message
+
+
+@dataclass(frozen=True)
+class Number(_Judge):
+    """One number, or as many as `right` has where it is a tuple; finite, of any numeric type.
+
+    Attributes:
+        wrong: {answer, or tuple of answers: message}.
+        rules: (an answer as example, condition(value), message), tried in turn after `wrong`.
+        asked: how to give an answer, said where it is no number.
+        close: relative tolerance, of right and listed wrong answers alike; 0 is exact.
+        accept: condition(value) in place of nearness to `right`.
+
+    >>> judge = Number(8192, {16384: "One doubling too many."}, otherwise="Not {value:g}.", close=0)
+    >>> judge(8192), judge(16384), judge(1)
+    (None, 'One doubling too many.', 'Not 1.')
+    """
+
+    right: float | tuple
+    wrong: dict = field(default_factory=dict)
+    rules: tuple = ()
+    otherwise: str | Callable = "You gave {value:g}."
+    asked: str = "give one number"
+    close: float = 0.01
+    accept: Callable | None = None
+    finite: bool = True
+
+    def read(self, answer):
+        if isinstance(self.right, tuple):
+            value = numbers(answer, len(self.right), self.finite)
+        else:
+            value = number(answer, self.finite)
+        return value, f"You gave {describe(answer)}: {self.asked}." if value is None else None
+
+    def accepts(self, value):
+        return self.accept(value) if self.accept else self.same(value, self.right)
+
+    def same(self, value, other):
+        if not isinstance(self.right, tuple):
+            return near(value, other, self.close)
+        return all(near(v, o, self.close) for v, o in zip(value, other, strict=True))
+
+
+@dataclass(frozen=True)
+class Choice(_Judge):
+    """One of several options, or an order of them where `right` is a tuple.
+
+    Text is compared without regard to case and outer spaces. `right` may be a set of equally good
+    options. `wrong`, `rules` and `otherwise` are as for `Number`.
+
+    >>> judge = Choice("a", {"b": "b is the other one."}, options=("a", "b"))
+    >>> judge(" A"), judge("b"), judge("c")
+    (None, 'b is the other one.', "You gave the text 'c': choose from a, b.")
+    """
+
+    right: object
+    wrong: dict = field(default_factory=dict)
+    rules: tuple = ()
+    otherwise: str | Callable = "It is not {value}."
+    options: tuple = ()
+    asked: str = ""
+
+    def read(self, answer):
+        try:
+            value = _plain(answer)
+            if isinstance(self.right, tuple):
+                known = isinstance(value, tuple) and sorted(value) == sorted(_plain(self.right))
+            else:
+                options = [(type(option), option) for option in map(_plain, self.options)]
+                known = not options or (type(value), value) in options  # 1 is not True
+        except Exception:  # a learner's object may raise when it is compared
+            value, known = None, False
+        asked = self.asked or f"choose from {', '.join(map(str, self.options))}"
+        return (value, None) if known else (None, f"You gave {describe(answer)}: {asked}.")
+
+    def accepts(self, value):
+        right = self.right if isinstance(self.right, set) else {self.right}
+        return value in {_plain(option) for option in right}
+
+    def same(self, value, other):
+        return value == _plain(other)
+
+
+def _plain(answer):
+    if isinstance(answer, (list, tuple)):
+        return tuple(map(_plain, answer))
+    if type(answer).__name__ in ("bool", "bool_"):
+        return bool(answer)
+    if not isinstance(answer, str):  # a dtype is its name
+        named = getattr(answer, "name", getattr(answer, "__name__", None))
+        answer = named if isinstance(named, str) else answer
+    if isinstance(answer, str):
+        return answer.strip().lower()
+    return answer if number(answer) is None else number(answer)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Several judges for one answer, a dictionary with their names as keys, in this order.
+
+    Where each value can be read and one is wrong, first come the messages of `wrong`, {tuple of
+    one value for each name: message}, then of `together`: (an answer as example,
+    condition(dictionary of values), message).
+
+    >>> judge = Fields({"a": Number(1), "b": Number(2, {1: "That is a."})})
+    >>> judge({"a": 1, "b": 2}), judge({"a": 1, "b": 1})
+    (None, 'a is right. b: That is a.')
+    """
+
+    judges: dict
+    together: tuple = ()
+    wrong: dict = field(default_factory=dict)
+
+    @property
+    def right(self):
+        """A right answer."""
+        return {name: _right_of(judge) for name, judge in self.judges.items()}
+
+    def __call__(self, answer):
+        if problem := missing_key(answer, list(self.judges)):
+            return problem
+        values = {}
+        for name, judge in self.judges.items():
+            values[name], problem = judge.read(answer[name])
+            if problem:
+                return _named(name, problem)
+        problems = {name: judge(answer[name]) for name, judge in self.judges.items()}
+        if not any(problems.values()):
+            return None
+        for key, message in self.wrong.items():
+            pairs = zip(self.judges.values(), values.values(), key, strict=True)
+            if all(judge.same(value, other) for judge, value, other in pairs):
+                return _say(message, values)
+        for _, condition, message in self.together:
+            if condition(values):
+                return _say(message, values)
+        name = next(name for name in problems if problems[name])
+        first, *others = self.judges
+        said = f"{first} is right. " if name != first and len(others) == 1 else ""
+        return said + _named(name, problems[name])
+
+    def examples(self):
+        """Yield `(wrong answer, a part of what is said of it)`."""
+        for key, message in self.wrong.items():
+            yield dict(zip(self.judges, key, strict=True)), message
+        for example, _, message in self.together:
+            values = {name: judge.read(example[name])[0] for name, judge in self.judges.items()}
+            yield example, _say(message, values)
+        for name, judge in self.judges.items():
+            for value, message in judge.examples():
+                yield {**self.right, name: value}, _named(name, message)
+
+
+def _named(name, problem):
+    return f"{name}: {'y' + problem[1:] if problem.startswith('You gave') else problem}"
+
+
+def _right_of(judge):
+    if isinstance(judge.right, set):
+        return next(option for option in judge.options if option in judge.right)
+    return judge.right

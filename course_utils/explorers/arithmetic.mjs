@@ -1,0 +1,138 @@
+// The arithmetic tab: one operation in every shown format, each step rounded and told.
+
+import { describeError } from "./bins.mjs";
+import { EntryError, isCode, parse } from "./codec.mjs";
+import { make, makeChips, makeSelect, makeTable, setOne, setText } from "./dom.mjs";
+import { add, div, equal, isZero, mul, negate, readable, sub } from "./values.mjs";
+
+const OPERATIONS = { add: ["+", add], sub: ["−", sub], mul: ["×", mul], div: ["÷", div] };
+const show = (value) => readable(value, 14, 9);
+
+// What storing a number did to it, where that is more than rounding; else null.
+function damage(given, operand) {
+  const name = readable(given, 14, 6);
+  const now = `it becomes ${readable(operand.value, 14, 6)}`;
+  if (given.kind === "infinity" && operand.value.kind !== "infinity") {
+    return `${name} cannot be stored: ${now}`;
+  }
+  if (given.kind !== "finite" || isZero(given)) return null;
+  if (isZero(operand.value)) return `${name} is too small to store: ${now}`;
+  const { kind } = describeError(given, operand);
+  return kind === "lost" ? `${name} is too large to store: ${now}` : null;
+}
+
+// What happened, as an error of describeError's kinds: {kind, text}.
+function story(given, operands, operation, exactly, stored) {
+  const damages = given.map((value, index) => damage(value, operands[index])).filter(Boolean);
+  if (damages.length) return { kind: "lost", text: [...new Set(damages)].join("; ") };
+  if (exactly.kind !== "finite") {
+    if (exactly.kind === stored.value.kind) return { kind: "same", text: "" };
+    return { kind: "lost", text: `${readable(exactly)} cannot be stored: `
+      + `it becomes ${readable(stored.value)}` };
+  }
+  const error = describeError(exactly, stored);
+  const [left, right] = operands.map(({ value }) => value);
+  const additive = operation === "add" || operation === "sub";
+  if (error.kind === "off" && additive && !isZero(left) && !isZero(right)) {
+    const other = operation === "add" ? right : negate(right);
+    const lost = equal(stored.value, left) ? "second" : equal(stored.value, other) ? "first" : "";
+    if (lost) return { kind: "lost", text: `${lost} number lost, ${error.parts.at(-1)}` };
+  }
+  if (error.kind === "exact") {
+    const rounded = operands.some(({ value }, index) => !equal(value, given[index]));
+    return rounded ? { kind: "exact", text: "no further error" } : error;
+  }
+  if (error.kind !== "off") return error;
+  return { kind: "off", text: `${error.parts[0]}, ${error.parts.at(-1)}` };
+}
+
+// One operation in one format: {operands, exactly, result, told, sentence}, all but `told` texts.
+export function calculate(format, mode, given, operation) {
+  const [sign, work] = OPERATIONS[operation];
+  try {
+    const operands = given.map((value) => format.round(value, mode));
+    // The rounding mode decides the sign of 1 − 1; the other operations ignore it.
+    const exactly = work(operands[0].value, operands[1].value, mode.rounding);
+    const stored = format.round(exactly, mode);
+    const told = story(given, operands, operation, exactly, stored);
+    const question = operands.map(({ value }) => show(value)).join(` ${sign} `);
+    const result = show(stored.value);
+    const sentence = `${format.name}: ${question} gives ${result}${told.text && `, ${told.text}`}`;
+    return { operands: question, exactly: show(exactly), result, told, sentence };
+  } catch (error) {
+    if (!(error instanceof EntryError)) throw error;
+    const told = { kind: "lost", text: "no NaN in this format" };
+    return { told, sentence: `${format.name}: ${told.text}` };
+  }
+}
+
+// The arithmetic tab; say(text) speaks. → {element, update({shown, selected, mode}), set}, where
+// set(a, operation, b) enters an operation.
+export function makeArithmetic(say) {
+  const field = (name, value) => Object.assign(make("input", {
+    type: "text", class: "operand", spellcheck: "false", autocomplete: "off",
+    "aria-label": name, maxlength: "2100", oninput: () => speak() }), { value });
+  const fields = [field("first number", "2048"), field("second number", "1")];
+  const signs = Object.entries(OPERATIONS).map(([name, [sign]]) => [name, sign]);
+  const operation = makeSelect(signs, "add", () => speak());
+  operation.setAttribute("aria-label", "operation");
+  // 1 and a ULP of it, or half of one.
+  const addTo1 = (half) => set("1", "add", `2^${-view.selected.fractionBits - half}`);
+  const presets = makeChips("presets", [
+    [["1 + ε"], () => addTo1(0)], [["1 + ε/2"], () => addTo1(1)],
+    [["2048 + 1"], () => set("2048", "add", "1")]]);
+  const message = make("p", { class: "message", role: "status" });
+  const { table, body, caption } = makeTable("results",
+    ["format", "stored", "exact result", "rounded", "what happened"]);
+  caption.append("Each number is rounded to the format. "
+    + "The exact result of these is rounded once more.");
+  const element = make("div", { class: "arithmetic-panel" },
+    make("div", { class: "operation" }, fields[0], operation, fields[1], presets.element), message,
+    make("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "results" },
+      table));
+  let view = null;
+
+  function set(first, name, second) {
+    [fields[0].value, operation.value, fields[1].value] = [first, name, second];
+    speak();
+  }
+  // Render, and say what the selected format makes of it.
+  function speak() {
+    const row = render()?.find(({ format }) => format === view.selected);
+    if (row) say(row.sentence);
+  }
+  // The value that an operand's text means, or null after saying why there is none.
+  function read(input) {
+    try {
+      const value = parse(input.value);
+      setOne(input, "aria-invalid", null);
+      return value;
+    } catch (error) {
+      if (!(error instanceof EntryError)) throw error;
+      setOne(input, "aria-invalid", "true");
+      setText(message, isCode(input.value) ? "Codes go into the field at the top."
+        : error.message);
+      return null;
+    }
+  }
+  function rowOf(format, { operands, exactly, result, told }) {
+    const error = { class: "error", "data-kind": told.kind };
+    const cells = operands ? [make("td", {}, operands), make("td", {}, exactly),
+      make("td", {}, make("b", {}, result)), make("td", error, told.text)]
+      : [make("td", { colspan: "4", ...error }, told.text)];
+    return make("tr", { "data-format": format.name },
+      make("th", { scope: "row" }, format.name), ...cells);
+  }
+  // → the rows, or null where an operand cannot be read.
+  function render() {
+    if (!view) return null;
+    setText(message, "");
+    const given = fields.map(read);
+    if (given.includes(null)) return null;
+    const rows = view.shown.map((format) => ({ format,
+      ...calculate(format, view.mode, given, operation.value) }));
+    body.replaceChildren(...rows.map((row) => rowOf(row.format, row)));
+    return rows;
+  }
+  return { element, update: (next) => { view = next; render(); }, set };
+}

@@ -1,0 +1,162 @@
+// Helpers that build and update elements. Text goes in as text nodes, never as markup.
+
+const SPEAK_AFTER_MS = 400;
+const SVG = "http://www.w3.org/2000/svg";
+
+// Set attributes: on… adds a listener, true and false set or remove, null leaves out.
+export function setAttributes(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === false || value === null) node.removeAttribute(name);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  return node;
+}
+
+const filled = (node, attributes, children) => {
+  setAttributes(node, attributes).append(...children);
+  return node;
+};
+// An HTML element: make("p", { class: "note" }, "text", otherNode); and an SVG element.
+export const make = (tag, attributes = {}, ...children) =>
+  filled(document.createElement(tag), attributes, children);
+export const draw = (tag, attributes = {}, ...children) =>
+  filled(document.createElementNS(SVG, tag), attributes, children);
+
+// Change a text, one attribute (null removes it), a property. An unchanged one costs nothing.
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+export function setOne(node, name, value) {
+  if (value === null) node.removeAttribute(name);
+  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
+export function setProperty(node, name, value) {
+  if (node[name] !== value) node[name] = value;
+}
+
+// A power of two with a raised exponent: the parts of "2⁻²⁴".
+export const powerOfTwo = (exponent) =>
+  ["2", make("sup", {}, String(exponent).replace("-", "−"))];
+
+// A label and its control in one line, with more text behind.
+export const labelled = (text, control, ...more) =>
+  make("label", { class: "labelled" }, make("span", {}, text), control, ...more);
+
+// A select with [value, text] choices; `change` gets the chosen value.
+export function makeSelect(choices, chosen, change) {
+  const select = make("select", { onchange: () => change(select.value) });
+  for (const [value, text] of choices) select.append(make("option", { value }, text));
+  select.value = chosen;
+  return select;
+}
+
+// A row of small buttons under one name: [[face, act, attributes]], a face being a list of parts.
+export function makeChips(name, choices) {
+  const chips = choices.map(([face, act, attributes]) =>
+    make("button", { type: "button", class: "chip", onclick: act, ...attributes }, ...face));
+  const element = make("div", { class: "chips", role: "toolbar", "aria-label": name }, ...chips);
+  roveAmong(element, chips);
+  return { element, chips };
+}
+
+// A table with heads, of class `name`. → {table, body, caption}
+export function makeTable(name, heads) {
+  const [caption, body] = [make("caption"), make("tbody")];
+  const cells = heads.map((text) => make("th", { scope: "col" }, text));
+  const table = make("table", { class: name }, caption,
+    make("thead", {}, make("tr", {}, ...cells)), body);
+  return { table, body, caption };
+}
+
+// A live region that says only the last of several quick messages.
+export function makeSpeaker() {
+  const element = make("p", { class: "spoken", role: "status", "aria-live": "polite" });
+  let timer = 0;
+  function say(text) {
+    clearTimeout(timer);
+    timer = setTimeout(() => setText(element, text), SPEAK_AFTER_MS);
+  }
+  return { element, say };
+}
+
+// Whether a key goes with Ctrl, Alt or ⌘: then it is the browser's or the notebook's.
+export const isCommand = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
+// One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them.
+// `chosen(index)` is called when they do.
+function roveAmong(group, buttons, chosen = () => {}) {
+  const settle = (to) => buttons.forEach((button, index) => {
+    setProperty(button, "tabIndex", index === to ? 0 : -1);
+  });
+  group.addEventListener("focusin", ({ target }) => {
+    if (buttons.includes(target)) settle(buttons.indexOf(target));
+  });
+  group.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    if (at < 0 || isCommand(event)) return;
+    const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: -1 };
+    if (!(event.key in targets)) return;
+    const to = (targets[event.key] + buttons.length) % buttons.length;
+    chosen(to);
+    buttons[to].focus();
+    event.preventDefault();
+  });
+  settle(0);
+  return settle;
+}
+
+// Tabs for {name: {title, element}}. → {element, choose(name)}; chosen(name) asks for one.
+export function makeTabs(panels, chosen) {
+  const names = Object.keys(panels);
+  const tabs = names.map((name) => make("button", { type: "button", role: "tab", class: "tab",
+    "data-tab": name, onclick: () => chosen(name) }, panels[name].title));
+  const list = make("div", { role: "tablist", class: "tabs", "aria-label": "views" }, ...tabs);
+  const settle = roveAmong(list, tabs, (index) => chosen(names[index]));
+  const bodies = names.map((name) => setAttributes(panels[name].element, {
+    role: "tabpanel", "aria-label": panels[name].title }));
+  function choose(chosenName) {
+    names.forEach((name, index) => {
+      setOne(tabs[index], "aria-selected", String(name === chosenName));
+      setProperty(bodies[index], "hidden", name !== chosenName);
+    });
+    settle(names.indexOf(chosenName));
+  }
+  return { element: make("section", { class: "tabbed" }, list, ...bodies), choose };
+}
+
+// JupyterLab listens on the document, where it sees the host and not the field or button in its
+// shadow root: it would take the letters a learner types for its own shortcuts, and cut the cell
+// on "x". So keys stay inside, except those that save, run the cell or leave it. Nothing is
+// prevented: Tab moves the focus and Ctrl+C copies. Listeners on elements inside run before this.
+function guardKeys(root) {
+  const isForTheNotebook = (event) => {
+    const command = event.ctrlKey || event.metaKey;
+    if (event.key === "Escape") return true;
+    if (event.key === "Enter") return command || event.shiftKey;
+    return command && event.key.toLowerCase() === "s";
+  };
+  for (const type of ["keydown", "keypress", "keyup"]) {
+    root.addEventListener(type, (event) => {
+      if (!isForTheNotebook(event)) event.stopPropagation();
+    });
+  }
+}
+
+// Build an explorer into the shadow root of each of its hosts. build(data) gives {element,
+// fit(width)}, and fit is called with the width of `measured` (or the element) when it changes.
+export function attach(name, css, build) {
+  for (const host of document.querySelectorAll(`[data-${name}]`)) {
+    if (host.shadowRoot) continue;
+    const data = JSON.parse(host.querySelector('script[type="application/json"]').textContent);
+    const root = host.attachShadow({ mode: "open" });
+    const { element, measured = element, fit, start } = build(data);
+    root.append(make("style", {}, css), element);
+    guardKeys(root);
+    if (measured.clientWidth) fit(measured.clientWidth); // else it is not shown yet
+    start();
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width) fit(contentRect.width);
+    }).observe(measured);
+  }
+}

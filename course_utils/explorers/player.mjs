@@ -1,0 +1,228 @@
+// The controller tab: dynamic loss scaling played over the histogram, step by step.
+
+import { clipped, hatching, makeStrip } from "./bands.mjs";
+import { draw, labelled, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
+import { ALL_SCALES, FIRST_SCALE, STEPS, playLossScale } from "./survival.mjs";
+import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
+
+const TRACE = { height: 230, left: 46, right: 10, top: 10, bottom: 34 };
+const TICK_MS = 90; // per step while it plays
+const IN_A_ROW = 10;
+const LONGEST_GROWTH = 100;
+
+// The exponents that a trace runs through, with some room.
+function spanOf(trace) {
+  const exponents = trace.flatMap(({ scale, next }) => [scale, next])
+    .filter((scale) => scale > 0 && scale < Infinity).map((scale) => Math.round(Math.log2(scale)));
+  const [least, most] = [Math.min(...exponents), Math.max(...exponents)];
+  const room = Math.max(0, 8 - (most - least)) / 2;
+  return { low: least - 1.5 - Math.floor(room), high: most + 1.5 + Math.floor(room) };
+}
+
+// The trace as a step line. pick(step) is called on a click. → {element, build, point}
+function makeTrace(pick) {
+  const element = draw("svg", { class: "trace", role: "img", onclick: (event) => {
+    const { left } = element.getBoundingClientRect();
+    pick(Math.round((event.clientX - left - inner.left) / inner.step + 0.5));
+  } });
+  const cursor = draw("path", { class: "cursor" });
+  const dot = draw("circle", { class: "dot", r: 5 });
+  const bottom = TRACE.height - TRACE.bottom;
+  let inner = { left: TRACE.left, step: 3 };
+
+  const xOf = (step) => inner.left + (step - 0.5) * inner.step;
+  function yOf(scale) {
+    const { low, high } = inner;
+    const share = (Math.max(low, Math.min(high, Math.log2(scale))) - low) / (high - low);
+    return bottom - share * (bottom - TRACE.top);
+  }
+
+  // A labeled zone of scales, between two exponents; [] where it does not show.
+  function zone(name, from, to, title) {
+    const { low, high, left, right } = inner;
+    const [least, most] = [Math.max(low, from), Math.min(high, to)];
+    if (least >= most) return [];
+    const [y, end] = [yOf(2 ** most), yOf(2 ** least)];
+    const [width, height] = [right - left, end - y];
+    const group = draw("g", {}, draw("rect", { class: `band ${name}`, x: left, y, width, height }),
+      ...hatching(name, 0, width, height, "hatch").map((lines) =>
+        clipped(left, y, width, height, lines)));
+    const place = name === "overflow" ? { x: left + 8, y: y + 15 }
+      : { x: right - 8, y: end - 7, "text-anchor": "end" };
+    return height > 17 ? [group, draw("text", { class: "zone", ...place }, title)] : [group];
+  }
+
+  function drawAxis(trace) {
+    const { low, high, left, right } = inner;
+    const { top } = TRACE;
+    const axis = draw("g", { class: "axis" },
+      draw("path", { d: `M${left},${top}V${bottom}H${right}` }));
+    const write = (x, y, anchor, text, more = {}) =>
+      axis.append(draw("text", { x, y, "text-anchor": anchor, ...more }, text));
+    const mark = (y, text) => write(left - 6, y, "end", text);
+    const every = [1, 2, 4, 8, 16, 32].find((gap) => (high - low) / gap <= 9);
+    const ends = new Set(trace.map(({ next }) => next));
+    if (ends.has(0)) mark(bottom + 4, "0");
+    if (ends.has(Infinity)) mark(top + 4, "∞");
+    for (let exponent = Math.ceil(low / every) * every; exponent <= high; exponent += every) {
+      const y = yOf(2 ** exponent);
+      const free = (!ends.has(0) || y < bottom - 14) && (!ends.has(Infinity) || y > top + 14);
+      if (free) mark(y + 4, raised(exponent));
+    }
+    for (const step of [1, 50, 100, 150, 200]) write(xOf(step), bottom + 15, "middle", `${step}`);
+    write(right, bottom + 29, "end", "step", { class: "small" });
+    return axis;
+  }
+
+  function build(trace, injected, { fits, keeps }, limits, width, label) {
+    const right = width - TRACE.right;
+    inner = { ...spanOf(trace), right, left: TRACE.left,
+      step: (right - TRACE.left) / trace.length };
+    setAttributes(element, { width, height: TRACE.height, "aria-label": label,
+      viewBox: `0 0 ${width} ${TRACE.height}` });
+    const over = !fits ? -Infinity : fits.to === ALL_SCALES.to ? Infinity : fits.to + 0.5;
+    const least = !keeps ? Infinity : keeps.from === ALL_SCALES.from ? -Infinity : keeps.from - 0.5;
+    const line = trace.map(({ step, scale }, index) => `${index ? "V" : `M${inner.left},`}`
+      + `${yOf(scale).toFixed(1)}H${(inner.left + step * inner.step).toFixed(1)}`);
+    const skipped = trace.filter(({ applied }) => !applied);
+    const cross = ({ step, scale }) => `M${(xOf(step) - 3.5).toFixed(1)},`
+      + `${(yOf(scale) - 3.5).toFixed(1)}l7,7m0,-7l-7,7`;
+    const rings = [...injected].map((step) => draw("circle", { class: "ring", r: 7,
+      cx: xOf(step), cy: yOf(trace[step - 1].scale) }));
+    setOne(cursor, "d", `M0,${TRACE.top}V${bottom}`);
+    element.replaceChildren(
+      ...zone("zero", -Infinity, Math.min(least, over), "loses 0.1 % of ‖g‖² or more"),
+      ...zone("normal", least, over, "keeps 99.9 % of ‖g‖² and fits"),
+      ...zone("overflow", over, Infinity, `overflows ${limits.name}`),
+      drawAxis(trace), draw("path", { class: "line", d: line.join("") }),
+      draw("path", { class: "skips", d: skipped.map(cross).join("") }), ...rings, cursor, dot);
+  }
+  function point({ step, scale }) {
+    setOne(cursor, "transform", `translate(${xOf(step).toFixed(1)},0)`);
+    setOne(dot, "cx", xOf(step).toFixed(1));
+    setOne(dot, "cy", yOf(scale).toFixed(1));
+  }
+  return { element, build, point };
+}
+
+// The tab. on: {growth(steps), say(text)}. → {element, update(view), stop()}
+export function makePlayer(layer, on) {
+  let step = 1;
+  let timer = 0;
+  let view = null;
+  let trace = [];
+  let drawn = "";
+  const injected = new Set();
+  const picture = makeTrace((to) => go(to));
+  const strip = makeStrip(layer, 44);
+  const button = (text, onclick) => make("button", { type: "button", class: "button", onclick },
+    text);
+  const slider = make("input", { type: "range", class: "slider", min: 1, max: STEPS, step: 1,
+    "aria-label": "step", oninput: () => go(Number(slider.value)) });
+  const growth = make("input", { type: "number", class: "growth", min: 1, max: LONGEST_GROWTH,
+    step: 1, oninput: () => {
+      const steps = Number(growth.value);
+      const good = Number.isInteger(steps) && steps >= 1 && steps <= LONGEST_GROWTH;
+      setOne(growth, "aria-invalid", good ? null : "true");
+      if (good) on.growth(steps);
+    } });
+  const play = button("Play", () => toggle());
+  const inject = button("Inject overflow", () => add(1));
+  const row = button(`${IN_A_ROW} in a row`, () => add(IN_A_ROW));
+  const clear = button("Clear", () => {
+    injected.clear();
+    refresh();
+    inject.focus(); // a disabled button would lose it
+  });
+  const sentence = make("p", { class: "sentence" });
+  const [summary, remark] = [make("p", { class: "note" }), make("p", { class: "note" })];
+  const stripName = make("span", { class: "strip-name" });
+  const element = make("div", { class: "player" },
+    make("div", { class: "options" }, play, inject, row, clear,
+      labelled("doubles after", growth, "finite steps")),
+    make("div", { class: "trace-box" }, picture.element, slider),
+    sentence,
+    make("div", { class: "here-strip" }, stripName, strip.element), summary, remark);
+
+  function add(count) {
+    for (let at = step; at < step + count && at <= STEPS; at += 1) injected.add(at);
+    refresh();
+  }
+  function go(to) {
+    stop();
+    step = Math.max(1, Math.min(STEPS, to));
+    point(true);
+  }
+  function stop() {
+    clearInterval(timer);
+    timer = 0;
+    if (view) setText(play, calm() ? "Next step" : "Play");
+  }
+  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+  // Run by itself; or, where motion is not wanted, one step per click.
+  function toggle() {
+    if (timer) {
+      go(step);
+      return;
+    }
+    if (step >= STEPS) go(1);
+    else if (calm()) go(step + 1);
+    if (calm()) return;
+    setText(play, "Pause");
+    timer = setInterval(() => {
+      step += 1;
+      if (step >= STEPS || !element.isConnected) stop();
+      point(!timer);
+    }, TICK_MS);
+  }
+
+  // Show the step at the scrubber.
+  function point(aloud) {
+    const at = trace[step - 1];
+    if (!at) return;
+    const { limits, growth: steps, range, width } = view;
+    picture.point(at);
+    setProperty(slider, "value", String(step));
+    setOne(slider, "aria-valuetext", `step ${step}, scale ${scaleText(at.scale, spelled)}`);
+    setText(sentence, describeStep(at, limits.name, steps));
+    sentence.classList.toggle("skipped", !at.applied);
+    const edge = Math.max(-1000, Math.min(1000, Math.log2(at.scale))); // of scales 0 and infinity
+    strip.update({ limits, range, scale: edge, width });
+    setText(stripName, `the gradients at scale ${scaleText(at.scale)}`);
+    if (aloud) on.say(describeStep(at, limits.name, steps, spelled));
+  }
+
+  function refresh() {
+    const { limits, best, growth: steps, width } = view;
+    const key = [limits.name, steps, width, ...injected].join();
+    if (key !== drawn) {
+      drawn = key;
+      trace = playLossScale(layer, limits, steps, injected);
+      const skipped = trace.filter(({ applied }) => !applied).length;
+      const { next } = trace.at(-1);
+      const words = (power) => `${plural(skipped, "step")} of ${STEPS} skipped; after them the `
+        + `scale is ${scaleText(next, power)}.`;
+      setText(summary, words(raised) + (next === 0
+        ? " Nothing stops its fall: at scale 0 the next finite gradient is divided by zero, and "
+          + "the weights are NaN."
+        : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : ""));
+      setText(remark, limits.overflow_is === "normal"
+        ? `${limits.name} has no infinity, so a real controller would notice nothing. Here, what `
+          + "is too large counts as not finite." : "");
+      picture.build(trace, injected, best, limits, width,
+        `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
+        + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}`);
+      setProperty(clear, "disabled", injected.size === 0);
+    }
+    point(true);
+  }
+  function update(next) {
+    if (!view) {
+      growth.value = String(next.growth);
+      setText(play, calm() ? "Next step" : "Play");
+    }
+    view = next;
+    refresh();
+  }
+  return { element, update, stop };
+}

@@ -1,0 +1,198 @@
+// A row per format: its bits as buttons, its value, its error, and steps to its neighbors; and the
+// formula of the selected row, where each factor belongs to bits, and each bit to a term.
+
+import { isCommand, make, powerOfTwo, setOne, setText } from "./dom.mjs";
+import { bitLength, readable } from "./values.mjs";
+
+const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction", m: "fraction" };
+
+// The fields of a format: {name: [index of the first bit, how many]}.
+const fieldsOf = ({ exponentBits, fractionBits }) => ({
+  sign: [0, 1], exponent: [1, exponentBits], fraction: [1 + exponentBits, fractionBits] });
+
+// What a screen reader says about a bit; `place` counts from 0 at the field's right end.
+function bitLabel(field, place, width) {
+  if (field === "sign") return "sign bit, 1 for negative";
+  const weight = field === "exponent" ? 2 ** place : `2^${place - width}`;
+  return `${field} bit ${place}, weight ${weight}`;
+}
+
+// A row for one format. on: {select(), flip(index), step(direction), light(index | null)}.
+// → {element, update(view), light(lit)}
+export function makeRow(format, on) {
+  const bits = [];
+  const fields = fieldsOf(format);
+  // The buttons of one field, under the field's letter and width.
+  const field = (name) => {
+    const [, width] = fields[name];
+    const mine = Array.from({ length: width }, (_, index) => make("button", {
+      type: "button", class: `bit ${name}`, tabindex: "-1", "data-index": bits.length + index,
+      "aria-pressed": "false", "aria-label": bitLabel(name, width - 1 - index, width) }));
+    bits.push(...mine);
+    const letter = name[0].toUpperCase();
+    return make("span", { class: `field ${name}` },
+      make("span", { class: "tag", "aria-hidden": "true" },
+        name === "sign" ? letter : `${letter} ${width}`),
+      make("span", { class: "cells" }, ...mine));
+  };
+  const lead = make("span", { class: "lead", title: "the leading bit, which is not stored" }, "1");
+  const ghost = make("span", { class: "ghost", "aria-hidden": "true" }, lead,
+    make("span", { class: "point" }, "."));
+  const strip = make("div", { class: "strip" },
+    make("span", { class: "left" }, field("sign"), field("exponent")),
+    make("span", { class: "right" }, ghost, field("fraction")));
+  const stepper = (direction, face, text) => make("button", {
+    type: "button", class: "step", tabindex: "-1", title: `${text} to the next value (${face})`,
+    "aria-label": `${text} in ${format.name}`, onclick: () => on.step(direction) }, face);
+  const name = make("button", { type: "button", class: "name", tabindex: "-1", onclick: on.select },
+    format.name);
+  const hex = make("code", { class: "hex" });
+  const [value, kind, error] = ["value", "kind", "error"].map((part) =>
+    make("span", { class: part }));
+  const [down, up] = [stepper(-1, "↓", "step down"), stepper(1, "↑", "step up")];
+  const element = make("div", { class: format.bits <= 8 ? "row short" : "row", role: "group",
+    "data-format": format.name, "aria-label": `${format.name}, ${format.bits} bits` },
+  make("div", { class: "head" }, name, hex), strip,
+  make("div", { class: "facts" }, value, kind, error, make("span", { class: "steps" }, down, up)));
+
+  let current = 0; // the bit that Tab reaches
+  bits[0].tabIndex = 0;
+  function rove(index) {
+    bits[current].tabIndex = -1;
+    current = Math.max(0, Math.min(bits.length - 1, index));
+    bits[current].tabIndex = 0;
+  }
+  const isBit = (node) => node.matches(".bit");
+  const moves = { ArrowLeft: () => current - 1, ArrowRight: () => current + 1, Home: () => 0,
+    End: () => bits.length - 1 };
+  element.addEventListener("keydown", (event) => {
+    if (!isBit(event.target) || isCommand(event)) return;
+    const [first] = fields[FIELD_KEYS[event.key.toLowerCase()]] ?? [];
+    const target = first ?? moves[event.key]?.();
+    if (target !== undefined) {
+      rove(target);
+      bits[current].focus();
+    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      on.step(event.key === "ArrowUp" ? 1 : -1);
+    } else return;
+    event.preventDefault();
+  });
+  element.addEventListener("click", ({ target }) => {
+    if (isBit(target)) on.flip(Number(target.dataset.index));
+  });
+  element.addEventListener("focusin", ({ target }) => {
+    if (!isBit(target)) return;
+    rove(Number(target.dataset.index));
+    on.select();
+    on.light(current);
+  });
+  element.addEventListener("focusout", () => on.light(null));
+  element.addEventListener("pointerover", ({ target }) => {
+    if (isBit(target)) on.light(Number(target.dataset.index));
+    else on.light(target.matches(".lead") ? "lead" : null);
+  });
+  element.addEventListener("pointerleave", () => on.light(null));
+
+  // `stored` is null where the format refuses the number.
+  function update({ stored, text, whole, told, selected }) {
+    element.classList.toggle("selected", selected);
+    setOne(name, "aria-pressed", selected);
+    element.classList.toggle("refused", !stored);
+    const digits = stored ? stored.sign + stored.exponent + stored.fraction : "";
+    bits.forEach((bit, index) => setOne(bit, "aria-pressed", String(digits[index] === "1")));
+    setText(lead, stored?.kind === "normal" ? "1" : stored?.value.kind === "finite" ? "0" : "");
+    setText(hex, stored ? stored.hex : "–");
+    setText(kind, stored ? stored.kind.replace("nan", "NaN") : "refused");
+    setOne(kind, "data-kind", stored ? stored.kind : "refused");
+    setText(value, text);
+    setOne(value, "title", whole);
+    setText(error, told?.text ?? "");
+    setOne(error, "data-kind", told?.kind ?? "same");
+    for (const [button, direction] of [[down, -1], [up, 1]]) {
+      const end = !stored || format.step(stored.code, direction) === null;
+      setOne(button, "disabled", end ? "" : null);
+    }
+  }
+  function light(lit) {
+    bits.forEach((bit, index) => bit.classList.toggle("lit", lit.has(index)));
+    ghost.classList.toggle("lit", lit.has("lead"));
+  }
+  return { element, update, light };
+}
+
+// The formula's panel. light(bits | null) is called when the pointer is on a term.
+// → {element, update(stored, format), light(lit)}
+export function makeFormula(light) {
+  const line = make("p", { class: "line" });
+  const sums = make("p", { class: "sums" });
+  const element = make("div", { class: "formula", role: "group",
+    "aria-label": "the value, bit by bit" }, line, sums);
+  element.addEventListener("pointerover", ({ target }) => {
+    light(target.closest(".term")?.bits ?? null);
+  });
+  element.addEventListener("pointerleave", () => light(null));
+
+  // A term that lights its bits; `bits` are indices into the row, or "lead".
+  const term = (bits, name, ...children) =>
+    Object.assign(make("span", { class: `term ${name}` }, ...children), { bits });
+  // A term for a whole field.
+  const fieldTerm = (format, name, ...children) => {
+    const [first, count] = fieldsOf(format)[name];
+    return term(Array.from({ length: count }, (_, place) => first + place), name, ...children);
+  };
+  // The terms of a field's sum, one per bit that is 1, with a plus sign between them.
+  function sumOf(format, name, digits, weight) {
+    const [first] = fieldsOf(format)[name];
+    const terms = [...digits].flatMap((digit, place) =>
+      digit === "1" ? [" + ", term([first + place], name, ...weight(place))] : []);
+    return terms.length ? terms.slice(1) : ["0"];
+  }
+
+  function update(stored, format) {
+    line.replaceChildren(make("strong", {}, format.name), " ");
+    sums.replaceChildren();
+    if (!stored) line.append("has no bit pattern for this number.");
+    else if (stored.value.kind === "finite") calculate(stored, format);
+    else {
+      const all = stored.kind === "infinity" ? "all 0"
+        : format.hasInfinity ? "not all 0" : "all 1";
+      const result = stored.kind === "nan" ? "NaN, not a number"
+        : `${stored.sign === "1" ? "−" : ""}infinity`;
+      line.append("The ", fieldTerm(format, "exponent", "exponent bits are all 1"), " and the ",
+        fieldTerm(format, "fraction", `fraction bits are ${all}`), `: this is ${result}.`);
+    }
+  }
+  function calculate(stored, format) {
+    const { exponentBits, fractionBits, bias } = format;
+    const e = Number.parseInt(stored.exponent, 2);
+    const f = Number.parseInt(stored.fraction, 2);
+    const normal = stored.kind === "normal";
+    const [lead, power] = normal ? ["1", `${e} − ${bias}`] : ["0", `1 − ${bias}`];
+    line.append(
+      term([0], "sign", "(−1)", make("sup", {}, stored.sign)), " × ",
+      fieldTerm(format, "exponent", make("span", {}, "2", make("sup", {}, power))), " × (",
+      term(["lead"], "lead", lead), " + ",
+      fieldTerm(format, "fraction", `${f}∕${2 ** fractionBits}`), ") ",
+      make("span", { class: "equals" }, "= ",
+        make("b", { class: "result" }, readable(stored.value, 200))));
+    const weights = sumOf(format, "exponent", stored.exponent, (place) => [
+      String(2 ** (exponentBits - 1 - place))]);
+    const shares = sumOf(format, "fraction", stored.fraction, (place) => powerOfTwo(-1 - place));
+    const why = normal ? [] : [" (so the power is 1 − bias and the leading bit is 0)"];
+    // The size of a unit in the last place, as a power of two and as a decimal.
+    const ulp = powerOfTwo(bitLength(stored.ulp.num) - bitLength(stored.ulp.den));
+    const digits = readable(stored.ulp, 12, 3);
+    sums.append(
+      make("span", {}, make("i", {}, "exponent "), ...weights, ` = ${e}`, ...why),
+      make("span", {}, make("i", {}, "fraction "), ...shares),
+      make("span", { class: "ulp" }, "1 ULP = ", ...ulp,
+        digits.startsWith("≈") ? ` ${digits}` : ` = ${digits}`));
+  }
+  function show(lit) {
+    for (const one of element.querySelectorAll(".term")) {
+      // A whole field lights for any of its bits; one addend only for its own.
+      one.classList.toggle("lit", one.bits.some((bit) => lit.has(bit)));
+    }
+  }
+  return { element, update, light: show };
+}

@@ -1,0 +1,50 @@
+"""What a dtype, or the policy named after it, looks like everywhere: color, hatch, marker, line."""
+
+import numpy as np
+
+COLORS = {"float32": "#0072B2", "bfloat16": "#D55E00", "float16": "#009E73", "tf32": "#56B4E9"}
+HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
+MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^"}
+LINES = {"float32": "-", "bfloat16": "--", "float16": ":"}
+EDGE = {"edgecolor": "#333", "linewidth": 0.5}  # of bars
+
+
+def dtype_of(policy: str) -> str:
+    """The dtype whose color and marker a policy wears: "mixed_bfloat16" is "bfloat16"."""
+    return policy.removeprefix("mixed_")
+
+
+def line_look(policy: str) -> dict:
+    """Color, marker and line of a policy or dtype."""
+    dtype = dtype_of(policy)
+    return {"color": COLORS[dtype], "marker": MARKERS[dtype], "linestyle": LINES[dtype]}
+
+
+def bar_look(policy: str) -> dict:
+    """Color, hatch and border of a policy's or dtype's bars."""
+    dtype = dtype_of(policy)
+    return {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
+
+
+def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
+    """Bars {label: (color, hatch, values)} on top of each other or end to end; their sums."""
+    draw, side, start = (ax.barh, "left", 0.0) if sideways else (ax.bar, "bottom", 0.0)
+    for label, (color, hatch, values) in parts.items():
+        look = {"color": color, "hatch": hatch, "label": label, **EDGE}
+        draw(at, values, width, **{side: start}, **look)
+        start = start + np.asarray(values)
+    return start
+
+
+def side_by_side(ax, table, labels=None):
+    """Lying bars: a group for each row of a table, in it a bar for each column, a policy or dtype.
+
+    `labels`: {column: what the legend says}; the column's name if None.
+    """
+    height = 0.8 / table.shape[1]
+    for number, name in enumerate(table):
+        at = np.arange(len(table)) + (number - (table.shape[1] - 1) / 2) * height
+        label = labels[name] if labels else name
+        ax.barh(at, table[name], height, label=label, **bar_look(name))
+    ax.set_yticks(range(len(table)), table.index)
+    ax.invert_yaxis()

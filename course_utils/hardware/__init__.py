@@ -1,0 +1,230 @@
+"""What this machine is and which dtype policy follows, without TensorFlow or a network."""
+
+import dataclasses
+import functools
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils import processes
+from course_utils.hardware.accelerators import Accelerator, find_accelerators
+
+# What decides how fast 16-bit arithmetic is on a CPU, by Linux's names in /proc/cpuinfo.
+X86_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
+ARM_SETS = ("asimdhp", "bf16")
+
+# Chips of compute capability 7.5 that were built without tensor cores (TU116 and TU117).
+WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX4\d0|T4\d\d\b|T5\d\d\b|T6\d\d\b|T1000|T1200"
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What was found on this machine; its text is what a notebook shows of it."""
+
+    system: str  # operating system and architecture, "Linux x86_64"
+    cpu: str
+    cores: int  # that this process may use
+    # Those of X86_SETS or ARM_SETS that the CPU has; None where the system does not tell.
+    instruction_sets: tuple[str, ...] | None
+    onednn: bool = True  # whether TensorFlow's oneDNN kernels are on
+    max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
+    accelerators: tuple[Accelerator, ...] = ()  # GPUs and TPU cores, working or not
+
+    def working(self, kind):
+        """The accelerators of one kind ("GPU" or "TPU") that work."""
+        return tuple(a for a in self.accelerators if a.kind == kind and a.works)
+
+    def without_tpu(self):
+        """The same machine as TensorFlow uses it outside of a TPUStrategy."""
+        used = tuple(a for a in self.accelerators if a.kind != "TPU")
+        return dataclasses.replace(self, accelerators=used)
+
+    def __str__(self):
+        sets = "instruction sets unknown"
+        if self.instruction_sets is not None:
+            wide = [s for s in self.instruction_sets if s not in ("avx512f", "asimdhp")]
+            sets = ", ".join(wide) or "no 16-bit instruction sets"
+        lines = [f"{self.cpu}, {self.cores} cores ({sets})"]
+        for a in self.accelerators:
+            cc = f", compute capability {a.compute_capability}" if a.compute_capability else ""
+            gib = f", {a.memory_bytes / 2**30:.0f} GiB" if a.memory_bytes else ""
+            lines.append(f"{a.kind} {a.name}{cc}{gib}" + ("" if a.works else f": {a.problem}"))
+        return " · ".join(lines)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Sizes that keep this hardware busy without keeping the learner waiting."""
+
+    batch_size: int  # samples in a training step
+    batch_sizes: tuple[int, ...]  # what a sweep tries, smallest first
+    matmul_sizes: tuple[int, ...]  # n of the n × n matrices to multiply
+
+
+def workload(hardware: Hardware | None = None) -> Workload:
+    """The sizes that the notebooks use on this hardware.
+
+    Example:
+        >>> workload(Hardware("Linux x86_64", "some CPU", 2, ())).batch_size
+        256
+    """
+    hw = hardware or detect()
+    if hw.working("GPU") or hw.working("TPU"):
+        return Workload(2048, (256, 1024, 4096, 16384), (256, 512, 1024, 2048, 4096))
+    return Workload(256, (64, 256, 1024), (64, 128, 256, 512, 1024))
+
+
+@functools.cache
+def detect() -> Hardware:
+    """Looks at this machine once per process, in milliseconds; never raises.
+
+    With an accelerator, a subprocess multiplies two small matrices on it (5 to 20 s).
+
+    Example:
+        >>> detect().cores >= 1
+        True
+    """
+    return Hardware(
+        system=f"{platform.system()} {platform.machine()}",
+        cpu=_cpu_name(),
+        cores=_cores(),
+        instruction_sets=_instruction_sets(),
+        onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1").lower() not in ("0", "false"),
+        max_isa=os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper(),
+        accelerators=find_accelerators(),
+    )
+
+
+def recommended_policy(hardware: Hardware | None = None) -> str:
+    """The dtype policy to try first on this hardware, for speed.
+
+    Example:
+        >>> recommended_policy(Hardware("Linux x86_64", "some CPU", 4, ("avx2",)))
+        'float32'
+    """
+    return _decide(hardware or detect())[0]
+
+
+def policy_reason(hardware: Hardware | None = None) -> str:
+    """Why `recommended_policy` says what it says, in one sentence."""
+    return _decide(hardware or detect())[1]
+
+
+def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
+    """Whether a bfloat16 product would end this process instead of raising an error.
+
+    ONEDNN_MAX_CPU_ISA below AVX-512 hides instructions that TensorFlow knows the CPU has: it
+    asks oneDNN for a bfloat16 kernel, there is none, and the process dies (TensorFlow 2.21).
+
+    Example:
+        >>> bfloat16_ends_the_process(Hardware("Linux x86_64", "", 2, (), max_isa="AVX2"))
+        True
+    """
+    hw = hardware or detect()
+    return hw.onednn and bool(re.match("SSE|AVX$|AVX2", hw.max_isa))
+
+
+def merged_float16_is_slow(hardware: Hardware | None = None) -> bool:
+    """Whether graphs on this CPU put a float16 product and its bias into a slow kernel.
+
+    TensorFlow's graph optimizer ("remapping") merges a product, its bias and the activation. On x86
+    CPUs with float16 instructions oneDNN gets the whole, and has only its reference kernel for it:
+    a Dense layer of the MNIST CNN takes some 1,600 ms in place of 1 (TensorFlow 2.20 and 2.21).
+
+    Example:
+        >>> merged_float16_is_slow(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
+        False
+    """
+    hw = hardware or detect()
+    has_float16 = bool({"avx512_fp16", "amx_fp16"} & set(hw.instruction_sets or ()))
+    return hw.onednn and not hw.working("GPU") and has_float16
+
+
+def float16_convolutions_need_xla(hardware: Hardware | None = None) -> bool:
+    """Whether float16 convolutions on this CPU should be trained under XLA (jit_compile=True).
+
+    On CPUs with avx512_fp16 TensorFlow hands them to oneDNN, which without amx_fp16 has only its
+    reference kernel for their gradients: a step of the MNIST CNN takes 50 to 100 times as long as
+    in float32, and 1.2 times under XLA, which does without oneDNN (TensorFlow 2.21).
+
+    Example:
+        >>> float16_convolutions_need_xla(Hardware("Linux x86_64", "", 2, ("avx512_fp16",)))
+        True
+    """
+    hw = hardware or detect()
+    hidden = hw.max_isa and not re.search("AMX_FP16|AMX_2|ALL|DEFAULT", hw.max_isa)
+    has_kernels = "amx_fp16" in (hw.instruction_sets or ()) and not hidden
+    return merged_float16_is_slow(hw) and not has_kernels
+
+
+def _decide(hw):
+    if hw.working("TPU"):
+        return "mixed_bfloat16", "a TPU multiplies in bfloat16 and has no float16 units."
+    gpus = hw.working("GPU")
+    if gpus:
+        level, name, cc = min((_tensor_cores(g), g.name, g.compute_capability or 0) for g in gpus)
+        if level == 2:
+            both = "has tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
+            return "mixed_bfloat16", f"{name} {both}"
+        if level == 1:
+            return "mixed_float16", f"{name} has tensor cores for float16 and none for bfloat16."
+        if cc >= 7.0:
+            return "float32", f"{name} has no tensor cores in spite of its compute capability."
+        return "float32", f"{name} has no tensor cores, so 16 bits save memory there but not time."
+    sets = hw.instruction_sets
+    if sets is None:
+        why = "this system does not tell which 16-bit instructions the CPU has; measure it."
+        return "float32", why
+    if not {"avx512_bf16", "amx_bf16"} & set(sets):
+        return "float32", "this CPU has no bfloat16 instructions that TensorFlow uses."
+    if not hw.onednn:
+        return "float32", "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units."
+    if hw.max_isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", hw.max_isa):
+        return "float32", f"ONEDNN_MAX_CPU_ISA={hw.max_isa} hides this CPU's bfloat16 units."
+    unit = "amx_bf16" if "amx_bf16" in sets else "avx512_bf16"
+    return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."
+
+
+def _tensor_cores(gpu):
+    """2 for both 16-bit types, 1 for float16 alone, 0 for none."""
+    cc = gpu.compute_capability or 0.0
+    if cc < 7.0 or (cc < 8.0 and re.search(WITHOUT_TENSOR_CORES, gpu.name)):
+        return 0
+    return 2 if cc >= 8.0 else 1
+
+
+def _read(path):
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _cores():
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1
+
+
+def _cpu_name():
+    match = re.search(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
+    if match:
+        return match.group(1).strip()
+    if platform.system() == "Darwin":
+        named = processes.run(["sysctl", "-n", "machdep.cpu.brand_string"], timeout=5)
+        return named.printed.strip() or "Apple CPU"
+    return platform.processor() or platform.machine() or "unknown CPU"
+
+
+def _instruction_sets():
+    match = re.search(r"^(flags|Features)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
+    if match:
+        found = set(match.group(2).split())
+        return tuple(s for s in (*X86_SETS, *ARM_SETS) if s in found)
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        # TensorFlow's macOS build has no bfloat16 kernels of its own for these cores.
+        return ()
+    return None

@@ -1,0 +1,181 @@
+"""GPUs and TPU cores: which there are, and whether they really work.
+
+Each is tried with a small computation in a process of its own, because a broken driver or a
+missing kernel can take the whole process down.
+"""
+
+import csv
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils import processes
+
+SECONDS = 180  # for each try
+TPU_SIGNS = ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM")  # set by Google Cloud and Colab
+GPU_TRY = "course_utils.hardware.accelerators:compute_on_gpus"
+TPU_TRIES = {  # the best one first
+    "TensorFlow": "course_utils.hardware.accelerators:compute_on_tpu_with_tensorflow",
+    "JAX": "course_utils.hardware.accelerators:compute_on_tpu_with_jax",
+}
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """One GPU or TPU core."""
+
+    kind: str  # "GPU" or "TPU"
+    name: str  # the vendor's, for example "Tesla T4"
+    works: bool  # whether a small computation ran on it
+    problem: str = ""  # one sentence when it does not work
+    compute_capability: float | None = None  # NVIDIA's number such as 7.5
+    memory_bytes: int | None = None
+
+
+def find_accelerators() -> tuple[Accelerator, ...]:
+    """Every GPU and TPU core of this machine, working or not; never raises.
+
+    Example:
+        >>> all(a.works or a.problem for a in find_accelerators())
+        True
+    """
+    return _gpus() + _tpus()
+
+
+def usable_gpus(accelerators) -> str | None:
+    """What CUDA_VISIBLE_DEVICES has to say so that only working GPUs are used; None: no change."""
+    gpus = [a for a in accelerators if a.kind == "GPU"]
+    if all(gpu.works for gpu in gpus):
+        return None
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = visible.split(",") if visible else [str(i) for i in range(len(gpus))]
+    kept = [name for name, gpu in zip(names, gpus, strict=False) if gpu.works]
+    return ",".join(kept) or "-1"
+
+
+def shows_a_tpu() -> bool:
+    """Whether this machine has the signs of a TPU: a variable that is set, or a device file."""
+    return any(os.environ.get(sign) for sign in TPU_SIGNS) or Path("/dev/accel0").exists()
+
+
+def try_tpu(framework: str) -> processes.Outcome:
+    """Compute on the TPU with a framework of `TPU_TRIES`, in a process of its own.
+
+    Its result is [cores that can be used, variables to set before the framework is imported].
+    """
+    return processes.call(TPU_TRIES[framework], timeout=SECONDS)
+
+
+def _gpus():
+    """The GPUs that TensorFlow sees, in its order, each with the outcome of the try."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "unset") in ("", "-1"):
+        return ()
+    # It says whether a try is worth its seconds; it does not know what CUDA_VISIBLE_DEVICES hides.
+    query = ["nvidia-smi", "--query-gpu=name,compute_cap,memory.total"]
+    listing = processes.run([*query, "--format=csv,noheader,nounits"], timeout=20)
+    text = "" if listing.problem else listing.printed
+    rows = csv.reader(text.strip().splitlines(), skipinitialspace=True)
+    listed = [(row + [""] * 3)[:3] for row in rows if row]
+    if not listed:
+        return ()
+    print("Trying a small matrix product on the GPU, in a process of its own …")
+    grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    found = processes.call(GPU_TRY, variables=grow, timeout=SECONDS).result
+    if not found:
+        problem = _unseen() if found == [] else "the try-out ended its process; it is left alone."
+        found = [{"name": name, "cc": cc, "problem": problem} for name, cc, _ in listed]
+    memory = {name: _number(mib) for name, _, mib in listed}
+    return tuple(
+        Accelerator(
+            "GPU",
+            gpu["name"],
+            not gpu["problem"],
+            gpu["problem"],
+            _number(gpu["cc"]),
+            int((memory.get(gpu["name"]) or 0) * 2**20) or None,
+        )
+        for gpu in found
+    )
+
+
+def _unseen():
+    if sys.platform == "win32":
+        return "on Windows TensorFlow uses no NVIDIA GPU; run the course in WSL2."
+    return "TensorFlow does not see it; on Linux outside Colab install tensorflow[and-cuda]."
+
+
+def _tpus():
+    if not shows_a_tpu():
+        return ()
+    name = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
+    for framework in TPU_TRIES:
+        cores, _ = try_tpu(framework).result or (0, {})
+        if cores:
+            return (Accelerator("TPU", name, True),) * cores
+    return (Accelerator("TPU", name, False, "its initialization failed; it is left alone."),)
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+# ------------------------------------------------------------------ in processes of their own
+
+
+def compute_on_gpus() -> list[dict]:
+    """What each GPU is that TensorFlow sees, and its problem or ""."""
+    import tensorflow as tf
+
+    found = []
+    for number, gpu in enumerate(tf.config.list_physical_devices("GPU")):
+        details = tf.config.experimental.get_device_details(gpu)
+        major, minor = details.get("compute_capability", (0, 0))
+        problem = ""
+        try:
+            with tf.device(f"GPU:{number}"):
+                for dtype in (tf.float32, tf.float16):
+                    x = tf.ones((64, 64), dtype)
+                    assert float(tf.matmul(x, x)[0, 0]) == 64.0
+        except Exception as error:
+            kind = type(error).__name__
+            problem = f"a small matrix product on it raised {kind}; it is left alone."
+        name = details.get("device_name", "GPU")
+        found.append({"name": name, "cc": f"{major}.{minor}", "problem": problem})
+    return found
+
+
+# Both ask for a number computed on the cores: a TPU can be listed that is not there.
+
+
+def compute_on_tpu_with_tensorflow() -> tuple[int, dict]:
+    """See `try_tpu`."""
+    import libtpu
+
+    variables = {
+        "PJRT_DEVICE": "TPU",
+        "NEXT_PLUGGABLE_DEVICE_USE_C_API": "true",
+        "TF_PLUGGABLE_DEVICE_LIBRARY_PATH": libtpu.get_library_path(),
+    }
+    os.environ.update(variables)
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+    tf.tpu.experimental.initialize_tpu_system(resolver)
+    strategy = tf.distribute.TPUStrategy(resolver)
+    cores = strategy.num_replicas_in_sync
+    sums = strategy.run(tf.function(lambda: tf.reduce_sum(tf.ones((8, 8)))))
+    assert float(strategy.reduce("SUM", sums, None)) == 64 * cores
+    return cores, variables
+
+
+def compute_on_tpu_with_jax() -> tuple[int, dict]:
+    """See `try_tpu`."""
+    import jax
+
+    cores = jax.devices("tpu")
+    assert float(jax.device_put(jax.numpy.ones((8, 8)), cores[0]).sum()) == 64
+    return len(cores), {"KERAS_BACKEND": "jax"}

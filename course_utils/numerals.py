@@ -1,0 +1,136 @@
+"""What somebody types as a number, read exactly.
+
+A float64 would round the entry before the format under study does. So text becomes a
+`fractions.Fraction`, and is rounded once, later.
+"""
+
+import contextlib
+import math
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+LONGEST = 2_000  # characters
+# Powers beyond these are far outside every format, whatever the digits before them say.
+TEN, TWO = 5_000, 20_000
+PI = Fraction(31415926535897932384626433832795028841971, 10**40)
+BLANKS = " \t\r\n\u00a0"
+NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:e(?P<ten>[+-]?[0-9]+))?"
+    r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|(?P<pi>pi|π))",
+    re.IGNORECASE | re.ASCII,
+)
+NO_NUMBERS = (bool, np.bool_, bytes, bytearray, complex, np.complexfloating)
+ACCEPTED = "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan"
+
+
+def parse(text: str) -> Fraction | float:
+    """Read an entry exactly: a decimal number, a power such as "2^-24" or "2**-24", pi, inf, nan.
+
+    Gives a `Fraction`, or a float where no Fraction exists: inf, -inf, nan and -0.0. Exponents far
+    beyond every format (1e999999999) are cut short, to numbers still far beyond. ValueError with
+    one sentence for what is no number.
+
+    Example:
+        >>> parse("0.1")
+        Fraction(1, 10)
+    """
+    text = text.strip(BLANKS)
+    if len(text) > LONGEST:
+        raise ValueError(f"The entry has {len(text):,} characters: give at most {LONGEST:,}.")
+    found = NUMBER.fullmatch(text.replace("\u2212", "-"))
+    digits = found and (found["whole"] or "") + (found["part"] or "")
+    named = found and (found["two"] or found["infinity"] or found["nan"] or found["pi"])
+    if not (digits or named):
+        raise ValueError(_complaint(text))
+    sign = -1 if found["sign"] == "-" else 1
+    if found["infinity"] or found["nan"]:
+        return math.copysign(math.inf if found["infinity"] else math.nan, sign)
+    if found["pi"]:
+        return sign * PI
+    if found["two"]:
+        return sign * Fraction(2) ** _bounded(found["two"], TWO)
+    if int(digits) == 0:
+        return Fraction(0) if sign > 0 else -0.0
+    ten = _bounded(found["ten"] or "0", TEN) - len(found["part"] or "")
+    return sign * int(digits) * Fraction(10) ** ten
+
+
+def exact(value) -> Fraction | float:
+    """Any number as `parse` gives it: text, an int, float, Fraction, Decimal or NumPy number.
+
+    Example:
+        >>> exact(0.5), exact("-0")
+        (Fraction(1, 2), -0.0)
+    """
+    if isinstance(value, str | Decimal):
+        return parse(str(value))
+    try:
+        if isinstance(value, NO_NUMBERS):
+            raise TypeError
+        return _exact(value)
+    except Exception:  # whatever the methods of an odd object raise
+        message = f"A value of type {type(value).__name__} is not a number: give text or a number."
+        raise ValueError(message) from None
+
+
+def _exact(value):
+    if isinstance(value, Fraction):
+        return value
+    try:
+        return Fraction(operator.index(value))
+    except (TypeError, AttributeError):  # no integer; TensorFlow's floats raise the second
+        pass
+    if not hasattr(value, "as_integer_ratio"):
+        value = float(value)
+    if value != value or abs(value) == math.inf or (value == 0 and math.copysign(1, value) < 0):
+        return float(value)
+    return Fraction(*value.as_integer_ratio())
+
+
+def whole(code) -> int:
+    """A code as an int; text is hexadecimal ("0x3C00") or binary; ValueError for anything else.
+
+    Example:
+        >>> whole("0b101")
+        5
+    """
+    if isinstance(code, str):
+        text = code.strip(BLANKS)
+        if len(text) <= LONGEST and re.fullmatch("0x[0-9a-f]+|0b[01]+", text, re.IGNORECASE):
+            return int(text, 0)
+        said = quoted(code)
+    else:
+        said = f"A {type(code).__name__}"
+        with contextlib.suppress(Exception):  # whatever the methods of an odd object raise
+            if not isinstance(code, NO_NUMBERS):
+                return operator.index(code)
+    raise ValueError(f"{said} is not a code: give an int, or text like 0x3C00 or 0b0110.")
+
+
+def quoted(text: str) -> str:
+    """An entry in quotation marks, cut to a length that fits into a sentence.
+
+    Example:
+        >>> quoted("12 apples")
+        '"12 apples"'
+    """
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    return '"' + "".join(c if c.isprintable() else "?" for c in shown) + '"'
+
+
+def _bounded(exponent, limit):
+    return max(-limit, min(limit, int(exponent)))
+
+
+def _complaint(text):
+    if not text:
+        return f"The entry is empty: give {ACCEPTED}."
+    if "," in text and re.match("[+-]?[0-9]", text.replace("\u2212", "-")):
+        return f"{quoted(text)} has a comma: write a point for decimals and nothing for thousands."
+    if re.match(r"[+-]?0[xb]", text, re.IGNORECASE):
+        return f"{quoted(text)} is a code and not a number: give it to decode, with its format."
+    return f"{quoted(text)} is not a number: give {ACCEPTED}."

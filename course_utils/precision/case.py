@@ -1,0 +1,102 @@
+"""A finding, and the model that the rules look at."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+
+from course_utils.precision.calls import calls_of, symbols
+from course_utils.precision.layers import walk
+from course_utils.precision.source import is_own
+
+SEVERITIES = ("error", "warning", "advice")
+NARROW = ("float16", "bfloat16")
+NAMED = 3  # layers that a message names
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, why it matters, and its repair.
+
+    Example: str(finding) is "MP001 error dense_2: The probabilities come out … Fix: Dense(…)".
+    """
+
+    code: str  # "MP001", "MP002", …: what kind of thing; the codes stay as they are
+    severity: str  # "error" (training goes wrong), "warning" (it may, or takes longer) or "advice"
+    layer: str  # path of the layer, or name of the model where it is about the whole
+    message: str  # one sentence
+    fix: str  # as code
+
+    def __str__(self):
+        return f"{self.code} {self.severity} {self.layer}: {self.message} Fix: {self.fix}"
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A `keras.Model` with what it is to be judged by; see `findings.examine`."""
+
+    model: Any
+    given: Any = None  # the optimizer that `compile` is going to get
+    saved_policy: str | None = None
+    hardware: Any = None  # left out: this machine, which is looked at only if a rule asks
+
+    @functools.cached_property
+    def places(self):
+        """The layers that compute, in order."""
+        return walk(self.model)
+
+    @functools.cached_property
+    def optimizer(self):
+        """The optimizer that counts: the one given, or the model's, with its wrapper."""
+        own = getattr(self.model, "optimizer", None) if self.model.compiled else None
+        if self.given is None or self.given is getattr(own, "inner_optimizer", None):
+            return own
+        return self.given
+
+    @functools.cached_property
+    def own_layers(self):
+        """The layers that are not Keras's own, the model itself among them, and Lambda layers."""
+        # Unlike `walk`, Keras's list has the layers that hold others: their code is looked at.
+        return [layer for layer in self.model._flatten_layers() if is_own(layer)]
+
+    @functools.cached_property
+    def put_out(self):
+        """{id of a layer: the dtypes it really puts out}; empty where nothing can be measured.
+
+        A layer with a `compute_output_shape` of its own makes Keras assume the output's dtype, so
+        the symbolic tensors of a functional model do not prove it.
+        """
+        if not all(layer.built for layer in self.model._flatten_layers()):
+            return {}
+        try:
+            calls = calls_of(self.model, symbols(self.model))
+        except Exception:  # whatever the code of the layers raises
+            return {}
+        return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in reversed(calls)}
+
+    @property
+    def compile_will_wrap(self):
+        """Whether `compile` is still to come and will add dynamic loss scaling."""
+        to_come = not self.model.compiled or self.optimizer is not self.model.optimizer
+        return to_come and self.model.dtype_policy.name == "mixed_float16"
+
+    @property
+    def scales_dynamically(self):
+        """Whether the optimizer that counts is a LossScaleOptimizer."""
+        return isinstance(self.optimizer, keras.optimizers.LossScaleOptimizer)
+
+    def computing_in(self, *dtypes):
+        """The places whose layers compute in one of these dtypes."""
+        return [place for place in self.places if place.layer.compute_dtype in dtypes]
+
+    def path_of(self, layer):
+        """The path of a layer; its name alone if it is not a place of its own."""
+        return next((p.path for p in self.places if p.layer is layer), layer.name)
+
+
+def names(paths) -> str:
+    """Paths in a row, the first three of them: "a, b, c and 2 more"."""
+    paths = list(paths)
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return ", ".join(paths[:NAMED]) + more

@@ -1,0 +1,170 @@
+"""Rules about outputs, numbers and shapes of layers: MP001, MP009 and MP010."""
+
+import math
+
+import keras
+import numpy as np
+from keras import layers
+
+from course_utils.precision.case import NARROW, Finding
+from course_utils.precision.source import computing, dtypes, is_own, methods, numbers
+
+PROBABILITIES = ("softmax", "sigmoid")
+# Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1 in float32.
+LOST = (
+    "The probabilities come out in {0}, so Keras no longer finds the logits behind them and clips "
+    "them instead: the gradient of a confident mistake is zero."
+)
+ROUNDED = (
+    "The model's output is rounded to {0} before the loss sees it, which Keras computes in float32."
+)
+SMALLEST, SMALLEST_NORMAL = 2.0**-24, 2.0**-14  # of float16
+MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
+WIDTHS = {  # the argument that says how wide an output is
+    "units": layers.Dense,
+    "output_dim": layers.Embedding,
+    "filters": layers.Conv1D | layers.Conv2D | layers.Conv3D | layers.Conv1DTranspose
+    | layers.Conv2DTranspose | layers.Conv3DTranspose | layers.SeparableConv1D
+    | layers.SeparableConv2D,
+}  # fmt: skip
+
+
+def low_precision_output(case):
+    """MP001: an output, or the softmax or sigmoid that it was widened from, is in 16 bits."""
+    # An operation may make several of the outputs.
+    for operation, dtype in {id(end[0]): end for end in _ends(case)}.values():
+        message = (LOST if _activation(operation) in PROBABILITIES else ROUNDED).format(dtype)
+        yield Finding("MP001", "error", case.path_of(operation), message, _wider(operation))
+
+
+def _ends(case):
+    """What makes the outputs that are too narrow: (operation or layer, its dtype)."""
+    outputs = getattr(case.model, "outputs", None)
+    if outputs:
+        yield from filter(None, (_narrow_end(case, tensor) for tensor in outputs))
+    elif case.places:
+        # A subclassed model: which of its layers comes last in `call` is not known, only the dtype.
+        last = case.places[-1].layer
+        dtype = (case.put_out.get(id(case.model)) or (last.compute_dtype,))[0]
+        if dtype in NARROW:
+            yield last, dtype
+
+
+def _narrow_end(case, tensor):
+    """The operation behind a symbolic tensor in 16 bits; from a wider one, back to a softmax."""
+    operation, dtype = _maker(case, tensor)
+    widened = dtype not in NARROW
+    while dtype not in NARROW:
+        # The weights of a head end the search, and so do several inputs, or none.
+        source = None if getattr(operation, "weights", ()) else getattr(operation, "input", None)
+        if not hasattr(source, "_keras_history"):
+            return None
+        operation, dtype = _maker(case, source)
+    return None if widened and _activation(operation) not in PROBABILITIES else (operation, dtype)
+
+
+def _maker(case, tensor):
+    """The operation that made a symbolic tensor, within a nested model if so, and the dtype."""
+    # Keras has no public name for this history.
+    history = tensor._keras_history
+    while getattr(history.operation, "outputs", None):
+        tensor = history.operation.outputs[history.tensor_index]
+        history = tensor._keras_history
+    measured = case.put_out.get(id(history.operation)) or ()
+    known = history.tensor_index < len(measured)
+    return history.operation, measured[history.tensor_index] if known else str(tensor.dtype)
+
+
+def _activation(operation):
+    """ "softmax" or "sigmoid", if the operation ends in it, or any other name."""
+    # The layer Softmax and keras.ops.softmax in a functional model are classes of that name.
+    kind = type(operation).__name__.lower()
+    return getattr(getattr(operation, "activation", None), "__name__", kind)
+
+
+def _wider(operation):
+    kind, activation = type(operation).__name__, _activation(operation)
+    if not isinstance(operation, keras.Layer):
+        return 'x = keras.layers.Activation("linear", dtype="float32")(x)  # before this operation'
+    if activation not in PROBABILITIES or kind.lower() == activation:
+        return f'{kind}(..., dtype="float32")'
+    first = "" if kind == "Activation" else "..., activation="
+    return f'{kind}({first}"{activation}", dtype="float32")'
+
+
+def out_of_range(case):
+    """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
+    for layer in case.own_layers:
+        for text, value in _numbers(layer) if layer.compute_dtype == "float16" else ():
+            # NumPy rounds as the device does; the first number that becomes infinite is 65520.
+            with np.errstate(over="ignore"):
+                infinite = math.isinf(np.float16(value))
+            if 0 < abs(value) < SMALLEST:
+                problem = (
+                    "is below 6e-08, float16's smallest number, and protects from nothing there."
+                )
+                fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
+            elif infinite:
+                problem = "is infinite in float16, and infinity minus infinity is NaN."
+                fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
+            else:
+                continue
+            shown = text if text.lstrip("-")[0].isdigit() else f"{text} = {value:g}"
+            yield Finding("MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix)
+    for place in case.computing_in("float16"):
+        if type(place.layer).__name__ == "UnitNormalization" and not is_own(place.layer):
+            message = "Keras divides by at least 1e-12 here, which is 0 in float16: zeros give NaN."
+            fix = 'UnitNormalization(..., dtype="float32")'
+            yield Finding("MP009", "warning", place.path, message, fix)
+    # The slots of an optimizer have the dtype of the weights; with float32 weights all is well.
+    epsilon = getattr(getattr(case.optimizer, "inner_optimizer", case.optimizer), "epsilon", None)
+    pure = any(str(v.dtype) == "float16" for v in case.model.trainable_variables)
+    if pure and isinstance(epsilon, float) and 0 < epsilon < SMALLEST_NORMAL:
+        message = (
+            f"The optimizer's epsilon={epsilon:g} is below 6e-05, where float16 loses its digits, "
+            "and the weights with the optimizer's slots are kept in float16."
+        )
+        fix = 'keras.config.set_dtype_policy("mixed_float16")  # float32 weights and slots'
+        yield Finding("MP009", "warning", case.model.name, message, fix)
+
+
+def _numbers(layer):
+    """(source, value) of the numbers that a layer of yours computes with, each one once."""
+    found = {}
+    if not methods(layer):
+        found = {f"self.{name}": vars(layer).get(name) for name in ("epsilon", "eps")}
+    for method in computing(layer):
+        # Who casts to float32 in a method is taken to do so because of the numbers in it.
+        upcasts = {"float32", "float64"} & {dtype for _, dtype in dtypes(method)}
+        # The numbers in `build` are those of initializers.
+        if method.name != "build" and not upcasts:
+            found |= dict(numbers(method, layer))
+    return [(t, v) for t, v in found.items() if isinstance(v, float) and math.isfinite(v)]
+
+
+def not_multiple_of_eight(case):
+    """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
+
+    The input's width is the width of the layer before it and is not named again.
+    """
+    for path, layer in case.computing_in(*NARROW):
+        argument = next((name for name, kind in WIDTHS.items() if isinstance(layer, kind)), None)
+        width = argument and getattr(layer, argument)
+        if not width or width % MULTIPLE == 0:
+            continue
+        padded, cost = -(-width // MULTIPLE) * MULTIPLE, "some more parameters"
+        if layer.built:
+            # The depthwise part of a separable convolution does not depend on its filters.
+            depthwise = getattr(layer, "depthwise_kernel", None)
+            fixed = 0 if depthwise is None else math.prod(depthwise.shape)
+            more = (layer.count_params() - fixed) // width * (padded - width)
+            cost = f"{more:,} parameters more in this layer"
+        message = (
+            f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
+            f"bits: {padded} would cost {cost}."
+        )
+        fix = f"{type(layer).__name__}({argument}={padded}, ...)"
+        yield Finding("MP010", "advice", path, message, fix)
+
+
+RULES = (low_precision_output, out_of_range, not_multiple_of_eight)

@@ -1,0 +1,169 @@
+"""The source of layers that are not Keras's: dtypes, raw tensors and numbers in it. A heuristic."""
+
+import ast
+import inspect
+import textwrap
+from typing import Any, NamedTuple
+
+import keras
+
+# Methods that compute something else than the layer's output, and those that describe a layer.
+ELSEWHERE = (
+    "__init__", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics",
+    "compute_mask",
+)  # fmt: skip
+DESCRIBING = ("get_config", "from_config", "compute_output_shape", "compute_output_spec")
+DTYPES = {"half": "float16", "double": "float64"} | {
+    name: name for name in ("float16", "bfloat16", "float32", "float64")
+}
+LITERAL = (
+    ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load,
+)  # fmt: skip
+
+
+class Method(NamedTuple):
+    """A method of a layer, or the function of a Lambda layer under the name "function"."""
+
+    name: str
+    tree: Any  # its syntax tree
+    function: Any  # which knows the names it can see
+
+
+def is_own(layer) -> bool:
+    """Whether what a layer computes is not Keras's own: a class of yours, or a Lambda layer."""
+    own = isinstance(layer, keras.layers.Lambda)
+    return own or not type(layer).__module__.startswith("keras.")
+
+
+def computing(layer) -> list[Method]:
+    """Those of `methods` that may take part in computing the layer's output."""
+    return [method for method in methods(layer) if method.name not in ELSEWHERE]
+
+
+def methods(layer) -> list[Method]:
+    """The methods that a layer does not have from Keras, as far as their source can be read."""
+    found = {}
+    for cls in type(layer).__mro__:
+        if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
+            for name, function in vars(cls).items():
+                if inspect.isfunction(function) and name not in DESCRIBING:
+                    found.setdefault(name, function)
+    if isinstance(layer, keras.layers.Lambda) and inspect.isfunction(layer.function):
+        found["function"] = layer.function
+    # Keras wraps `build` and `call`; the wrapper knows what it wraps.
+    found = {name: inspect.unwrap(function) for name, function in found.items()}
+    read = ((name, _tree(function), function) for name, function in found.items())
+    return [Method(*parts) for parts in read if parts[1]]
+
+
+def _tree(function):
+    """The syntax tree of a function; None if it was typed into a Python prompt, or compiled."""
+    try:
+        if function.__name__ != "<lambda>":
+            return ast.parse(textwrap.dedent(inspect.getsource(function)))
+        # The lines of a lambda alone are seldom a statement: look for its code in the whole file.
+        lines, _ = inspect.findsource(function)
+        code = {(line, at) for line, _, at, end in function.__code__.co_positions() if end}
+        found = None
+        for node in ast.walk(ast.parse("".join(lines))):
+            if isinstance(node, ast.Lambda):
+                body = node.body
+                first = body.lineno, body.col_offset
+                last = body.end_lineno, body.end_col_offset
+                found = node if any(first <= place < last for place in code) else found
+        return found
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def dtypes(method):
+    """(called name, dtype) for each dtype that a call names, such as ("cast", "float32").
+
+    Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its policy. So is a
+    constant in a wide dtype, which `raw_tensors` finds.
+    """
+    for call in _calls(method.tree):
+        name = _name(call)
+        for dtype in filter(None, map(_dtype, _arguments(call))):
+            if not name[:1].isupper() and (name != "constant" or dtype in ("float16", "bfloat16")):
+                yield name, dtype
+
+
+def follows(method) -> bool:
+    """Whether a method casts to a dtype that is not spelled out, such as x.dtype."""
+    return any(_is_following_cast(call) for call in _calls(method.tree))
+
+
+def raw_tensors(method):
+    """("Variable" or "constant", source) for each floating one that does not follow a tensor.
+
+    One with a dtype that is not spelled out follows something, and so does one within a cast to
+    such a dtype. What is given as whole numbers is no floating-point tensor.
+    """
+    safe = _parts_of(filter(_is_following_cast, _calls(method.tree)))
+    for call in _calls(method.tree):
+        kind, library = _name(call), getattr(getattr(call.func, "value", None), "id", "")
+        raw = kind in ("Variable", "constant") and library in ("tf", "tensorflow") and call.args
+        if id(call) in safe or not raw:
+            continue
+        given = [k.value for k in call.keywords if k.arg == "dtype"]
+        given += call.args[1:2] if kind == "constant" else []
+        if given and not any(_dtype(d) in ("float32", "float64") for d in given):
+            continue
+        kinds = {type(n.value) for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)}
+        literal = all(isinstance(n, LITERAL) for n in ast.walk(call.args[0]))
+        if float in kinds or given or (kind == "Variable" and not literal):
+            yield kind, ast.unparse(call)
+
+
+def numbers(method, layer):
+    """(source, value) for each float that a method uses: spelled out, or by a name it can see.
+
+    Arguments of classes (layers, initializers) are left out.
+    """
+    skipped = _parts_of(call for call in _calls(method.tree) if _name(call)[:1].isupper())
+    closure = inspect.getclosurevars(method.function)
+    seen = {**closure.globals, **closure.nonlocals}
+    for node in ast.walk(method.tree):
+        if id(node) in skipped:
+            continue
+        value, inner, sign = None, node, 1
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner, sign = node.operand, -1
+            skipped.add(id(inner))  # `walk` comes to the operand later
+        if isinstance(inner, ast.Constant):
+            value = inner.value
+        elif isinstance(inner, ast.Name):
+            value = seen.get(inner.id)
+        elif isinstance(inner, ast.Attribute) and getattr(inner.value, "id", "") == "self":
+            value = vars(layer).get(inner.attr)
+        if type(value) is float:
+            yield ast.unparse(node), sign * value
+
+
+def _calls(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _parts_of(calls):
+    return {id(node) for call in calls for node in ast.walk(call)}
+
+
+def _name(call):
+    """The last part of what is called: "cast" for tf.cast(...)."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _is_following_cast(call):
+    return _name(call) == "cast" and not any(map(_dtype, _arguments(call)))
+
+
+def _arguments(call):
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _dtype(node):
+    """The dtype that an expression spells out: "float16", tf.float16, keras.float16; or None."""
+    if isinstance(node, ast.Constant):
+        return DTYPES.get(node.value) if isinstance(node.value, str) else None
+    return DTYPES.get(node.attr) if isinstance(node, ast.Attribute) else None

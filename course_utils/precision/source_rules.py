@@ -1,0 +1,117 @@
+"""Rules about layers that are not Keras's own: MP005, MP006 and MP007.
+
+What a layer puts out is measured. The source is read to say why it is wrong, or where nothing can
+be measured; a cast that the measured output shows to be undone is no finding.
+"""
+
+from course_utils.precision.case import NARROW, Finding
+from course_utils.precision.source import computing, dtypes, follows, methods, raw_tensors
+
+WIDE = ("float32", "float64")
+
+
+def hard_coded_dtype(case):
+    """MP005: a dtype in the code, where the policy should decide."""
+    for layer in case.own_layers:
+        named = dict.fromkeys(found for method in computing(layer) for found in dtypes(method))
+        for call, literal in named:
+            weight, compute = call == "add_weight", layer.compute_dtype
+            if literal in NARROW:
+                severity = "warning" if literal == compute and not weight else "error"
+                message = (
+                    f"{call} names {literal}, whatever the policy says: nothing else in Keras, "
+                    "loss scaling included, knows of it."
+                )
+            elif not weight and _widens(case, layer):
+                severity = "warning"
+                message = (
+                    f"{call} names {literal} and nothing leads back to {compute}: what follows "
+                    "takes the memory and the time of the wider dtype."
+                )
+            else:
+                continue
+            dtype = "x.dtype" if type(layer).__name__ == "Lambda" else "self.compute_dtype"
+            fix = f"{call}(..., {dtype})"
+            if weight:
+                fix = "self.add_weight(...)  # without dtype: the policy's variable dtype"
+            yield Finding("MP005", severity, case.path_of(layer), message, fix)
+
+
+def raw_tensor(case):
+    """MP006: a raw tf.Variable or tf.constant, which does not follow the policy."""
+    for layer in case.own_layers:
+        if layer.compute_dtype not in NARROW:
+            continue
+        held, path = _raw_attributes(layer), case.path_of(layer)
+        code = [*computing(layer), *(m for m in methods(layer) if m.name == "__init__")]
+        for kind, text in [found for method in code for found in raw_tensors(method)]:
+            held[kind].append("a variable" if kind == "Variable" else text)
+        if held["Variable"]:
+            message = (
+                f"{held['Variable'][0]} is a raw tf.Variable: it stays in its dtype beside "
+                f"{layer.compute_dtype} tensors, and Keras neither trains nor saves it."
+            )
+            fix = "self.add_weight(shape=(), initializer=..., name=...)"
+            yield Finding("MP006", "error", path, message, fix)
+        unknown = id(layer) not in case.put_out
+        if held["constant"] and (unknown or _widens(case, layer)):
+            message = (
+                f"{held['constant'][0]} is a float32 tensor: beside {layer.compute_dtype} ones "
+                "TensorFlow raises an error and keras.ops widens the result."
+            )
+            fix = "tf.constant(..., dtype=self.compute_dtype)  # or a Python number"
+            yield Finding("MP006", "error" if unknown else "warning", path, message, fix)
+
+
+def silent_promotion(case):
+    """MP007: the output is wider than the layer's compute dtype, and no code says so."""
+    explained = {f.layer for rule in (hard_coded_dtype, raw_tensor) for f in rule(case)}
+    for layer in case.own_layers:
+        path, found = case.path_of(layer), case.put_out.get(id(layer))
+        if path in explained or not found or not _widens(case, layer):
+            continue
+        wide = next(dtype for dtype in found if dtype in WIDE)
+        message = (
+            f"It computes in {layer.compute_dtype} and puts out {wide}: something in it, such as a "
+            "weight with autocast=False, is wider and widens the rest."
+        )
+        fix = "return keras.ops.cast(outputs, self.compute_dtype)"
+        yield Finding("MP007", "warning", path, message, fix)
+
+
+def _widens(case, layer):
+    """Whether a 16-bit layer puts out a wider dtype.
+
+    If that cannot be measured, a cast to a dtype that is not spelled out is taken to lead back.
+    Widening is right at the end of a model, and it is the business of a float32 layer inside.
+    """
+    outputs = getattr(case.model, "outputs", None) or ()
+    at_the_end = layer is case.model or any(t._keras_history.operation is layer for t in outputs)
+    if at_the_end or layer.compute_dtype not in NARROW:
+        return False
+    held = layer._flatten_layers(include_self=False)
+    if any(la.compute_dtype not in NARROW or la in case.own_layers for la in held):
+        return False
+    if id(layer) not in case.put_out:
+        return not any(follows(method) for method in computing(layer))
+    return any(dtype in WIDE for dtype in case.put_out[id(layer)])
+
+
+def _raw_attributes(layer):
+    """The names of the attributes that hold raw floating-point variables, or wide tensors."""
+    import tensorflow as tf
+
+    found = {"Variable": [], "constant": []}
+    for name, value in vars(layer).items():
+        if name.startswith("_self_"):  # TensorFlow's own bookkeeping
+            continue
+        held = value.values() if isinstance(value, dict) else value
+        for item in held if isinstance(value, dict | list | tuple) else [value]:
+            if isinstance(item, tf.Variable) and item.dtype.is_floating:
+                found["Variable"].append(f"self.{name}")
+            elif isinstance(item, tf.Tensor) and item.dtype in (tf.float32, tf.float64):
+                found["constant"].append(f"self.{name}")
+    return found
+
+
+RULES = (hard_coded_dtype, raw_tensor, silent_promotion)

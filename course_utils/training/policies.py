@@ -1,0 +1,69 @@
+"""Settings of Keras and of the device that hold for a `with` block."""
+
+import contextlib
+
+import keras
+
+from course_utils import hardware
+
+CONVOLUTIONS = tuple({kind for name, kind in vars(keras.layers).items() if "Conv" in name})
+
+
+@contextlib.contextmanager
+def dtype_policy(name: str):
+    """Sets Keras's global dtype policy for a `with` block and restores the former one.
+
+    Example:
+        >>> with dtype_policy("mixed_bfloat16"):
+        ...     keras.config.dtype_policy().compute_dtype
+        'bfloat16'
+    """
+    former = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(former)
+
+
+@contextlib.contextmanager
+def tf32(on: bool):
+    """Lets float32 products go through TF32 or not in a `with` block, where a GPU has it.
+
+    TensorFlow asks at every product; JAX when it compiles, so build the model in the block.
+
+    Example:
+        with tf32(False):
+            model.train_on_batch(x, y)  # true float32
+    """
+    if keras.backend.backend() == "jax":
+        import jax
+
+        with jax.default_matmul_precision("tensorfloat32" if on else "highest"):
+            yield
+        return
+    import tensorflow as tf
+
+    former = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(on)
+    try:
+        yield
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(former)
+
+
+def needs_xla(model) -> bool:
+    """Whether this machine trains a model in reasonable time only if XLA compiles its step.
+
+    So it is for float16 convolutions on the CPUs of `hardware.float16_convolutions_need_xla`. The
+    `keras.Model` need not be compiled.
+
+    Example:
+        model.compile("adam", loss, jit_compile=needs_xla(model))
+    """
+    if keras.backend.backend() != "tensorflow" or not hardware.float16_convolutions_need_xla():
+        return False
+    layers = model._flatten_layers(include_self=False)
+    return any(
+        isinstance(layer, CONVOLUTIONS) and layer.compute_dtype == "float16" for layer in layers
+    )

@@ -1,0 +1,114 @@
+"""Explorers on a page, as the browser tests use them: `Panel` finds things in one, `bare_pages`
+gives pages without JupyterLab.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+from chromium import FLAGS
+
+SET = """(input, value) => {
+  input.value = value;
+  input.dispatchEvent(new InputEvent("input", {bubbles: true, composed: true}));
+}"""
+HEARD = """node => {
+  node.texts = [];
+  new MutationObserver(() => { if (node.textContent) node.texts.push(node.textContent) })
+    .observe(node, {childList: true, characterData: true, subtree: true});
+}"""
+# A drawing's texts have to be inside it; its shapes are cut off where they stand out.
+TOO_FAR_OUT = """host => {
+  const found = [...host.shadowRoot.querySelectorAll("*")].filter((node) => {
+    if (!node.checkVisibility() || node.closest("svg svg")) return false;
+    if (node.ownerSVGElement && node.tagName !== "text") return false;
+    const {left, right, width} = node.getBoundingClientRect();
+    const box = node.ownerSVGElement?.getBoundingClientRect() ?? {left: 0, right: innerWidth};
+    return width > 1 && (left < box.left - 0.5 || right > box.right + 0.5);
+  });
+  return [document.scrollingElement.scrollWidth - innerWidth,
+    ...found.map((node) => node.outerHTML.slice(0, 80))].filter(Boolean);
+}"""
+# Milliseconds that each of 200 events takes, layout included.
+TIMES = """async (node, act) => {
+  const event = eval(act), times = [];
+  for (let i = 0; i < 200; i += 1) {
+    const before = performance.now();
+    event(node, i);
+    node.getBoundingClientRect();
+    times.push(performance.now() - before);
+    await new Promise(requestAnimationFrame);
+  }
+  return times;
+}"""
+
+
+class Panel:
+    """One explorer on a page; `inside` finds things in its shadow root."""
+
+    def __init__(self, place):
+        self.inside = place.locator(".explorer")
+        self.spoken = self.inside.locator(".spoken")
+
+    def button(self, name):
+        return self.inside.get_by_role("button", name=name, exact=True)
+
+    def tab(self, name):
+        self.inside.get_by_role("tab", name=name, exact=True).click()
+
+    def heard(self, selector):
+        """A function that gives all texts that an element shows from now on."""
+        node = self.inside.locator(selector)
+        node.evaluate(HEARD)
+        return lambda: node.evaluate("node => node.texts")
+
+    def active(self, what):
+        """What JavaScript says of the element that has the focus."""
+        return self.inside.evaluate(f"root => (node => {what})(root.getRootNode().activeElement)")
+
+    def too_far_out(self):
+        """What stands out of the page or its drawing."""
+        return self.inside.evaluate(f"root => ({TOO_FAR_OUT})(root.getRootNode().host)")
+
+    def print_times(self, name, act, capsys):
+        """Print how long `act(root, index)` takes; a sanity check, the aim is 8 ms at p95."""
+        p50, p95 = np.percentile(self.inside.evaluate(TIMES, act), [50, 95])
+        with capsys.disabled():
+            print(f"\n{name}: handler and layout p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+        assert p50 < 50
+
+
+class Pages:
+    """A page that can be touched. `wrong` gathers errors, messages and requests."""
+
+    def __init__(self, page, panel):
+        self.page, self.panel, self.wrong = page, panel, []
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("console", lambda message: self.wrong.append(message.text))
+        page.on("request", lambda request: self.wrong.append(request.url))
+
+    def show(self, *explorers, width=1000):
+        """Show explorers on a new page; return the panel of the first one."""
+        self.page.set_viewport_size({"width": width, "height": 900})
+        html = "".join(each._repr_mimebundle_()["text/html"] for each in explorers)
+        meta = '<meta name="viewport" content="width=device-width">'
+        self.page.set_content(f"<!doctype html><html lang=en>{meta}<body>{html}")
+        return self.panel(self.page.locator("[data-floatlab], [data-scalescope]").first)
+
+
+@contextmanager
+def bare_pages(chromium, panel):
+    """`Pages` without JupyterLab, for the tests of a file; `panel` is a class."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield Pages(browser.new_context(has_touch=True).new_page(), panel)
+        browser.close()
+
+
+@contextmanager
+def unharmed(pages):
+    """Nothing may have gone wrong at the end of a test."""
+    pages.wrong.clear()
+    yield pages
+    assert pages.wrong == []

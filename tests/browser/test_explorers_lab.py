@@ -1,0 +1,202 @@
+"""Both explorers where learners meet them: in JupyterLab, untrusted in it, and in exported HTML."""
+
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from explorer_pages import Panel
+from harness import browsing
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from playwright.sync_api import expect, sync_playwright
+
+from course_utils import formats
+from course_utils.explorers import FloatLab, ScaleScope
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+SOURCES = {
+    "floatlab": "import sys; sys.path.insert(0, '..')\n"
+    "from course_utils.explorers import FloatLab, ScaleScope\nFloatLab('65520')",
+    "floatlab-2": "FloatLab('7.5', formats=['bfloat16', 'float16'])",
+    "scalescope": "import numpy as np\n"
+    "layers = {f'layer {k}': 2.0 ** np.random.default_rng(k).normal(-30, 4, 5000)"
+    " for k in range(9)}\nScaleScope(layers, log2_scale=10)",
+    "scalescope-2": "ScaleScope(layers['layer 1'], format='bfloat16')",
+}
+NO_CDN = {  # what nbconvert's own template would ask of other hosts
+    f"{name}_url": ""
+    for name in ("require_js", "mathjax", "jquery", "mermaid_js", "jupyter_widgets_base")
+}
+both = pytest.mark.parametrize("name", ["floatlab", "scalescope"])
+
+
+@pytest.fixture(scope="module")
+def window(jupyterlab):
+    """One JupyterLab window with a notebook of four explorers, for the tests of this file."""
+    cells = [new_code_cell(source, id=name) for name, source in SOURCES.items()]
+    with sync_playwright() as playwright, browsing(playwright, jupyterlab) as lab:
+        lab.frames = []
+
+        def watch(socket):
+            socket.on("framesent", lambda frame: lab.frames.append(frame))
+
+        lab.context.on("page", lambda page: page.on("websocket", watch))
+        lab.write("notebooks/explorers.ipynb", new_notebook(cells=cells, metadata=METADATA))
+        lab.open("notebooks/explorers.ipynb")
+        lab.run_all()
+        yield lab
+        assert lab.errors == [] and lab.outside == []
+
+
+def panel(window, name):
+    return Panel(window.output(name))
+
+
+def controls(name, panel):
+    """Places that can have the focus: a field, a button and a slider among them."""
+    find = panel.inside.locator
+    if name == "floatlab":
+        return [panel.inside.get_by_label("Number or code"), find(".bit").nth(40), find(".knob")]
+    return [find(".scale .slider"), panel.button("8"), find(".octaves summary")]
+
+
+@both
+def test_letters_stay_out_of_the_notebook_and_ctrl_s_saves(window, name):
+    press = window.page.keyboard.press
+    cells = "return cells.map(c => [c.model.id, c.model.type, c.model.sharedModel.getSource()])"
+    before = window.js(cells)
+    for control in controls(name, panel(window, name)):
+        control.focus()
+        mode = window.js("return panel.content.mode")
+        for key in ("a", "b", "x", "d", "d", "z", "m", "ArrowUp", "ArrowDown"):
+            press(key)
+        window.page.wait_for_timeout(100)
+        assert window.js(cells) == before
+        assert window.js("return panel.content.mode") == mode
+    window.js("panel.context.model.dirty = true")
+    for _ in range(20):  # JupyterLab ignores a save while it ends the one before
+        press("Control+s")
+        window.page.wait_for_timeout(250)
+        if not window.js("return panel.context.model.dirty"):
+            return
+    pytest.fail("Ctrl+S does not save.")
+
+
+# What a learner chose and sees; not what is said aloud a moment later.
+STATE = """root => [
+  ...[...root.querySelectorAll(".hex, .value, .tile dd, .sentence, [aria-selected=true]")]
+    .map((node) => node.textContent),
+  ...[...root.querySelectorAll("input, select")].map((node) => node.value)]"""
+USE = """root => {
+  for (const node of root.querySelectorAll(".bit, .chip, .tab, .button + .button")) {
+    if (node.checkVisibility()) node.click();
+  }
+  for (const node of root.querySelectorAll("select")) {
+    node.selectedIndex = 0;
+    node.dispatchEvent(new Event("change"));
+  }
+}"""
+
+
+@both
+def test_two_do_not_disturb_each_other_or_the_kernel(window, name):
+    one, two = panel(window, name).inside, panel(window, f"{name}-2").inside
+    window.page.wait_for_timeout(300)
+    window.frames.clear()
+    for used, other in ((one, two), (two, one)):
+        before, own = other.evaluate(STATE), used.evaluate(STATE)
+        used.evaluate(USE)
+        assert used.evaluate(STATE) != own
+        assert other.evaluate(STATE) == before
+    assert window.frames == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@both
+def test_no_serious_accessibility_violation(window, name, theme):
+    found = panel(window, name)
+    window.set_theme(theme)
+    # axe leaves out what is scrolled away, and all in a body without height, as JupyterLab's is.
+    window.page.set_viewport_size({"width": 1200, "height": 4200})
+    window.page.add_style_tag(content="body { height: 100vh }")
+    try:
+        tabs = found.inside.get_by_role("tab").all_inner_texts()
+        for tab, popup in zip(tabs, (".formats, .octaves", ".keys, .octaves"), strict=True):
+            found.tab(tab)
+            found.inside.locator(popup).evaluate_all("all => all.forEach(d => { d.open = true })")
+            if name == "floatlab":
+                found.inside.get_by_label("Number or code").fill("bad" if tab == tabs[0] else "1.5")
+            elif tab == "Controller":
+                found.button("Inject overflow").click()
+            window.page.wait_for_timeout(700)  # a complaint comes after a pause
+            response = Axe().run(window.page, context=f"[data-{name}]", options={}).response
+            colors = [rule for rule in response["passes"] if rule["id"] == "color-contrast"]
+            assert len(colors[0]["nodes"]) > 10  # it looked into the shadow root
+            assert [
+                (rule["id"], node["target"], node.get("failureSummary"))
+                for rule in response["violations"]
+                if rule["impact"] in ("serious", "critical")
+                for node in rule["nodes"]
+            ] == []
+    finally:
+        window.set_theme("light")
+        window.page.set_viewport_size({"width": window.width, "height": window.height})
+
+
+def stored():
+    """A notebook with explorers in its outputs, as a learner would get it from someone else."""
+    layers = {"a": [1.0], "b": [2.0**-30]}
+    explorers = [FloatLab("65520"), FloatLab("7.5"), ScaleScope(np.ones(3000)), ScaleScope(layers)]
+    cells = []
+    for index, each in enumerate(explorers):
+        output = new_output("execute_result", data=each._repr_mimebundle_(), execution_count=1)
+        cells.append(new_code_cell("again", id=f"s{index}", outputs=[output], execution_count=1))
+    return new_notebook(cells=cells, metadata=METADATA)
+
+
+def test_exported_html_works_offline_on_a_phone(window, tmp_path):
+    html, _ = HTMLExporter(**NO_CDN).from_notebook_node(nbformat.from_dict(stored()))
+    (tmp_path / "notebook.html").write_text(html, encoding="utf-8")
+    page = window.context.browser.new_page(viewport={"width": 360, "height": 800})
+    errors, asked = [], []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.context.set_offline(True)
+    page.goto(f"file://{tmp_path}/notebook.html")
+    panels = [Panel(host) for host in page.locator("[data-floatlab], [data-scalescope]").all()]
+    value = panels[0].inside.locator(".row[data-format=float16] .value")
+    expect(value).to_have_text("infinity")
+    panels[0].inside.locator(".row[data-format=float16] .bit[data-index='5']").click()
+    expect(value).to_have_text("32768")
+    expect(panels[1].inside.locator(".row[data-format=float16] .value")).to_have_text("7.5")
+    zero = panels[3].inside.locator(".tile[data-class=zero] dd")
+    expect(zero).to_have_text("50 %")
+    panels[3].button("512").click()
+    expect(zero).to_have_text("0 %")
+    for each in panels:
+        for tab in each.inside.get_by_role("tab").all():
+            tab.click()
+            assert each.too_far_out() == []
+    page.context.close()
+    assert errors == [] and asked == [f"file://{tmp_path}/notebook.html"]
+
+
+def test_an_untrusted_notebook_shows_the_tables(window):
+    window.write("notebooks/foreign.ipynb", stored())
+    window.open("notebooks/foreign.ipynb")
+    for id, caption, rows in (("s0", "65520", len(formats.FORMATS)), ("s2", "3,000 gradients", 6)):
+        output = window.output(id)
+        table = output.locator("table")
+        expect(table).to_be_visible()
+        expect(table.locator("caption")).to_contain_text(caption)
+        assert table.locator("th[scope=row]").count() == rows
+        assert not re.search(r"\{|\.floatlab|\.scalescope", output.inner_text())
+        assert table.bounding_box()["width"] < 1100
+    assert "0x7C00" in window.text("s0")
+    hosts = "document.querySelectorAll('[data-floatlab], [data-scalescope]')"
+    assert window.js(f"return [...{hosts}].filter(host => host.shadowRoot).length") == 0

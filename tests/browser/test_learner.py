@@ -1,0 +1,90 @@
+"""What a learner does with a notebook: guesses, answers, restarts, interrupts, looks."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def run_until(lab, *cells):
+    for cell in cells:
+        lab.run(cell, timeout=120)
+
+
+def test_a_guess_and_answers_survive_a_kernel_restart(lab):
+    lab.open("notebooks/00_start_here.ipynb")
+    run_until(lab, "setup", "load-exercises")
+    lab.set_source("prediction", "q.predict(3.5)")
+    assert "You expect 3.5 times" in lab.run("prediction")
+    for wrong, told in (("7.3", "That is the slowdown"), ("'fast'", "give one number")):
+        lab.set_source("exercise-2", f"q[2].check({wrong})")
+        assert told in lab.run("exercise-2")
+    lab.set_source("exercise-2", "q[2].check(0.137)")
+    assert "Correct." in lab.run("exercise-2")
+    lab.restart()
+    run_until(lab, "setup", "load-exercises")
+    lab.set_source("progress", "print(q.guess); exercises.progress()")
+    said = lab.run("progress")
+    assert "3.5" in said and "1 of 3" in said
+    assert "solved" in lab.run("summary")
+
+
+def test_a_prediction_comes_back_in_figure_and_recap(lab):
+    lab.open("notebooks/01_floats.ipynb")
+    run_until(lab, "setup", "load-exercises", "by-hand", "range", "binades", "vanish")
+    lab.set_source("prediction", "q.predict(10_000)")
+    run_until(lab, "prediction", "long-sum", "long-sum-figure", "recap-guess")
+    assert "you guessed 10,000" in lab.text("long-sum-figure")
+    assert lab.text("recap-guess") == (
+        "You guessed 10,000 for ten thousand ones in float16; it was 2,048."
+    )
+
+
+def start_training(lab, seconds):
+    lab.open("notebooks/04_mnist_cnn.ipynb")
+    run_until(lab, "setup", "load-exercises", "data", "look", "float64")
+    run_until(lab, "pipeline", "model", "build-model")
+    source = lab.source("panel").replace("seconds=20", f"seconds={seconds}")
+    lab.set_source("panel", source.replace("epochs=5", "epochs=1000"))
+    lab.start("panel")
+
+
+def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
+    start_training(lab, seconds=120)
+    output = lab.output("panel")
+    output.locator("img").first.wait_for(timeout=60_000)
+    image = output.locator("img").first
+    expect(image).not_to_have_attribute("src", image.get_attribute("src"), timeout=60_000)
+    assert "accuracy" in output.inner_text() and "epoch" in output.inner_text()
+    lab.interrupt()
+    # Not wait_idle: JupyterLab calls the kernel idle while a widget's messages arrive.
+    output.get_by_text("You stopped the training after").wait_for(timeout=20_000)
+    assert "stopped by you" in output.inner_text()
+    lab.run("panel-result", timeout=120)
+    assert "test digits right" in lab.text("panel-result")
+    assert lab.errors == []
+
+
+def test_an_interrupted_comparison_keeps_its_rounds(lab):
+    lab.open("notebooks/00_start_here.ipynb")
+    run_until(lab, "setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
+    lab.set_source("compare", lab.source("compare").replace("seconds=8", "seconds=300"))
+    lab.start("compare")
+    bar = lab.output("compare").get_by_text("/180.0 [")  # three fifths of 300 s are for steps
+    expect(bar).to_contain_text(re.compile(r"[1-9][0-9.]*/180"), timeout=120_000)
+    lab.interrupt()
+    lab.output("compare").get_by_text("step_ms_q1").wait_for(timeout=30_000)
+    lab.set_source("guess-beside-measured", "print(comparison.notes, len(comparison.steps))")
+    said = lab.run("guess-beside-measured")
+    assert "You interrupted the comparison" in said and int(said.split()[-1]) >= 3
+
+
+def test_a_figure_is_as_wide_as_the_text_and_transparent(lab):
+    lab.open("notebooks/solved/04_mnist_cnn.ipynb")
+    background = "return getComputedStyle(find('look').node.querySelector('img')).backgroundColor"
+    for theme in ("light", "dark"):
+        lab.set_theme(theme)
+        assert 550 < lab.output("look").locator("img").first.bounding_box()["width"] < 900
+        assert lab.js(background) in ("rgba(0, 0, 0, 0)", "transparent")

@@ -1,0 +1,155 @@
+"""What several devices do: Keras's loss scaling, TensorFlow's strategies, and the course's cure.
+
+One test for each behavior that notebook 07 teaches: when a new release changes one of them, the
+test that fails names the notebook to mend. All replicas of one process, and both workers, are
+started once: the program they run is tests/tools/replicas.py.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+from course_utils.distributed import Workers, run_workers
+from course_utils.training import ReplicaSafeLossScaleOptimizer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+import replicas as rig
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    """What 2 logical CPUs of one process came to."""
+    return run_workers(rig.__file__, 1, ["mirrored", folder], show=None, timeout=480)[0]
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Two workers, stopped when nothing is heard of either any more; and what each has printed."""
+    printed = {0: [], 1: []}
+    with Workers(rig.__file__, 2, ["worker"], timeout=300, grace=2) as started:
+        for rank, line in started:
+            printed[rank].append(line)
+            if all(lines[-1:] == ["silence"] for lines in printed.values()):
+                break
+    return started, printed
+
+
+# Keras's own loss scaling; what it misses in one process is held by `test_notebook07.py`
+
+
+def test_07_an_overflow_on_one_worker_hangs_both_and_they_ignore_sigterm(workers):
+    """The worker with the overflow goes on by itself; the other one waits for it in that step."""
+    started, printed = workers
+    good = [f"step {step} scale {rig.START:g}" for step in range(rig.OVERFLOW)]
+    skipped = f"step {rig.OVERFLOW} scale {rig.START / 2:g}"
+    assert printed == {0: [*good, "silence"], 1: [*good, skipped, "silence"]}
+    assert set(started.stubborn) == {0, 1}
+
+
+# TensorFlow's strategies
+
+
+def test_07_devices_are_split_before_tensorflow_starts_or_not_at_all(found):
+    same, other = found["split again"]
+    assert same == ["CPU:0", "CPU:1", "CPU:2"]
+    assert "already started in this kernel with 3 CPU devices, and 2 CPU devices are" in other
+    assert "restart the kernel" in other
+
+
+def test_07_two_strategies_of_different_sizes_cannot_share_a_process(found):
+    assert "joining a group with size" in found["of another size"]
+
+
+def test_07_fit_on_two_replicas_gets_the_weights_of_one_device(found):
+    """At the same global batch, within rounding."""
+    for policy, margin in {"float32": 1e-5, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-3}.items():
+        (right, weights), (right_of_two, of_two) = (found[n][policy] for n in ("one", "two"))
+        assert right_of_two == right
+        np.testing.assert_allclose(of_two, weights, rtol=0, atol=margin)
+
+
+FAILS = {
+    "several steps at once": "InvalidArgumentError: .*must feed a value for placeholder",
+    "compiled": "InvalidArgumentError: .*Trying to access resource.*replica_1",
+    "parts of two sizes": "InvalidArgumentError: .*same size",
+    "accumulated": "RuntimeError: .*`merge_call` called while defining a new graph",
+    "averages that overwrite": "RuntimeError: .*`merge_call` called",
+}
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_07_what_works_on_one_device_fails_on_two(name, found):
+    assert not isinstance(found["one"][name], str)
+    assert re.match(FAILS[name], found["two"][name], re.DOTALL)
+
+
+def test_07_on_several_devices_auto_does_not_compile(found):
+    assert not isinstance(found["two"]["compiled if possible"], str)
+
+
+def test_07_fit_across_workers_fails(workers):
+    for result in workers[0].results:
+        assert result["fit"].startswith("ValueError: Attempt to convert a value (PerReplica:")
+
+
+# The course's cure
+
+
+def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
+    one, other = ({way: result[way] for way in ("play", "eager")} for result in workers[0].results)
+    assert one == other
+    for ways, replicas in ((found, 2), (one, 1)):
+        assert (len(ways["play"]), len(ways["eager"])) == (9, 2)
+        for way in ("play", "eager"):
+            for name, result in ways[way].items():
+                assert len(result["iterations"]) == len(result["weights"][0]) == replicas
+                rig.compare(rig.patterns(2)[name], result)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"), [("on 0", {2, 3}), ("on 1", {2, 3}), ("eager", {2}), ("rich", {0})]
+)
+def test_fit_on_two_devices_skips_the_batches_that_overflow(found, name, bad):
+    """Also run eagerly, and with clipping, decay and averages."""
+    steps, (first, second) = found["fit"][name]
+    assert steps == rig.fit_wanted(bad)
+    assert first == second != [0.125] * 4 and np.isfinite(first).all()
+
+
+def test_a_tape_with_sparse_gradients_takes_the_steps_of_one_device(found):
+    one = rig.loop_case(rig.KerasOwn(rig.SGD(0.1)))
+    assert found["loop"]["scales"] == one["scales"] == [[2**15] * 2 + [2**14] * 4, [5]]
+    for (first, second), (single,) in zip(found["loop"]["weights"], one["weights"], strict=True):
+        assert first == second
+        assert np.allclose(first, single, rtol=1e-2, atol=1e-4)
+
+
+def test_an_optimizer_that_is_not_built_says_so_where_it_cannot_go_on(found):
+    assert (
+        "The optimizer is not built: call optimizer.build(model.trainable_variables) within "
+        "strategy.scope(), before the first step."
+    ) in found["not built"]
+    assert found["not built, eager"] == [[-2.0, -3.0]] * 2  # 1 - 0.5 · 2 · (3, 4)
+
+
+def test_a_model_saved_on_two_devices_is_loaded_on_one(found, folder):
+    model = keras.models.load_model(folder / "two.keras")
+    optimizer = model.optimizer
+    assert type(optimizer) is ReplicaSafeLossScaleOptimizer and optimizer.initial_scale == 2**12
+    assert optimizer.dynamic_growth_steps == 2 and isinstance(optimizer.inner_optimizer, rig.Adam)
+    values = [np.ravel(v.numpy()).tolist() for v in model.weights + optimizer.variables]
+    assert values == found["saved"]
+    assert optimizer.dynamic_scale.numpy() == 2**13 and optimizer.iterations.numpy() == 5
+    model.fit(*rig.data(2, ()), batch_size=8, verbose=0)
+    assert optimizer.iterations.numpy() == 11

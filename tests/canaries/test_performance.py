@@ -1,0 +1,422 @@
+"""What runs, and in which memory, on this device, as notebooks 04 and 05 teach it.
+
+When a new release changes one of these behaviours, the test that fails names the notebook to mend.
+Traces are read for what ran, never for how long.
+"""
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from course_utils import benchmark, hardware, models, profiling, roofline
+from course_utils.benchmark import settings
+from course_utils.training import dtype_policy
+
+PRODUCTS = ["convolution", "matrix product"]
+SOURCE = np.random.default_rng(0)
+X, Y = SOURCE.random((64, 28, 28, 1), dtype="float32"), SOURCE.integers(0, 10, 64)
+ON_CPU = not tf.config.list_physical_devices("GPU")
+SETS = set(hardware.detect().instruction_sets or ())
+needs_allocator = pytest.mark.skipif(
+    not benchmark.counts_memory() or not ON_CPU,
+    reason="this is about oneDNN's allocator, which is not in use here",
+)
+needs_float16 = pytest.mark.skipif(
+    not hardware.merged_float16_is_slow(), reason="no CPU with float16 units"
+)
+
+
+def compiled(policy):
+    with dtype_policy(policy):
+        model = models.mnist_cnn()
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(), loss, jit_compile=False)
+    return model
+
+
+def operations_of(policy):
+    """The operations of one step."""
+    model = compiled(policy)
+    return profiling.op_times(profiling.record(lambda: model.train_on_batch(X, Y), steps=1))
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return {p: operations_of(p) for p in ("float32", "mixed_bfloat16", "mixed_float16")}
+
+
+@pytest.fixture(scope="module")
+def products(steps):
+    """{policy: names of the operations that are products}"""
+    return {p: set(ops["op"][ops["kind"].isin(PRODUCTS)]) for p, ops in steps.items()}
+
+
+# Which library multiplies
+
+
+def test_05_products_go_through_onednn_where_the_cpu_has_them(products):
+    if not any(name.startswith("_Mkl") for name in products["float32"]):
+        pytest.skip("oneDNN is off here, or this is no x86 CPU")
+    assert all(name.startswith("_Mkl") for name in products["float32"])
+    if {"avx512_bf16", "amx_bf16"} & SETS:
+        assert all(name.startswith("_Mkl") for name in products["mixed_bfloat16"])
+
+
+def test_05_float16_products_of_a_cpu_are_tensorflow_s_own(products):
+    if not ON_CPU or {"avx512_fp16", "amx_fp16"} & SETS:
+        pytest.skip("this device multiplies float16 by itself")
+    gradients = {name for name in products["mixed_float16"] if "Backprop" in name}
+    assert gradients == {"Conv2DBackpropFilter", "Conv2DBackpropInput"}
+    assert "MatMul" in products["mixed_float16"]
+
+
+@needs_float16
+def test_05_a_cpu_with_float16_instructions_takes_float16_through_onednn(products):
+    assert all(name.startswith("_Mkl") for name in products["mixed_float16"])
+
+
+def onednn_kernels(code, **variables):
+    """[{(operation, kernel, direction)} that oneDNN names] until each "@" that the code prints."""
+    own = {**os.environ, "ONEDNN_VERBOSE": "1", "CUDA_VISIBLE_DEVICES": "-1", **variables}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-1000:]
+    parts = [part.splitlines() for part in done.stdout.split("@")]
+    return [{tuple(x.split(",")[5:8]) for x in part if ",exec,cpu," in x} for part in parts]
+
+
+MERGED = """
+import tensorflow as tf
+for remapping, dtype in ((True, "float16"), (False, "float16"), (True, "bfloat16")):
+    tf.config.optimizer.set_experimental_options({"remapping": remapping})
+    x, w, b = (tf.zeros(shape, dtype) for shape in ((32, 256), (256, 64), (64,)))
+    tf.function(lambda: tf.nn.relu(tf.nn.bias_add(x @ w, b)))()
+    print("@", flush=True)
+"""
+CONVOLUTION = """
+import tensorflow as tf
+x, w = tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
+with tf.GradientTape() as tape:
+    tape.watch(w)
+    y = tf.nn.conv2d(x, w, 1, "SAME")
+tape.gradient(y, w)
+"""
+
+
+@needs_float16
+def test_05_merged_with_its_bias_a_float16_product_runs_in_the_reference_kernel():
+    *cases, _ = onednn_kernels(MERGED)
+    kernels = [
+        {k for operation, k, _ in c if operation in ("inner_product", "matmul")} for c in cases
+    ]
+    assert all(kernels) and [("ref:any" in found) for found in kernels] == [True, False, False]
+
+
+@needs_float16
+def test_05_without_amx_the_gradients_of_float16_convolutions_are_in_reference_kernels():
+    (found,) = onednn_kernels(CONVOLUTION, ONEDNN_MAX_CPU_ISA="AVX512_CORE_AMX")
+    assert {kernel for _, kernel, way in found if way == "backward_weights"} == {"ref:any"}
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    if not {"avx512_bf16", "amx_bf16"} & SETS:
+        pytest.skip("this CPU has no bfloat16 instructions")
+    outcomes = settings.measure(seconds=1, timeout=240, batch_size=32)
+    assert not any(outcome.problem for outcome in outcomes.values()), outcomes
+    table = settings.kernels(outcomes)
+    return lambda leg, policy: table[(table["leg"] == leg) & (table["policy"] == policy)]
+
+
+@pytest.mark.slow
+def test_05_onednn_s_bfloat16_kernels_run_by_default_and_can_be_hidden(kernels):
+    native = r"_bf16$|amx"
+    shown = {leg: kernels(leg, "mixed_bfloat16") for leg in settings.SETTINGS}
+    default, hidden, off = (shown[leg]["kernel"] for leg in settings.SETTINGS)
+    assert default.str.contains(native).any()
+    assert len(hidden) and not hidden.str.contains(native).any()
+    assert not off.str.contains(native).any()
+    assert "bf16" not in set(shown["oneDNN off"]["dtype"])
+
+
+@pytest.mark.slow
+def test_05_onednn_has_no_16_bit_kernel_for_float16_without_such_instructions(kernels):
+    for leg in settings.SETTINGS:
+        if leg == "oneDNN off" or not hardware.merged_float16_is_slow():
+            assert set(kernels(leg, "mixed_float16")["dtype"]) <= {"f32"}, leg
+
+
+def test_05_a_16_bit_policy_adds_casts_to_the_step(steps):
+    calls = {p: ops.loc[ops["kind"] == "cast", "calls"].sum() for p, ops in steps.items()}
+    assert calls["mixed_bfloat16"] >= calls["float32"] + 10  # weights, their gradients, inputs
+
+
+# The input pipeline
+
+
+def pipeline(counted, parallel=None, cache=False, prefetch=False, by_itself=False):
+    """Batches of 4 numbers; `counted` gets a 1 for each number that was prepared."""
+
+    def prepare(number):
+        counted.append(1)
+        return number
+
+    data = tf.data.Dataset.range(16)
+    data = data.map(
+        lambda n: tf.numpy_function(prepare, [n], tf.int64), num_parallel_calls=parallel
+    )
+    data = data.cache() if cache else data
+    data = data.repeat().batch(4)
+    data = data.prefetch(2) if prefetch else data
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = by_itself
+    return iter(data.with_options(options))
+
+
+def prepared(counted, at_least, seconds=20):
+    """How many were prepared, after a while."""
+    end = time.monotonic() + seconds
+    while len(counted) < at_least and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.2)  # for more than that
+    return len(counted)
+
+
+def test_05_prefetch_works_ahead_and_tensorflow_adds_it_by_itself():
+    counted = []
+    next(pipeline(counted))
+    assert prepared(counted, 5, seconds=0) == 4
+    for ahead, enough in (({"prefetch": True}, 12), ({"parallel": 3}, 5)):
+        counted = []
+        batches = pipeline(counted, **ahead)
+        next(batches)  # a batch or two more are made in advance
+        assert prepared(counted, enough) >= enough
+    counted = []
+    batches = pipeline(counted, by_itself=True)
+    for _ in range(7):  # its buffer grows from nothing as it is found empty
+        next(batches)
+    assert prepared(counted, 29) > 28
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_05_a_cache_prepares_each_element_once(cache):
+    counted = []
+    batches = pipeline(counted, cache=cache)
+    for _ in range(8):  # two epochs
+        next(batches)
+    assert len(counted) == (16 if cache else 32)
+
+
+def test_05_a_slow_pipeline_is_named_and_what_it_does():
+    large = np.kron((255 * X[:16, ..., 0]).astype("uint8"), np.ones((1, 64, 64), "uint8"))
+    photos = [tf.io.encode_jpeg(photo[..., None]).numpy() for photo in large]
+
+    def prepare(photo):
+        picture = tf.io.decode_jpeg(photo, channels=1)
+        return tf.image.resize(picture, (28, 28), "area")
+
+    data = tf.data.Dataset.from_tensor_slices(photos).map(prepare).repeat().batch(8)
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    batches = iter(data.with_options(options))
+    trace = profiling.record(lambda: float(tf.reduce_sum(next(batches))), steps=3)
+    found = profiling.bottleneck(trace)
+    assert found.name == "input" and "prefetch" in found.sentence
+    work = set(profiling.op_times(trace, where="input")["op"])
+    assert {"DecodeJpeg", "ResizeArea"} <= work
+
+
+# Memory
+
+
+@needs_allocator
+def test_04_the_cpu_allocator_counts_memory_with_onednn_on():
+    def current():
+        return tf.config.experimental.get_memory_info("CPU:0")["current"]
+
+    with tf.device("CPU:0"):
+        before = current()
+        block = tf.zeros((1000, 1000))
+        held = current() - before
+        del block
+    assert held >= 4_000_000 and current() == before
+
+
+@pytest.fixture(scope="module")
+def memories():
+    x, y, found = np.zeros((256, 28, 28, 1), "float32"), np.zeros(256, "int32"), {}
+    for policy in ("float32", "mixed_bfloat16"):
+        gc.collect()
+        model = compiled(policy)
+        trace = profiling.record(lambda model=model: model.train_on_batch(x, y), steps=3)
+        found[policy] = profiling.memory(trace, model)
+    return found
+
+
+@needs_allocator
+def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
+    # Without what is older than the step, and without the allocator's rounding.
+    asked = {p: m.peak_mb - m.parts["other"] - m.parts["rounding"] for p, m in memories.items()}
+    assert asked["mixed_bfloat16"] < 0.8 * asked["float32"]
+    assert memories["float32"].peak_ms > memories["float32"].backward_ms > 0
+
+
+@needs_allocator
+def test_05_the_pooling_s_notes_take_a_byte_each_whatever_the_policy(memories):
+    for memory in memories.values():
+        notes = memory.tensors[memory.tensors["dtype"] == "uint8"]
+        assert list(notes["mb"]) == [pytest.approx(256 * 13 * 13 * 32 / 1e6)]
+
+
+def six_products(one_after_another):
+    @tf.function
+    def run(a):
+        total = tf.constant(0.0)
+        for i in range(6):
+            with tf.control_dependencies([total] if one_after_another else []):
+                product = tf.matmul(a + float(i), a)
+            total += tf.reduce_max(product)
+        return total
+
+    return run
+
+
+def peak_of(run, a):
+    run(a)
+    tf.config.experimental.reset_memory_stats("CPU:0")
+    before = tf.config.experimental.get_memory_info("CPU:0")["current"]
+    result = float(run(a))
+    return result, tf.config.experimental.get_memory_info("CPU:0")["peak"] - before
+
+
+@needs_allocator
+def test_05_a_forced_order_needs_less_memory_for_the_same_result():
+    a = tf.random.uniform((1024, 1024), seed=0)
+    result, free = peak_of(six_products(False), a)
+    same, forced = peak_of(six_products(True), a)
+    assert result == same and forced < 0.8 * free
+
+
+def test_05_memory_growth_is_an_option_of_gpus_alone():
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    with pytest.raises(ValueError, match="memory growth on non-GPU"):
+        tf.config.experimental.set_memory_growth(cpu, True)
+
+
+# XLA
+
+
+def chain(a):
+    for _ in range(10):
+        a = a * 1.01 + 0.5
+    return a
+
+
+def product(a):
+    return tf.matmul(a, a)
+
+
+def optimized(function, *arguments):
+    """What XLA makes of a function on a CPU."""
+    with tf.device("CPU:0"):
+        compiler = tf.function(function, jit_compile=True).experimental_get_compiler_ir(*arguments)
+        return compiler("optimized_hlo")
+
+
+def operations(function, dtype):
+    """{(dtype, operation): count} on whole arrays."""
+    pattern = r"= (\w+)\[64,64\]\S* (multiply|add|dot|convert|fusion)\("
+    return Counter(re.findall(pattern, optimized(function, tf.zeros((64, 64), dtype))))
+
+
+def test_05_xla_fuses_a_chain_into_one_loop():
+    found = operations(chain, "float32")
+    assert found["f32", "multiply"] == found["f32", "add"] == 10
+    assert found["f32", "fusion"] == 1
+
+
+@pytest.mark.skipif(not ON_CPU, reason="this is about XLA on CPUs")
+@pytest.mark.parametrize(
+    ("function", "dtype", "operation"),
+    [(chain, "bfloat16", "multiply"), (product, "bfloat16", "dot"), (product, "float16", "dot")],
+)
+def test_05_xla_on_a_cpu_computes_in_float32(function, dtype, operation):
+    """All of bfloat16, and the products of float16."""
+    found, short = operations(function, dtype), {"bfloat16": "bf16", "float16": "f16"}[dtype]
+    assert found["f32", operation] > 0 and found[short, operation] == 0
+    assert found["f32", "convert"] and found[short, "convert"]
+
+
+@pytest.mark.skipif(not ON_CPU, reason="this is about XLA on CPUs")
+def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float32():
+    """Why MP012 sends them there where oneDNN has no kernel for them."""
+
+    def gradient(x, w):
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            y = tf.nn.conv2d(x, w, 1, "SAME")
+        return tape.gradient(y, w)
+
+    text = optimized(
+        gradient, tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
+    )
+    assert set(re.findall(r"= (\w+)\[[\d,]+\]\S* convolution\(", text)) == {"f32"}
+
+
+# The catalogue
+
+
+def test_05_factors_of_8_and_16_are_ratios_of_peaks_that_few_networks_get_near():
+    def wide_dense():
+        dense = [keras.layers.Dense(2048, activation="relu") for _ in range(2)]
+        return keras.Sequential([keras.Input((2048,)), *dense])
+
+    devices, ratios = roofline.devices(), {}
+    for name in ("T4", "V100 SXM", "A100 40 GB"):
+        half, wide = devices[name].peak("float16"), devices[name].peak("float32", tf32=False)
+        ratios[name] = half / wide, half / devices[name].peak("float32")
+    for name in ("T4", "V100 SXM"):
+        assert ratios[name] == pytest.approx((8, 8), rel=0.01)
+    assert ratios["A100 40 GB"] == pytest.approx((16, 2), rel=0.01)
+
+    def gain(steps, device):
+        own, usual = (roofline.predict(steps[p], device).ms for p in ("mixed_float16", "float32"))
+        return usual / own
+
+    cnn, wide = roofline.works(models.mnist_cnn, 128), roofline.works(wide_dense, 4096)
+    assert gain(cnn, devices["T4"]) < 2.5 < 5 < gain(wide, devices["T4"]) < 8
+    # A GTX 1080 Ti gains only bytes.
+    assert 0.5 < cnn["mixed_float16"].bytes / cnn["float32"].bytes < 0.8
+    assert gain(cnn, devices["GTX 1080 Ti"]) < 1 / 20
+
+
+# Common mistakes
+
+
+def test_05_a_timestamp_of_tensorflow_has_no_strftime():
+    with pytest.raises(AttributeError, match="strftime"):
+        tf.timestamp().strftime("%Y")
+
+
+def test_05_two_recordings_within_a_second_leave_one_file(tmp_path):
+    a = tf.ones((4, 4))
+    profiling.record(lambda: a + a, steps=1)  # the first start of the profiler is slow
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        time.sleep(1 - time.time() % 1)  # a second begins
+        names = [profiling.record(lambda: a + a, steps=1, folder=folder).folder.name for _ in "12"]
+        assert all(re.fullmatch(r"\d{4}(_\d\d){5}", name) for name in names)
+        files = list(folder.rglob("*.xplane.pb"))
+        assert len(files) == len(set(names))
+        if len(files) == 1:
+            return
+    pytest.skip("this machine is too slow for two recordings in one second")

@@ -1,0 +1,49 @@
+"""Exercises of notebook 04: the numbers counted again, and other correct answers."""
+
+import math
+import re
+
+from course_utils import exercises
+from course_utils.exercises import nb04
+
+
+def test_the_cnn_has_the_numbers_that_the_tasks_name():
+    size, channels, weights, outputs = 28, 1, 0, 0
+    for layer, width in [("conv", 32), ("pool", 2), ("conv", 64), ("dense", 128), ("dense", 10)]:
+        if layer == "conv":
+            weights += 3 * 3 * channels * width + width
+            size, channels = size - 2, width
+        elif layer == "pool":
+            size //= width
+        else:
+            weights += size * size * channels * width + width
+            size, channels = 1, width
+        outputs += size * size * channels
+    assert (weights, outputs) == (nb04.WEIGHTS, nb04.OUTPUTS) == (1_011_466, 34_922)
+    assert 4 * outputs == 139_688 and round(4 * 4 * weights / 1e6, 2) == 16.18
+    task = exercises.load("04").exercises[0].task
+    assert sum(int(n.replace(",", "")) for n in re.findall(r"= ([\d,]+) \|", task)) + 138 == outputs
+
+
+def test_the_answers_follow_from_those_numbers():
+    fixed, per_image = 4 * 4 * 1_011_466, 4 * 34_922
+    assert min(range(1, 2000), key=lambda b: abs(fixed - b * per_image)) == nb04.BATCH.right
+    assert [round(r, 2) for r in nb04.RATIOS.right.values()] == [0.8, 0.56]
+    twice = [  # with the gradients of the outputs
+        (fixed + 2 * nb04.WEIGHTS + b * per_image) / (fixed + 2 * b * per_image)
+        for b in (128, 1024)
+    ]
+    assert "gradients of the outputs" in nb04.RATIOS(dict(zip((128, 1024), twice, strict=True)))
+    without_copy = [(fixed + b * per_image / 2) / (fixed + b * per_image) for b in (128, 1024)]
+    assert [round(r, 2) for r in without_copy] == [0.74, 0.55]
+    wrong = [answer for answer, *_ in nb04.BATCH.rules[:5]]
+    assert wrong == [round(fixed * share / per_image) for share in (2, 1 / 4, 2 / 4, 3 / 4, 4)]
+    variance = 0.98 * 0.02 / 10_000 + 0.981 * 0.019 / 10_000
+    assert round(100 * math.sqrt(variance), 2) == 0.2
+
+
+def test_a_guess_may_be_a_percentage():
+    q = exercises.load("04")
+    assert "Read as 80 %" in q.predict(80).message and q.guess == 0.8
+    assert q.predict(3).status == "not yet" and q.guess == 0.8
+    assert "Read" not in q.predict(1.2).message and q.guess == 1.2

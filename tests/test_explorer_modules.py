@@ -1,0 +1,493 @@
+"""The explorers' modules in node: what they compute, against Python, and their form."""
+
+import functools
+import itertools
+import math
+import random
+import re
+import subprocess
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from javascript import Node, need_node, received, sent
+
+from course_utils import formats, gradients, numerals
+from course_utils.explorers import FloatLab, ScaleScope, decimals, floatlab, fragment, scalescope
+from course_utils.loss_scale import DynamicLossScale
+
+NAMES = list(formats.FORMATS)
+TINY = Fraction(1, 2**200)
+MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}
+APPS = ("floatlab.mjs", "scalescope.mjs")
+
+
+# Lint: what the language itself would only tell a learner.
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_is_whole(name):
+    """Imports exist and are used, exports are imported somewhere, and no name is left over."""
+    source = MODULES[name]
+    subprocess.run([need_node(), "--check", fragment.FOLDER / name], check=True)
+    assert source.endswith("\n") and max(map(len, source.splitlines())) <= 100
+    assert source.count("\n") <= 300 and "</script" not in source.lower() and "<!--" not in source
+    exported = {n: set(re.findall(r"^export (?:\w+ )+?(\w+)\b(?= =|\(| extends)", s, re.M))
+                for n, s in MODULES.items()}  # fmt: skip
+    imports = re.findall(r'^import \{([^}]*)\} from "\./(\w+\.mjs)";$', source, re.M)
+    assert len(imports) == len(re.findall(r"^import\b", source, re.M))
+    code = re.sub(r"^import [^;]*;|^ *//.*", "", source, flags=re.M)
+    for names, other in imports:
+        for each in filter(None, re.split(r"[,\s]+", names)):
+            assert each in exported[other], f"{other} exports no {each}"
+            assert re.search(rf"\b{each}\b", code), f"{each} is imported and not used"
+    wanted = {each for s in MODULES.values()
+              for names, other in re.findall(r'^import \{([^}]*)\} from "\./(\w+\.mjs)"', s, re.M)
+              if other == name for each in re.split(r"[,\s]+", names)}  # fmt: skip
+    assert exported[name] <= wanted | TESTED
+    own = re.findall(r"^\s*(?:export )?(?:const|let|function\*?|class) (\w+)", code, re.M)
+    assert [each for each in own if each not in exported[name]
+            and len(re.findall(rf"\b{each}\b", code)) < 2] == []  # fmt: skip
+
+
+TESTED = {"calculate"}  # exported for these tests
+
+
+def test_every_module_belongs_to_an_explorer():
+    assert {module for app in APPS for module in fragment.modules(app)} == set(MODULES)
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_modules_of_an_explorer_share_a_scope(app):
+    needed = fragment.modules(app)
+    assert needed[-1] == app
+    names = [each for module in needed for each in re.findall(
+        r"^(?:export )?(?:const|let|function|class) (\w+)", MODULES[module], re.M)]  # fmt: skip
+    assert len(names) == len(set(names)) > 20
+    for place, module in enumerate(needed):
+        assert set(fragment.IMPORT.findall(MODULES[module])) <= set(needed[:place])
+
+
+# Numbers and formats
+
+
+@pytest.fixture(scope="module")
+def codec():
+    node = Node("values.mjs", "codec.mjs", "bins.mjs", "arithmetic.mjs")
+    node("store.formats = given.map(makeFormat);", FloatLab()._data()["formats"])
+    yield node
+    node.close()
+
+
+def random_values(count, seed=0):
+    """Exact values, of both signs: representable, ties, next to ties, thresholds, arbitrary."""
+    random.seed(seed)
+    values = [Fraction(2) ** e for e in range(-160, 140)]
+    for name in NAMES:
+        facts = formats.facts(name)
+        largest, small = formats.encode(facts["largest"], name), Fraction(facts["smallest_normal"])
+        smallest = Fraction(facts["smallest_subnormal"])
+        edges = [largest.exact + largest.ulp * Fraction(k, 4) for k in range(-4, 9)]
+        edges += [small + smallest * Fraction(k, 4) for k in range(-8, 9)]
+        edges += [smallest * Fraction(k, 4) for k in range(13)]
+        lows = [formats.decode(random.randrange(largest.code), name) for _ in range(60)]
+        edges += [low.exact + low.ulp / 2 for low in lows]
+        values += [edge + near for edge in edges for near in (-TINY * edge, 0, TINY * edge)]
+        values += [low.exact for low in lows]
+    while len(values) < count:
+        bits = random.choice([3, 12, 26, 60, 300])
+        top = Fraction(random.getrandbits(bits) + 1, 1 if len(values) % 2 else 1 + 2 * bits)
+        values.append(top / 2**bits * Fraction(2) ** random.randint(-165, 140))
+    random.shuffle(values)
+    return [value * random.choice([-1, 1]) for value in values[:count]]
+
+
+def test_values_encode_like_pythons_in_every_mode(codec):
+    texts = ["0", "inf", "nan", "1e999999999", "1e-999999999", "2^99999", "2^-99999", "pi"]
+    texts += ["464", "464.001", "65520", "65519.9"]
+    texts += ["-" + text for text in texts]
+    values = random_values(1_500)
+    modes = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
+    ours = codec(
+        """const values = [...given.texts.map(parse), ...given.values.map(read)];
+        return values.map((value) => store.formats.map((format) => given.modes.map(
+          ([rounding, saturate]) => attempt(() =>
+            Number(format.encode(value, { rounding, saturate }))))));""",
+        {"texts": texts, "values": [sent(value) for value in values], "modes": modes},
+    )
+    assert codec("return Object.keys(ROUNDINGS);") == list(formats.ROUNDINGS)
+    for value, by_format in zip([*texts, *values], ours, strict=True):
+        for name, codes in zip(NAMES, by_format, strict=True):
+            for (mode, saturate), code in zip(modes, codes, strict=True):
+                right = outcome(lambda: formats.encode(value, name, mode, saturate).code)  # noqa: B023
+                if isinstance(code, dict):
+                    assert right[0] == "error" and code["entryError"] and name in code["message"]
+                else:
+                    assert right == ("value", code), (value, name, mode, saturate)
+
+
+def some_codes(name):
+    """All codes of short formats; of the longer ones random ones and those around every edge."""
+    bits = formats.FORMATS[name].bits
+    if bits <= 8:
+        return list(range(2**bits))
+    largest = formats.encode(formats.facts(name)["largest"], name).code
+    edges = [edge for at in (0, largest, 2 ** (bits - 1)) for edge in range(at - 4, at + 5)]
+    edges += [edge + 2 ** (bits - 1) for edge in edges]
+    return [edge % 2**bits for edge in edges] + random.Random(1).sample(range(2**bits), 5_000)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_codes_mean_what_the_python_says(codec, name):
+    codes = some_codes(name)
+    rows = codec(
+        """const format = store.formats.find(({ name }) => name === given.name);
+        const mode = { rounding: "nearest_even", saturate: false };
+        return given.codes.map((code) => {
+          const d = format.decode(BigInt(code));
+          const hex = (other) => other === null ? null : format.decode(other).hex;
+          return [d.format, d.hex, `${d.sign} ${d.exponent} ${d.fraction}`, d.kind,
+            write(d.value), d.ulp && write(d.ulp), hex(format.step(d.code, 1)),
+            hex(format.step(d.code, -1)),
+            d.kind === "nan" ? d.hex : format.round(d.value, mode).hex];
+        });""",
+        {"name": name, "codes": codes},
+    )
+    for code, (*words, value, ulp, up, down, again) in zip(codes, rows, strict=True):
+        right = formats.decode(code, name)
+        around = [other and other.hex for other in (right.next, right.previous)]
+        assert words == [name, right.hex, right.bits, right.kind]
+        assert repr(float(received(value))) == repr(right.value)
+        assert [ulp and received(ulp), up, down, again] == [right.ulp, *around, right.hex]
+
+
+PIECES = ["+", "-", "−", "0", "1", "9", "25", ".", "e", "E", "e5", "inf", "Infinity", "∞", "nan"]
+PIECES += ["NaN", "pi", "Pi", "π", "Π", "2^", "2**", "^", "0x", "0B", "F", " ", "\t", "\u00a0", ","]
+PIECES += ["_", "１", "٣", "\n", "\u2028", "\x1c", "𝟏", "ı", "İ", "ſ", "1" * 1998, "9" * 30]
+ENTRIES = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
+NUMBERS = st.from_regex(
+    r"\A ?[+−-]?(\d{1,9}\.?\d{0,9}|\.\d{1,9}|2(\^|\*\*)[+−-]?\d{1,6})(e[+−-]?\d{1,5})?\Z",
+    alphabet=st.sampled_from("0123456789+-−.e^* "),
+)
+
+
+def outcome(read):
+    """What reading gives, so that equal outcomes compare as equal."""
+    try:
+        value = read()
+    except ValueError as error:
+        return "error", str(error)
+    return ("value", repr(value)) if isinstance(value, float) else ("value", value)
+
+
+def parsed(codec, texts):
+    found = codec("return given.map((text) => attempt(() => write(parse(text))));", texts)
+    for text, value in zip(texts, found, strict=True):
+        if isinstance(value, dict):
+            assert value["entryError"] and 0 < len(value["message"]) < 300, (text, value)
+            yield "error", value["message"]
+        else:
+            yield outcome(lambda value=value: received(value))
+
+
+def test_every_pair_of_pieces_means_the_same_as_in_python(codec):
+    texts = [first + second for first in ["", *PIECES] for second in PIECES]
+    texts += ["1" * 10_000, "1e" + "9" * 1_900, "9" * 1_990 + "e-9999", "−" * 100_000]
+    texts += [" " * 100_000 + "1", "1" + " " * 100_000 + "1"]  # long ones answer at once, too
+    for text, ours in zip(texts, parsed(codec, texts), strict=True):
+        assert ours == outcome(lambda text=text: numerals.parse(text)), repr(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.one_of(ENTRIES, NUMBERS), min_size=20, max_size=60),
+    others=st.lists(st.one_of(st.text(), ENTRIES.map("0x{}".format)), min_size=20),
+)
+def test_texts_mean_the_same_as_in_python(codec, texts, others):
+    for text, ours in zip([*texts, *others], parsed(codec, [*texts, *others]), strict=True):
+        right = outcome(lambda text=text: numerals.parse(text))
+        # What is printable, and so how a text is quoted, is not the same in the two.
+        assert ours == right if text in texts else ours[0] == right[0], repr(text)
+    codes = codec(
+        """return given.map((text) => store.formats.map((format) => attempt(() =>
+          "0x" + format.parseCode(text).toString(16))));""",
+        others,
+    )
+    for text, by_format in zip(others, codes, strict=True):
+        for name, code in zip(NAMES, by_format, strict=True):
+            right = outcome(lambda text=text, name=name: formats.decode(text, name).code)
+            if isinstance(code, dict):
+                assert right[0] == "error" and code["entryError"], (text, code)
+                assert 0 < len(code["message"]) < 300
+            else:
+                assert right == ("value", int(code, 16)), (text, name)
+
+
+def test_digits_are_those_of_the_python(codec):
+    values = random_values(1_500, seed=3)
+    values += [Fraction(n, d) for n in range(1, 50) for d in range(1, 50)]
+    values += [Fraction(n, 10) for n in (-9_999_999_999_999_996, 9_999_999_999_999_995)]
+    values += [Fraction(10) ** e * (1 + k * TINY) for e in range(-7, 18) for k in (-1, 0, 1)]
+    digits = [1, 3, 9, 17]
+    ours = codec(
+        """return given.values.map(read).map((v) =>
+          [exact(v), nearNumber(v), ...given.digits.map((n) => short(v, n))]);""",
+        {"values": [sent(value) for value in values], "digits": digits},
+    )
+    for value, (exactly, number, *shorts) in zip(values, ours, strict=True):
+        assert exactly == (decimals.full(value) or decimals.short(value, 17) + "…")
+        assert shorts == [decimals.short(value, n) for n in digits], value
+        near = max(-1e9, min(1e9, float(value)))
+        assert number == pytest.approx(near, rel=1e-9, abs=2**-29)
+    body = "return given.map(parse).map((value) => [short(value), exact(value)]);"
+    words = codec(body, ["-0", "inf", "-inf", "nan"])
+    assert words == [["−0"] * 2, ["infinity"] * 2, ["−infinity"] * 2, ["NaN"] * 2]
+
+
+FOUR = "[add, sub, mul, div].map((work) => write(work(a, b)))"
+
+
+def test_arithmetic_is_exact_and_follows_ieee_754(codec):
+    special = ["0", "-0", "1", "-1", "2.5", "-0.125", "inf", "-inf", "nan"]
+    body = f""".map(([a, b]) =>
+      [...{FOUR}, String(compare(a, b)), write(add(a, b, "down"))]);"""
+    texts_of, values_of = (f"return given.map((pair) => pair.map({r}))" for r in ("parse", "read"))
+    pairs = list(itertools.product(special, repeat=2))
+    with np.errstate(all="ignore"):
+        for texts, found in zip(pairs, codec(texts_of + body, pairs), strict=True):
+            (a, b), (*ours, order, down) = map(np.float64, texts), found
+            for result, right in zip(ours, (a + b, a - b, a * b, a / b), strict=True):
+                assert np.array_equal(float(received(result)), right, equal_nan=True), texts
+                assert math.isnan(right) or result[0] == np.signbit(right), texts
+            nan = np.isnan([a, b]).any()
+            assert order == ("NaN" if nan else str(int(a > b) - int(a < b))), texts
+            if a + b == 0:
+                assert down[0] == (np.signbit(a) or np.signbit(b))
+    values = random_values(4_000, seed=4)[:600]
+    pairs = list(zip(values[::2], values[1::2], strict=True))
+    found = codec(values_of + body, [[sent(a), sent(b)] for a, b in pairs])
+    for (a, b), (*ours, order, _) in zip(pairs, found, strict=True):
+        assert [received(value) for value in ours[:3]] == [a + b, a - b, a * b]
+        assert order == str((a > b) - (a < b))
+        assert not b or received(ours[3]) == a / b
+
+
+TOLD = ["0.1", "-pi", "65520", "-4200000000", "1e9", "1e-9", "2^-149", "-1e-400", "1e400"]
+TOLD += ["-0", "2049", "6.5", "464", "2^-25", "123456789012.5", "inf", "-inf"]
+
+
+def test_rows_and_table_tell_values_and_errors_in_the_same_words(codec):
+    """The table leaves out the relative error."""
+    modes = list(itertools.product(formats.ROUNDINGS, (False, True)))
+    rows = codec(
+        """return given.modes.map(([rounding, saturate]) => given.texts.map(parse).map((x) =>
+          store.formats.map((format) => {
+            const stored = format.round(x, { rounding, saturate });
+            return [readable(stored.value), describeError(x, stored).text];
+          })));""",
+        {"texts": TOLD, "modes": modes},
+    )
+    for mode, by_text in zip(modes, rows, strict=True):
+        for text, by_format in zip(TOLD, by_text, strict=True):
+            for name, (value, error) in zip(NAMES, by_format, strict=True):
+                bits = formats.encode(text, name, *mode)
+                parts = [p for p in error.split(" · ") if not p.startswith("relative ")]
+                told = floatlab.told_error(numerals.parse(text), bits)
+                assert (value, ", ".join(parts)) == (floatlab._value(bits)[0], told), (text, name)
+
+
+# The number line
+
+
+BIN = """const format = store.formats.find(({ name }) => name === given.name);
+const mode = { rounding: given.rounding, saturate: false };
+const x = parse(given.entry), { low, high } = windowAround(format, x);
+const bins = binsBetween(format, mode, low, high);
+const stored = format.round(x, mode).value;
+const bin = bins.find(({ from, to, value }) => value ? equal(value, stored)
+  : stored.kind !== "finite" && (from === null) === x.negative);"""
+
+
+@pytest.mark.parametrize("rounding", formats.ROUNDINGS)
+def test_the_bins_are_where_rounding_changes(codec, rounding):
+    body = f"{BIN} return bins.map((b) => [b.from, b.to, b.value].map((v) => v && write(v)));"
+    for name, entry in itertools.product(NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")):
+        bins = codec(body, {"name": name, "rounding": rounding, "entry": entry})
+        bins = [[each and received(each) for each in bin] for bin in bins]
+        assert 3 <= len(bins) <= 36
+        assert [low for low, _, _ in bins[1:]] == [high for _, high, _ in bins[:-1]]
+        for low, high, value in bins:
+            for part in (Fraction(1, 50), Fraction(49, 50)):
+                if low is not None and high is not None:
+                    bits = formats.encode(low + (high - low) * part, name, rounding)
+                    assert bits.exact == value, (name, entry, low, high)
+
+
+SENTENCES = [
+    ("65519", "float16", "nearest_even", "Above 65488 to below 65520, every number becomes 65504"),
+    ("65520", "float16", "nearest_even", "From 65520, every number becomes ∞"),
+    ("-65520", "float16", "nearest_even", "Up to and including −65520, every number becomes −∞"),
+    ("464", "float8_e4m3fn", "nearest_away", "From 464, every number becomes NaN"),
+    ("465", "float8_e4m3fn", "nearest_even", "Above 464, every number becomes NaN"),
+    ("2^-25", "float16", "nearest_even",
+     "From ≈ −2.9802322e-8 up to and including ≈ 2.9802322e-8, every number becomes 0"),
+    ("1.25", "float8_e4m3fn", "down", "From 1.25 to below 1.375, every number becomes 1.25"),
+    ("65505", "float16", "up", "Above 65504, every number becomes ∞"),
+]  # fmt: skip
+
+
+def test_a_sentence_says_to_which_bin_an_edge_belongs(codec):
+    for entry, name, rounding, sentence in SENTENCES:
+        told = codec(
+            f"{BIN} return binSentence(format, mode, bin, digitsBetween(format, {{ low, high }}));",
+            {"name": name, "rounding": rounding, "entry": entry},
+        )
+        assert told.startswith(sentence) and f" in {name} (" in told
+
+
+STORIES = [  # entry, operation, entry, format, what is told
+    ("0.1", "add", "0.2", "float4_e2m1fn",
+     "0.1 is too small to store: it becomes 0; 0.2 is too small to store: it becomes 0"),
+    ("70000", "add", "1", "float16", "70000 is too large to store: it becomes infinity"),
+    ("70000", "add", "1", "float4_e2m1fn", "70000 is too large to store: it becomes 6"),
+    ("1", "div", "0", "float4_e2m1fn", "infinity cannot be stored: it becomes 6"),
+    ("inf", "add", "1", "float8_e4m3fn", "infinity cannot be stored: it becomes NaN"),
+    ("0", "div", "0", "float4_e2m1fn", "no NaN in this format"),
+    ("1", "div", "0", "float16", ""),
+    ("0.1", "mul", "2", "float16", "no further error"),
+    ("2048", "add", "1", "float16", "second number lost, 0.5 ULP"),
+    ("1", "sub", "2048", "bfloat16", "first number lost, 0.0625 ULP"),
+    ("1", "add", "1", "float16", "no error"),
+]  # fmt: skip
+
+
+def test_arithmetic_says_what_happened(codec):
+    for first, operation, second, name, story in STORIES:
+        told = codec(
+            """const format = store.formats.find(({ name }) => name === given.name);
+            const mode = { rounding: "nearest_even", saturate: false };
+            return calculate(format, mode, given.texts.map(parse), given.operation).told.text;""",
+            {"name": name, "texts": [first, second], "operation": operation},
+        )
+        assert story in told and bool(story) == bool(told), (first, operation, second, name)
+
+
+# Gradients and the controller
+
+
+def edges():
+    """Values next to every threshold of every format, at many scales, in both directions."""
+    found = [0.0, np.inf, -np.inf, np.nan, 5e-324, 1.7e308, 2.0**-25, 3 * 2.0**-26]
+    for name in NAMES:
+        facts = formats.facts(name)
+        half = float(formats.encode(facts["largest"], name).ulp / 2)
+        for edge in (facts["largest"] + half, facts["smallest_subnormal"] / 2,
+                     facts["smallest_normal"] - facts["smallest_subnormal"] / 2):  # fmt: skip
+            for scale in (0, 3, 10, 24, -24, 40):
+                scaled = edge * 2.0**-scale
+                found += [scaled, math.nextafter(scaled, 0), -math.nextafter(scaled, math.inf)]
+    return found
+
+
+def normal(seed, mean, sd):
+    return 2.0 ** np.random.default_rng(seed).normal(mean, sd, 3000)
+
+
+HISTOGRAMS = {
+    "late": np.concatenate([normal(0, -24, 5), np.zeros(2000)]),
+    "wide": normal(1, -10, 40),
+    "edges": edges(),
+    "powers": 2.0 ** np.arange(-160, 130),
+    "zeros": np.zeros(7),
+    "none": [],
+    "bad": [np.nan, np.inf, 0.0],
+    "one": [2.0**-25],
+    "ties": [2.0**-25, 2.0**-25, 3 * 2.0**-26, 2.0**-11, 3 * 2.0**-12],
+}
+LAYERS = [gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS.values()]
+SCALES = range(-24, 41)
+
+
+@pytest.fixture(scope="module")
+def pure():
+    node = Node("survival.mjs", "words.mjs")
+    node(
+        """store.formats = new Map(given.formats.map((row) => [row.name, row]));
+        store.layers = given.layers.map(unpack);""",
+        ScaleScope(HISTOGRAMS)._data(),
+    )
+    yield node
+    node.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_counts_and_best_scales_are_pythons_at_every_scale(pure, name):
+    found = pure(
+        """const limits = store.formats.get(given);
+        return [...store.layers, addUp(store.layers)].map((layer) => [bestScales(layer, limits),
+          Array.from({ length: 65 }, (_, index) => {
+            const found = survive(layer, limits, index - 24);
+            return [found.alreadyZero, found.roundedToZero, found.subnormal, found.normal,
+              found.overflow, found.nonfinite, found.total, found.normLost];
+          })]);""",
+        name,
+    )
+    whole = sum(LAYERS[1:], start=LAYERS[0])
+    for layer, (best, rows) in zip([*LAYERS, whole], found, strict=True):
+        rights = [layer.survival(name, scale) for scale in SCALES]
+        for scale, right, (*counts, lost) in zip(SCALES, rights, rows, strict=True):
+            assert counts == [
+                right.zero, right.rounded_to_zero, right.subnormal, right.normal, right.overflow,
+                right.nonfinite_input, right.total,
+            ], (name, scale)  # fmt: skip
+            assert lost == pytest.approx(right.norm_lost, rel=1e-6, abs=1e-300)
+        nonzero = int(layer.counts.sum())
+        good = [r.norm_lost < 0.001 and not r.overflow for r in rights]
+        for what, holds in (("both", good), ("tight", [r.normal == nonzero for r in rights])):
+            scales = [s for s, here in zip(SCALES, holds, strict=True) if here and nonzero]
+            ends = {"from": scales[0], "to": scales[-1]} if scales else None
+            assert best[what] == ends
+            assert not scales or len(scales) == scales[-1] - scales[0] + 1
+
+
+TRACE = """return playLossScale(store.layers[given.layer], store.formats.get(given.name),
+  given.growth, new Set(given.injected), given.first).map((row) =>
+  ({ ...row, scale: String(row.scale), next: String(row.next) }));"""
+INJECTED = [[], [3, 57], list(range(30, 200)), random.Random(0).sample(range(1, 201), 100)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_controller_moves_as_pythons_and_skips_what_overflows(pure, name):
+    chance = random.Random(name)
+    overflows = functools.cache(lambda index, scale: LAYERS[index].survival(name, scale).overflow)
+    for index, injected in itertools.product(range(len(LAYERS)), INJECTED):
+        first = chance.choice([2.0**15, 2.0**15, 2.0**127, 2.0**-126, 3e38, 7.0])
+        growth = chance.choice([1, 2, 20, 90])
+        given = {"layer": index, "name": name, "growth": growth, "injected": injected}
+        given["first"] = first
+        python, broken = DynamicLossScale(first, growth), False
+        trace = pure(TRACE, given)
+        assert len(trace) == 200
+        for row in trace:
+            scale = python.scale
+            finite = row["step"] not in injected and not broken and scale < math.inf
+            finite = finite and not LAYERS[index].nans and not LAYERS[index].infinities
+            finite = finite and not (scale and overflows(index, round(math.log2(scale))))
+            broken |= finite and scale == 0
+            assert float(row["scale"]) == scale and row["applied"] == finite, (given, row)
+            assert (row["reason"] == "injected") == (row["step"] in injected)
+            python.update(finite)
+            assert float(row["next"]) == python.scale
+
+
+def test_percents_are_those_of_the_static_table(pure):
+    chance = random.Random(0)
+    shares = [0, 1, 1e-300, 1e-4, 0.9999, 1 - 1e-16, 0.00125, 0.125, 0.0999999, 0.99, 0.01]
+    shares += [chance.random() for _ in range(2000)]
+    shares += [chance.choice([1, 0]) + chance.choice([-1, 1]) * chance.random() ** 30
+               for _ in range(2000)]  # fmt: skip
+    assert pure("return given.map(percent);", shares) == [
+        scalescope.percent(share) for share in shares
+    ]

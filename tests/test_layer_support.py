@@ -1,0 +1,91 @@
+"""The record of what Keras's layers return under each policy, and some of them measured again."""
+
+import json
+from pathlib import Path
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+
+from course_utils.precision.inside import works_in_float32
+from course_utils.training import dtype_policy
+
+FILE = Path(__file__).resolve().parents[1] / "data" / "layer_support.json"
+RECORD = json.loads(FILE.read_text("utf-8"))
+SUPPORT = pd.DataFrame(RECORD["rows"]).set_index("layer")
+POLICIES = ["float32", "mixed_float16", "mixed_bfloat16"]
+INSIDE = "casts inside: works in float32"
+SAYS = {
+    "computes in the policy's dtype", INSIDE, "returns float32 by design",
+    "returns integers by design", "returns the policy's dtype and others",
+}  # fmt: skip
+FLOATS, IMAGES = np.ones((2, 4, 4), "float32"), np.ones((2, 4, 4, 3), "float32")
+LAYERS = keras.layers
+SOME = {
+    "Dense": (lambda: LAYERS.Dense(3), FLOATS),
+    "Softmax": (LAYERS.Softmax, FLOATS),
+    "UnitNormalization": (LAYERS.UnitNormalization, FLOATS),
+    "LayerNormalization": (LAYERS.LayerNormalization, FLOATS),
+    "Conv2D": (lambda: LAYERS.Conv2D(2, 2), IMAGES),
+    "GlobalAveragePooling2D": (LAYERS.GlobalAveragePooling2D, IMAGES),
+    "MaxPooling3D": (lambda: LAYERS.MaxPooling3D(2), IMAGES[..., None]),
+    "CategoryEncoding": (lambda: LAYERS.CategoryEncoding(4), np.ones((2, 2), "int32")),
+    "Discretization": (lambda: LAYERS.Discretization([0.3, 0.6]), FLOATS),
+}
+
+
+def test_the_record_is_whole():
+    assert {"note", "date", "versions", "device", "cpu"} < set(RECORD)
+    assert len(SUPPORT) > 130 and SUPPORT.index.is_unique
+    for name, (*cells, says) in SUPPORT.iterrows():
+        if says.startswith("not tried: "):
+            assert cells == [""] * 3, name
+        elif says.startswith("fails: under"):
+            failing = [p for p, cell in zip(POLICIES, cells, strict=True) if "error: " in cell]
+            assert "in a graph" in says or says == f"fails: under {' and '.join(failing)}", name
+        else:
+            assert says in SAYS and not any("error" in cell for cell in cells), name
+            if says == INSIDE or says.startswith("computes in the"):
+                assert cells == ["float32", "float16", "bfloat16"], name
+
+
+@pytest.mark.parametrize("name", SOME)
+@pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU")
+def test_layers_return_today_what_the_record_says(name):
+    """When a new release changes one of them, record anew what notebook 03 shows."""
+    make, x = SOME[name]
+    for policy in POLICIES:
+        with dtype_policy(policy):
+            layer = make()
+        recorded, says = SUPPORT.loc[name, [policy, "what happens"]]
+        if recorded.startswith("error: "):
+            with pytest.raises(tf.errors.OpError):
+                layer(x)
+            continue
+        assert keras.backend.standardize_dtype(layer(x).dtype) == recorded
+        if policy != "float32" and says in ("computes in the policy's dtype", INSIDE):
+            assert works_in_float32(layer, x) == (says == INSIDE), policy
+
+
+def in_float32(x):
+    return keras.ops.cast(keras.ops.exp(keras.ops.cast(x, "float32")), x.dtype)
+
+
+def in_a_loop(x):
+    """The loop is a function of its own in the graph."""
+    start = tf.constant(0), x
+    return tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, y + in_float32(x)), start)[1]
+
+
+def with_random_numbers(x):
+    """They are float32; what is done with the input is not."""
+    return x + keras.ops.cast(tf.random.uniform(tf.shape(x)) * 2.0, x.dtype)
+
+
+def test_work_in_float32_inside_is_seen():
+    cases = {lambda x: 2 * x: False, in_float32: True, in_a_loop: True, with_random_numbers: False}
+    for function, inside in cases.items():
+        layer = keras.layers.Lambda(function, dtype="mixed_float16")
+        assert works_in_float32(layer, FLOATS) == inside, function

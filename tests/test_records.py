@@ -1,0 +1,427 @@
+"""What is recorded on devices: whole, honest, written by the commands, readable, as shown."""
+
+import dataclasses
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+from course_utils import __main__ as command
+from course_utils import hardware, models
+from course_utils.benchmark import gradient_record, measure, records, start
+from course_utils.benchmark.trainee import Trainee
+from course_utils.gradients import OctaveHistogram
+from course_utils.processes import Outcome
+
+ROOT = Path(__file__).resolve().parent.parent
+GRADIENTS = records.FOLDER / "gradients.json"
+RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path != GRADIENTS)
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+
+
+def run(*arguments, **variables):
+    """What a command printed."""
+    command = [sys.executable, "-m", "course_utils", *map(str, arguments)]
+    options = {"cwd": ROOT, "env": {**os.environ, **variables}, "timeout": 600}
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ------------------------------------------------------------------ the devices
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+def test_a_record_is_complete_and_consistent(path):
+    m = json.loads(path.read_text(encoding="utf-8"))
+    assert m["device"] and m["cpu"] and path.stem.endswith(m["date"])
+    assert {"python", "tensorflow", "keras", "system", "backend"} <= set(m["versions"])
+    assert m["conditions"]["batch_size"] > 0 and m["conditions"]["jit_compile"] is False
+    for model in records.MODELS:
+        rows = {row["policy"]: row for row in m[model]}
+        assert set(rows) == set(POLICIES)
+        for row in rows.values():
+            assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
+            once = rows["float32"]["step_ms"] / row["step_ms"]
+            assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
+            seconds = row["steps"] * max(r["step_ms"] for r in rows.values()) / 1e3
+            assert row["steps"] >= 20 or seconds > 30, "too few steps for a record"
+    assert {case["dtype"] for case in m["matmul"]} == {"float32", "bfloat16", "float16"}
+    assert {"float32", "bfloat16", "float16", "memory"} <= {row["figure"] for row in m["ceilings"]}
+    assert all(row["q1"] <= row["value"] <= row["q3"] for row in m["ceilings"])
+    assert len({row["batch_size"] for row in m["batches"]}) >= 3
+
+
+def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
+    """What notebooks 00 and 04 build on: bfloat16 with its kernels, and without them."""
+    assert RECORDED
+    table = records.table([json.loads(path.read_text(encoding="utf-8")) for path in RECORDED])
+    off = table["settings"] == "TF_ENABLE_ONEDNN_OPTS=0"
+    of = {policy: table["policy"] == policy for policy in POLICIES}
+    bfloat16 = table[of["mixed_bfloat16"] & ~off]
+    assert len(bfloat16) >= 2
+    assert (bfloat16["speedup"] >= 1.3).all() and (bfloat16["memory_ratio"] <= 0.65).all()
+    assert (table[of["mixed_bfloat16"] & off]["speedup"] < 0.5).all()
+    assert (table[of["mixed_float16"]]["speedup"] < 0.7).all()
+    with_float16 = table["device"].str.contains("avx512_fp16") & of["mixed_float16"]
+    assert (table[with_float16]["speedup"] < 0.05).all()  # why XLA compiles it there
+    assert (table[with_float16]["memory_ratio"] < 0.8).all()
+
+
+@pytest.mark.slow
+def test_bench_writes_what_it_prints_and_says_where_onednn_is_off(tmp_path):
+    """With oneDNN off, which stands for a laptop without AVX-512; no peak is made up there."""
+    output = tmp_path / "new" / "mine.json"
+    printed = run("bench", "--seconds", 1, "--name", "Ana", "--parts", "cnn,ceilings", "--output",
+                  output, TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="-1")  # fmt: skip
+    assert "Ana" in printed and str(output) in printed
+    assert "Policy to try first here: float32" in printed
+    (measurement,) = records.load(output.parent)
+    assert measurement["device"] == "Ana" and measurement["versions"]["backend"] == "tensorflow"
+    table = records.table([measurement])
+    assert list(table["policy"]) == list(POLICIES)
+    assert set(table["settings"]) == {"TF_ENABLE_ONEDNN_OPTS=0"}
+    assert f"{table['step_ms'][0]:.4f}".rstrip("0") in printed
+    assert measurement["cnn"][0]["peak_mb"] is None
+    assert any("allocator" in note for note in measurement["notes"])
+    found = {case["figure"] for case in measurement["ceilings"]}
+    assert {"float32", "bfloat16", "float16", "memory"} <= found and "matmul" not in measurement
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="JAX is not installed")
+def test_bench_runs_on_jax_without_tensorflow_and_says_so(tmp_path):
+    (tmp_path / "tensorflow.py").write_text("raise ModuleNotFoundError('tensorflow')")
+    output = tmp_path / "jax" / "mine.json"
+    printed = run("bench", "--seconds", 1, "--parts", "cnn,ceilings", "--output", output,
+                  PYTHONPATH=str(tmp_path), KERAS_BACKEND="jax")  # fmt: skip
+    (measurement,) = records.load(output.parent)
+    assert "tensorflow" not in measurement["versions"] and "jax" in measurement["versions"]
+    assert measurement["conditions"]["jit_compile"] is True
+    assert set(records.table([measurement])["settings"]) == {"Keras/JAX"}
+    assert "Keras/JAX" in printed
+    assert all(row["step_ms"] > 0 and row["steps"] >= 3 for row in measurement["cnn"])
+    assert {"float32", "memory"} <= {case["figure"] for case in measurement["ceilings"]}
+
+
+# ------------------------------------------------------------------ the command
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        *((["bench", "--seconds", text], "not a number of seconds from 1 to 3600")
+          for text in ("x", "0", "-3", "nan", "1e9")),
+        *((["bench", "--parts", text], "there are no parts") for text in ("gpu", "cnn,", "")),
+        (["bench", "--output", str(ROOT)], "is a folder: give the name of a file"),
+        *((["gradients", f"--epochs={text}"], "give growing whole numbers from 0 on")
+          for text in ("", "1,0", "0,0", "-1,2", "a", "0.5")),
+    ],
+)  # fmt: skip
+def test_odd_arguments_are_refused_before_anything_starts(arguments, said, capsys):
+    with pytest.raises(SystemExit) as error:
+        command.main(arguments)
+    assert error.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_a_measurement_that_cannot_be_written_is_not_lost(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    fake = {**OLD, "cnn": [{**ROW, "steps": 3}], "versions": {}, "notes": []}
+    monkeypatch.setattr(measure, "record", lambda seconds, name, parts: fake)
+    assert command.main(["bench", "--output", str(tmp_path / "file" / "x.json")]) == 1
+    said = capsys.readouterr()
+    assert '"step_ms": 1.0' in said.out and "could not be written" in said.err
+
+
+def test_a_missing_package_is_a_sentence_and_a_status(monkeypatch, capsys):
+    def setup():
+        raise command.session.SetupError("Run make lab.")
+
+    monkeypatch.setattr(command.session, "setup", setup)
+    assert command.main(["bench"]) == 1
+    assert capsys.readouterr().err == "Run make lab.\n"
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setattr(start.importlib.util, "find_spec", lambda name: None)
+    assert command.main(["bench"]) == 1
+    assert "`pip install jax`, or unset KERAS_BACKEND" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ the files
+
+ROW = {"policy": "float32", "step_ms": 1.0, "speedup": 1.0, "memory_ratio": None}
+OLD = {"device": "d", "settings": {"A": "0"}, "date": "2026-01-02", "cnn": [ROW]}
+JAX = {**OLD, "versions": {"backend": "jax"}, "transformer": [{**ROW, "step_ms": 2.0}]}
+
+
+def test_the_file_name_says_device_settings_library_and_date(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "OWN", tmp_path / "own")
+    empty = {"device": "My CPU × 2", "settings": {"A_B": "0"}, "date": "2026-01-02", "cnn": []}
+    path = records.save(empty)
+    assert path == tmp_path / "own" / "my-cpu-2-a-b-0-2026-01-02.json"
+    assert records.save(empty).name == "my-cpu-2-a-b-0-2026-01-02-2.json"  # never over another
+    assert [m["device"] for m in records.load(tmp_path)] == ["My CPU × 2"] * 2
+    assert records.table(records.load(tmp_path)).empty
+    assert records.save(JAX).name.startswith("d-keras-jax")
+
+
+def test_a_file_of_before_is_read_and_a_newer_one_says_its_library():
+    assert records.table([OLD, JAX])["settings"].tolist() == ["A=0", "Keras/JAX A=0"]
+    assert records.table([OLD, JAX], "transformer")["step_ms"].tolist() == [2.0]
+    with pytest.raises(ValueError, match="There is no model 'gpt'"):
+        records.table([], "gpt")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "null", '{"device": 1, "date": 2, "settings": {}, "cnn": [{"policy": 1}]}',
+     json.dumps({**JAX, "transformer": [{"policy": "float32"}]})],
+)  # fmt: skip
+def test_a_file_that_is_no_measurement_is_named(text, tmp_path):
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(ValueError, match="odd.json is not a measurement"):
+        records.load(tmp_path)
+
+
+def test_remapping_is_among_the_settings_where_it_is_off(monkeypatch):
+    import tensorflow as tf
+
+    monkeypatch.setattr(records, "SWITCHES", ())
+    for found, settings in (({}, {}), ({"remapping": False}, {"remapping": "off"})):
+        monkeypatch.setattr(
+            tf.config.optimizer, "get_experimental_options", lambda found=found: found
+        )
+        assert measure._settings() == settings
+
+
+# ------------------------------------------------------------------ the parts of a measurement
+
+
+SOME_CPU = hardware.Hardware("Linux x86_64", "some CPU", 2, ())
+
+
+def tiny_job(tf32=False):
+    def build():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, dtype="float32")])
+        model.compile("sgd", "mse", jit_compile=False)
+        return model
+
+    job = measure.Job(0, SOME_CPU, np.zeros((8, 28, 28)), np.zeros(8))
+    model = measure.Model(build, np.ones((8, 3), "float32"), np.ones((8, 2), "float32"), 4)
+    job.models, job.tf32 = {"cnn": model, "transformer": model}, tf32
+    return job
+
+
+def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
+    mine = tiny_job()
+    mine.notes += ["Twice.", "Twice."]
+
+    def second():
+        mine.interrupted = True
+        return [2]
+
+    mine.cnn, mine.transformer, mine.matmul = lambda: [1], second, lambda: [3]
+    monkeypatch.setattr(measure, "Job", lambda *args: mine)
+    found = measure.record(parts=("matmul", "cnn", "transformer"))
+    assert found["cnn"] == [1] and found["transformer"] == [2] and "matmul" not in found
+    assert found["notes"] == ["Twice."] and found["device"] == "some CPU 2 cores"
+    mine.interrupted = False
+    assert measure.record(parts=("matmul",))["cnn"] == []  # which every file has
+    with pytest.raises(ValueError, match="There are no parts"):
+        measure.record(parts=("gpu",))
+
+
+def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):
+    real = Trainee.step
+
+    def step(self, x, y):
+        if self.policy == "mixed_float16":
+            raise RuntimeError("no kernel")
+        return real(self, x, y)
+
+    monkeypatch.setattr(Trainee, "step", step)
+    mine = tiny_job()
+    rows = mine.cnn()
+    assert [row["policy"] for row in rows] == ["float32", "mixed_bfloat16"]
+    assert "No cnn under mixed_float16. It raised RuntimeError: no kernel" in mine.notes
+
+
+def test_true_float32_is_measured_apart_where_there_is_tf32():
+    import tensorflow as tf
+
+    asked = []
+
+    def steps(name, share, policies):
+        on = tf.config.experimental.tensor_float_32_execution_enabled()
+        asked.append((name, policies, on))
+        return [{"policy": "float32"}]
+
+    without, with_it = tiny_job(), tiny_job(tf32=True)
+    without._steps = with_it._steps = steps
+    assert without.true_float32() == {} and not asked
+    assert with_it.true_float32() == {name: {"policy": "float32"} for name in records.MODELS}
+    assert asked == [(name, ["float32"], False) for name in records.MODELS]
+
+
+def test_peaks_on_jax_come_from_processes_of_their_own(monkeypatch):
+    used = types.SimpleNamespace(memory_stats=lambda: {"bytes_in_use": 1})
+    config = types.SimpleNamespace(jax_default_matmul_precision="highest")
+    fake = types.SimpleNamespace(devices=lambda: [used], config=config)
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    calls, answers = [], [Outcome(2_500_000, "", "", 1.0), Outcome(None, "", "It died.", 1.0)]
+    monkeypatch.setattr(measure, "call", lambda *call: (calls.append(call), answers.pop(0))[1])
+    mine = tiny_job()
+    assert mine._peak_mb("cnn", "float32") == 2.5
+    function, arguments, variables, _ = calls[0]
+    assert function is measure.peak_on_jax and arguments["batch_size"] == 4
+    assert variables == {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
+    assert math.isnan(mine._peak_mb("cnn", "float32")) and "It died." in mine.notes[0]
+    used.memory_stats = lambda: None  # a CPU
+    assert math.isnan(mine._peak_mb("cnn", "float32")) and len(calls) == 2
+
+
+def test_a_job_fits_the_machine(monkeypatch):
+    """What would end the process is left out, and a TPU gets as much to do as a GPU."""
+    block = lambda kind: measure.Model(None, None, None, measure.BLOCKS[kind]["batch_size"])  # noqa: E731
+    monkeypatch.setattr(measure, "_block", block)  # without its numbers, which are many on a GPU
+    sizes, machines = {}, {"CPU": SOME_CPU}
+    machines["AVX2"] = dataclasses.replace(SOME_CPU, max_isa="AVX2")
+    for kind in ("GPU", "TPU"):
+        accelerator = types.SimpleNamespace(kind=kind, works=True, compute_capability=9.0)
+        machines[kind] = dataclasses.replace(SOME_CPU, accelerators=(accelerator,))
+    for name, machine in machines.items():
+        kind = "CPU" if name == "AVX2" else name
+        monkeypatch.setattr(measure.trainee, "device_kind", lambda kind=kind: kind)
+        mine = measure.Job(1.0, machine, np.zeros((3000, 28, 28)), np.zeros(3000))
+        assert (len(mine.policies), len(mine.notes)) == ((2, 1) if name == "AVX2" else (3, 0))
+        assert mine.tf32 == (name == "GPU")
+        sizes[name] = [model.batch_size for model in mine.models.values()], mine.work.matmul_sizes
+    assert sizes["TPU"] == sizes["GPU"] and sizes["TPU"][0] == [2048, 64]
+    assert sizes["CPU"][0] == [256, 16] and max(sizes["CPU"][1]) < max(sizes["TPU"][1])
+
+
+def test_the_machine_that_jax_uses(monkeypatch):
+    used = types.SimpleNamespace(
+        platform="gpu", device_kind="Some H", compute_capability="9.0",
+        memory_stats=lambda: {"bytes_limit": 2**37},
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(devices=lambda: [used]))
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    hidden = []
+
+    def detect():
+        hidden.append(os.environ["CUDA_VISIBLE_DEVICES"])
+        return SOME_CPU
+
+    monkeypatch.setattr(hardware, "detect", detect)
+    found = start.machine()
+    assert start.device_name(found) == "Some H" and " · GPU Some H" in str(found)
+    assert found.working("GPU")[0].compute_capability == 9.0
+    assert hidden == ["-1"] and os.environ["CUDA_VISIBLE_DEVICES"] == "0"
+    used.platform = "cpu"
+    assert start.machine().accelerators == ()
+
+
+def test_tensorflow_is_not_measured_with_the_sizes_of_a_tpu_that_it_does_not_use(monkeypatch):
+    found = dataclasses.replace(
+        SOME_CPU, accelerators=(hardware.Accelerator("TPU", "v5e-1", True),)
+    )
+    monkeypatch.setattr(hardware, "detect", lambda: found)
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
+    here, there = hardware.workload(start.machine()), hardware.workload(found)
+    assert here.batch_size == 256 < there.batch_size
+
+
+def test_published_figures_have_their_sources():
+    published = json.loads((ROOT / "data" / "published.json").read_text(encoding="utf-8"))
+    speedups = [row["speedup"] for row in published["rows"]]
+    assert len(speedups) > 20 and min(speedups) <= 1.0 and max(speedups) == 5.25
+    for row in published["rows"]:
+        assert row["source"].startswith("https://") and row["checked"]
+        assert row["same_batch"] in (True, False, None)
+        if row["baseline_throughput"] and row["mixed_throughput"]:
+            ratio = row["mixed_throughput"] / row["baseline_throughput"]
+            assert ratio == pytest.approx(row["speedup"], rel=0.02), row["model"]
+
+
+# ------------------------------------------------------------------ the gradients of one training
+
+
+def whole(layers):
+    return sum(layers.values(), OctaveHistogram.from_values([]))
+
+
+def test_the_gradients_say_how_they_were_made_and_count_every_activation_and_weight_once():
+    record = json.loads(GRADIENTS.read_text(encoding="utf-8"))
+    assert record["kind"] == "gradients" and record["cpu"] and record["date"]
+    assert {"python", "tensorflow", "keras"} <= set(record["versions"])
+    assert "float32" in record["conditions"]["model"]
+    assert [row["epoch"] for row in record["records"]] == list(gradient_record.EPOCHS)
+    assert record["records"][-1]["test_accuracy"] > 0.9
+    model, batches = models.mnist_cnn(), gradient_record.BATCHES
+    outputs = {int(np.prod(layer.output.shape[1:])) for layer in model.layers}
+    sizes = {gradient_record.BATCH * batches * size for size in outputs}
+    weights = sorted(batches * int(np.prod(w.shape)) for w in model.trainable_variables)
+    for layers in records.gradients().values():
+        assert {histogram.total for histogram in layers.values()} == sizes
+        assert all(h.nans == h.infinities == 0 for h in layers.values())
+    for recorded in records.gradients(of="weights").values():
+        assert sorted(h.total for h in recorded.values()) == weights
+
+
+def test_what_notebook_02_says_about_the_gradients():
+    recorded = {epoch: whole(layers) for epoch, layers in records.gradients().items()}
+    lost = {epoch: histogram.survival("float16") for epoch, histogram in recorded.items()}
+    share = {n: result.rounded_to_zero / (result.total - result.zero) for n, result in lost.items()}
+    assert share[0] < 0.01 and 0.2 < share[5] < 0.6 and share[85] > 0.85
+    assert lost[5].norm_lost < 1e-6 and 1e-5 < lost[85].norm_lost < 0.01
+    # A weight's gradient is a sum over the batch and overflows before its terms do.
+    at_weights = {n: whole(layers) for n, layers in records.gradients(of="weights").items()}
+    for epoch, histogram in recorded.items():
+        first = [
+            next(s for s in range(61) if h.survival("float16", s).overflow)
+            for h in (histogram, at_weights[epoch])
+        ]
+        assert first[1] < first[0], epoch
+        bfloat16 = histogram.survival("bfloat16")
+        assert bfloat16.rounded_to_zero == bfloat16.subnormal == bfloat16.overflow == 0
+
+
+@pytest.mark.slow
+def test_the_gradients_command_writes_what_is_read(tmp_path):
+    output = tmp_path / "new" / "gradients.json"
+    assert str(output) in run("gradients", "--epochs", "0,1", "--output", output)
+    recorded = records.gradients(output)
+    assert list(recorded) == list(records.gradients(output, of="weights")) == [0, 1]
+    # Training moves the gradients to smaller octaves from its first epoch on.
+    before, after = (whole(layers).survival("float16") for layers in recorded.values())
+    assert before.rounded_to_zero < after.rounded_to_zero
+    assert records.load(output.parent) == []  # speeds are something else
+
+
+def test_another_file_is_refused_by_name(tmp_path):
+    for text in (None, "", "[]", "{}", '{"records": [{"epoch": 1, "activations": {"a": {}}}]}'):
+        if text is not None:
+            (tmp_path / "other.json").write_text(text)
+        with pytest.raises(ValueError, match="^other.json is not a recording of gradients"):
+            records.gradients(tmp_path / "other.json")
+
+
+def test_gradients_are_those_of_each_layers_output_and_of_each_weight():
+    layers = [keras.Input((3,)), keras.layers.Dense(4, use_bias=False), keras.layers.ReLU()]
+    model = keras.Sequential(layers)
+    x, y = np.ones((2, 3), "f4"), np.zeros((2, 4), "f4")
+    found = gradient_record.gradients_of(model, x, y, keras.losses.MeanSquaredError())
+    first, last = found["activations"].values()
+    output = np.maximum(x @ model.get_weights()[0], 0)
+    np.testing.assert_allclose(last, 2 * output / output.size, rtol=1e-5)
+    np.testing.assert_allclose(first, last * (output > 0), rtol=1e-5)
+    np.testing.assert_allclose(found["weights"][model.weights[0].path], x.T @ first, rtol=1e-5)

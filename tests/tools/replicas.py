@@ -1,0 +1,304 @@
+"""Trainings on several devices whose gradients overflow on purpose, and one process that plays all.
+
+    replicas.py mirrored FOLDER      everything on 2 logical CPUs of 3; saves a model in FOLDER
+    replicas.py worker               one of two workers, which hang in the end
+
+Both print what they found as JSON. `tests/canaries/test_devices.py` starts them once and asserts on
+it; `tests/test_replica_safe.py` plays the same on one device.
+"""
+
+import json
+import os
+import sys
+import threading
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from course_utils import distributed
+from course_utils.loss_scale import DynamicLossScale
+from course_utils.training import LossScaleRecorder, ReplicaSafeLossScaleOptimizer, dtype_policy
+
+KerasOwn = keras.optimizers.LossScaleOptimizer
+SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
+START, GROWTH, RATE = 2.0**4, 3, 2.0**-6  # powers of two, so that every weight is exact
+BAD = [float("inf"), float("-inf"), float("nan")]
+OVERFLOW = 2  # the step of Keras's own loop across workers in which one of them overflows
+SILENCE = 6  # seconds without a sign from a step that took a few milliseconds before
+
+# What is played, and what has to come out of it
+
+
+def patterns(replicas):
+    """Names and scripts: for each step, what each replica's gradient is multiplied by."""
+    good = [1.0] * replicas
+    found = {}
+    for k in range(replicas):
+        spoiled = [BAD[k % 3] if r == k else 1.0 for r in range(replicas)]
+        for name, when in (("first", [0]), ("mid-run", [4]), ("twice in a row", [4, 5])):
+            found[f"{name}, on {k}"] = [spoiled if t in when else good for t in range(9)]
+    found["never"] = [good] * 9
+    found["everywhere"] = [good, [BAD[2]] * replicas, good]
+    source = np.random.default_rng(replicas)
+    marks = np.where(source.random((40, replicas)) < 0.15, source.choice(BAD, (40, replicas)), 1)
+    found["at random"] = marks.tolist()
+    return found
+
+
+def expected(script, start=START):
+    """The scale after each step, the steps applied and the weights, by plain arithmetic."""
+    loss_scale, scales, applied, weight = DynamicLossScale(start, GROWTH), [], 0, 1.0
+    for marks in script:
+        if loss_scale.update(bool(np.isfinite(marks).all())):
+            applied += 1
+            weight -= RATE * sum(range(1, len(marks) + 1))
+        scales.append(loss_scale.scale)
+    return scales, applied, weight
+
+
+def compare(script, found, start=START):
+    """Hold what `Rig.play` found against the arithmetic, on every replica of the process."""
+    scales, applied, weight = expected(script, start)
+    for step, scale in zip(found["scales"], scales, strict=True):
+        assert step == [[scale]] * len(step)
+    assert all(count == [applied] for count in found["iterations"])
+    for replicas in found["weights"]:
+        assert all(value == weight for replica in replicas for value in replica)
+
+
+def on_each_replica(variable):
+    """The values on the replicas of this process, as a list of lists."""
+    replicas = tf.distribute.get_strategy().experimental_local_results(
+        getattr(variable, "value", variable)  # accumulating, `iterations` is a tensor
+    )
+    return [np.ravel(v.numpy()).tolist() for v in replicas]
+
+
+class Rig:
+    """Two weights, and a step that any replica can spoil: replica r's gradient is r + 1."""
+
+    def __init__(self, kind=ReplicaSafeLossScaleOptimizer, inner=None, start=START, wrap=None):
+        self.strategy = tf.distribute.get_strategy()
+        self.weights = [keras.Variable(np.ones(shape, np.float32)) for shape in ((2, 3), 2)]
+        self.optimizer = kind(inner or SGD(RATE), initial_scale=start, dynamic_growth_steps=GROWTH)
+        self.optimizer.build(self.weights)
+        self.variables = self.weights + self.optimizer.variables
+        self.values = [keras.ops.convert_to_numpy(v) for v in self.variables]
+        step = lambda marks: self.strategy.run(self._replica, args=(marks,))  # noqa: E731
+        self.step = wrap(step) if wrap else step
+
+    def _replica(self, marks):
+        rank = tf.distribute.get_replica_context().replica_id_in_sync_group
+        gradient = self.optimizer.scale_loss(tf.cast(rank, tf.float32) + 1)
+        spoiled = tf.stack([gradient, gradient * tf.gather(marks, rank)])
+        self.optimizer.apply([tf.fill((2, 3), gradient), spoiled], self.weights)
+
+    def play(self, script):
+        """From the start: the scales after each step and, at the end, all there is to compare."""
+        for variable, value in zip(self.variables, self.values, strict=True):
+            variable.assign(value)
+        scales = []
+        for marks in script:
+            self.step(tf.constant(marks, tf.float32))
+            scales.append(on_each_replica(self.optimizer.dynamic_scale))
+        return {
+            "scales": scales,
+            "iterations": on_each_replica(self.optimizer.iterations),
+            "weights": [on_each_replica(weight) for weight in self.weights],
+        }
+
+
+# Training in fit, with an overflow of float16 itself
+
+
+def data(replicas, spoiled):
+    """Batches of 4 rows a replica; `spoiled`: pairs (batch, replica) that overflow, or ()."""
+    x = np.random.default_rng(0).choice([0.5, 1.0], (6 * 4 * replicas, 4)).astype(np.float32)
+    y = np.zeros((len(x), 1), np.float32)
+    for batch, replica in spoiled:
+        y[4 * (replicas * batch + replica)] = 1024
+    return x, y
+
+
+def scaled(kind=ReplicaSafeLossScaleOptimizer, inner=None):
+    inner = inner or SGD(2.0**-10)
+    return kind(inner, initial_scale=2.0**12, dynamic_growth_steps=2)
+
+
+def fitted(optimizer, spoiled, eager=False):
+    """One dense layer in float16: a target of 1024 overflows in its backward pass alone."""
+    strategy = tf.distribute.get_strategy()
+    replicas, recorder = strategy.num_replicas_in_sync, LossScaleRecorder()
+    with dtype_policy("mixed_float16"):
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, use_bias=False)])
+        model.set_weights([np.full((4, 1), 0.125)])
+        model.compile(optimizer, "mse", jit_compile=False, run_eagerly=eager)
+    x, y = data(replicas, spoiled)
+    model.fit(x, y, batch_size=4 * replicas, shuffle=False, verbose=0, callbacks=[recorder])
+    return model, recorder.table
+
+
+def fit_case(spoiled, eager=False, inner=None):
+    model, table = fitted(scaled(inner=inner), spoiled, eager)
+    weights = on_each_replica(model.weights[0])
+    return [table["scale"].tolist(), table["applied"].tolist()], weights
+
+
+def fit_wanted(bad_batches):
+    loss_scale, scales, applied = DynamicLossScale(2.0**12, 2), [], []
+    for batch in range(6):
+        scales.append(loss_scale.scale)
+        applied.append(loss_scale.update(batch not in bad_batches))
+    return [scales, applied]
+
+
+def rich():
+    """Clipping, weight decay and averages."""
+    return keras.optimizers.AdamW(0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True)
+
+
+def loop_case(optimizer):
+    """A loop with a tape and sparse gradients; of batch 2 one row weighs 1e30, and overflows."""
+    strategy = tf.distribute.get_strategy()
+    with dtype_policy("mixed_float16"):
+        layers = [keras.layers.Embedding(20, 4), keras.layers.Flatten()]
+        layers = [keras.Input((3,), dtype="int32"), *layers, keras.layers.Dense(3, dtype="float32")]
+        model = keras.Sequential(layers)
+    source = np.random.default_rng(1)
+    model.set_weights([source.normal(0, 0.3, w.shape) for w in model.get_weights()])
+    optimizer.build(model.trainable_variables)
+    crossentropy = keras.losses.sparse_categorical_crossentropy
+
+    def replica(x, y, weight):
+        with tf.GradientTape() as tape:
+            losses = crossentropy(y, model(x, training=True), from_logits=True) * weight
+            scaled = optimizer.scale_loss(tf.reduce_sum(losses) / 12)
+        gradients = tape.gradient(scaled, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step = tf.function(lambda *batch: strategy.run(replica, args=batch))
+    x, y = source.integers(0, 20, (72, 3)).astype(np.int32), source.integers(0, 3, 72)
+    weight = np.where(np.arange(72) == 24 + 8, np.float32(1e30), np.float32(1))
+    batches = tf.data.Dataset.from_tensor_slices((x, y, weight)).batch(12)
+    scales = []
+    for batch in strategy.experimental_distribute_dataset(batches):
+        step(*batch)
+        scales += on_each_replica(optimizer.dynamic_scale)[0]
+    weights = [on_each_replica(weight) for weight in model.weights]
+    return {"scales": [scales, on_each_replica(optimizer.iterations)[0]], "weights": weights}
+
+
+# What TensorFlow and Keras do, refuse and get wrong
+
+
+def attempt(function, *arguments, **options):
+    """What a function returns, or its error as text."""
+    try:
+        return function(*arguments, **options)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def one_step(kind, wrap=tf.function):
+    """A step of an optimizer that is not built, with the gradient (3, 4) on each replica."""
+    weight, strategy, optimizer = (
+        keras.Variable([1.0, 1.0]),
+        tf.distribute.get_strategy(),
+        kind(SGD(0.5)),
+    )
+
+    def replica():
+        optimizer.apply([optimizer.scale_loss(tf.constant([3.0, 4.0]))], [weight])
+
+    wrap(lambda: strategy.run(replica))()
+    return on_each_replica(weight)
+
+
+def classify(policy="float32", size=16, optimizer=None, **options):
+    """Accuracy and weights after one epoch, in the strategy of the scope."""
+    x, y = np.random.default_rng(0).normal(size=(64, 8)).astype("float32"), np.arange(64) % 3
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    keras.utils.set_random_seed(0)
+    with dtype_policy(policy):
+        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dense(3, dtype="float32")]
+        model = keras.Sequential([keras.Input((8,)), *layers])
+        options = {"jit_compile": False, **options}
+        model.compile(SGD(0.1, **(optimizer or {})), loss, metrics=["accuracy"], **options)
+    history = model.fit(x, y, size, verbose=0, shuffle=False).history
+    return history["accuracy"], np.concatenate([np.ravel(w) for w in model.get_weights()]).tolist()
+
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+ATTEMPTS = {
+    "several steps at once": {"steps_per_execution": 2},
+    "compiled": {"jit_compile": True},
+    "compiled if possible": {"jit_compile": "auto"},
+    "parts of two sizes": {"size": 15},
+    "accumulated": {"optimizer": {"gradient_accumulation_steps": 2}},
+    "averages that overwrite": {"optimizer": {"use_ema": True, "ema_overwrite_frequency": 2}},
+}
+
+
+def of_keras():
+    """What works under the strategy of the scope."""
+    found = {policy: attempt(classify, policy) for policy in POLICIES}
+    return found | {name: attempt(classify, **options) for name, options in ATTEMPTS.items()}
+
+
+def mirrored(folder):
+    """Everything on 2 logical CPUs of one process."""
+    names = distributed.split_cpu(3)
+    assert names == distributed.split_cpu(3)  # before the start, again
+    found, safe = {}, ReplicaSafeLossScaleOptimizer
+    with tf.distribute.MirroredStrategy(names[:2]).scope():
+        found |= plays(("mid-run, on 1", "everywhere"))
+        cases = {f"on {k}": fit_case([(2, k), (3, k)]) for k in (0, 1)}
+        cases["eager"] = fit_case([(2, 1)], eager=True)
+        found["fit"] = cases | {"rich": fit_case([(0, 1)], inner=rich())}
+        found["loop"] = loop_case(safe(SGD(0.1)))
+        model, _ = fitted(scaled(inner=Adam()), [(2, 1)])
+        model.save(os.path.join(folder, "two.keras"))
+        variables = model.weights + model.optimizer.variables
+        found["saved"] = [on_each_replica(v)[0] for v in variables]
+        found["two"] = of_keras()
+        found["not built"] = attempt(one_step, safe)
+        found["not built, eager"] = one_step(safe, wrap=lambda step: step)
+    with tf.distribute.OneDeviceStrategy("CPU:0").scope():
+        found["one"] = of_keras()
+    found["split again"] = [attempt(distributed.split_cpu, count) for count in (3, 2)]
+    with tf.distribute.MirroredStrategy(names).scope():  # last: it spoils the process
+        found["of another size"] = attempt(one_step, safe, wrap=lambda step: step)
+    print("RESULT", json.dumps(found))
+
+
+def plays(eagerly):
+    """Every pattern in a `tf.function`, and some without one."""
+    scripts = patterns(tf.distribute.get_strategy().num_replicas_in_sync)
+    rig, eager = Rig(wrap=tf.function), Rig()
+    return {
+        "play": {name: rig.play(script) for name, script in scripts.items()},
+        "eager": {name: eager.play(scripts[name]) for name in eagerly},
+    }
+
+
+def worker():
+    """One of two workers: what fit says, every pattern, and last the hang of Keras's own."""
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        found = {"fit": attempt(classify), **plays(("first, on 0", "mid-run, on 1"))}
+        print("RESULT", json.dumps(found), flush=True)
+        rig = Rig(KerasOwn, wrap=tf.function)
+        for step in range(5):
+            if step == OVERFLOW:
+                watch = threading.Timer(SILENCE, print, ["silence"], {"flush": True})
+                watch.daemon = True
+                watch.start()
+            rig.step(tf.constant([1.0, BAD[0] if step == OVERFLOW else 1.0]))
+            scales = on_each_replica(rig.optimizer.dynamic_scale)[0]
+            print(f"step {step} scale {scales[0]:g}", flush=True)
+    watch.cancel()
+
+
+if __name__ == "__main__":
+    mirrored(sys.argv[2]) if sys.argv[1] == "mirrored" else worker()
