@@ -366,7 +366,7 @@ def lstm():
     ("build", "shape"), [(models.mnist_cnn, (256, 28, 28, 1)), (lstm, (1024, 20, 16))]
 )
 def test_the_measured_peak_lies_near_the_count(build, shape):
-    """Below, as activations go while gradients come; above, for the kernels' working space."""
+    """Never below what the backward pass starts from; above, for the kernels' working space."""
 
     def compiled():
         model = build()
@@ -380,10 +380,13 @@ def test_the_measured_peak_lies_near_the_count(build, shape):
     if None in peaks:
         pytest.skip("this device's allocator does not count memory")
     measured = np.median(peaks) + trainee.resident_bytes
-    counted = roofline.account(trainee.model, shape[0]).total
-    assert measured > 0.8 * counted
+    counted = roofline.account(trainee.model, shape[0])
+    # All this is there when the backward pass begins; how many of its gradients are there at once
+    # depends on which of its operations the threads run first.
+    begun = counted.weights + counted.optimizer + counted.activations
+    assert measured > 0.95 * begun
     # A GPU's convolutions take working space as they please.
-    assert device() != "CPU:0" or measured < 1.7 * counted
+    assert device() != "CPU:0" or measured < 2 * counted.total
 
 
 # --- predictions
