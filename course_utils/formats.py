@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import gfloat
 import numpy as np
-from gfloat import Domain, FloatClass, FormatInfo, RoundMode
+from gfloat import Domain, FormatInfo, RoundMode
 from gfloat import formats as known
 
 from course_utils.numerals import exact, quoted, whole
@@ -38,13 +38,6 @@ _MODES = {
     "down": RoundMode.TowardNegative,
 }
 ROUNDINGS = tuple(_MODES)
-_KINDS = {
-    FloatClass.ZERO: "zero",
-    FloatClass.SUBNORMAL: "subnormal",
-    FloatClass.NORMAL: "normal",
-    FloatClass.INFINITE: "infinity",
-    FloatClass.NAN: "nan",
-}
 
 
 @dataclass(frozen=True)
@@ -88,26 +81,16 @@ class FloatBits:
 
     @property
     def next(self) -> "FloatBits | None":
-        """The next larger number of the format (for the largest: infinity where there is one)."""
-        return self._neighbor(upward=True)
-
-    @property
-    def previous(self) -> "FloatBits | None":
-        """The next smaller number of the format, or None."""
-        return self._neighbor(upward=False)
-
-    def _neighbor(self, upward):
-        top = 1 << (FORMATS[self.format].bits - 1)  # Below the sign bit, codes ascend with size.
-        size, outward = self.code % top, (self.code < top) == upward
-        if self.kind == "nan" or (outward and self.kind == "infinity"):
+        """The next larger number of the format: at the end infinity if it has one, then None."""
+        if self.kind == "nan":
             return None
-        if self.kind == "zero" or outward:
-            size, sign = size + 1, 0 if upward else top
-        else:
-            size, sign = size - 1, self.code & top
-        if size == top:
+        if self.kind == "zero":
+            return decode(1, self.format)
+        # Below the sign bit, codes ascend with size.
+        code = self.code + (1 if self.sign == "0" else -1)
+        if code == 1 << (FORMATS[self.format].bits - 1) and self.sign == "0":
             return None
-        found = decode(sign + size, self.format)
+        found = decode(code, self.format)
         return None if found.kind == "nan" else found
 
 
@@ -136,17 +119,13 @@ def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> Fl
         if isinstance(number, float) and math.isnan(number):
             raise ValueError(f"{fmt} has no NaN: give a number, or choose another format.")
     if rounding == "stochastic":
-        try:
-            generator = None if seed is None else np.random.default_rng(seed)
-        except (TypeError, ValueError):
-            generator = None
-        if generator is None:
+        if seed is None:
             raise ValueError(
                 "Stochastic rounding draws by chance: give a seed, an int such as seed=0, or a "
                 "generator of numpy.random.default_rng."
             )
         if isinstance(number, Fraction):
-            number = _drawn(number, fmt, generator)
+            number = _drawn(number, fmt, np.random.default_rng(seed))
         rounding = "nearest_even"
     close = _to_odd(number)
     rounded = gfloat.round_float(info, close, _MODES[rounding], saturate)
@@ -175,7 +154,8 @@ def decode(code, fmt) -> FloatBits:
     meaning = gfloat.decode_float(info, code)
     bits, split = f"{code:0{info.bits}b}", 1 + info.expBits
     fields = bits[0], bits[1:split], bits[split:]
-    return FloatBits(fmt, code, *fields, float(meaning.fval), _KINDS[meaning.fclass])
+    kind = meaning.fclass.name.lower().replace("infinite", "infinity")
+    return FloatBits(fmt, code, *fields, float(meaning.fval), kind)
 
 
 def facts(fmt) -> dict:

@@ -176,8 +176,6 @@ class OctaveHistogram:
 
     def __add__(self, other):
         """The histogram of the values of both."""
-        if not isinstance(other, OctaveHistogram):
-            return NotImplemented
         parts = [part for part in (self, other) if len(part.counts)] or [self]
         first = min(part.first for part in parts)
         end = max(part.first + len(part.counts) for part in parts)
@@ -235,19 +233,18 @@ def _chunks(values):
     """The sizes of all values as float64, some at a time."""
     flags = ["external_loop", "buffered", "zerosize_ok"]
     options = {"op_dtypes": [np.float64], "casting": "safe", "order": "K", "buffersize": CHUNK}
-    for array in _arrays([values] if type(values) in (int, float) else values):
+    for array in _arrays(values):
         chunks = np.nditer(array, flags, **options)
         yield from map(np.abs, chunks)
 
 
 def _arrays(values):
-    """Every array in a nested list; the numbers of a list make an array of their own."""
+    """Every array in a nested list."""
     if not isinstance(values, list | tuple):
         yield _array(values)
         return
-    yield np.array([float(value) for value in values if type(value) in (int, float)])
     for value in values:
-        if value is not None and type(value) not in (int, float):
+        if value is not None:
             yield from _arrays(value)
 
 

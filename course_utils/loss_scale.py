@@ -29,12 +29,12 @@ class DynamicLossScale:
     """
 
     def __init__(self, initial_scale=2**15, growth_steps=2000):
-        if not (_is_number(initial_scale, Real) and 0 < initial_scale <= LARGEST):
+        if not (isinstance(initial_scale, Real) and 0 < initial_scale <= LARGEST):
             raise ValueError(
                 f"initial_scale is {initial_scale!r}: give a positive number that float32 can "
                 "hold, such as 2**15."
             )
-        if not (_is_number(growth_steps, Integral) and growth_steps >= 1):
+        if not (isinstance(growth_steps, Integral) and growth_steps >= 1):
             raise ValueError(
                 f"growth_steps is {growth_steps!r}: give a whole number of steps, 1 or more."
             )
@@ -61,7 +61,3 @@ def _in_float32(scale):
     if scale > LARGEST:
         return float("inf")
     return scale if scale >= SMALLEST_NORMAL else 0.0
-
-
-def _is_number(value, kind):
-    return isinstance(value, kind) and not isinstance(value, bool)

@@ -35,7 +35,6 @@ def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
     Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add, as in
     GPT-2 (pre-normalization, a hidden layer of four times the width), without a mask: a
     `keras.Model` from float32 (n, tokens, width) to the same shape in the policy's compute dtype.
-    ValueError where the heads cannot share the width.
 
     Example:
         >>> transformer_block().count_params()
@@ -44,10 +43,6 @@ def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
     import keras
     from keras import layers
 
-    if width % heads:
-        raise ValueError(
-            f"{heads} heads cannot share a width of {width}: choose a width that they divide."
-        )
     start = keras.Input((tokens, width))
     y = layers.LayerNormalization()(start)
     y = layers.MultiHeadAttention(heads, width // heads)(y, y)

@@ -5,15 +5,13 @@ Importing it loads no framework.
 
 from course_utils.distributed.costs import (
     Link,
-    Share,
     fit_link,
     ring_bytes,
-    ring_seconds,
     speedup,
     step_seconds,
     zero_share,
 )
-from course_utils.distributed.strategies import Choice, DeviceError, choose, decide, split_cpu
-from course_utils.distributed.tpu import Route, find_tpu
+from course_utils.distributed.strategies import DeviceError, choose, split_cpu
+from course_utils.distributed.tpu import find_tpu
 from course_utils.distributed.workers import Workers, run_workers, tf_config
 from course_utils.processes import Interrupted, ProcessError

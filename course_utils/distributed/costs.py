@@ -5,6 +5,8 @@ Plain arithmetic; nothing here measures, and nothing needs a framework.
 
 from dataclasses import dataclass
 
+GRADIENT_BYTES = 4  # of each gradient that Keras exchanges, under its mixed policies too
+
 
 @dataclass(frozen=True)
 class Link:
@@ -14,63 +16,47 @@ class Link:
     latency: float = 0.0
 
 
-def ring_bytes(elements: float, devices: int, bytes_per_element: int = 4) -> float:
+def ring_bytes(elements: float, devices: int) -> float:
     """Bytes that each of N devices sends in a ring all-reduce, and as many that it receives.
 
     The numbers are cut into as many parts as there are devices. In N - 1 rounds every part goes
-    around and is summed, in N - 1 more the sums go around; each round sends one part. The gradients
-    of Keras's mixed policies take 4 bytes each. Source: Patarasuk and Yuan, "Bandwidth optimal
-    all-reduce algorithms for clusters of workstations", 2009.
+    around and is summed, in N - 1 more the sums go around; each round sends one part. ValueError
+    for less than one device. Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms
+    for clusters of workstations", 2009.
 
     Example:
         >>> ring_bytes(1_011_466, 4)
         6068796.0
     """
     _check(devices)
-    return 2 * (devices - 1) / devices * elements * bytes_per_element
+    return 2 * (devices - 1) / devices * elements * GRADIENT_BYTES
 
 
-def ring_seconds(elements: float, devices: int, link: Link, bytes_per_element: int = 4) -> float:
-    """How long a ring all-reduce takes: 2 (N - 1) rounds, each of one latency and one part's bytes.
-
-    Example:
-        >>> ring_seconds(1e6, 2, Link(1e9, latency=0.001))
-        0.006
-    """
-    rounds = 2 * (devices - 1)
-    sent = ring_bytes(elements, devices, bytes_per_element)
-    return sent / link.bytes_per_second + rounds * link.latency
-
-
-def step_seconds(
-    compute: float, elements: float, devices: int, link: Link, bytes_per_element=4, overlap=0.0
-) -> float:
+def step_seconds(compute: float, elements: float, devices: int, link: Link) -> float:
     """How long a training step takes, each device with a batch of the same size.
 
-    `compute`: seconds of one device's own work; `overlap`: the share of it, 0 to 1, else a
-    ValueError, during which gradients can travel already.
+    `compute`: seconds of one device's own work. The ring all-reduce of the gradients comes after
+    it: 2 (N - 1) rounds, each of one latency and one part's bytes.
 
     Example:
         >>> step_seconds(0.1, 1e6, 2, Link(1e8))
         0.14
     """
-    if not 0 <= overlap <= 1:
-        raise ValueError(f"overlap is {overlap!r}: give the share of the compute time, 0 to 1.")
-    exchange = ring_seconds(elements, devices, link, bytes_per_element)
-    return compute + max(0.0, exchange - overlap * compute)
+    sent = ring_bytes(elements, devices)
+    return compute + sent / link.bytes_per_second + 2 * (devices - 1) * link.latency
 
 
-def speedup(compute: float, elements: float, devices: int, link: Link, **options) -> float:
+def speedup(compute: float, elements: float, devices: int, link: Link) -> float:
     """How many times as many samples a second as one device: N times compute over step.
 
     Example:
         >>> round(speedup(0.1, 1e6, 2, Link(1e8)), 2)
         1.43
     """
-    return devices * compute / step_seconds(compute, elements, devices, link, **options)
+    return devices * compute / step_seconds(compute, elements, devices, link)
 
 
-def fit_link(elements, seconds, devices: int, bytes_per_element: int = 4) -> Link:
+def fit_link(elements, seconds, devices: int) -> Link:
     """The link that fits measured all-reduces best: a straight line through seconds over bytes.
 
     `elements`: sizes of the reduced arrays; `seconds`: how long each took. Raises a ValueError for
@@ -84,7 +70,7 @@ def fit_link(elements, seconds, devices: int, bytes_per_element: int = 4) -> Lin
 
     if len(set(elements)) < 2 or devices < 2:
         raise ValueError("Give at least two different sizes, sent between at least two devices.")
-    sent = [ring_bytes(e, devices, bytes_per_element) for e in elements]
+    sent = [ring_bytes(e, devices) for e in elements]
     # Least squares on relative errors, or the largest array alone would decide.
     slope, start = np.polyfit(sent, seconds, 1, w=1 / np.asarray(seconds, dtype=float))
     if slope <= 0:
@@ -107,12 +93,7 @@ class Share:
 
 
 def zero_share(
-    parameters: float,
-    devices: int,
-    stage: int = 0,
-    weight_bytes: int = 4,
-    gradient_bytes: int = 4,
-    state_bytes: int = 8,
+    parameters: float, devices: int, stage: int, weight_bytes=4, gradient_bytes=4, state_bytes=8
 ) -> Share:
     """What one device holds if optimizer state, gradients and weights are shared out (ZeRO).
 
@@ -134,13 +115,10 @@ def zero_share(
     def part(size, first_stage):
         return parameters * size / (devices if stage >= first_stage else 1)
 
-    ring = (devices - 1) / devices * parameters
     # Gradients are summed into parts; then updated weights are collected, in stage 0 gradients.
     # In stage 3 weights are collected twice, for the forward pass and for the backward pass.
-    if stage == 0:
-        sent = ring * 2 * gradient_bytes
-    else:
-        sent = ring * (gradient_bytes + (2 if stage == 3 else 1) * weight_bytes)
+    collected = (gradient_bytes, weight_bytes, weight_bytes, 2 * weight_bytes)[stage]
+    sent = (devices - 1) / devices * parameters * (gradient_bytes + collected)
     return Share(part(weight_bytes, 3), part(gradient_bytes, 2), part(state_bytes, 1), sent)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from course_utils import hardware
 from course_utils.processes import Told
 
 
@@ -28,9 +29,6 @@ class Choice:
         if self.kind == "MirroredStrategy":
             return tf.distribute.MirroredStrategy(list(self.devices))
         return tf.distribute.get_strategy()
-
-    def __str__(self):
-        return f"{self.kind} on {', '.join(self.devices)}, because {self.reason}"
 
 
 def split_cpu(count: int = 2) -> tuple[str, ...]:
@@ -60,29 +58,17 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
     return tuple(f"CPU:{i}" for i in range(count))
 
 
-def choose(hardware=None) -> Choice:
+def choose() -> Choice:
     """The strategy for this machine, as TensorFlow sees it now. It starts TensorFlow.
 
-    `hardware`: what `hardware.detect()` found; it is asked if None. Example: `print(choose())`.
+    A TPU that TensorFlow cannot use is named in the reason. Example: `choose().devices` is
+    `('CPU:0', 'CPU:1')` after `split_cpu(2)`, on a machine without a GPU.
     """
     import tensorflow as tf
 
-    from course_utils import hardware as machine
-
     # A TPU_SYSTEM device is listed without any TPU too, so cores are counted.
-    counts = {kind: len(tf.config.list_logical_devices(kind)) for kind in ("TPU", "GPU", "CPU")}
-    return decide(counts["TPU"], counts["GPU"], counts["CPU"], hardware or machine.detect())
-
-
-def decide(tpu_cores: int, gpus: int, cpus: int, hardware=None) -> Choice:
-    """The strategy for so many logical devices of each kind that TensorFlow can use.
-
-    `hardware`: a `Hardware`, so that a TPU that TensorFlow cannot use is named.
-
-    Example:
-        >>> decide(0, 4, 1).devices
-        ('GPU:0', 'GPU:1', 'GPU:2', 'GPU:3')
-    """
+    kinds = ("TPU", "GPU", "CPU")
+    tpu_cores, gpus, cpus = (len(tf.config.list_logical_devices(kind)) for kind in kinds)
     if tpu_cores:
         reason = f"TensorFlow can use the {_number(tpu_cores, 'core')} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
@@ -98,7 +84,7 @@ def decide(tpu_cores: int, gpus: int, cpus: int, hardware=None) -> Choice:
     if gpus:
         return Choice("one device", ("GPU:0",), "this machine has one GPU and nothing to share.")
     reason = "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two to learn on."
-    if hardware and hardware.working("TPU"):
+    if hardware.detect().working("TPU"):
         reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
     return Choice("one device", ("CPU:0",), reason)
 

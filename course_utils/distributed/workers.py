@@ -9,6 +9,7 @@ Each process gets TF_CONFIG, from which `tf.distribute.MultiWorkerMirroredStrate
 and where the others are. GPUs are hidden from them. Not run on Windows and macOS.
 """
 
+import contextlib
 import json
 import random
 import socket
@@ -97,11 +98,6 @@ class Workers:
         """What each worker handed back, in their order; None from those that did not."""
         return [process.result for process in self._processes]
 
-    @property
-    def pids(self) -> list[int]:
-        """The number of each worker's process."""
-        return [process.pid for process in self._processes]
-
     def kill(self, rank: int):
         """Kill one worker, as a machine that is taken away: SIGKILL, at once."""
         self._killed.add(rank)
@@ -114,13 +110,9 @@ class Workers:
         for rank, process in enumerate(self._processes):
             self.endings[rank] = self.endings[rank] or processes.ending(process)
 
-    def errors(self, rank: int) -> str:
-        """The last lines that a worker wrote to its error stream."""
-        return "\n".join(self._processes[rank].errors)
-
     def _what_failed(self, rank):
         who = f"Worker {rank} of {self.count}"
-        if "Could not start gRPC server" in self.errors(rank):
+        if "Could not start gRPC server" in "\n".join(self._processes[rank].errors):
             return (
                 f"{who} could not open port {self._ports[rank]}, which another program uses: "
                 "start the workers again, on other ports."
@@ -170,21 +162,14 @@ def free_ports(count: int) -> list[int]:
     """Ports that no program on this computer uses now; a ProcessError if there are not so many."""
     found = []
     for port in random.SystemRandom().sample(PORTS, len(PORTS)):
-        if len(found) < count and _is_free(port):
-            found.append(port)
+        if len(found) < count:
+            with socket.socket() as probe, contextlib.suppress(OSError):
+                # TensorFlow's server listens on all addresses of the computer, as this does.
+                probe.bind(("", port))
+                found.append(port)
     if len(found) < count:
         raise ProcessError(
             f"Of the ports {PORTS[0]} to {PORTS[-1]} only {len(found)} are free and {count} are "
             "needed: end programs that use them."
         )
     return found
-
-
-def _is_free(port):
-    # TensorFlow's server listens on all addresses of the computer, not on the loopback one alone.
-    with socket.socket() as probe:
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True

@@ -34,12 +34,11 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A `keras.Model` with what it is to be judged by; see `findings.examine`."""
+    """A `keras.Model` with what it is to be judged by; see `precision.examine`."""
 
     model: Any
     given: Any = None  # the optimizer that `compile` is going to get
     saved_policy: str | None = None
-    hardware: Any = None  # left out: this machine, which is looked at only if a rule asks
 
     @functools.cached_property
     def places(self):

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import keras
 
-from course_utils.precision.findings import examine
+from course_utils.precision import examine
 from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy  # with it Keras knows the course's optimizer
 

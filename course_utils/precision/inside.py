@@ -7,11 +7,11 @@ FLOAT, RESOURCE = 1, 20  # how TensorFlow numbers these dtypes in a graph
 NO_WORK = ("Cast", "Identity", "NotEqual", "ReadVariableOp")
 
 
-def works_in_float32(layer, *inputs, **options) -> bool:
+def works_in_float32(layer, inputs) -> bool:
     """Traces a layer into a graph, as `fit` does, and looks for work on its inputs in float32.
 
     What one kernel does inside stays unseen, such as the float32 sum in a matrix product, and
-    random numbers do not count. `inputs` are arrays, or dicts or lists of them. What the layer
+    random numbers do not count. `inputs` is an array, or a dict or list of them. What the layer
     raises when it is traced is raised here.
 
         >>> layer = keras.layers.LayerNormalization(dtype="mixed_float16")
@@ -21,8 +21,8 @@ def works_in_float32(layer, *inputs, **options) -> bool:
     import tensorflow as tf
 
     inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-    call = tf.function(lambda *tensors: layer(*tensors, **options), autograph=False)
-    graph = call.get_concrete_function(*inputs).graph.as_graph_def()
+    call = tf.function(lambda tensors: layer(tensors), autograph=False)
+    graph = call.get_concrete_function(inputs).graph.as_graph_def()
     fed = {n.name for n in graph.node if n.op == "Placeholder" and n.attr["dtype"].type != RESOURCE}
     scopes = [(graph.node, fed)]  # a loop is a function of its own
     for function in graph.library.function:

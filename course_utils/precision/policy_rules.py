@@ -114,10 +114,9 @@ def slow_here(case):
     """MP012: this hardware computes slower, or no faster, in the dtype of these layers."""
     for dtype in NARROW:
         found = case.computing_in(dtype)
-        here = case.hardware or hardware.detect() if found else None
-        if found and (reason := _reason(case, dtype, here)):
+        if found and (reason := _reason(case, dtype, hardware.detect())):
             message = f"{names(p.path for p in found)}: {dtype} gains no time here, as {reason}"
-            fix = f'keras.config.set_dtype_policy("{hardware.recommended_policy(here)}")'
+            fix = f'keras.config.set_dtype_policy("{hardware.recommended_policy()}")'
             if reason is CONVOLUTIONS:
                 fix = f"model.compile(..., jit_compile=True)  # or {fix}"
             yield Finding("MP012", "warning", case.model.name, message, fix)
