@@ -56,7 +56,6 @@ class Outcome:
     result: Any  # what the function returned or the script handed back; None if it did not
     printed: str  # to its standard output, native code included
     problem: str  # one sentence on why it failed, else ""
-    seconds: float  # that the process took, its imports included
 
 
 def call(function, arguments=None, variables=None, timeout: float = 120) -> Outcome:
@@ -83,14 +82,14 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
 
     Example: `run(script("train.py", 3), timeout=60).result`.
     """
-    printed, problem, begun = [], "", time.monotonic()
+    printed, problem, deadline = [], "", time.monotonic() + timeout
     try:
         process = start(command, variables)
     except ProcessError as error:
-        return Outcome(None, "", str(error), 0.0)
+        return Outcome(None, "", str(error))
     try:
         for _, line in watch([process]):
-            if time.monotonic() > begun + timeout:
+            if time.monotonic() > deadline:
                 break
             if line is not None:
                 printed.append(f"{line}\n")
@@ -100,8 +99,7 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
             problem = f"Its process {ending(process)}."
     finally:
         kill(process)
-    result = None if problem else process.result
-    return Outcome(result, "".join(printed), problem, time.monotonic() - begun)
+    return Outcome(None if problem else process.result, "".join(printed), problem)
 
 
 def script(path, *arguments) -> list[str]:

@@ -275,7 +275,7 @@ def test_peaks_on_jax_come_from_processes_of_their_own(monkeypatch):
     config = types.SimpleNamespace(jax_default_matmul_precision="highest")
     fake = types.SimpleNamespace(devices=lambda: [used], config=config)
     monkeypatch.setitem(sys.modules, "jax", fake)
-    calls, answers = [], [Outcome(2_500_000, "", "", 1.0), Outcome(None, "", "It died.", 1.0)]
+    calls, answers = [], [Outcome(2_500_000, "", ""), Outcome(None, "", "It died.")]
     monkeypatch.setattr(measure, "call", lambda *call: (calls.append(call), answers.pop(0))[1])
     mine = tiny_job()
     assert mine._peak_mb("cnn", "float32") == 2.5

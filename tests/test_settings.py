@@ -10,7 +10,7 @@ from course_utils.processes import Outcome
 
 
 def outcome(result=None, printed="", problem=""):
-    return Outcome(result, printed, problem, 1.0)
+    return Outcome(result, printed, problem)
 
 
 def test_the_part_of_a_long_message_that_says_why():

@@ -64,7 +64,7 @@ def measure(
             # Whatever the notebook's own process has is unset where a leg does not set it.
             own = {**dict.fromkeys(SWITCHES), **ALWAYS, **variables}
             if unable := cannot_run(variables):
-                outcomes[leg] = Outcome(None, "", unable, 0.0)
+                outcomes[leg] = Outcome(None, "", unable)
             else:
                 outcomes[leg] = call(steps, arguments, own, timeout)
     except KeyboardInterrupt:

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image  # matplotlib's own reader and writer of PNG files
 
@@ -65,11 +64,17 @@ class Drawing:
         display.display(display.Markdown(f"*In words: {self.alt}*"))
 
 
-def canvas(columns=1, width=7.0, height=3.4, **options):
-    """An empty figure in the course's style: (figure, axes or array of axes)."""
+def canvas(width=7.0, height=3.4):
+    """An empty figure in the course's style: (figure, axes)."""
+    figure, (ax,) = panels(1, width, height)
+    return figure, ax
+
+
+def panels(count, width=8.0, height=3.6, **options):
+    """The same with several axes in a row: (figure, array of axes)."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(1, columns, **options)
-    for ax in np.ravel(axes):
+    axes = figure.subplots(1, count, squeeze=False, **options)[0]
+    for ax in axes:
         ax.patch.set_alpha(0)
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(INK)

@@ -5,7 +5,16 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from course_utils.figures.base import INK, Drawing, Picture, canvas, legend, legend_below, listed
+from course_utils.figures.base import (
+    INK,
+    Drawing,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    listed,
+    panels,
+)
 
 SCALE = 0.38  # how far above the next lane the loss scales stand
 RING = {"markerfacecolor": "none", "markeredgewidth": 2}
@@ -52,12 +61,10 @@ def replica_timelines(runs: dict, title: str) -> Picture:
     tables = {name: pd.DataFrame(rows) for name, rows in runs.items()}
     lanes = 1 + max(table["replica"].max() for table in tables.values())
     steps = sorted(set().union(*(table["step"] for table in tables.values())))
-    figure, axes = canvas(
-        len(runs), width=8.0, height=1.5 + 0.55 * lanes, squeeze=False, sharey=True
-    )
+    figure, axes = panels(len(runs), height=1.5 + 0.55 * lanes, sharey=True)
     figure.suptitle(title, color=INK, fontsize=11)
     words, signs = [], [Line2D([], [], linestyle="", **sign) for sign in SIGNS.values()]
-    for ax, (name, table) in zip(axes[0], tables.items(), strict=True):
+    for ax, (name, table) in zip(axes, tables.items(), strict=True):
         last = table.groupby("replica")["step"].max()
         ends = [last.get(lane, -1) for lane in range(lanes)]  # -1: it finished none
         _lanes(ax, table, ends, steps)
@@ -67,8 +74,8 @@ def replica_timelines(runs: dict, title: str) -> Picture:
             dots = {"color": INK, "linewidth": 2, "linestyle": ":"}
             signs.append(Line2D([], [], label="no further step", **dots))
     names = [*(f"replica {i}" for i in range(lanes)), "loss scale\nafter the step"]
-    axes[0][0].set_yticks([*range(lanes), lanes - SCALE], names, color=INK)
-    axes[0][0].get_yticklabels()[-1].set_fontsize(8)
+    axes[0].set_yticks([*range(lanes), lanes - SCALE], names, color=INK)
+    axes[0].get_yticklabels()[-1].set_fontsize(8)
     legend_below(figure, 5, fontsize=8, handles=signs)
     return Picture(figure, " ".join(words))
 

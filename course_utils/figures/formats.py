@@ -6,7 +6,7 @@ import numpy as np
 
 from course_utils import formats
 from course_utils.figures.base import INK, Drawing, Picture, canvas, legend
-from course_utils.figures.looks import COLORS, line_look
+from course_utils.figures.looks import COLORS, LINES, line_look
 
 
 def binades() -> Drawing:
@@ -17,11 +17,7 @@ def binades() -> Drawing:
     return Drawing.stored("binades")
 
 
-SPACING = {
-    "float32": (COLORS["float32"], "-"),
-    "tf32": (COLORS["tf32"], "-."),
-    "bfloat16": (COLORS["bfloat16"], "--"),
-    "float16": (COLORS["float16"], ":"),
+SPACING = {name: (COLORS[name], line) for name, line in LINES.items()} | {
     "float8_e4m3fn": ("#CC79A7", "-"),
     "float8_e5m2": ("#CC79A7", "--"),
     "float4_e2m1fn": (INK, "-."),
@@ -40,7 +36,7 @@ def spacing(names=tuple(SPACING)) -> Picture:
         first = round(math.log2(facts["smallest_subnormal"]))
         last = math.floor(math.log2(facts["largest"]))
         powers = np.arange(first, last + 1)
-        relative = np.maximum(powers * 0.0 + facts["epsilon"], 2.0 ** (first - powers))
+        relative = np.maximum(facts["epsilon"], 2.0 ** (first - powers))
         width = 3.2 if line == ":" else 2.2
         ax.plot(2.0**powers, relative, color=color, linestyle=line, label=name, linewidth=width)
         words.append(

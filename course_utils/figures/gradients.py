@@ -1,47 +1,45 @@
-"""Where gradients lie, and what a format and a loss scale make of them."""
+"""Where gradients lie, and what float16 and a loss scale make of them."""
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, legend, panels
 from course_utils.figures.looks import COLORS
 from course_utils.gradients import limits
 
 ZERO, SUBNORMAL = "#999999", "#F0E442"  # always with a hatch or a label too
 AGES = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # no dtype's colors
 FLOOR = 1e-10  # where the logarithmic axis ends
+EDGE = limits("float16")
 
 
-def histogram(histograms: dict, fmt: str = "float16", log2_scale: int = 0) -> Picture:
-    """A panel for each histogram: how many values lie in which octave, and a format's limits.
+def histogram(histograms: dict) -> Picture:
+    """A panel for each histogram: how many values lie in which octave, and float16's limits.
 
-    `histograms`: label to `gradients.OctaveHistogram`, two or three; the values are multiplied by
-    2**log2_scale and meet the limits of `fmt`, a name of `formats.FORMATS`.
+    `histograms`: label to `gradients.OctaveHistogram`, two or three.
     """
-    figure, axes = canvas(len(histograms), width=8.0, height=3.6, sharey=True, squeeze=False)
-    edge, words = limits(fmt), []
-    scale = f" × 2^{log2_scale}" if log2_scale else ""
-    low = min(h.first for h in histograms.values()) + log2_scale
-    for ax, (label, values) in zip(axes[0], histograms.items(), strict=True):
-        octave = values.first + log2_scale + np.arange(len(values.counts))
-        share = 100 * values.counts / max(1, values.counts.sum())
-        gone = octave < edge["zero_octave"]
+    figure, axes = panels(len(histograms), sharey=True)
+    words, low = [], min(h.first for h in histograms.values())
+    for ax, (label, values) in zip(axes, histograms.items(), strict=True):
+        octave = values.first + np.arange(len(values.counts))
+        held = max(1, values.counts.sum())
+        share = 100 * values.counts / held
+        gone = octave < EDGE["zero_octave"]
         ax.bar(octave + 0.5, share, 0.9, color=COLORS["float32"])
         ax.bar(octave[gone] + 0.5, share[gone], 0.9, color=ZERO, hatch="///")
-        ax.set_xlim(max(low, edge["zero_octave"] - 60), edge["top_octave"] + 8)
-        _bands(ax, edge)
-        lost = values.survival(fmt, log2_scale)
-        percent = 100 * lost.rounded_to_zero / max(1, values.counts.sum())
+        ax.set_xlim(max(low, EDGE["zero_octave"] - 60), EDGE["top_octave"] + 8)
+        _bands(ax)
+        percent = 100 * values.survival("float16").rounded_to_zero / held
         ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", fontsize=10)
-        ax.set(xlabel=f"log2 |gradient{scale}|")
-        words.append(f"{label}: {percent:.2g} % of the nonzero gradients become zero in {fmt}")
-    axes[0][0].set_ylim(top=1.4 * axes[0][0].get_ylim()[1])  # room for the bands' names
-    axes[0][0].set_ylabel("share of nonzero gradients (%)")
-    return Picture(figure, "; ".join(words) + f"{f', scaled by 2^{log2_scale}' if scale else ''}.")
+        ax.set(xlabel="log2 |gradient|")
+        words.append(f"{label}: {percent:.2g} % of the nonzero gradients become zero in float16")
+    axes[0].set_ylim(top=1.4 * axes[0].get_ylim()[1])  # room for the bands' names
+    axes[0].set_ylabel("share of nonzero gradients (%)")
+    return Picture(figure, "; ".join(words) + ".")
 
 
-def _bands(ax, edge):
+def _bands(ax):
     """What becomes of a value in which octave: borders and names, and the subnormals shaded."""
-    borders = [edge["zero_octave"], edge["normal_octave"], edge["top_octave"] + 1]
+    borders = [EDGE["zero_octave"], EDGE["normal_octave"], EDGE["top_octave"] + 1]
     ax.axvspan(*borders[:2], color=SUBNORMAL, alpha=0.3, lw=0, zorder=0)
     for border in borders:
         ax.axvline(border, color=INK, linestyle=":", linewidth=1)
@@ -52,26 +50,26 @@ def _bands(ax, edge):
         ax.annotate(name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), **look)
 
 
-def lost_by_scale(histograms: dict, fmt: str = "float16", scales=range(25)) -> Picture:
-    """Two panels over the loss scale: what is rounded to zero by count, and by the norm.
+def lost_by_scale(histograms: dict, scales) -> Picture:
+    """Two panels over the loss scale: what float16 rounds to zero by count, and by the norm.
 
     A line ends where nothing is lost; a cross shows from which scale on something overflows.
     `histograms`: label to `gradients.OctaveHistogram`, up to four; `scales`: exponents of 2.
     """
-    figure, axes = canvas(2, width=8.0, height=3.6, sharey=True)
+    figure, axes = panels(2, sharey=True)
     words, scales = [], np.array(scales)
     styles = zip(AGES, "os^v", ("-", "--", ":", "-."), strict=True)
     for (label, values), (color, marker, line) in zip(histograms.items(), styles, strict=False):
-        results = [values.survival(fmt, int(s)) for s in scales]
+        results = [values.survival("float16", int(s)) for s in scales]
         held = max(1, values.counts.sum())
-        over = [s for s, result in zip(scales, results, strict=True) if result.overflow]
+        over = [s for s, result in zip(scales, results, strict=True) if result.overflow][:1]
         counts = np.array([result.rounded_to_zero / held for result in results])
         norms = np.array([result.norm_lost for result in results])
         style = {"color": color, "marker": marker, "markersize": 3, "linestyle": line}
         for ax, share in zip(axes, (counts, norms), strict=True):
             shown = share > FLOOR
             ax.plot(scales[shown], share[shown], label=label, **style)
-            ax.plot(over[:1], [FLOOR] * len(over[:1]), "x", color=color, markersize=9)
+            ax.plot(over, [FLOOR] * len(over), "x", color=color, markersize=9)
         words.append(
             f"{label}: at scale 1, {100 * counts[0]:.2g} % of the nonzero gradients are lost "
             f"and {norms[0]:.1g} of the squared norm; "

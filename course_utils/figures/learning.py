@@ -5,18 +5,18 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS, dtype_of, line_look
 
 
-def digits(images, labels, count: int = 10) -> Picture:
-    """The first `count` of uint8 images (n, 28, 28) in a row, each under its label."""
-    figure, axes = canvas(count, width=8.0, height=1.3, squeeze=False)
-    for ax, image, label in zip(axes[0], images, labels, strict=False):
+def digits(images, labels) -> Picture:
+    """The first ten of uint8 images (n, 28, 28) in a row, each under its label."""
+    figure, axes = panels(10, height=1.3)
+    for ax, image, label in zip(axes, images, labels, strict=False):
         ax.imshow(image, cmap="gray")
         ax.set_axis_off()
         ax.set_title(str(label))
-    shown = ", ".join(str(label) for label in labels[:count])
+    shown = ", ".join(str(label) for label in labels[:10])
     return Picture(figure, f"handwritten digits, white on black: {shown}.")
 
 
@@ -27,7 +27,7 @@ def loss_curves(curves) -> Picture:
     distance from float32 with the same seed, beside the distance between two seeds. `curves`: the
     DataFrame of `benchmark.loss_curves`, float32 among the policies.
     """
-    figure, axes = canvas(2, width=8.0, height=3.6)
+    figure, axes = panels(2)
     if curves.empty:
         return Picture(figure, "the training was interrupted before its first step.")
     loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss")
@@ -62,14 +62,14 @@ def loss_curves(curves) -> Picture:
 def training(history) -> Picture:
     """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy, loss scale."""
     keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
-    figure, axes = canvas(len(keys), width=8.0, height=2.4, squeeze=False)
+    figure, axes = panels(len(keys), height=2.4)
     shown = history[:: len(history) // 500 + 1]  # more points than pixels only take time
-    for ax, key in zip(axes[0], keys, strict=True):
+    for ax, key in zip(axes, keys, strict=True):
         ax.plot([r["step"] for r in shown], [r[key] for r in shown], color=COLORS["float32"])
         ax.set(xlabel="step", title=key.replace("_", " "))
-    axes[0][0].set_yscale("log")
+    axes[0].set_yscale("log")
     if "loss_scale" in keys:
-        axes[0][-1].set_yscale("log", base=2)
+        axes[-1].set_yscale("log", base=2)
     last = ", ".join(f"{key.replace('_', ' ')} {history[-1][key]:.4g}" for key in keys)
     return Picture(figure, f"after {len(history)} steps: {last}.")
 

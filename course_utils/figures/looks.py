@@ -4,8 +4,8 @@ import numpy as np
 
 COLORS = {"float32": "#0072B2", "bfloat16": "#D55E00", "float16": "#009E73", "tf32": "#56B4E9"}
 HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
-MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^"}
-LINES = {"float32": "-", "bfloat16": "--", "float16": ":"}
+MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^", "tf32": "D"}
+LINES = {"float32": "-", "tf32": "-.", "bfloat16": "--", "float16": ":"}
 EDGE = {"edgecolor": "#333", "linewidth": 0.5}  # of bars
 
 

@@ -46,12 +46,10 @@ def largest_batch(peaks, lines: dict, budget: float) -> Picture:
     """Measured peaks by batch size, the line through each policy's, and the budget they cross.
 
     `peaks`: a DataFrame with policy, batch_size and peak_mb, a row for each measured step; `lines`:
-    {policy: (fixed MB, MB for each sample)}; `budget`: MB. Raises a ValueError if there is no peak.
+    {policy: (fixed MB, MB for each sample)}; `budget`: MB.
 
     Example: `largest_batch(peaks, {"float32": (20, 0.3)}, budget=150)`.
     """
-    if not len(peaks):
-        raise ValueError("There is no peak to draw: this device's allocator tells of none.")
     figure, ax = canvas(width=7.5, height=3.6)
     words, ends = [], np.array([0, peaks["batch_size"].max()])
     for policy, rows in peaks.groupby("policy", sort=False):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below
+from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import COLORS, HATCHES, LINES, MARKERS, side_by_side, stack
 
 CAST_PARTS = {
@@ -36,45 +36,42 @@ def by_dtype(times) -> Picture:
     return Picture(figure, "; ".join(words) + ".")
 
 
-def casts(times, dtype: str = "float16") -> Picture:
-    """Bars: one 16-bit operation beside casting to float32, computing there, and casting back.
+def casts(times) -> Picture:
+    """Bars: an operation in float16 beside casting to float32, computing there, and casting back.
 
-    `times`: a DataFrame of ms with a row per operation and the columns "direct" (in `dtype`), "to
-    float32", "compute" and "back".
+    `times`: a DataFrame of ms with a row per operation and the columns "direct", "to float32",
+    "compute" and "back".
     """
     figure, ax = canvas(width=8.0, height=1.6 + 0.7 * len(times))
     at = np.arange(len(times))
-    direct = {f"the operation in {dtype}": (COLORS[dtype], HATCHES[dtype], times["direct"])}
+    look = COLORS["float16"], HATCHES["float16"]
+    direct = {"the operation in float16": (*look, times["direct"])}
     parts = {said: (*look, times[part]) for part, (*look, said) in CAST_PARTS.items()}
     stack(ax, at - 0.2, direct, 0.36, sideways=True)
     stack(ax, at + 0.2, parts, 0.36, sideways=True)
     ax.set_yticks(at, times.index)
     ax.invert_yaxis()
-    ax.set(xlabel="ms", title=f"In {dtype}, or by way of float32")
+    ax.set(xlabel="ms", title="In float16, or by way of float32")
     legend_below(figure, 4)
     words = [
-        f"{name}: {_ms(row['direct'])} in {dtype}; cast {_ms(row['to float32'])}, compute "
+        f"{name}: {_ms(row['direct'])} in float16; cast {_ms(row['to float32'])}, compute "
         f"{_ms(row['compute'])}, cast back {_ms(row['back'])}"
         for name, row in times.iterrows()
     ]
     return Picture(figure, "; ".join(words) + ".")
 
 
-def accumulator_errors(table, title: str = "Long sums need a wide accumulator") -> Picture:
+def accumulator_errors(table) -> Picture:
     """Lines: the error of D = A·B + C against the number of products in a sum, for each rule.
 
     `table`: a DataFrame with the columns values (a panel for each), k (products in a sum), rule
     (the words beside the line), accumulator and result (their dtypes), and error (relative, in the
-    norm). Raises a ValueError if it has no row.
-
-    Example: `accumulator_errors(table)`.
+    norm).
     """
-    if not len(table):
-        raise ValueError("The table has no error to draw: give it at least one row.")
-    panels = list(table.groupby("values", sort=False))
-    figure, axes = canvas(len(panels), width=8.0, height=3.6, sharey=True, squeeze=False)
+    kinds = list(table.groupby("values", sort=False))
+    figure, axes = panels(len(kinds), sharey=True)
     words = []
-    for ax, (values, rows) in zip(axes[0], panels, strict=True):
+    for ax, (values, rows) in zip(axes, kinds, strict=True):
         for rule, line in rows.groupby("rule", sort=False):
             accumulator, result = line["accumulator"].iloc[0], line["result"].iloc[0]
             color, style = COLORS[accumulator], LINES[result]
@@ -87,9 +84,9 @@ def accumulator_errors(table, title: str = "Long sums need a wide accumulator") 
         ax.set_xticks(sorted(set(rows["k"])), [f"{k:,}" for k in sorted(set(rows["k"]))])
         ax.tick_params(axis="x", labelsize=8, which="minor", bottom=False)
         ax.set_title(values, fontsize=10)
-    axes[0][0].set_ylabel("relative error of D")
-    figure.suptitle(title, color=INK, fontsize=11)
-    legend(axes[0][0], fontsize=8)
+    axes[0].set_ylabel("relative error of D")
+    figure.suptitle("Long sums need a wide accumulator", color=INK, fontsize=11)
+    legend(axes[0], fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
 
 

@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
-from course_utils.figures.looks import COLORS, HATCHES
+from course_utils.figures.looks import COLORS, EDGE, HATCHES
 
 PER_ROW = 4
 # In inches: a layer with half a pipe on either side; its box; the box of its weights; how thick a
@@ -30,7 +30,7 @@ def dtype_flow(flow) -> Picture:
     cells = list(flow[flow.input_dtype != ""].itertuples())
     if not cells:
         raise ValueError("The flow has no layer that is called: give the flow of another model.")
-    start = flow.attrs.get("input_dtype", cells[0].input_dtype)
+    start = flow.attrs["input_dtype"]
     before = [start, *(cell.output_dtype for cell in cells[:-1])]  # what leaves the layer before
     lines = math.ceil(len(cells) / PER_ROW)
     columns = math.ceil(len(cells) / lines)
@@ -105,7 +105,7 @@ def _layer(ax, x, y, cell):
 def _style(dtype):
     """Color and hatch of a dtype; integers and the like are gray and crossed."""
     color, hatch = COLORS.get(dtype, "#999999"), HATCHES.get(dtype, "xx")
-    return {"facecolor": color, "hatch": 2 * hatch, "edgecolor": "#333", "linewidth": 0.5}
+    return {"facecolor": color, "hatch": 2 * hatch, **EDGE}
 
 
 def _write(ax, x, y, text, ha="center", **options):

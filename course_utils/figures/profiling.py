@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from course_utils.figures.base import Picture, canvas, legend, legend_below
+from course_utils.figures.base import Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import line_look, side_by_side, stack
 from course_utils.figures.memory import PARTS
 
@@ -14,25 +14,22 @@ PEAK_PARTS = {
     "batch": ("#FFFFFF", "++"),
     "temporary": ("#777777", "\\\\"),
     "rounding": ("#BBBBBB", "oo"),
-    "other": ("#DDDDDD", ""),
 }
 
 
-def op_times(tables: dict, top: int = 8) -> Picture:
+def op_times(tables: dict) -> Picture:
     """Bars side by side: the time of each type of operation in one step, for up to three policies.
 
-    `tables`: {policy: DataFrame of `profiling.op_times`}. After the first `top` operations the
-    others are summed up as "all others". Raises a ValueError if no table has an operation in it.
+    `tables`: {policy: DataFrame of `profiling.op_times`}. After the first eight operations the
+    others are summed up as "all others".
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
     sums = pd.DataFrame({policy: _by_name(table) for policy, table in tables.items()}).fillna(0.0)
-    if not len(sums):
-        raise ValueError("These traces hold no operation: record a step that runs some.")
     sums = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index]
-    shown = sums[:top]
-    if len(sums) > top:
-        shown = pd.concat([shown, sums[top:].sum().rename("all others").to_frame().T])
+    shown = sums[:8]
+    if len(sums) > 8:
+        shown = pd.concat([shown, sums[8:].sum().rename("all others").to_frame().T])
     figure, ax = canvas(width=8.0, height=1.2 + 0.34 * len(shown))
     totals = {policy: f"{policy}: {shown[policy].sum():.3g} ms in all" for policy in shown}
     side_by_side(ax, shown, totals)
@@ -67,30 +64,25 @@ def step_times(tables: dict) -> Picture:
     return Picture(figure, "; ".join(words) + ".")
 
 
-def step_memory(memories: dict, other: bool = True) -> Picture:
+def step_memory(memories: dict) -> Picture:
     """Lines: memory in use over one step, for each policy; beside it, what the peaks are made of.
 
-    `memories`: {policy: `profiling.Memory`}; one that knows nothing is left out and named, and a
-    ValueError raised if all are such. Without `other`, what is older than the step and not the
-    model's, steps that were recorded one after the other in one process begin at the same height.
+    `memories`: {policy: `profiling.Memory`} of traces that tell what is in memory. "other", what is
+    older than the step and not the model's, is taken off: steps recorded one after the other in one
+    process begin at the same height.
     """
-    known = {policy: m for policy, m in memories.items() if len(m.timeline)}
-    if not known:
-        raise ValueError(next(iter(memories.values())).notes[0])
-    drawn = [part for part in PEAK_PARTS if other or part != "other"]
-    options = {"width_ratios": (1.7, 1)}
-    figure, (line, bars) = canvas(2, width=8.0, height=3.8, gridspec_kw=options)
+    figure, (line, bars) = panels(2, height=3.8, width_ratios=(1.7, 1))
     words = []
-    for policy, memory in known.items():
+    for policy, memory in memories.items():
         look = line_look(policy)
-        less, marker = 0.0 if other else memory.parts["other"], look.pop("marker")
+        less, marker = memory.parts["other"], look.pop("marker")
         ms, mb = memory.timeline["ms"], memory.timeline["mb"] - less
         line.step(ms, mb, where="post", label=policy, **look)
         mark = {"color": look["color"], "markersize": 9, "zorder": 3}
         line.plot(memory.peak_ms, memory.peak_mb - less, marker, **mark)
         if not np.isnan(memory.backward_ms):
             line.axvline(memory.backward_ms, color=look["color"], linewidth=0.8, alpha=0.7)
-        seen = memory.parts[drawn][memory.parts[drawn] > 0.005]
+        seen = memory.parts[list(PEAK_PARTS)][lambda mb: mb > 0.005]
         said = ", ".join(f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in seen.items())
         words.append(f"{policy} peaks at {memory.peak_mb - less:.3g} MB ({said})")
     xlabel = "ms since the step began (thin line: backward pass)"
@@ -98,17 +90,15 @@ def step_memory(memories: dict, other: bool = True) -> Picture:
     line.set_title("Memory in use over one step", fontsize=10)
     legend(line, fontsize=8)
     parts = {}
-    for part in drawn:
-        held = [memory.parts[part] for memory in known.values()]
+    for part, look in PEAK_PARTS.items():
+        held = [memory.parts[part] for memory in memories.values()]
         if max(held) > 0.005:
-            parts[part.replace("_", " ")] = (*PEAK_PARTS[part], held)
-    stack(bars, list(known), parts, 0.6)
+            parts[part.replace("_", " ")] = (*look, held)
+    stack(bars, list(memories), parts, 0.6)
     bars.tick_params(axis="x", labelsize=8)
     bars.set_title("What the peaks are made of (MB)", fontsize=10)
-    handles, labels = bars.get_legend_handles_labels()
-    below_first = {"handles": handles[::-1], "labels": labels[::-1]}
+    below_first = {"handles": bars.containers, "reverse": True}
     legend(figure, loc="outside right center", fontsize=8, **below_first)
-    words += [f"{policy}: unknown" for policy in memories if policy not in known]
     return Picture(figure, "; ".join(words) + ".")
 
 

@@ -3,17 +3,13 @@
 from course_utils.figures.base import INK, Picture, canvas, legend
 from course_utils.figures.looks import COLORS, LINES, MARKERS
 
-ORDER = ("float32", "tf32", "bfloat16", "float16")
-DASHES = {**LINES, "tf32": "-."}
-SIGNS = {**MARKERS, "tf32": "D"}
-
 
 def roofline(device, points=None, title: str | None = None) -> Picture:
     """Operations a second over operations per byte, both axes logarithmic: a roof for each dtype.
 
     Left of its ridge a roof is the memory's slope, which all dtypes share; right of it, the rate of
-    the units. Predicted dots are hollow, measured ones full. An arrow leads from a dot in float32
-    to the same work in 16 bits.
+    the units. Predicted dots are hollow, measured ones full. An arrow leads from the prediction for
+    float32 to those for 16 bits.
 
     `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None for the
     roofs alone.
@@ -29,7 +25,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
     words = []
     for names, peak in roofs.items():
         ridge = max(left, scale * peak / slope)
-        style = {"color": COLORS[names[0]], "linestyle": DASHES[names[0]], "linewidth": 2.2}
+        style = {"color": COLORS[names[0]], "linestyle": LINES[names[0]], "linewidth": 2.2}
         said = f"{' and '.join(names)} {scale * peak:.3g} {unit}"
         ax.plot([ridge, right], [scale * peak] * 2, label=said, **style)
         words.append(said)
@@ -56,7 +52,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
 def _roofs(device):
     """{dtypes of the same rate: that rate in 10¹² operations a second}."""
     same = {}
-    for dtype in ORDER:
+    for dtype in LINES:
         if dtype in device.tflops:
             same.setdefault(device.tflops[dtype], []).append(dtype)
     return {tuple(names): peak for peak, names in same.items()}
@@ -71,30 +67,21 @@ def _range(device, points):
 
 
 def _dots(ax, points, scale, unit):
-    """The dots, their names, and arrows from float32 to 16 bits; returns it in words."""
+    """The dots, and arrows from float32 to 16 bits; returns it in words."""
     words = []
-    names = points.sort_values("intensity")["label"].drop_duplicates().tolist()
-    for label, rows in points.groupby("label", sort=False):
-        start = rows[(rows["dtype"] == "float32") & ~rows["measured"]]
-        for _, dot in rows.iterrows():
-            at, color = (dot["intensity"], scale * dot["tflops"]), COLORS[dot["dtype"]]
-            style = {"color": color, "markerfacecolor": color if dot["measured"] else "none"}
-            style |= {"markeredgewidth": 1.8, "markersize": 8, "zorder": 5}
-            ax.plot(*at, SIGNS[dot["dtype"]], **style)
-            if len(start) and dot["dtype"] != "float32" and not dot["measured"]:
-                begin = (start["intensity"].iloc[0], scale * start["tflops"].iloc[0])
-                arrow = {"arrowstyle": "->", "color": INK, "shrinkA": 6, "shrinkB": 6}
-                ax.annotate("", xy=at, xytext=begin, arrowprops=arrow)
-            kind = "measured" if dot["measured"] else "predicted"
-            words.append(
-                f"{label} in {dot['dtype']}, {kind}: {dot['intensity']:.3g} operations per byte, "
-                f"{at[1]:.3g} {unit}"
-            )
-        if len(names) > 1:
-            low = rows.loc[rows["tflops"].idxmin()]
-            # Neighbors stand on two lines, so that long names do not meet.
-            down = -15 - 11 * (names.index(label) % 2)
-            style = {"textcoords": "offset points", "color": INK, "fontsize": 8, "ha": "center"}
-            place = (low["intensity"], scale * low["tflops"])
-            ax.annotate(label, place, xytext=(0, down), **style)
+    for dot in points.itertuples():
+        at, color = (dot.intensity, scale * dot.tflops), COLORS[dot.dtype]
+        style = {"color": color, "markerfacecolor": color if dot.measured else "none"}
+        style |= {"markeredgewidth": 1.8, "markersize": 8, "zorder": 5}
+        ax.plot(*at, MARKERS[dot.dtype], **style)
+        if dot.dtype == "float32" and not dot.measured:
+            start = at
+        elif not dot.measured:
+            arrow = {"arrowstyle": "->", "color": INK, "shrinkA": 6, "shrinkB": 6}
+            ax.annotate("", xy=at, xytext=start, arrowprops=arrow)
+        kind = "measured" if dot.measured else "predicted"
+        words.append(
+            f"step in {dot.dtype}, {kind}: {dot.intensity:.3g} operations per byte, "
+            f"{at[1]:.3g} {unit}"
+        )
     return "; ".join(words)

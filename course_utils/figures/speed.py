@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS, bar_look, line_look
 
 
@@ -36,7 +36,7 @@ def comparison(result, guess: float | None = None) -> Picture:
     float32's peak, or None.
     """
     table = result.table
-    figure, (time, memory, right) = canvas(3, width=8.0, height=3.4)
+    figure, (time, memory, right) = panels(3, height=3.4)
     title = f"One model, three policies: batch {result.batch_size} on {result.device}"
     figure.suptitle(title, color=INK)
     spread = np.abs(table[["step_ms_q1", "step_ms_q3"]].sub(table["step_ms"], axis=0)).T
@@ -77,7 +77,7 @@ def matmul(rates) -> Picture:
 
 def batch_sweep(sweep) -> Picture:
     """Samples per second and peak memory over the batch size, from `benchmark.batch_sweep`."""
-    figure, axes = canvas(2, width=8.0, height=3.6)
+    figure, axes = panels(2)
     figure.suptitle("Speed and memory of a step as the batch grows", color=INK)
     if sweep.empty:
         return Picture(figure, "No batch size was measured.")

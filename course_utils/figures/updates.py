@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas
+from course_utils.figures.base import INK, Picture, panels
 
 STEP = "#E69F00"  # no dtype's color
 REACH = 1.2  # how far a panel shows, in lengths of the right step
@@ -30,9 +30,9 @@ def updates(steps: dict, right, title: str) -> Picture:
         raise ValueError(
             f"The right step is {tuple(map(float, right))}: give one that is finite and not zero."
         )
-    figure, axes = canvas(len(steps), width=8.0, height=2.5, squeeze=False)
+    figure, axes = panels(len(steps), height=2.5)
     words = []
-    for ax, (label, step) in zip(axes[0], steps.items(), strict=True):
+    for ax, (label, step) in zip(axes, steps.items(), strict=True):
         step = np.array(step, float) / unit
         said = _length(step)
         ax.set(xlim=(-0.2, REACH), ylim=(-0.2, REACH), aspect="equal", xticks=[], yticks=[])
@@ -45,7 +45,7 @@ def updates(steps: dict, right, title: str) -> Picture:
         far = said in ("no step", "not finite")
         words.append(f"{label}: {said}" if far else f"{label}: {said} as the right step")
     figure.suptitle(title, color=INK, fontsize=11)
-    axes[0][0].set_ylabel("second weight", fontsize=8)
+    axes[0].set_ylabel("second weight", fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
 
 

@@ -63,15 +63,14 @@ class Workload:
     matmul_sizes: tuple[int, ...]  # n of the n × n matrices to multiply
 
 
-def workload(hardware: Hardware | None = None) -> Workload:
+def workload(hardware: Hardware) -> Workload:
     """The sizes that the notebooks use on this hardware.
 
     Example:
         >>> workload(Hardware("Linux x86_64", "some CPU", 2, ())).batch_size
         256
     """
-    hw = hardware or detect()
-    if hw.working("GPU") or hw.working("TPU"):
+    if hardware.working("GPU") or hardware.working("TPU"):
         return Workload(2048, (256, 1024, 4096, 16384), (256, 512, 1024, 2048, 4096))
     return Workload(256, (64, 256, 1024), (64, 128, 256, 512, 1024))
 
@@ -126,7 +125,7 @@ def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
     return hw.onednn and bool(re.match("SSE|AVX$|AVX2", hw.max_isa))
 
 
-def merged_float16_is_slow(hardware: Hardware | None = None) -> bool:
+def merged_float16_is_slow(hardware: Hardware) -> bool:
     """Whether graphs on this CPU put a float16 product and its bias into a slow kernel.
 
     TensorFlow's graph optimizer ("remapping") merges a product, its bias and the activation. On x86
@@ -137,9 +136,8 @@ def merged_float16_is_slow(hardware: Hardware | None = None) -> bool:
         >>> merged_float16_is_slow(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
         False
     """
-    hw = hardware or detect()
-    has_float16 = bool({"avx512_fp16", "amx_fp16"} & set(hw.instruction_sets or ()))
-    return hw.onednn and not hw.working("GPU") and has_float16
+    has_float16 = bool({"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ()))
+    return hardware.onednn and not hardware.working("GPU") and has_float16
 
 
 def float16_convolutions_need_xla(hardware: Hardware | None = None) -> bool:
@@ -195,11 +193,14 @@ def _tensor_cores(gpu):
     return 2 if cc >= 8.0 else 1
 
 
-def _read(path):
+def _cpuinfo(names):
+    """What Linux says of the first core under one of these names, or ""."""
     try:
-        return Path(path).read_text(errors="replace")
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
         return ""
+    found = re.search(rf"^(?:{names})\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else ""
 
 
 def _cores():
@@ -210,21 +211,14 @@ def _cores():
 
 
 def _cpu_name():
-    match = re.search(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
-    if match:
-        return match.group(1).strip()
     if platform.system() == "Darwin":
         named = processes.run(["sysctl", "-n", "machdep.cpu.brand_string"], timeout=5)
         return named.printed.strip() or "Apple CPU"
-    return platform.processor() or platform.machine() or "unknown CPU"
+    return _cpuinfo("model name") or platform.processor() or platform.machine() or "unknown CPU"
 
 
 def _instruction_sets():
-    match = re.search(r"^(flags|Features)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
-    if match:
-        found = set(match.group(2).split())
+    if found := _cpuinfo("flags|Features").split():
         return tuple(s for s in (*X86_SETS, *ARM_SETS) if s in found)
-    if platform.system() == "Darwin" and platform.machine() == "arm64":
-        # TensorFlow's macOS build has no bfloat16 kernels of its own for these cores.
-        return ()
-    return None
+    # TensorFlow's macOS build has no bfloat16 kernels of its own for Apple's cores.
+    return () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None

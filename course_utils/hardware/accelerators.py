@@ -19,6 +19,11 @@ TPU_TRIES = {  # the best one first
     "TensorFlow": "course_utils.hardware.accelerators:compute_on_tpu_with_tensorflow",
     "JAX": "course_utils.hardware.accelerators:compute_on_tpu_with_jax",
 }
+UNSEEN = (
+    "on Windows TensorFlow uses no NVIDIA GPU; run the course in WSL2."
+    if sys.platform == "win32"
+    else "TensorFlow does not see it; on Linux outside Colab install tensorflow[and-cuda]."
+)
 
 
 @dataclass(frozen=True)
@@ -83,26 +88,13 @@ def _gpus():
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     found = processes.call(GPU_TRY, variables=grow, timeout=SECONDS).result
     if not found:
-        problem = _unseen() if found == [] else "the try-out ended its process; it is left alone."
-        found = [{"name": name, "cc": cc, "problem": problem} for name, cc, _ in listed]
-    memory = {name: _number(mib) for name, _, mib in listed}
+        problem = UNSEEN if found == [] else "the try-out ended its process; it is left alone."
+        found = [(name, cc, problem) for name, cc, _ in listed]
+    memory = {name: int(2**20 * (_number(mib) or 0)) or None for name, _, mib in listed}
     return tuple(
-        Accelerator(
-            "GPU",
-            gpu["name"],
-            not gpu["problem"],
-            gpu["problem"],
-            _number(gpu["cc"]),
-            int((memory.get(gpu["name"]) or 0) * 2**20) or None,
-        )
-        for gpu in found
+        Accelerator("GPU", name, not problem, problem, _number(cc), memory.get(name))
+        for name, cc, problem in found
     )
-
-
-def _unseen():
-    if sys.platform == "win32":
-        return "on Windows TensorFlow uses no NVIDIA GPU; run the course in WSL2."
-    return "TensorFlow does not see it; on Linux outside Colab install tensorflow[and-cuda]."
 
 
 def _tpus():
@@ -126,8 +118,8 @@ def _number(text):
 # ------------------------------------------------------------------ in processes of their own
 
 
-def compute_on_gpus() -> list[dict]:
-    """What each GPU is that TensorFlow sees, and its problem or ""."""
+def compute_on_gpus() -> list[tuple]:
+    """Name, compute capability and problem, "" if none, of each GPU that TensorFlow sees."""
     import tensorflow as tf
 
     found = []
@@ -143,8 +135,7 @@ def compute_on_gpus() -> list[dict]:
         except Exception as error:
             kind = type(error).__name__
             problem = f"a small matrix product on it raised {kind}; it is left alone."
-        name = details.get("device_name", "GPU")
-        found.append({"name": name, "cc": f"{major}.{minor}", "problem": problem})
+        found.append((details.get("device_name", "GPU"), f"{major}.{minor}", problem))
     return found
 
 
