@@ -13,7 +13,8 @@ from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[2]
 CODE = {".py", ".js", ".mjs", ".css", ".sh"}
-# The five floors of `course_utils`, from the top down: imports only go down.
+# The five floors of `course_utils`, from the top down: imports only go down. Within a floor the
+# order is free, as long as there is one.
 FLOORS = {
     "course": ("__main__", "session", "exercises", "claims"),
     "showing": ("widgets", "explorers", "figures"),
