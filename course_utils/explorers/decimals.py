@@ -1,7 +1,9 @@
 """Exact rationals as decimal text, with a typographic minus sign."""
 
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
+
+MOST_DIGITS = 10_000  # an entry has fewer
 
 
 def full(value: Fraction) -> str | None:
@@ -11,15 +13,9 @@ def full(value: Fraction) -> str | None:
         >>> full(Fraction(-1, 8)), full(Fraction(1, 3))
         ('−0.125', None)
     """
-    rest, twos = _stripped(value.denominator, 2)
-    rest, fives = _stripped(rest, 5)
-    if rest > 1:
-        return None
-    places = max(twos, fives)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    point = len(digits) - places
-    fraction = digits[point:].rstrip("0")
-    return "−" * (value < 0) + digits[:point] + (f".{fraction}" if fraction else "")
+    context = Context(prec=MOST_DIGITS)
+    digits = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return None if context.flags[Inexact] else f"{digits:f}".replace("-", "−")
 
 
 def short(value: Fraction, digits: int = 9) -> str:
@@ -34,10 +30,3 @@ def short(value: Fraction, digits: int = 9) -> str:
     size = context.divide(Decimal(abs(value.numerator)), Decimal(value.denominator)).normalize()
     plain = size == 0 or -4 <= size.adjusted() < 15
     return "−" * (value < 0) + (f"{size:f}" if plain else f"{size:e}")
-
-
-def _stripped(number, prime):
-    count = 0
-    while number % prime == 0:
-        number, count = number // prime, count + 1
-    return number, count

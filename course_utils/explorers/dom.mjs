@@ -69,13 +69,18 @@ export function makeTable(name, heads) {
   return { table, body, caption };
 }
 
-// A live region that says only the last of several quick messages.
+// A live region that says only the last of several quick messages. The first one is what the page
+// loads with, and is not said.
 export function makeSpeaker() {
   const element = make("p", { class: "spoken", role: "status", "aria-live": "polite" });
   let timer = 0;
+  let said = null;
   function say(text) {
-    clearTimeout(timer);
-    timer = setTimeout(() => setText(element, text), SPEAK_AFTER_MS);
+    if (said !== null && text !== said) {
+      clearTimeout(timer);
+      timer = setTimeout(() => setText(element, text), SPEAK_AFTER_MS);
+    }
+    said = text;
   }
   return { element, say };
 }
@@ -150,11 +155,10 @@ export function attach(name, css, build) {
     if (host.shadowRoot) continue;
     const data = JSON.parse(host.querySelector('script[type="application/json"]').textContent);
     const root = host.attachShadow({ mode: "open" });
-    const { element, measured = element, fit, start } = build(data);
+    const { element, measured = element, fit } = build(data);
     root.append(make("style", {}, css), element);
     guardKeys(root);
     if (measured.clientWidth) fit(measured.clientWidth); // else it is not shown yet
-    start();
     new ResizeObserver(([{ contentRect }]) => {
       if (contentRect.width) fit(contentRect.width);
     }).observe(measured);

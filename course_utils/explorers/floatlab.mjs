@@ -154,9 +154,7 @@ function build(data) {
   const formula = makeFormula((bits) => light(state.selected, bits ?? []));
   const lens = makeLens({ move: (value) => readEntry(digitsOf(value)) });
   const speaker = makeSpeaker();
-  let started = false; // nothing is said while the page loads
-  const say = (text) => { if (started) speaker.say(text); };
-  const arithmetic = makeArithmetic(say);
+  const arithmetic = makeArithmetic(speaker.say);
   const tabs = makeTabs({
     lens: { title: "Number line", element: lens.element },
     arithmetic: { title: "Arithmetic", element: arithmetic.element },
@@ -258,7 +256,10 @@ function build(data) {
     for (const part of [list, formula.element, tabs.element]) {
       setProperty(part, "hidden", !state.value); // there is nothing to show yet
     }
-    if (!state.value) return;
+    if (!state.value) {
+      speaker.say("");
+      return;
+    }
     const most = (count) => Math.max(...state.shown.map(count));
     for (const [format, row] of rows) {
       setProperty(row.element, "hidden", !state.shown.includes(format));
@@ -275,7 +276,7 @@ function build(data) {
     tabs.choose(state.tab);
     const panel = state.tab === "lens" ? lens : arithmetic;
     panel.update({ x: state.value, shown: state.shown, selected, mode: { rounding, saturate } });
-    say(state.message ? "" : view.sentence()); // a message speaks for itself
+    speaker.say(state.message ? "" : view.sentence()); // a message speaks for itself
   }
 
   readEntry(data.entry);
@@ -286,7 +287,7 @@ function build(data) {
     element.classList.toggle("slim", width <= 400);
     element.style.setProperty("--width", `${width}px`);
   }
-  return { element, fit, start: () => { started = true; } };
+  return { element, fit };
 }
 
 attach("floatlab", CSS, build);

@@ -10,6 +10,7 @@ from course_utils.explorers import decimals, static
 from course_utils.explorers.fragment import assemble
 
 HEADS = ["format", "sign", "exponent", "fraction", "code", "exact value", "class", "error"]
+TEXT_HEADS = ["format", "bits", "code", "value", "class", "error"]
 LONGEST_VALUE = 24  # characters; longer ones are shortened, with the whole below
 DIGITS = 12  # of the short form
 BREAK = "word-break:break-all"
@@ -47,44 +48,36 @@ class FloatLab:
     def __init__(
         self, entry="0.1", formats=None, rounding="nearest_even", saturate=False, tab="lens"
     ):
+        _check("rounding", rounding, numbers.ROUNDINGS)
+        _check("tab", tab, TABS)
         self.entry = _text(entry)
         self.formats = _names(formats)
-        _choose("rounding", rounding, numbers.ROUNDINGS)
-        _choose("tab", tab, TABS)
         self.rounding = rounding
         self.saturate = bool(saturate)
         self.tab = tab
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        entered, rows, message = self._rows()
-        title = f"{_named(self.entry)}, rounding {self.rounding}"
+        title = f"FloatLab: {_named(self.entry)}, rounding {self.rounding}"
         if self.saturate:
             title += ", saturating"
-        title = f"FloatLab: {title}"
-        if message:
-            table, text = static.html_message(title, message), f"{title}\n{message}"
+        try:
+            entered, rows = self._rows()
+        except ValueError as error:
+            table, lines = static.html_table(title, [str(error)], []), [[str(error)]]
         else:
             table = static.html_table(title, HEADS, [_cells(*row, entered) for row in rows.items()])
-            lines = [_line(*row, entered) for row in rows.items()]
-            heads = ["format", "bits", "code", "value", "class", "error"]
-            text = static.plain_table(title, [heads, *lines])
-        return {"text/html": assemble("floatlab", table, self._data()), "text/plain": text}
+            lines = [TEXT_HEADS, *(_line(*row, entered) for row in rows.items())]
+        html = assemble("floatlab", table, self._data())
+        return {"text/html": html, "text/plain": static.plain_table(title, lines)}
 
     def _rows(self):
-        """The number entered, what each format makes of it (None for no NaN), and a complaint."""
-        given = None
-        try:
-            if re.match(r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE):
-                given = numbers.decode(self.entry, self.formats[0])
-                entered = given.value
-            else:
-                entered = numerals.parse(self.entry)
-        except ValueError as error:
-            return None, {}, str(error)
-        rows = {name: self._encoded(entered, name) for name in self.formats}
-        if given:
-            rows[given.format] = given
-        return entered, rows, None
+        """The number entered, and what each format makes of it: None where it has no NaN."""
+        if not re.match(r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE):
+            entered = numerals.parse(self.entry)
+            return entered, {name: self._encoded(entered, name) for name in self.formats}
+        given = numbers.decode(self.entry, self.formats[0])
+        rows = {name: self._encoded(given.value, name) for name in self.formats}
+        return given.value, rows | {given.format: given}
 
     def _encoded(self, entered, name):
         if entered != entered and _nan(name) is None:
@@ -204,11 +197,11 @@ def _names(formats):
     if not names:
         raise ValueError(f"No format is given: choose from {', '.join(numbers.FORMATS)}.")
     for name in names:
-        _choose("format", name, numbers.FORMATS)
+        numbers.facts(name)  # its complaint says which formats there are
     return list(dict.fromkeys(names))
 
 
-def _choose(what, given, accepted):
-    if not isinstance(given, str) or given not in accepted:
-        shown = numerals.quoted(given if isinstance(given, str) else repr(given))
+def _check(what, given, accepted):
+    if given not in accepted:
+        shown = numerals.quoted(str(given))
         raise ValueError(f"There is no {what} {shown}: choose one of {', '.join(accepted)}.")

@@ -5,26 +5,18 @@ import { makeChart } from "./chart.mjs";
 import { attach, labelled, make, makeSelect, makeSpeaker, makeTabs, setText } from "./dom.mjs";
 import { makeLadder, makeOctaves, makeReadout, makeScale } from "./panels.mjs";
 import { makePlayer } from "./player.mjs";
-import { ALL_SCALES, addUp, bestScales, survive, unpack } from "./survival.mjs";
+import { ALL_SCALES, bestScales, survive } from "./survival.mjs";
 import { describeSurvival } from "./words.mjs";
 
 // Build one ScaleScope from the host's data.
 function build(data) {
-  const formats = new Map(data.formats.map((limits) => [limits.name, limits]));
-  const layers = data.layers.map(unpack);
-  const whole = addUp(layers);
-  const { format, scale: exponent, growth, tab: first } = data;
-  const state = { format, scale: exponent, growth, tab: first };
+  // No layers where there is only one; the state is {format, scale, growth, tab}.
+  const { formats: rows, whole, layers, ...state } = data;
+  const formats = new Map(rows.map((limits) => [limits.name, limits]));
   const known = new Map(); // format → what does not depend on the scale
   let width = 640;
-  let started = false; // nothing is said while the page loads
-  let said = "";
 
   const speaker = makeSpeaker();
-  const say = (text) => {
-    if (started && text !== said) speaker.say(text);
-    said = text;
-  };
   const set = (change) => {
     Object.assign(state, change);
     refresh();
@@ -37,8 +29,9 @@ function build(data) {
   const scale = makeScale((to) => set({ scale: to }));
   const chart = makeChart(whole);
   const readout = makeReadout();
-  const parts = [...(layers.length > 1 ? [makeLadder(layers)] : []), makeOctaves(whole)];
-  const player = makePlayer(whole, { growth: (steps) => set({ growth: steps }), say });
+  const parts = [...(layers.length ? [makeLadder(layers)] : []), makeOctaves(whole)];
+  const player = makePlayer(whole, {
+    growth: (steps) => set({ growth: steps }), say: speaker.say });
   const panel = make("div", { class: "gradients" }, scale.element,
     make("div", { class: "picture" }, chart.element), readout.element,
     ...parts.map((one) => one.element));
@@ -75,7 +68,7 @@ function build(data) {
     scale.update(state.scale, best, whole, limits);
     for (const part of [chart, ...parts]) part.update(view);
     readout.update(found);
-    say(label);
+    speaker.say(label);
   }
   function fit(next) {
     if (Math.floor(next) === width) return;
@@ -84,7 +77,7 @@ function build(data) {
     refresh();
   }
   refresh();
-  return { element, measured: tabs.element, fit, start: () => { started = true; } };
+  return { element, measured: tabs.element, fit };
 }
 
 attach("scalescope", CSS, build);

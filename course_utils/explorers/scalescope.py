@@ -1,8 +1,9 @@
 """ScaleScope: what a format keeps of gradients, and what a loss scale changes about it."""
 
 import math
-import operator
+from dataclasses import astuple
 from html import escape
+from numbers import Integral
 
 from course_utils import formats as numbers
 from course_utils import gradients as counting
@@ -48,40 +49,37 @@ class ScaleScope:
 
     def __init__(self, gradients, format="float16", log2_scale=0, growth_steps=20, tab="gradients"):
         numbers.facts(format)  # its complaint says which formats there are
-        if not isinstance(tab, str) or tab not in TABS:
-            shown = quoted(tab if isinstance(tab, str) else repr(tab))
+        if tab not in TABS:
+            shown = quoted(str(tab))
             raise ValueError(f"There is no tab {shown}: choose one of {', '.join(TABS)}.")
         self.format = format
         self.log2_scale = _within("log2_scale", log2_scale, 0, LARGEST_SCALE)
         self.growth_steps = _within("growth_steps", growth_steps, 1, LONGEST_GROWTH)
         self.tab = tab
         self.layers = _layers(gradients)
+        self.whole = sum(self.layers.values(), counting.OctaveHistogram.from_values([]))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        whole = sum(list(self.layers.values())[1:], start=next(iter(self.layers.values())))
-        title = f"{whole.total:,} gradients in {self.format}"
+        whole = self.whole
+        title = f"ScaleScope: {whole.total:,} gradients in {self.format}"
         bad = whole.nans + whole.infinities
         if bad:
             title += f", of which {bad:,} NaN or infinite"
-        title = f"ScaleScope: {title}"
         rows = _rows(whole, self.format, self.log2_scale)
-        html_rows = [
-            [head, *(static.cell(escape(text)) for text in texts)] for head, *texts in rows
-        ]
-        table = static.html_table(title, HEADS, html_rows)
-        return {
-            "text/html": assemble("scalescope", table, self._data()),
-            "text/plain": static.plain_table(title, [HEADS, *rows]),
-        }
+        cells = [[head, *(static.cell(escape(text)) for text in texts)] for head, *texts in rows]
+        html = assemble("scalescope", static.html_table(title, HEADS, cells), self._data())
+        return {"text/html": html, "text/plain": static.plain_table(title, [HEADS, *rows])}
 
     def _data(self):
+        several = self.layers if len(self.layers) > 1 else {}
         return {
             "format": self.format,
             "scale": self.log2_scale,
             "growth": self.growth_steps,
             "tab": self.tab,
             "formats": [_parameters(name) for name in numbers.FORMATS],
-            "layers": [_packed(name, layer) for name, layer in self.layers.items()],
+            "whole": _plain("all", self.whole),
+            "layers": [_plain(name, layer) for name, layer in several.items()],
         }
 
 
@@ -101,19 +99,17 @@ def percent(share: float) -> str:
         return "<0.01 %"
     if value > 99.99:
         return ">99.99 %"
-    grain = 10 ** (2 if value < 1 or value >= 99 else 1)
-    rounded = math.floor(value * grain + 0.5) / grain
-    return f"{rounded:.2f}".rstrip("0").rstrip(".") + " %"
+    grain = 100 if value < 1 or value >= 99 else 10
+    return f"{math.floor(value * grain + 0.5) / grain:g} %"
 
 
 def _rows(whole, fmt, chosen):
     """The table's cells: a row per scale."""
     rows = []
     for scale in sorted({*TABLE_SCALES, chosen}):
-        found = whole.survival(fmt, scale)
-        counts = found.zero, found.rounded_to_zero, found.subnormal, found.normal, found.overflow
-        shares = [percent(count / found.total if found.total else 0.0) for count in counts]
-        rows.append([f"2^{scale} = {2**scale}", *shares, percent(found.norm_lost)])
+        *counts, _, lost = astuple(whole.survival(fmt, scale))
+        shares = [*(count / (whole.total or 1) for count in counts), lost]
+        rows.append([f"2^{scale} = {2**scale}", *map(percent, shares)])
     return rows
 
 
@@ -137,16 +133,10 @@ def _histogram(values):
 
 def _within(name, given, low, high):
     """An int in its range; True and 3.0 are none."""
-    try:
-        if isinstance(given, bool):
-            raise TypeError
-        number = operator.index(given)
-    except TypeError:
-        number = None
-    if number is None or not low <= number <= high:
-        shown = quoted(given if isinstance(given, str) else repr(given))
+    if isinstance(given, bool) or not isinstance(given, Integral) or not low <= given <= high:
+        shown = quoted(str(given))
         raise ValueError(f"{name} is {shown}: give a whole number from {low} to {high}.")
-    return number
+    return int(given)
 
 
 def _parameters(name):
@@ -159,21 +149,9 @@ def _parameters(name):
     }
 
 
-def _packed(name, layer):
-    """A histogram as short texts: most cells of most columns are 0."""
-    squares = [f"{value:.{DIGITS}g}" for value in layer.squares.tolist()]
-    return {
-        "name": name,
-        "zeros": int(layer.zeros),
-        "nans": int(layer.nans),
-        "infinities": int(layer.infinities),
-        "first": int(layer.first or 0),
-        "counts": _column(layer.counts.tolist()),
-        "squares": _column(squares),
-        "powers": _column(layer.powers.tolist()),
-        "above": [_column(column) for column in layer.above.T.tolist()],
-    }
-
-
-def _column(cells):
-    return ",".join("" if cell in (0, "0") else str(cell) for cell in cells).rstrip(",")
+def _plain(name, layer):
+    """A histogram for JSON, as short as may be."""
+    data = layer.as_data()
+    squares = [float(f"{value:.{DIGITS}g}") for value in data["squares"]]
+    above = [[count for count in row if count] for row in data["above"]]  # zeros come last in a row
+    return {"name": name, "total": layer.total, **data, "squares": squares, "above": above}

@@ -17,17 +17,15 @@ def html_table(title: str, heads: list[str], rows: list[list[str]]) -> str:
         f'<tr><th scope="row" style="{CELL}">{first}</th>{"".join(cells)}</tr>'
         for first, *cells in rows
     )
-    return _table(title, f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>")
+    return (
+        f'<table style="border-collapse:collapse">\n<caption style="{CAPTION}">{escape(title)}'
+        f"</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
 
 
-def html_message(title: str, message: str) -> str:
-    """A table that says one sentence; both are text."""
-    return _table(title, f"<tr>{cell(escape(message))}</tr>")
-
-
-def cell(content: str, style: str = CELL, span: int = 0) -> str:
-    """A cell of HTML, over so many columns if it is more than one."""
-    over = f' colspan="{span}"' if span else ""
+def cell(content: str, style: str = CELL, span: int = 1) -> str:
+    """A cell of HTML, over so many columns."""
+    over = f' colspan="{span}"' if span > 1 else ""
     return f'<td{over} style="{style}">{content}</td>'
 
 
@@ -36,8 +34,3 @@ def plain_table(title: str, lines: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
     return "\n".join([title, *texts])
-
-
-def _table(title, body):
-    head = f'<caption style="{CAPTION}">{escape(title)}</caption>'
-    return f'<table style="border-collapse:collapse">\n{head}\n{body}\n</table>'

@@ -9,50 +9,19 @@ export const STEPS = 200;
 export const FIRST_SCALE = 2 ** 15;
 const SMALLEST_NORMAL = 2 ** -126;
 
-const sumOf = (list) => list.reduce((sum, value) => sum + value, 0);
-const totalOf = ({ zeros, nans, infinities, counts }) => zeros + nans + infinities + sumOf(counts);
-
-// A layer from the host's JSON: columns are texts in which nothing between commas is 0.
-export function unpack(packed) {
-  const length = packed.counts === "" ? 0 : packed.counts.split(",").length;
-  const column = (text) => {
-    const cells = text.split(",");
-    return Array.from({ length }, (_, index) => Number(cells[index] ?? 0));
-  };
-  const layer = { ...packed, counts: column(packed.counts), squares: column(packed.squares),
-    powers: column(packed.powers), above: packed.above.map(column) };
-  return { ...layer, total: totalOf(layer) };
-}
-
-// Several layers as one.
-export function addUp(layers) {
-  if (layers.length === 1) return layers[0];
-  const filled = layers.filter(({ counts }) => counts.length);
-  const first = filled.length ? Math.min(...filled.map((layer) => layer.first)) : 0;
-  const end = Math.max(first, ...filled.map((layer) => layer.first + layer.counts.length));
-  const total = (name) => sumOf(layers.map((layer) => layer[name]));
-  const column = (pick) => Array.from({ length: end - first }, (_, index) =>
-    sumOf(filled.map((layer) => pick(layer)[first + index - layer.first] ?? 0)));
-  const whole = { name: "all", first,
-    zeros: total("zeros"), nans: total("nans"), infinities: total("infinities"),
-    counts: column(({ counts }) => counts), squares: column(({ squares }) => squares),
-    powers: column(({ powers }) => powers),
-    above: layers[0].above.map((_, threshold) => column(({ above }) => above[threshold])) };
-  return { ...whole, total: totalOf(whole) };
-}
-
 // How many values of an octave come to each of CLASSES; `limits` as Python's `limits(fmt)`.
 export function splitOctave(layer, index, limits, scale) {
   const count = layer.counts[index];
   const octave = layer.first + index + scale;
+  const pastBorder = (column) => layer.above[index][column] ?? 0; // zeros at the end are left out
   if (octave < limits.zero_octave) return [count, 0, 0, 0];
   if (octave > limits.top_octave) return [0, 0, 0, count];
   if (octave >= limits.normal_octave) {
-    const over = octave === limits.top_octave ? layer.above[limits.overflow][index] : 0;
+    const over = octave === limits.top_octave ? pastBorder(limits.overflow) : 0;
     return [0, 0, count - over, over];
   }
   const zero = octave === limits.zero_octave ? layer.powers[index] : 0;
-  const upward = octave === limits.normal_octave - 1 ? layer.above[limits.rounds_up][index] : 0;
+  const upward = octave === limits.normal_octave - 1 ? pastBorder(limits.rounds_up) : 0;
   return [zero, count - zero - upward, upward, 0];
 }
 
@@ -74,7 +43,7 @@ export function survive(layer, limits, scale) {
   const [roundedToZero, subnormal, normal, overflow] = sums;
   return { alreadyZero: layer.zeros, roundedToZero, subnormal, normal, overflow,
     nonfinite: layer.nans + layer.infinities, total: layer.total,
-    normLost: all > 0 ? lost / all : 0, nonzero: sumOf(sums) };
+    normLost: all > 0 ? lost / all : 0, nonzero: roundedToZero + subnormal + normal + overflow };
 }
 
 // The best of some scales, as exponents: {keeps, fits, both, tight}, each {from, to} or null.
@@ -111,8 +80,7 @@ function flushed(value) {
 // histogram that stays as it is. `injected` is a Set of steps that overflow anyway.
 // → a list of {step, scale, applied, next, reason}: steps count from 1, `next` is the scale after
 // it, and the reason says why it is skipped, or what is special.
-export function playLossScale(layer, limits, growthSteps, injected, first = FIRST_SCALE,
-  steps = STEPS) {
+export function playLossScale(layer, limits, growthSteps, injected, first = FIRST_SCALE) {
   const trace = [];
   const overflows = new Map(); // by scale
   const bad = layer.nans + layer.infinities > 0;
@@ -130,7 +98,7 @@ export function playLossScale(layer, limits, growthSteps, injected, first = FIRS
     }
     return overflows.get(scale) ? "overflow" : "";
   };
-  for (let step = 1; step <= steps; step += 1) {
+  for (let step = 1; step <= STEPS; step += 1) {
     const reason = reasonAt(step);
     broken ||= reason === "zero"; // 0 / 0 goes into every weight
     const applied = reason === "" || reason === "zero";

@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from chromium import find_chromium
-from harness import browsing
+from harness import browsing, find_chromium
 from server import running
 
 

@@ -5,7 +5,7 @@ gives pages without JupyterLab.
 from contextlib import contextmanager
 
 import numpy as np
-from chromium import FLAGS
+from harness import FLAGS
 
 SET = """(input, value) => {
   input.value = value;

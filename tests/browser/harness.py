@@ -6,24 +6,32 @@ Playwright's event handling.
 """
 
 import json
+import os
+import shutil
 import time
 from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
 
-from chromium import FLAGS, find_chromium
-
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
-TALLEST = 16000  # pixels; Chromium draws no picture taller than 16384
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer"
 LOCAL = {"127.0.0.1", "localhost", ""}
 
-# What the page's code sees: app, panel, cells.
+# What the page's code sees: app, panel, cells, find.
 PRELUDE = """
 const app = window.jupyterapp;
 const panel = app.shell.currentWidget;
 const cells = panel?.content?.widgets ?? [];
 const find = id => {
-  const cell = typeof id === 'number' ? cells[id] : cells.find(c => c.model.id === id);
+  const cell = cells.find(c => c.model.id === id);
   if (!cell) throw new Error(`no cell ${id}; there are ${cells.map(c => c.model.id)}`);
   return cell;
 };
@@ -31,11 +39,19 @@ const find = id => {
 STATE = """
 const code = cells.filter(c => c.model.type === 'code' && c.model.sharedModel.getSource().trim());
 const error = code.flatMap(c => c.model.outputs.toJSON().filter(o => o.output_type === 'error')
-  .map(o => ({id: c.model.id, text: `${o.ename}: ${o.evalue}`})));
+  .map(o => `${c.model.id}: ${o.ename}: ${o.evalue}`));
 return {waiting: code.filter(c => c.model.executionCount === null).map(c => c.model.id), error,
         kernel: panel.sessionContext.session?.kernel?.status ?? 'none',
         dialog: document.querySelector('.jp-Dialog')?.innerText ?? ''};
 """
+
+
+def find_chromium():
+    """Return the path of Chromium, or None; the variable CHROMIUM goes before the usual names."""
+    if os.environ.get("CHROMIUM"):
+        return os.environ["CHROMIUM"]
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 @contextmanager
@@ -73,17 +89,15 @@ class Lab:
         return page
 
     def js(self, body, argument=None):
-        """Run JavaScript that sees `app`, `panel`, `cells`, `find(id or index)` and `argument`."""
+        """Run JavaScript that sees `app`, `panel`, `cells`, `find(id)` and `argument`."""
         return self.page.evaluate(f"async argument => {{ {PRELUDE} {body} }}", argument)
 
     def write(self, name, nb):
         """Put a notebook (nbformat's or a dict) into the server's copy of the course."""
-        path = self.server.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(nb), encoding="utf-8")
+        (self.server.root / name).write_text(json.dumps(nb), encoding="utf-8")
 
-    def open(self, notebook, theme="light"):
-        """Open `notebooks/NAME.ipynb` in a new window, with a fresh kernel."""
+    def open(self, notebook):
+        """Open `notebooks/NAME.ipynb` in a new window, with a fresh kernel and the light theme."""
         self.close()
         self.page = self._new_page()
         path, token = quote(str(notebook)), self.server.token
@@ -92,8 +106,8 @@ class Lab:
         self.page.wait_for_function(ready, timeout=60_000)
         self.js("await app.restored; await panel.context.ready; await panel.revealed;")
         self.js("app.shell.collapseLeft?.(); app.shell.collapseRight?.();")
-        self.set_theme(theme)
-        self.wait_idle(60)
+        self.set_theme("light")
+        self.wait_idle()
         self.js("for (const c of cells) c.node.dataset.cellId = c.model.id;")
 
     def set_theme(self, theme):
@@ -112,9 +126,9 @@ class Lab:
 
     # Running.
 
-    def wait_idle(self, timeout=60):
+    def wait_idle(self):
         """Wait until every cell that was started is done and the kernel is idle."""
-        self._wait(timeout, lambda state: state["kernel"] == "idle")
+        self._wait(60, lambda state: state["kernel"] == "idle")
 
     def _wait(self, timeout, done):
         deadline = time.monotonic() + timeout
@@ -135,7 +149,7 @@ class Lab:
 
         def done(state):
             if state["error"]:
-                raise AssertionError("Run All stops at {id}: {text}".format(**state["error"][0]))
+                raise AssertionError(f"Run All stops at {state['error'][0]}")
             return not state["waiting"] and state["kernel"] == "idle"
 
         self._wait(timeout, done)
@@ -149,11 +163,11 @@ class Lab:
             cell,
         )
 
-    def run(self, cell, timeout=60):
-        """Run one cell and return its output as text."""
-        self.start(cell)
-        id = self.js("return find(argument).model.id", cell)
-        self._wait(timeout, lambda s: id not in s["waiting"] and s["kernel"] == "idle")
+    def run(self, *cells):
+        """Run cells one after the other, and return the last one's output as text."""
+        for cell in cells:
+            self.start(cell)
+            self._wait(120, lambda s, id=cell: id not in s["waiting"] and s["kernel"] == "idle")
         return self.text(cell)
 
     def interrupt(self):
@@ -167,60 +181,29 @@ class Lab:
     # Reading and writing cells.
 
     def cell(self, cell):
-        """The cell with this id or index, as a Playwright locator."""
-        id = self.js("return find(argument).model.id", cell)
-        return self.page.locator(f'{NOTEBOOK} .jp-Cell[data-cell-id="{id}"]')
+        """The cell with this id, as a Playwright locator."""
+        return self.page.locator(f'{NOTEBOOK} .jp-Cell[data-cell-id="{cell}"]')
 
     def output(self, cell):
         """The cell's output area, as a Playwright locator."""
         return self.cell(cell).locator(".jp-OutputArea").first
 
     def text(self, cell):
-        """The output as a reader sees it (of a markdown cell: the rendered text)."""
-        if self.js("return find(argument).model.type", cell) != "code":
-            return self.cell(cell).locator(".jp-MarkdownOutput").inner_text().strip()
+        """The output as a reader sees it."""
         parts = self.output(cell).locator(":scope > * > .jp-OutputArea-output")
         return "\n".join(part.strip() for part in parts.all_inner_texts())
-
-    def outputs(self, cell):
-        """The outputs as nbformat would store them, a list of dicts."""
-        return self.js("return find(argument).model.outputs.toJSON()", cell)
 
     def source(self, cell):
         return self.js("return find(argument).model.sharedModel.getSource()", cell)
 
     def set_source(self, cell, source):
-        """Replace the cell's source; to type with real keys use `type`."""
+        """Replace the cell's source."""
         self.js("find(argument[0]).model.sharedModel.setSource(argument[1])", [cell, source])
 
-    def click(self, cell, selector, **options):
-        """Click what the CSS selector (or `text=…`) finds in the cell's output."""
-        self.output(cell).locator(selector).first.click(**options)
-
-    def type(self, cell, selector, text, enter=True):
-        """Replace the text of a field in the cell's output by real keys."""
+    def type(self, cell, selector, text):
+        """Replace the text of a field in the cell's output by real keys, and press Enter."""
         field = self.output(cell).locator(selector).first
         field.click()
         field.press("ControlOrMeta+a")
         field.press_sequentially(text)
-        if enter:
-            field.press("Enter")
-
-    def press(self, cell, selector, *keys):
-        """Focus an element in the cell's output and press keys, such as "ArrowRight"."""
-        element = self.output(cell).locator(selector).first
-        element.focus()
-        for key in keys:
-            element.press(key)
-
-    def screenshot(self, path, cell=None):
-        """Save a picture of one cell's output, or of the whole notebook from top to bottom."""
-        if cell is not None:
-            self.output(cell).screenshot(path=path)
-            return
-        notebook = self.page.locator(NOTEBOOK)
-        height = notebook.evaluate("n => n.scrollHeight") + self.height
-        self.page.set_viewport_size({"width": self.width, "height": min(height, TALLEST)})
-        self.page.wait_for_timeout(300)
-        notebook.screenshot(path=path)
-        self.page.set_viewport_size({"width": self.width, "height": self.height})
+        field.press("Enter")

@@ -2,8 +2,7 @@
 
     python tests/browser/look.py notebooks/00_start_here.ipynb --out DIR [--theme both] [--run]
 
-Writes NAME-THEME-01.png, -02.png, … from top to bottom, and NAME-THEME-CELL-1.png for each
-picture in a cell's output.
+Writes NAME-THEME-01.png, -02.png, … from top to bottom.
 """
 
 import argparse
@@ -11,7 +10,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from chromium import find_chromium
 from harness import NOTEBOOK, THEMES, browsing
 from playwright.sync_api import sync_playwright
 from server import COURSE, running
@@ -38,18 +36,6 @@ def slices(lab, folder, stem):
     return paths
 
 
-def figures(lab, folder, stem):
-    """Save every picture in the cells' outputs on its background; return the paths."""
-    paths = []
-    for id in lab.js("return cells.map(c => c.model.id)"):
-        pictures = lab.cell(id).locator(".jp-OutputArea-output").locator("img, canvas")
-        for place, picture in enumerate(pictures.all(), start=1):
-            if picture.is_visible():
-                paths.append(folder / f"{stem}-{id}-{place}.png")
-                picture.screenshot(path=paths[-1])
-    return paths
-
-
 def look(server, notebook, folder, themes, run=False):
     """Open the notebook once, and save its pictures in each theme; return their paths."""
     paths = []
@@ -60,8 +46,7 @@ def look(server, notebook, folder, themes, run=False):
             lab.run_all(timeout=1200)
         for theme in themes:
             lab.set_theme(theme)
-            stem = f"{Path(notebook).stem}-{theme}"
-            paths += slices(lab, folder, stem) + figures(lab, folder, stem)
+            paths += slices(lab, folder, f"{Path(notebook).stem}-{theme}")
         for message in [*lab.errors, *(f"asked another host: {url}" for url in lab.outside)]:
             print(message, file=sys.stderr)
     return paths
@@ -76,15 +61,10 @@ def main():
     parser.add_argument("--theme", choices=[*THEMES, "both"], default="both")
     parser.add_argument("--run", action="store_true", help="run all cells first")
     options = parser.parse_args()
-    notebook = options.notebook.resolve()
-    if not notebook.is_file() or not notebook.is_relative_to(COURSE / "notebooks"):
-        parser.error(f"{options.notebook} is not in the course: give notebooks/NAME.ipynb")
-    if find_chromium() is None:
-        parser.error("no Chromium was found: install it, or name it in the variable CHROMIUM")
+    notebook = options.notebook.resolve().relative_to(COURSE)
     themes = list(THEMES) if options.theme == "both" else [options.theme]
     with tempfile.TemporaryDirectory() as scratch, running(Path(scratch)) as server:
-        paths = look(server, notebook.relative_to(COURSE), options.out, themes, options.run)
-    print(*paths, sep="\n")
+        print(*look(server, notebook, options.out, themes, options.run), sep="\n")
 
 
 if __name__ == "__main__":

@@ -8,14 +8,9 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def run_until(lab, *cells):
-    for cell in cells:
-        lab.run(cell, timeout=120)
-
-
 def test_a_guess_and_answers_survive_a_kernel_restart(lab):
     lab.open("notebooks/00_start_here.ipynb")
-    run_until(lab, "setup", "load-exercises")
+    lab.run("setup", "load-exercises")
     lab.set_source("prediction", "q.predict(3.5)")
     assert "You expect 3.5 times" in lab.run("prediction")
     for wrong, told in (("7.3", "That is the slowdown"), ("'fast'", "give one number")):
@@ -24,7 +19,7 @@ def test_a_guess_and_answers_survive_a_kernel_restart(lab):
     lab.set_source("exercise-2", "q[2].check(0.137)")
     assert "Correct." in lab.run("exercise-2")
     lab.restart()
-    run_until(lab, "setup", "load-exercises")
+    lab.run("setup", "load-exercises")
     lab.set_source("progress", "print(q.guess); exercises.progress()")
     said = lab.run("progress")
     assert "3.5" in said and "1 of 3" in said
@@ -33,9 +28,9 @@ def test_a_guess_and_answers_survive_a_kernel_restart(lab):
 
 def test_a_prediction_comes_back_in_figure_and_recap(lab):
     lab.open("notebooks/01_floats.ipynb")
-    run_until(lab, "setup", "load-exercises", "by-hand", "range", "binades", "vanish")
+    lab.run("setup", "load-exercises", "by-hand", "range", "binades", "vanish")
     lab.set_source("prediction", "q.predict(10_000)")
-    run_until(lab, "prediction", "long-sum", "long-sum-figure", "recap-guess")
+    lab.run("prediction", "long-sum", "long-sum-figure", "recap-guess")
     assert "you guessed 10,000" in lab.text("long-sum-figure")
     assert lab.text("recap-guess") == (
         "You guessed 10,000 for ten thousand ones in float16; it was 2,048."
@@ -44,8 +39,8 @@ def test_a_prediction_comes_back_in_figure_and_recap(lab):
 
 def start_training(lab, seconds):
     lab.open("notebooks/04_mnist_cnn.ipynb")
-    run_until(lab, "setup", "load-exercises", "data", "look", "float64")
-    run_until(lab, "pipeline", "model", "build-model")
+    lab.run("setup", "load-exercises", "data", "look", "float64")
+    lab.run("pipeline", "model", "build-model")
     source = lab.source("panel").replace("seconds=20", f"seconds={seconds}")
     lab.set_source("panel", source.replace("epochs=5", "epochs=1000"))
     lab.start("panel")
@@ -62,14 +57,14 @@ def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
     # Not wait_idle: JupyterLab calls the kernel idle while a widget's messages arrive.
     output.get_by_text("You stopped the training after").wait_for(timeout=20_000)
     assert "stopped by you" in output.inner_text()
-    lab.run("panel-result", timeout=120)
+    lab.run("panel-result")
     assert "test digits right" in lab.text("panel-result")
     assert lab.errors == []
 
 
 def test_an_interrupted_comparison_keeps_its_rounds(lab):
     lab.open("notebooks/00_start_here.ipynb")
-    run_until(lab, "setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
+    lab.run("setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
     lab.set_source("compare", lab.source("compare").replace("seconds=8", "seconds=300"))
     lab.start("compare")
     bar = lab.output("compare").get_by_text("/180.0 [")  # three fifths of 300 s are for steps

@@ -8,14 +8,9 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def run_until(lab, *cells):
-    for cell in cells:
-        lab.run(cell, timeout=120)
-
-
 def test_the_converter_answers_to_typing_and_to_its_menu(lab):
     lab.open("notebooks/01_floats.ipynb")
-    run_until(lab, "setup", "load-exercises", "encode", "converter")
+    lab.run("setup", "load-exercises", "encode", "converter")
     output = lab.output("converter")
     expect(output).to_contain_text("0 01011 1001100110 · 0x2E66 · normal · 0.0999755859375")
     for number, said in (("65519", "65504.0"), ("65520", "inf"), ("seven", "is not a number")):
@@ -29,8 +24,8 @@ def test_the_converter_answers_to_typing_and_to_its_menu(lab):
 
 def test_the_policy_panel_follows_its_menus(lab):
     lab.open("notebooks/03_policy.ipynb")
-    run_until(lab, "setup", "load-exercises", "policies", "stored", "flow", "flow-figure")
-    run_until(lab, "autocast", "four-layers", "examine", "panel")
+    lab.run("setup", "load-exercises", "policies", "stored", "flow", "flow-figure", "autocast")
+    lab.run("four-layers", "examine", "panel")
     output, (model, policy) = lab.output("panel"), (0, 1)
     expect(output).to_contain_text("conv2d", timeout=60_000)
     expect(output).to_contain_text("weights stay float32")
@@ -45,7 +40,7 @@ def test_the_policy_panel_follows_its_menus(lab):
 
 def test_the_picker_panel_follows_its_menus(lab):
     lab.open("notebooks/05_profiling.ipynb")
-    run_until(lab, "setup", "load-exercises", "network", "roofs", "panel-models", "panel")
+    lab.run("setup", "load-exercises", "network", "roofs", "panel-models", "panel")
     output, (device, batch, model) = lab.output("panel"), (0, 1, 2)
     expect(output).to_contain_text("roofs of T4: float32 8.1 TFLOP/s", timeout=60_000)
     dot = r"step in float32, predicted: ([\d.]+) operations per byte"
@@ -70,7 +65,7 @@ def test_the_picker_panel_follows_its_menus(lab):
 
 def test_the_arrows_follow_menu_and_slider(lab):
     lab.open("notebooks/06_training_loop.ipynb")
-    run_until(lab, "setup", "load-exercises", "digits", "network", "five-loops", "arrows")
+    lab.run("setup", "load-exercises", "digits", "network", "five-loops", "arrows")
     output = lab.output("arrows")
     expect(output).to_contain_text("scaling forgotten: 1/32,768 as long", timeout=60_000)
     output.locator("select").select_option("Adam")
@@ -85,8 +80,8 @@ def test_the_arrows_follow_menu_and_slider(lab):
 
 def test_the_two_timelines_follow_their_sliders(lab):
     lab.open("notebooks/07_devices.ipynb")
-    run_until(lab, "setup", "load-exercises", "strategies-picture", "choose", "run", "network")
-    run_until(lab, "play", "play-rows", "cure", "timeline")
+    lab.run("setup", "load-exercises", "strategies-picture", "choose", "run", "network")
+    lab.run("play", "play-rows", "cure", "timeline")
     output = lab.output("timeline")
     destroyed = "Keras's own: replica 1 overflows in step 2, takes the step"
     expect(output).to_contain_text(destroyed, timeout=60_000)
