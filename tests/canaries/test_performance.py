@@ -31,7 +31,7 @@ needs_allocator = pytest.mark.skipif(
     reason="this is about oneDNN's allocator, which is not in use here",
 )
 needs_float16 = pytest.mark.skipif(
-    not hardware.merged_float16_is_slow(), reason="no CPU with float16 units"
+    not hardware.merged_float16_is_slow(hardware.detect()), reason="no CPU with float16 units"
 )
 
 
@@ -127,6 +127,13 @@ def test_05_without_amx_the_gradients_of_float16_convolutions_are_in_reference_k
     assert {kernel for _, kernel, way in found if way == "backward_weights"} == {"ref:any"}
 
 
+@needs_float16
+def test_05_float16_is_refused_where_a_setting_hides_its_instructions():
+    """TensorFlow asks the CPU whether it has them, and oneDNN then has no kernel."""
+    with pytest.raises(AssertionError, match="could not create a primitive descriptor"):
+        onednn_kernels(CONVOLUTION, ONEDNN_MAX_CPU_ISA="AVX512_CORE")
+
+
 @pytest.fixture(scope="module")
 def kernels():
     if not {"avx512_bf16", "amx_bf16"} & SETS:
@@ -151,7 +158,7 @@ def test_05_onednn_s_bfloat16_kernels_run_by_default_and_can_be_hidden(kernels):
 @pytest.mark.slow
 def test_05_onednn_has_no_16_bit_kernel_for_float16_without_such_instructions(kernels):
     for leg in settings.SETTINGS:
-        if leg == "oneDNN off" or not hardware.merged_float16_is_slow():
+        if leg == "oneDNN off" or not hardware.merged_float16_is_slow(hardware.detect()):
             assert set(kernels(leg, "mixed_float16")["dtype"]) <= {"f32"}, leg
 
 

@@ -2,8 +2,8 @@
 
     python tests/tools/size.py
 
-Lines are those of the files as the formatter leaves them, JavaScript and CSS counted. The seconds
-are those of the last `make test` on this machine, by file, two files running at a time.
+All lines count: Python's as ruff leaves them, JavaScript's and CSS's as they are written. The
+seconds are those of the last `make test` on this machine, by file, two files running at a time.
 """
 
 import sys
