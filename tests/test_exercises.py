@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -102,23 +101,17 @@ def shares(*steps):
 RIGHT = {  # tuples are the values of a dictionary
     ("00", 1): [{**nb00.EXERCISES[0].answer.right, "A100": "mixed_float16"}],
     ("00", 2): [0.137, 0.14, np.float32(0.1368), Fraction(128, 936), Decimal("0.137")],
-    ("00", 3): [{"float32": 4.0, "TF32": np.int64(4), "float16": 2, "bfloat16": 2, "more": None}],
-    ("01", 1): [0b1100011001000000, np.uint16(50752)],
-    ("01", 2): [Decimal(2049)],
-    ("01", 3): [Fraction(65520)],
     ("01", 4): [(0.001, 1), (0.00098, np.float64(1))],
     ("01", 5): [(np.float16(512), ml_dtypes.bfloat16(64))],
     ("01", 6): [-(1 + 2**-8 + 2**-40), 2.0**-134 * (1 + 2**-40)],
     ("02", 1): [{"largest": 24.0, "smallest": np.int64(17), "more": None}],
-    ("02", 2): [Decimal(14001)],
     ("04", 1): [115.854, np.array(116)],
     ("04", 2): [(0.797, 0.564), (0.8, 0.56)],
     ("04", 3): [(0.196, " Cannot tell")],
-    ("05", 1): [{"without prefetch": np.float32(1.25), "with prefetch": Fraction(1), "more": 0}],
-    ("05", 2): [3.95, Fraction(320, 81), 1.004 * 320 / 81],
+    ("05", 2): [3.95, 1.004 * 320 / 81],
     ("05", 3): [{**limits.RIGHT, "largest speedup": 3, "smallest speedup": 1.2}],
     ("06", 1): [(np.float32(0.0032768), 0.234), *shares(2000, 10**6)],
-    ("07", 2): [6.07, np.float32(6.0688)],
+    ("07", 2): [6.07],
     ("07", 4): [(np.array([0.19995, math.inf, 0]), (Decimal("0.2002"), 3, 1.9984e-13))],
 }
 NEARLY_RIGHT = {
@@ -129,7 +122,7 @@ NEARLY_RIGHT = {
     ("02", 1): [(17.0001, 24)],
     ("02", 2): [14000.5],
     ("02", 5): [6.5],
-    ("05", 1): [{"with prefetch": 1, "without prefetch": 1.3}],
+    ("05", 1): [(1, 1.3)],
     ("05", 2): [1.008 * 320 / 81, 0.992 * 320 / 81],
     ("05", 3): [
         limits.RIGHT | {"largest speedup": 3.02},
@@ -139,14 +132,14 @@ NEARLY_RIGHT = {
 }
 
 
-def test_how_near_is_near_enough():
-    for listed, status in ((RIGHT, "correct"), (NEARLY_RIGHT, "not yet")):
-        for (name, number), tried in listed.items():
-            question = SHEETS[name][number]
-            for answer in tried:
-                if isinstance(answer, tuple):
-                    answer = dict(zip(question.exercise.answer.right, answer, strict=True))
-                assert question.check(answer).status == status, (name, number, answer)
+@pytest.mark.parametrize("listed, status", [(RIGHT, "correct"), (NEARLY_RIGHT, "not yet")])
+def test_how_near_is_near_enough(listed, status):
+    for (name, number), tried in listed.items():
+        question = SHEETS[name][number]
+        for answer in tried:
+            if isinstance(answer, tuple):
+                answer = dict(zip(question.exercise.answer.right, answer, strict=True))
+            assert question.check(answer).status == status, (name, number, answer)
 
 
 def test_what_is_said_of_a_guess_gives_nothing_away():
@@ -188,9 +181,6 @@ def raising(error):
 
 
 raises, leaves = raising(KeyError("<b>no</b>\n" * 100)), raising(SystemExit(3))
-raises_unprintable = raising(Unprintable())
-
-
 VALUES = [
     *(None, True, "4", "<script>`\ud800" * 50, b"4", [], [1, 2], {}, {1}, (None,) * 3, 1j, 0, -7.5),
     *(math.nan, math.inf, -math.inf, 10**4000, -(10**400), Decimal("NaN"), Decimal("1e999")),
@@ -198,7 +188,7 @@ VALUES = [
     object(),
 ]
 FUNCTIONS = [
-    *(int, print, len, raises, leaves, raises_unprintable, Hostile),
+    *(int, print, len, raises, leaves, raising(Unprintable()), Hostile),
     type("HostileFunction", (Hostile,), {"__call__": lambda *arguments: Hostile()})(),
     *(lambda *a, v=v: v for v in [*VALUES, 1, np.zeros((1,) * 60), [[1], [2, 3]]]),
     lambda *a: a,
@@ -278,7 +268,6 @@ def test_a_number():
     for answer in ("8", None, True, math.nan, [8], np.ones(1), 10**4000):
         assert says(judge, answer).endswith("give one number.")
     assert says(Number(8, close=0), 8.01) == "You gave 8.01."
-    assert says(Number((1, 2)), np.array([1, 2])) == "Right."
     assert says(Number((1, 2), {(2, 1): "Swapped."}), [2, 1]) == "Swapped."
 
 
@@ -307,45 +296,33 @@ def test_fields():
     for answer in ({"a": 1}, {"a": ..., "b": "x"}, [1, "x"], None, {}):
         assert "'a'" in says(judge, answer) or "'b'" in says(judge, answer)
     assert says(judge, {"a": ..., "b": ...}) == "Replace each `...` and run the cell again."
-    numbered = Fields({1: Number(1), 2: Number(2)})
-    assert says(numbered, {1: 1, 2: 9}) == "1 is right. 2: you gave 9."
     assert len(list(judge.examples())) == 4
 
 
 def test_a_function(capsys):
-    judge = Function(
-        lambda n, a: n * a[0],
-        lambda: [(1, [2.0]), (3, [4.0])],
-        {"That adds.": (lambda n, a: n + a[0], lambda n, a: a[0] + 1)},
-        ((lambda n, a: 0, lambda given, value, right: value == 0, "Nothing."),),
-        "Multiply.",
-    )
-    assert says(judge, lambda n, a: n * a.pop()) == "Right."  # it gets copies
-    start = "For n = 1, a = [2.0] your function gives"
-    assert says(judge, lambda n, a: a[0] + n) == f"{start} 3; 2 is needed. That adds."
-    assert says(judge, lambda n, a: 0) == f"{start} 0; 2 is needed. Nothing."
-    assert says(judge, lambda n, a: 7) == f"{start} 7; 2 is needed. Multiply."
-    assert says(judge, lambda n, a: 2).startswith("For n = 3, a = [4.0] your function gives 2; 12")
+    def problem(function, trial):
+        result, problem = answers.call(function, trial, end="`return`")
+        return problem or (f"Not in trial {trial}." if result != 2 * trial else None)
+
+    judge = Function(problem, (1, 3))
+    assert says(judge, lambda n: (print(n), n + n)[1]) == "Right."
+    assert capsys.readouterr().out == "1\n"  # what a learner prints is shown once
+    assert says(judge, lambda n: 2) == "Not in trial 3."
     assert says(judge, 2).endswith("give the function itself, without parentheses.")
-    assert "returns None" in says(judge, lambda n, a: print("shown once"))
-    assert capsys.readouterr().out == "shown once\n"
+    assert says(judge, lambda n: print()) == "Your function returns None: end it with `return`."
     assert "raises KeyError" in says(judge, raises) and "raises SystemExit" in says(judge, leaves)
     assert "raises TypeError" in says(judge, lambda: 1)
-    assert "its message cannot be shown" in says(judge, raises_unprintable)
-    assert "an array of shape (1,): one number" in says(judge, lambda n, a: n * np.array(a))
-    assert len(list(judge.examples())) == 3
+    assert "its message cannot be shown" in says(judge, raising(Unprintable()))
 
 
 def test_a_function_that_does_nothing_is_a_stub():
-    def only_dots(images): ...
-
     def documented(images):
         """Text."""
 
     def forgets_return(images):
         images / 255
 
-    assert all(map(answers.untouched, (only_dots, documented, lambda images: None)))
+    assert answers.untouched(documented) and answers.untouched(lambda images: None)
     real = (forgets_return, lambda images: 1, Hostile(), {"a": ..., "b": 1}, {}, [])
     assert not any(map(answers.untouched, real))
 
@@ -359,12 +336,9 @@ def test_feedback_hints_and_solutions():
     assert repr(q[2].check(7.3)).startswith("Not yet. That is the slowdown")
     assert "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
     assert "color: inherit" in html and "background" not in html
-    feedback = q[2].check("<img src=x onerror=alert(1)>`<b>`")
-    assert "<img" in repr(feedback) and "<img" not in feedback._repr_html_()
     shown = [repr(q[2].hint()) for _ in range(4)]
     assert shown[0].startswith("Hint 1 of 2.") and shown[1].startswith("Hint 2 of 2.")
     assert shown[2] == shown[3] == "No further hint. `q[2].solution()` shows the code."
-    assert repr(q[1].hint()).startswith("Hint 1 of 2.")
     assert "<code>q[2].solution()</code>" in q[2].hint()._repr_html_()
     assert repr(q[2].solution()) == "Solution.\nanswer = 128 / 936\nq[2].check(answer)"
     assert "<pre" in q[2].solution()._repr_html_() and q.solved == []
@@ -379,9 +353,8 @@ def test_a_fault_of_a_check_is_told_as_one(progress_file):
 
 
 def test_load_names_what_exists():
-    for name in ("00", "0", 0):
-        assert exercises.load(name).notebook == "00"
-    assert exercises.load(4).notebook == "04"
+    for name in ("04", "4", 4):
+        assert exercises.load(name).notebook == "04"
     for name in ("77", 77, None, "", "../00", "engine", True):
         with pytest.raises(ValueError, match="choose one of 00, 01, 02, 03, 04, 05, 06, 07"):
             exercises.load(name)
@@ -393,7 +366,7 @@ def test_load_names_what_exists():
 def test_nothing_heavy_is_loaded_before_a_check_needs_it():
     code = (
         "import sys; from course_utils import exercises; q = exercises.load('03')\n"
-        "q[1].check({'first': 'float16', 'second': 1, 'third': 2}), q[3].check(len)\n"
+        "q[1].check({'first': 'float16', 'second': 1, 'third': 2}), q[3].check(3)\n"
         "q = exercises.load('02'); q[3].check(len), q[4].check(len)\n"
         "assert not {'keras', 'ml_dtypes'} & set(sys.modules)\n"
         "for name in exercises.available(): exercises.load(name)\n"
@@ -443,32 +416,28 @@ def test_two_kernels_that_solve_40_exercises_each_keep_80(progress_file):
 def test_the_lock_of_a_dead_kernel_is_taken_away(progress_file, monkeypatch, capsys):
     lock = progress_file.with_name("progress.json.lock")
     lock.touch()
-    os.utime(lock, (time.time() - 60,) * 2)
+    os.utime(lock, (0, 0))
     solve()
     assert exercises.load("00").solved == [2] and not lock.exists()
     monkeypatch.setattr(store, "STALE", 0.05)
     lock.touch()
-    os.utime(lock, (time.time() + 1e6,) * 2)  # another machine's clock
+    os.utime(lock, (1e10, 1e10))  # another machine's clock
     exercises.load("00").predict(2)
     assert "cannot be saved" in capsys.readouterr().out and exercises.load("00").guess == 2
     assert json.loads(progress_file.read_text()) == {"00": {"solved": [2]}}
 
 
 @pytest.mark.parametrize("text", [
-    "", "{", "null", "[]", "3", '"00"', '{"00": 3}', '{"00": {"solved": 1}}',
-    '{"00": {"solved": ["1"]}}', '{"00": {"guess": "2"}}', '{"00": {"guess": NaN}}',
-    '{"00": {"guess": 1e999}}', '{"00": {"guess": true}}', '{"00": {"guess": 1' + "0" * 400 + "}}",
-    "[" * 100_000, b"\xff\xfe\x00", b"\x00" * 10,
+    b"", b"{", b"[]", b'{"00": 3}', b'{"00": {"solved": ["1"]}}', b'{"00": {"guess": NaN}}',
+    b'{"00": {"guess": 1' + b"0" * 400 + b"}}", b"[" * 100_000, b"\xff\xfe\x00",
 ])  # fmt: skip
 def test_a_corrupt_file_is_set_aside(text, progress_file, capsys):
-    text = text if isinstance(text, bytes) else text.encode()
     progress_file.write_bytes(text)
     assert exercises.load("00").guess is None
     assert capsys.readouterr().out.count("\n") == 1
     assert solve().status == "correct" and exercises.load("00").solved == [2]
     assert capsys.readouterr().out == ""
     copy = progress_file.with_name("progress.json.corrupt")
-    assert copy.read_bytes() == text
     progress_file.write_bytes(b"again")
     solve()
     assert copy.read_bytes() == text  # an earlier copy is not overwritten
@@ -515,15 +484,13 @@ def test_a_write_that_fails_halfway_leaves_the_old_file(progress_file, monkeypat
     exercises.load("00").predict(3)  # now memory is saved too
     assert json.loads(progress_file.read_text()) == {"00": {"guess": 3, "solved": [2]}}
     assert names_beside(progress_file) == ["progress.json"]
-    assert progress_file not in store._unsaved
 
 
 def test_reset_and_the_default_file(progress_file, monkeypatch):
     solve()
-    exercises.load("04").predict(0.5)
     for _ in range(2):
         assert repr(exercises.reset()).startswith("Reset.")
-    assert not progress_file.exists() and exercises.load("04").guess is None
+    assert not progress_file.exists() and exercises.load("00").solved == []
     monkeypatch.setenv("COURSE_PROGRESS", "")
     assert store.path() == ROOT / ".course_progress.json"
 
@@ -544,27 +511,24 @@ def test_tables():
         "Exercise 0.3 · bytes in memory            open",
         "1 of 3 exercises solved.",
     ]
-    assert q.summary()._repr_html_().count("<tr>") == 5
     exercises.load("04").predict(0.5)
-    lines = [line.split() for line in repr(exercises.progress()).splitlines()[2:]]
-    for line, (name, sheet) in zip(lines, SHEETS.items(), strict=False):
+    lines = [line.split() for line in repr(exercises.progress()).splitlines()[2:-1]]
+    for line, (name, sheet) in zip(lines, SHEETS.items(), strict=True):
         guess, solved = {"00": ("2", "1"), "04": ("0.5", "0")}.get(name, ("none", "0"))
         assert line == f"{name} · {sheet.title} {guess} {solved} of {len(sheet.exercises)}".split()
-    assert len(lines) == len(SHEETS) + 1 and "<td" in exercises.progress()._repr_html_()
+    assert "<td" in exercises.progress()._repr_html_()
 
 
 def test_report(tmp_path):
-    q = exercises.load("00")
-    file = tmp_path / "report.md"
+    q, file, notes = exercises.load("00"), tmp_path / "report.md", tmp_path / "notes.txt"
     assert repr(q.save_report(file)).startswith("Saved.")
     solve()
     q.save_report(str(file))
-    assert "| Exercise 0.2 · a speedup below one | solved |" in file.read_text()
     before = file.read_text()
-    assert repr(exercises.load("04").save_report(file)).startswith("Not saved.")
-    assert file.read_text() == before
-    notes = tmp_path / "notes.txt"
+    assert "| Exercise 0.2 · a speedup below one | solved |" in before
+    assert "choose another name" in repr(exercises.load("04").save_report(file))
     notes.write_text("mine")
     assert "choose another name" in repr(q.save_report(notes)) and notes.read_text() == "mine"
     for bad in (None, 3, [], "", "a\0b", tmp_path, notes / "x.md", "x" * 5000):
         assert repr(q.save_report(bad)).startswith("Not saved."), bad
+    assert file.read_text() == before

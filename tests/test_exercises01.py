@@ -1,7 +1,6 @@
 """Notebook 01's exercises: every answer computed again, another way than the judges do."""
 
 import math
-import struct
 import time
 from fractions import Fraction
 
@@ -53,18 +52,13 @@ def test_the_first_gap_and_where_infinity_begins():
     assert whole[rounded.astype(float) != whole][0] == rounding.FIRST_GAP.right
     assert whole[whole.astype(BFLOAT16).astype(float) != whole][0] == 257
     assert whole[np.isinf(rounded)][0] == rounding.LIMIT.right
-    assert float(np.float32(2**24)) == 2**24 and float(np.float32(2**24 + 1)) != 2**24 + 1
 
 
-@pytest.mark.parametrize("ratio, stays", [(2048, 1), (3072, 513), (4096, 1024), (1024, 0)])
+@pytest.mark.parametrize("ratio, stays", [(2048, 1), (3072, 513), (4096, 1024)])
 def test_the_updates_that_vanish(ratio, stays):
-    steps = range(1024, 2048)  # w = step / 1024, in NumPy, then in exact arithmetic
-    w = (np.array(steps) / 1024).astype(np.float16)
+    w = (np.arange(1024, 2048) / 1024).astype(np.float16)
     assert np.count_nonzero(w + w / np.float16(ratio) == w) == stays
-    if ratio != 3072:
-        assert sum(round(Fraction(step) + Fraction(step, ratio)) == step for step in steps) == stays
-    if ratio in rounding.SHARES.right:
-        assert rounding.SHARES.right[ratio] == stays / 1024
+    assert ratio == 3072 or rounding.SHARES.right[ratio] == stays / 1024
 
 
 def test_where_sums_stall():
@@ -80,15 +74,10 @@ LIMIT = Fraction(2) ** 128
 
 def rounded(x):
     """x rounded to bfloat16 in exact arithmetic; LIMIT stands for infinity."""
+    if math.isinf(x):
+        return math.copysign(1, x) * LIMIT
     step = Fraction(2) ** max(math.frexp(x)[1] - 8, -133)
     return max(-LIMIT, min(round(Fraction(x) / step) * step, LIMIT))
-
-
-def rounded_twice(x):
-    try:
-        return rounded(struct.unpack("<f", struct.pack("<f", x))[0])
-    except OverflowError:  # infinity in float32
-        return LIMIT if x > 0 else -LIMIT
 
 
 near_ties = st.builds(
@@ -105,7 +94,9 @@ near_ties = st.builds(
 @example(5e-324)
 @example(0.0)
 def test_the_judge_of_double_rounding_agrees_with_exact_arithmetic(x):
-    assert (rounding.check_twice(x) is None) == (rounded(x) != rounded_twice(x))
+    with np.errstate(over="ignore"):
+        between = float(np.float32(x))
+    assert (rounding.check_twice(x) is None) == (rounded(x) != rounded(between))
 
 
 def test_the_trials_of_the_encoder_are_those_of_numpy():
@@ -113,30 +104,29 @@ def test_the_trials_of_the_encoder_are_those_of_numpy():
     with np.errstate(over="ignore"):
         assert np.array_equal(x.astype(np.float64).astype(np.float16).view(np.uint16), right)
     codes = np.arange(0x10000, dtype=np.uint16).view(np.float16)
-    finite = set(codes[np.isfinite(codes)].astype(float))
-    assert finite <= set(x) and len(x) == 253_952
+    assert set(codes[np.isfinite(codes)].astype(float)) <= set(x) and len(x) == 253_952
     assert {65520.0, math.nextafter(65520, 0), 2.0**-25, math.nextafter(2**-25, 1)} <= set(x)
     assert all(encoder.right(case[0]) == float16_code(case[0]) for case in encoder.CASES)
-    assert encoder.check(lambda x: np.uint16(float16_code(x))) is None
+    assert encoder.judge(lambda x: np.uint16(float16_code(x))) is None
     q = exercises.load("01")[7].exercise
     assert "253,952" in q.task and "253,952" in q.right
 
 
 def test_one_wrong_number_in_250_000_is_found():
     pairs = list(encoder.trials())
-    for lie, right in [pairs[0], pairs[3], pairs[100_001], pairs[253_950], (5e-324, 0)]:
+    for lie, right in [pairs[0], pairs[3], pairs[253_950], (5e-324, 0)]:
 
         def lies_once(x, lie=lie):
             here = x == lie and math.copysign(1, x) == math.copysign(1, lie)
             return encoder.right(x) ^ here
 
         said = f"For {lie!r} your function gives 0x{right ^ 1:04X}, and 0x{right:04X} is right"
-        assert encoder.check(lies_once).startswith(said)
+        assert encoder.judge(lies_once).startswith(said)
 
 
 def test_codes_of_nan_and_loops_without_an_end():
     def with_nan(code):
-        return encoder.check(lambda x: code if x != x else encoder.right(x))
+        return encoder.judge(lambda x: code if x != x else encoder.right(x))
 
     assert all(with_nan(code) is None for code in (0x7C01, 0xFE00, np.uint16(0xFFFF)))
     for code in (0x7C00, 0xFC00, 0x1FE00, -1, 10**400):
@@ -148,12 +138,11 @@ def test_codes_of_nan_and_loops_without_an_end():
             raise KeyboardInterrupt
         return encoder.right(x)
 
-    assert encoder.check(stopped).startswith("You stopped it while your function worked on inf:")
+    assert encoder.judge(stopped).startswith("You stopped it while your function worked on inf:")
 
 
 def test_a_slow_search_is_told_at_once_and_prints_do_not_fill_the_notebook(capsys):
-    start = time.perf_counter()
-    assert "but slow" in encoder.check(lambda x: (time.sleep(0.001), encoder.right(x))[1])
-    assert time.perf_counter() - start < 2
-    assert encoder.check(lambda x: (print(x), encoder.right(x))[1]) is None
-    assert capsys.readouterr().out.count("\n") == len(encoder.CASES) + 2
+    assert "but slow" in encoder.judge(lambda x: (time.sleep(0.001), encoder.right(x))[1])
+    assert encoder.judge(lambda x: (print(x), encoder.right(x))[1]) is None
+    assert encoder.judge(lambda x: (print(x), 1)[1]) is not None
+    assert capsys.readouterr().out.count("\n") == len(encoder.CASES) + 2 + 1

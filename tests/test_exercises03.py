@@ -26,24 +26,17 @@ def policy():
     keras.config.set_dtype_policy(before)
 
 
-def test_what_section_1_measures_and_guesses_are_megabytes():
-    megabytes = {}
-    for name in ("float32", "mixed_float16", "float16"):
-        keras.config.set_dtype_policy(name)
-        megabytes[name] = sum(w.numpy().nbytes for w in mnist_cnn().weights) / 1e6
-    assert megabytes["float32"] == megabytes["mixed_float16"] == nb03.FLOAT32_MB
-    assert f"{nb03.FLOAT32_MB:.2f}" == "4.05" and "in 4.05 MB" in nb03.PREDICTION.task
-    assert megabytes["float16"] == pytest.approx(2.02, abs=0.01)  # almost, but for the head
+def test_guesses_are_told_in_the_megabytes_that_section_1_measures():
+    assert sum(w.numpy().nbytes for w in mnist_cnn().weights) / 1e6 == nb03.FLOAT32_MB
+    assert f"in {nb03.FLOAT32_MB:.2f} MB" in nb03.PREDICTION.task
     said = exercises.load("03").predict(2.02).message
     assert said == "You expect 2.02 MB, 0.5 times as much as under float32. Section 1 measures it."
 
 
 def test_the_lines_of_the_task_give_the_dtypes():
-    task = exercises.load("03")[1].exercise.task
     names = {"keras": keras}
+    task = exercises.load("03")[1].exercise.task
     exec(re.search(r"```python\n(.*?)```", task, re.S)[1], names)
-    assert {name: names[name].compute_dtype for name in nb03.COMPUTE.right} == nb03.COMPUTE.right
-    assert {layer.variable_dtype for layer in names["model"].layers} == {"float32"}
     x = np.ones((1, 784), "float32")
     outputs = [x := each(x) for each in names["model"].layers]
     dtypes = [keras.backend.standardize_dtype(output.dtype) for output in outputs]
@@ -57,12 +50,12 @@ def test_dtypes_may_be_named_in_other_ways():
     assert "third: not `bfloat16`" in verdict(1, {**answer, "third": ml_dtypes.bfloat16}).message
 
 
-def sequential(policy, own=None, then=None):
+def sequential(policy, own=None, then=None, optimizer="sgd"):
     keras.config.set_dtype_policy(policy)
     layers = [keras.layers.Dense(n, dtype=own) for n in (4, 1)]
     model = keras.Sequential([keras.Input((3,)), *layers])
     keras.config.set_dtype_policy(then or policy)
-    model.compile(optimizer="sgd", loss="mse")
+    model.compile(optimizer=optimizer, loss="mse")
     return isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
 
 
@@ -74,26 +67,17 @@ def test_what_compile_does():
         "pure": sequential("float16"),
         "reset": sequential("mixed_float16", then="float32"),
     }
-    assert not sequential("float32", then="mixed_float16")
     answer = {name: np.bool_(right) for name, right in nb03.SCALED.right.items()}
     assert verdict(2, answer).status == "correct"
-
-
-def test_the_policy_in_the_layers_can_be_wrapped_by_hand():
-    code = re.search(r"`(keras\.optimizers.*)` as", exercises.load("03")[2].exercise.right)[1]
-    layers = [keras.layers.Dense(n, dtype="mixed_float16") for n in (4, 1)]
-    model = keras.Sequential([keras.Input((3,)), *layers])
-    model.compile(optimizer=eval(code), loss="mse")
-    assert type(model.optimizer.inner_optimizer) is keras.optimizers.SGD  # wrapped once
-    model.fit(np.full((2, 3), 0.01), np.zeros((2, 1)), verbose=0)  # too small to overflow
-    assert int(model.optimizer.iterations) == 1
+    by_hand = re.search(r"`(keras\.optimizers.*)` as", exercises.load("03")[2].exercise.right)[1]
+    assert sequential("float32", own="mixed_float16", optimizer=eval(by_hand))
 
 
 # --- a layer ------------------------------------------------------------------------------------
 
 
 def fade(edits=()):
-    return edited(layer.CODE, "Fade", dict(edits))
+    return edited(layer.CODE, "Fade", edits)
 
 
 LINSPACE = "tf.linspace(0.0, 1.0, inputs.shape[-1])"
@@ -136,8 +120,7 @@ def test_the_solution_trains_and_saves_its_gain(tmp_path):
     keras.config.set_dtype_policy("mixed_bfloat16")
     model = keras.Sequential([keras.Input((8,)), right()])
     model.compile(optimizer="sgd", loss="mse")
-    x, _ = layer.trial()
-    model.fit(x, np.ones((5, 8)), verbose=0)
+    model.fit(layer.trial()[0], np.ones((5, 8)), verbose=0)
     gain = model.weights[0].numpy()
     assert gain.dtype == np.float32 and (gain != 1).all()
     model.save(tmp_path / "fade.keras")
@@ -152,11 +135,8 @@ def begins(*lines):
 
 ONE = fade()()  # made once, under float32
 WRONG = {
-    "promotes what Keras hands it in float16": {SUM: "keras.ops.add(inputs * self.gain, ramp)"},
     "promotes what Keras hands": {ONES: f"{ONES}, autocast=False", RAMP: "ramp"},
     "output is float64: the dtype is written": {SUM: "tf.cast(inputs, 'float64')"},
-    "has the policy float16": begins("super().__init__(dtype='float16')"),
-    "in bfloat16: the": {ONES: f"{ONES}, dtype='bfloat16'"},
     "a weight in float64; float32": {layer.MADE: "keras.Variable([1.0] * 8, dtype='float64')"},
     "No gradient": {"self.gain +": "tf.stop_gradient(self.gain.value) +"},
     "In a model, where Keras traces": {RAMP: f"{RAMP} * float(inputs.numpy().max() > -9)"},
@@ -175,7 +155,6 @@ OTHERS = {
     "has the policy float32": lambda: ONE,
     "without parentheses": ONE,
     "You gave a class that raises TypeError": keras.layers.Dense,
-    "has no trainable weight": keras.layers.ReLU,
     "You gave a class that returns the number 0": int,
 }
 
@@ -193,9 +172,8 @@ def test_the_trial_leaves_room_for_any_order_of_rounding():
     inputs, gain = layer.trial()
     for array in (inputs, gain):
         assert np.array_equal(array.astype(ml_dtypes.bfloat16).astype("float32"), array)
-    assert np.abs(inputs * gain).max() <= 1 and len(set(gain)) > 3
     # Three roundings to 8 bits: the product and the ramp, both up to 1, and their sum up to 2.
-    assert 2.0**-9 + 2.0**-9 + 2.0**-8 < layer.TOLERANCE
+    assert np.abs(inputs * gain).max() <= 1 and 2.0**-9 + 2.0**-9 + 2.0**-8 < layer.TOLERANCE
     right = layer.true_values(inputs, gain)
     for wrong, _ in layer.NOT_THE_VALUES:
         assert np.abs(wrong(inputs, gain, np.linspace(0, 1, 8)) - right).max() > 0.1

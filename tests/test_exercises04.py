@@ -29,12 +29,10 @@ def test_the_answers_follow_from_those_numbers():
     fixed, per_image = 4 * 4 * 1_011_466, 4 * 34_922
     assert min(range(1, 2000), key=lambda b: abs(fixed - b * per_image)) == nb04.BATCH.right
     assert [round(r, 2) for r in nb04.RATIOS.right.values()] == [0.8, 0.56]
-    twice = [  # with the gradients of the outputs
-        (fixed + 2 * nb04.WEIGHTS + b * per_image) / (fixed + 2 * b * per_image)
-        for b in (128, 1024)
-    ]
+    sizes = [(fixed, 2 * nb04.WEIGHTS, batch * per_image) for batch in (128, 1024)]
+    twice = [(kept + copy + outputs) / (kept + 2 * outputs) for kept, copy, outputs in sizes]
     assert "gradients of the outputs" in nb04.RATIOS(dict(zip((128, 1024), twice, strict=True)))
-    without_copy = [(fixed + b * per_image / 2) / (fixed + b * per_image) for b in (128, 1024)]
+    without_copy = [(kept + outputs / 2) / (kept + outputs) for kept, _, outputs in sizes]
     assert [round(r, 2) for r in without_copy] == [0.74, 0.55]
     wrong = [answer for answer, *_ in nb04.BATCH.rules[:5]]
     assert wrong == [round(fixed * share / per_image) for share in (2, 1 / 4, 2 / 4, 3 / 4, 4)]

@@ -3,7 +3,6 @@
 import itertools
 import math
 import statistics
-import time
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +36,6 @@ def test_the_roofline_gives_the_speedup():
     t4 = roofline.devices()["T4"]
     assert (t4.tflops["float32"], t4.tflops["float16"], t4.gb_per_s) == (8.1, 65, 320)
     assert ROOFLINE.answer.right == pytest.approx(roofline.ideal_speedup(t4, 50, "float16"))
-    work = 50e9  # operations on 1 GB, the long way: each time is the longer of two
-    float32, float16 = max(work / 8.1e12, 1 / 320), max(work / 65e12, 0.5 / 320)
-    assert float32 / float16 == pytest.approx(ROOFLINE.answer.right)
-    assert (float32, float16) == (work / 8.1e12, 0.5 / 320)  # arithmetic, then memory
 
 
 def as_trace(step, become=(1, 1, 1, 1)):
@@ -67,9 +62,9 @@ def test_the_profiler_names_the_same_limits_and_speedups(step):
 
 
 def test_every_order_of_the_four_names():
-    smallest, *_, largest = sorted(map(limits.speedup, limits.STEPS))
-    assert limits.RIGHT["smallest speedup"] == smallest
-    assert limits.RIGHT["largest speedup"] == largest
+    speedups = sorted(map(limits.speedup, limits.STEPS))
+    ends = [limits.RIGHT[f"{which} speedup"] for which in ("smallest", "largest")]
+    assert ends == [speedups[0], speedups[-1]]
     for names in itertools.permutations(limits.WORDS):
         answer = {**limits.RIGHT, **dict(zip("ABCD", names, strict=True))}
         assert (LIMITS.answer(answer) is None) == (answer == limits.RIGHT)
@@ -79,7 +74,7 @@ def test_every_order_of_the_four_names():
 
 
 def solution(edits=()):
-    return edited(MEASURE.solution, "call_ms", dict(edits))
+    return edited(MEASURE.solution, "call_ms", edits)
 
 
 @pytest.mark.parametrize("trial, typical", [(0, 20), (1, 300)])
@@ -103,12 +98,6 @@ def chained(f, seconds, clock):
     return np.float32(1000 * np.median(np.diff(marks)))
 
 
-def test_other_right_measurements():
-    low = {"statistics.median": "statistics.median_low", "not times": "len(times) < 3"}
-    for function in (chained, solution(low)):
-        assert MEASURE.answer(function) is None
-
-
 def swallows(f, seconds, clock):
     while True:
         try:
@@ -122,13 +111,14 @@ EARLY = {"start = [], clock()": "start = [], 0", "not times or ": ""}
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
 @pytest.mark.parametrize("function, text", [
+    (chained, None),
+    (solution({"statistics.median": "statistics.median_low", "not times": "len(times) < 3"}), None),
     (solution({**EARLY, "statistics.median": "__import__('numpy').median"}), "measures no call"),
     (solution({measurement.LIMIT: "for _ in range(50)"}), "goes on for 15"),
     (solution({"1000 * statistics.median": "2000 * min"}), "the median of the calls after the"),
     (lambda f, seconds, clock: (f().numpy(), clock(), math.nan)[-1], "measures no call"),
     (swallows, "goes on and on"),
 ])  # fmt: skip
-def test_other_wrong_measurements(function, text):
-    start = time.perf_counter()
-    assert text in MEASURE.answer(function)
-    assert time.perf_counter() - start < 20  # seconds; one that goes on is stopped in a fraction
+def test_other_measurements_right_and_wrong(function, text):
+    said = MEASURE.answer(function)
+    assert said is None if text is None else text in said

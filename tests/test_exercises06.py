@@ -23,11 +23,11 @@ LossScaleOptimizer, SGD = keras.optimizers.LossScaleOptimizer, keras.optimizers.
 
 
 def step(edits=()):
-    return edited(STEP.solution, "step", dict(edits))
+    return edited(STEP.solution, "step", edits)
 
 
 def kept(edits=()):
-    return edited(CHECKPOINT.solution, "checkpoint", dict(edits))
+    return edited(CHECKPOINT.solution, "checkpoint", edits)
 
 
 # --- where Adam stops hiding --------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import dis
 import math
+import re
 import types
 
 
@@ -96,18 +97,37 @@ def missing_key(answer, keys):
     return None
 
 
-def call(function, *arguments, said=str):
-    """Run a learner's function: `(its result, None)`, or `(None, what went wrong)`."""
+def call(function, *arguments, end=None):
+    """Run a learner's function: `(its result, None)`, or `(None, what went wrong)`.
+
+    `end` is what a function lacks that returns None, and None where that is no mistake.
+    """
     try:
-        return function(*arguments), None
+        result = function(*arguments)
     except (Exception, SystemExit) as error:
-        return None, f"Your function raises {told(error, said)}"
+        return None, f"Your function raises {told(error)}"
+    if result is None and end:
+        return None, f"Your function returns None: end it with {end}."
+    return result, None
 
 
-def told(error, said=str):
-    """The kind of an error and its text, which `said(error)` gives."""
+NOISE = (  # what Keras and TensorFlow put around the sentence that matters, and addresses
+    r"\x1b\[\d*m|\{\{.*?\}\}|\[Op:.*?\] name:|\b0x[0-9a-f]{6,}",
+    r"(?s)\n\nArguments received by.*",
+    r"^Exception encountered when calling[^\n]*\n\n",
+    r"^Could not automatically infer[^\n]*\n\n",
+    r"(?s) Received: add_weight.*",
+    r"(?s)^in user code:.*\n",
+)
+
+
+def told(error):
+    """The kind of an error and its text, on one line."""
     try:
-        text = shorten(said(error), 120)
+        text = str(error)
+        for pattern in NOISE:
+            text = re.sub(pattern, "", text.strip())
+        text = shorten(text, 120)
     except Exception:  # a learner's own exception may raise
         text = "its message cannot be shown"
     return f"{shorten(type(error).__name__)}: {text}"

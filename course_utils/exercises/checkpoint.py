@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .answers import call, describe
-from .functions import edited
+from .functions import Function
 from .small_training import hidden_model, right_step, state
 
 KEPT = "model=model, optimizer=optimizer, iterator=iterator"
@@ -42,7 +42,6 @@ SLIPS = {  # a part of what is said, and the edits that make the right function 
     "the text 'checkpoint-1'": {MADE: "'checkpoint-1'"},
     "raises ValueError": {KEPT: "scale=1024.0"},
 }
-EXAMPLES = [(edited(CODE, "checkpoint", edits), said) for said, edits in SLIPS.items()]
 BEFORE, AFTER = 5, 3  # steps before the stop and after it
 SCALE, GROWTH = 2.0**8, 2  # small, so that it is doubled before the stop
 PARTS = {  # what a training's `state` holds, and how a learner is told of it
@@ -109,21 +108,15 @@ class Training:
         return losses
 
 
-def judge(function):
-    """Stop a training, restore it elsewhere with the learner's checkpoint, and compare the rest.
-
-    >>> judge("model")
-    "You gave the text 'model': give the function itself, without parentheses."
-    """
-    if not callable(function):
-        return f"You gave {describe(function)}: give the function itself, without parentheses."
+def resume(function, _):
+    """Stop a training, restore it elsewhere with the learner's checkpoint, and compare the rest."""
     import keras
 
     from course_utils.training import dtype_policy
 
     with dtype_policy(keras.config.dtype_policy()), tempfile.TemporaryDirectory() as folder:
         first = Training(6)
-        checkpoint, problem = _made(function, first)
+        checkpoint, problem = made(function, first)
         if problem:
             return problem
         first.steps(BEFORE)
@@ -133,45 +126,43 @@ def judge(function):
         stopped = first.state()
         losses = first.steps(AFTER)
         with contextlib.redirect_stdout(io.StringIO()):  # what a learner prints is shown once
-            second, built, problem = _restored(function, path)
+            second, problem = restored(function, path)
             if problem:
                 return problem
             same = np.allclose(second.steps(AFTER), losses, rtol=1e-3)
             if same and not differing(second.state(), first.state()):
                 return None
-            return _cause(function, path, stopped, first.seen[BEFORE], built)
+            return cause(function, path, stopped, first.seen[BEFORE])
 
 
-def _made(function, training):
+def made(function, training):
     """The learner's checkpoint of a training, and what is wrong with it."""
     import tensorflow as tf
 
-    made, problem = call(function, training.model, training.optimizer, training.iterator)
-    if made is None:
-        ends = "Your function returns None: end it with `return` and the checkpoint."
-        return None, problem or ends
-    if isinstance(made, tf.train.Checkpoint):
-        return made, None
-    if isinstance(made, tf.train.CheckpointManager):
+    given = training.model, training.optimizer, training.iterator
+    checkpoint, problem = call(function, *given, end="`return` and the checkpoint")
+    if problem or isinstance(checkpoint, tf.train.Checkpoint):
+        return checkpoint, problem
+    if isinstance(checkpoint, tf.train.CheckpointManager):
         return None, "Your function returns a CheckpointManager: return its `checkpoint`."
     # A model can be called, and is no function all the same.
-    given = f"an object of type {type(made).__name__}" if callable(made) else describe(made)
+    kind = f"an object of type {type(checkpoint).__name__}"
+    returned = kind if callable(checkpoint) else describe(checkpoint)
     asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
-    return None, f"Your function returns {given}: {asked}"
+    return None, f"Your function returns {returned}: {asked}"
 
 
-def _restored(function, path):
-    """Another training after the restart, whether its optimizer is built, and what went wrong."""
+def restored(function, path):
+    """Another training after the restart, and what went wrong."""
     training = Training(7)
-    checkpoint, problem = _made(function, training)
+    checkpoint, problem = made(function, training)
     if problem:
-        return training, False, problem
-    built = training.optimizer.built
+        return training, problem
     status, problem = call(checkpoint.restore, path)
     if problem:
-        return training, built, problem.replace("Your function", "Restoring your checkpoint")
+        return training, problem.replace("Your function", "Restoring your checkpoint")
     status.expect_partial()  # no warnings about what is left out
-    return training, built, None
+    return training, None
 
 
 def differing(one, other):
@@ -179,12 +170,13 @@ def differing(one, other):
     return [n for n in one if not np.allclose(one[n], other[n], rtol=1e-3, atol=1e-5)]
 
 
-def _cause(function, path, stopped, batch, built):
+def cause(function, path, stopped, batch):
     """Restore once more, and see what is not as it was before the stop."""
-    training, _, problem = _restored(function, path)
+    training, problem = restored(function, path)
     if problem:
         return problem
-    if not training.optimizer.built:
+    built = training.optimizer.built
+    if not built:
         training.optimizer.build(training.model.trainable_variables)
     new = differing(training.state(), stopped)
     if not np.array_equal(next(training.iterator)[0].numpy(), batch):
@@ -192,9 +184,12 @@ def _cause(function, path, stopped, batch, built):
     if not new and not built:
         return UNBUILT.format(first=SCALE, restored=stopped["scale"][0])
     names = list(dict.fromkeys(PARTS[name] for name in new))
-    for parts, cause in CAUSES:
+    for parts, why in CAUSES:
         if set(parts.split()) <= set(new):
             listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
             verb = "is" if names[0] in ONE and len(names) == 1 else "are"
-            return f"After the restart {listed} {verb} not as before the stop. {cause}"
+            return f"After the restart {listed} {verb} not as before the stop. {why}"
     return "The training goes on otherwise than without the stop: make the checkpoint of all three."
+
+
+judge = Function(resume)

@@ -1,7 +1,5 @@
 """The judge of an `encode_float16` that a learner writes, in notebook 01."""
 
-import contextlib
-import io
 import itertools
 import math
 import operator
@@ -11,7 +9,7 @@ import sys
 import time
 
 from .answers import call, describe
-from .functions import edited
+from .functions import Function, edited, said_of, slipped
 
 CODE = """\
 import math
@@ -107,8 +105,8 @@ OTHERS = {  # a part of what is said, and the edits after which it is
     "the number 15360": early("True", "15360.0"),
     "returns None for 1.0": early("True", None),
 }
-right = edited(CODE, NAME, {})
-WRONG = {said: edited(CODE, NAME, edits) for said, edits in (REASONS | OTHERS).items()}
+right = edited(CODE, NAME)
+WRONG = slipped(CODE, NAME, REASONS)
 PATIENCE = 0.25e-3  # seconds per number: the check then takes a minute
 
 
@@ -124,28 +122,23 @@ def trials():
             yield -x, rounded | 0x8000
 
 
-def check(function):
-    """Try the learner's `encode_float16` on telling numbers, then on all of `trials()`.
-
-    >>> check(lambda x: 0x4640)[:32]
-    'For 1.0 your function gives 0x46'
-    """
-    if not callable(function):
-        return f"You gave {describe(function)}: give the function itself, without parentheses."
+def on_cases(function):
+    """What is wrong with the codes of telling numbers and of NaN, or None."""
     seconds = []
     for n, (x, rule) in enumerate(CASES):
         start = time.perf_counter()
-        code, problem = _code(function, x)
+        code, problem = code_of(function, x)
         seconds.append(time.perf_counter() - start)
         if problem:
             return problem
         if code != right(x):
-            return f"{_gives(x, code)}: {_reason(n, code) or rule}."
+            reason = said_of(function, WRONG, code_of, [x for x, _ in CASES[: n + 1]])
+            return f"{gives(x, code)}: {reason or rule}."
     for x in (math.nan, -math.nan):
-        code, problem = _code(function, x)
+        code, problem = code_of(function, x)
         if problem:
             return problem
-        said = f"For NaN your function gives {_hex(code)}"
+        said = f"For NaN your function gives {show(code)}"
         if code in (0x7C00, 0xFC00):
             return f"{said}, which is infinity. NaN's fraction is not 0."
         if code not in range(0x10000) or not code & 0x3FF or code & 0x7C00 != 0x7C00:
@@ -155,51 +148,43 @@ def check(function):
             "Your function is right so far, but slow: the check tries 250,000 numbers and would"
             " take minutes. Compute the exponent instead of searching."
         )
-    # A `print` in the function would fill the notebook with 250,000 lines.
-    with contextlib.redirect_stdout(io.StringIO()):
-        top = sys.float_info.max
-        extremes = [(x, right(x)) for x in (5e-324, -5e-324, 65536.0, top, -top)]
-        for x, rounded in itertools.chain(extremes, trials()):
-            code, problem = _code(function, x)
-            if problem or code != rounded:
-                return problem or f"{_gives(x, code)}."
     return None
 
 
-def _reason(n, code):
-    """The reason for a wrong code of case n: that of a function that goes wrong there and so."""
-    for reason in REASONS:
-        wrong = WRONG[reason]
-        if wrong(CASES[n][0]) == code and all(wrong(x) == right(x) for x, _ in CASES[:n]):
-            return reason
+def on_all(function):
+    """What is wrong with the code of any of the `trials()` or of float64's extremes, or None."""
+    top = sys.float_info.max
+    extremes = [(x, right(x)) for x in (5e-324, -5e-324, 65536.0, top, -top)]
+    for x, rounded in itertools.chain(extremes, trials()):
+        code, problem = code_of(function, x)
+        if problem or code != rounded:
+            return problem or f"{gives(x, code)}."
     return None
 
 
-def _code(function, x):
+def code_of(function, x):
+    """`(the int that a function gives for x, None)`, or `(None, what is wrong)`."""
     try:
         result, problem = call(function, x)
     except KeyboardInterrupt:
         return None, f"You stopped it while your function worked on {x!r}: does its loop end there?"
-    if type(result) is int:
-        return result, None
     if problem:
         return None, f"{problem} (for {x!r})"
-    if result is None:
-        return None, f"Your function returns None for {x!r}: end each way with `return`."
     try:
         if type(result).__name__ in ("bool", "bool_"):  # NumPy's too
             raise TypeError
         return operator.index(result), None
     except Exception:  # no integer, or an object whose own methods raise
-        given = describe(result)
-        return None, f"Your function returns {given} for {x!r}: an int is needed, the code."
+        needed = "end each way with `return`" if result is None else "an int is needed, the code"
+        return None, f"Your function returns {describe(result)} for {x!r}: {needed}."
 
 
-def _gives(x, code):
-    return f"For {x!r} your function gives {_hex(code)}, and 0x{right(x):04X} is right"
+def gives(x, code):
+    return f"For {x!r} your function gives {show(code)}, and 0x{right(x):04X} is right"
 
 
-def _hex(code):
-    if 0 <= code < 2**64:
-        return f"0x{code:04X}"
-    return f"-0x{-code:04X}" if -(2**64) < code < 0 else describe(code)
+def show(code):
+    return f"{'-' * (code < 0)}0x{abs(code):04X}" if abs(code) < 2**64 else describe(code)
+
+
+judge = Function(lambda function, part: part(function), (on_cases, on_all))

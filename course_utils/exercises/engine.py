@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from . import store
 from .answers import describe, shorten, told, untouched
+from .functions import slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
 LOOKS = {
@@ -58,7 +59,8 @@ class Exercise:
 
     Progress is kept under `id`, which stays when other exercises come or go. `task` is Markdown; a
     call of `check` is added to `stub` and `solution`. `answer` judges the variable `name`; of a
-    right one `right` is said. `wrong` has further (answer, a part of what is said of it) for tests.
+    right one `right` is said. For the tests: `slips` is {a part of what is said: the edits that
+    make the solution a wrong one}, `wrong` has further (answer, a part of what is said of it).
     """
 
     id: int
@@ -71,11 +73,13 @@ class Exercise:
     hints: list
     right: str
     name: str = "answer"
+    slips: dict = field(default_factory=dict)
     wrong: list = field(default_factory=list)
 
     def examples(self):
         """Every listed `(wrong answer, a part of what is said of it)`."""
-        return [*(self.answer.examples() if hasattr(self.answer, "examples") else ()), *self.wrong]
+        judged = self.answer.examples() if hasattr(self.answer, "examples") else ()
+        return [*judged, *slipped(self.solution, self.name, self.slips), *self.wrong]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,10 @@
 """The judge of a custom layer under each policy, in notebook 03."""
 
 import re
-import sys
 
 import numpy as np
 
 from .answers import call, describe, shorten
-from .functions import edited
 
 CODE = """\
 import keras
@@ -45,10 +43,6 @@ SLIPS = {  # a part of what is said, and the edits that make the right layer a w
     "The gain is missing.": {"* self.gain": ""},
     "end `call` with `return`": {f"return {SUM}": "pass"},
 }
-EXAMPLES = [(edited(CODE, "Fade", edits), said) for said, edits in SLIPS.items()] + [
-    (lambda units: units, "raises TypeError"),
-    ("Fade", "give the class itself"),
-]
 POLICIES = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16", "float32": "float32"}
 FEATURES, TOLERANCE = 8, 1e-2
 
@@ -80,25 +74,20 @@ def judge(answer):
 
     `answer` is the class, or a function that returns a new layer. The global policy is left as it
     was found.
-
-    >>> judge(3)
-    'You gave the number 3: give the class itself.'
     """
     if not callable(answer):
         return f"You gave {describe(answer)}: give the class itself."
-    if _is_layer(answer):
-        return "You gave a layer: give the class itself, without parentheses."
-    if "keras" not in sys.modules and (problem := _made(answer)[1]):
-        return problem
-    import keras  # late: it loads TensorFlow, and only an answer that makes a layer comes here
+    import keras  # late: it loads TensorFlow
 
     from course_utils.training import dtype_policy
 
+    if isinstance(answer, keras.layers.Layer):
+        return "You gave a layer: give the class itself, without parentheses."
     layers = {}
     with dtype_policy(keras.config.dtype_policy()):  # restored, whatever the layer does
         for policy, dtype in POLICIES.items():
             keras.config.set_dtype_policy(policy)
-            layers[policy], problem = _made(answer)
+            layers[policy], problem = _made(answer, keras)
             problem = problem or _dtype_problem(layers[policy], policy, dtype, keras)
             if problem:
                 return problem
@@ -108,42 +97,23 @@ def judge(answer):
     return None
 
 
-def _is_layer(value):
-    keras = sys.modules.get("keras")
-    return keras is not None and isinstance(value, keras.layers.Layer)
-
-
-def _made(answer):
+def _made(answer, keras):
     """The layer that a class or a function gives, or what is wrong."""
     layer, problem = call(answer)
-    if problem is None and not _is_layer(layer):
+    if problem is None and not isinstance(layer, keras.layers.Layer):
         problem = f"Your function returns {describe(layer)} where a Keras layer is needed."
     if problem and isinstance(answer, type):
         problem = problem.replace("Your function", "You gave a class that", 1)
     return layer, problem
 
 
-NOISE = (  # what Keras and TensorFlow put around the sentence that matters, and around addresses
-    r"\x1b\[\d*m|\{\{.*?\}\}|\[Op:.*?\] name:|\b0x[0-9a-f]+",
-    r"(?s)\n\nArguments received by.*",
-    r"^Exception encountered when calling[^\n]*\n\n",
-    r"^Could not automatically infer[^\n]*\n\n",
-    r"(?s) Received: add_weight.*",
-)
-
-
 def _run(layer, inputs):
     """The layer's result for inputs: `(it, None)`, or `(None, "raises ...")`."""
-
-    def said(error):
-        text = str(error)
-        for pattern in NOISE:
-            text = re.sub(pattern, "", text)
-        text = re.sub(rf"\b{re.escape(layer.name)}\b", type(layer).__name__, text)  # fade_1, fade_2
-        return shorten(text, 110)
-
-    output, problem = call(layer, inputs, said=said)
-    return output, problem and problem.removeprefix("Your function ").rstrip(".")
+    output, problem = call(layer, inputs)
+    if problem:
+        problem = problem.removeprefix("Your function ").rstrip(".")
+        problem = re.sub(rf"\b{re.escape(layer.name)}\b", type(layer).__name__, problem)  # fade_1
+    return output, problem
 
 
 def _dtype_problem(layer, policy, dtype, keras):

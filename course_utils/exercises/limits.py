@@ -22,11 +22,7 @@ BECOME = (1, 1 / 4, 1 / 2, 1)  # what 16 bits leave of each part
 
 
 def speedup(step, become=BECOME):
-    """How many times as fast a step gets, with what is left of each of its parts.
-
-    >>> round(speedup("C"), 2), round(speedup("C", (1, 0.25, 1, 1)), 2)
-    (2.98, 2.41)
-    """
+    """How many times as fast a step gets, with what is left of each of its parts."""
     after = sum(part * left for part, left in zip(STEPS[step], become, strict=True))
     return sum(STEPS[step]) / after
 

@@ -5,7 +5,7 @@ import re
 import statistics
 
 from .answers import call, describe, near, number
-from .functions import edited
+from .functions import Function
 
 LAUNCH = 0.0002  # seconds until a call returns
 MANY = 20_000
@@ -76,24 +76,15 @@ class Device:
             raise Stop
 
 
-TRIALS = [((1.5, 0.02, 4), 1.0), ((2.0, 0.3), 1.0)]  # what the device is like, and `seconds`
+TRIALS = (((1.5, 0.02, 4), 1.0), ((2.0, 0.3), 1.0))  # what the device is like, and `seconds`
 
 
-def judge(function):
-    """Run the learner's function on two devices and look at what it gives and does.
-
-    >>> judge(lambda f, seconds, clock: 1)
-    'Your function never calls `f`.'
-    """
-    if not callable(function):
-        return f"You gave {describe(function)}: give the function itself, without parentheses."
-    for kind, seconds in TRIALS:
-        device = Device(*kind)
-        result, problem = call(function, device.f, seconds, device.clock)
-        problem = _form(device, result, problem) or _value(device, number(result), seconds)
-        if problem:
-            return problem
-    return None
+def measure(function, trial):
+    """What is wrong with how the learner's function measures a device, or None."""
+    kind, seconds = trial
+    device = Device(*kind)
+    result, problem = call(function, device.f, seconds, device.clock, end="`return`")
+    return _form(device, result, problem) or _value(device, number(result), seconds)
 
 
 ENDLESS = {  # what a function that goes on and on never did
@@ -120,8 +111,6 @@ def _form(device, result, problem):
         return f"{problem.rstrip('.')}. {order}"
     if problem:
         return problem
-    if result is None:
-        return "Your function returns None: end it with `return`."
     if number(result) is None:
         return f"Your function returns {describe(result)}: one number is needed."
     if not device.took:
@@ -240,4 +229,4 @@ SLIPS = {  # a part of what is said, and the edits that make the right measureme
     "`seconds` and `clock`, in this order": {"f, seconds": "seconds, f"},
     "never calls `f`": {WARM: "):", LOOP: "    return clock() + 20\n"},
 }
-EXAMPLES = [(edited(CODE, "call_ms", edits), said) for said, edits in SLIPS.items()]
+judge = Function(measure, TRIALS)

@@ -8,11 +8,7 @@ TITLE = "Start here"
 
 
 def read_guess(value):
-    """Keep a speedup between 0.01 and 100.
-
-    >>> read_guess(2.0)
-    (2.0, 'You expect 2 times the speed of float32. The measurement comes below.')
-    """
+    """Keep a speedup between 0.01 and 100."""
     if 10 <= value <= 100:
         return None, f"You gave {value:g}: if you mean {value:g} %, write {value / 100:g}."
     if not 0.01 <= value <= 100:

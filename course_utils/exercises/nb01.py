@@ -3,6 +3,7 @@
 from . import encoder, rounding
 from .answers import describe
 from .engine import Exercise, Prediction
+from .functions import stub
 
 TITLE = "Floats, bit by bit"
 
@@ -214,15 +215,11 @@ never brings 0 or infinity between 1 and 2, so treat them first.
 
 The check tries every float16 number, every tie and the float64 numbers next to it: 253,952 in all.
 It takes a second or two.""",
-        stub="""\
-import math
-
-
-def encode_float16(x):
-    ...  # a Python float -> an int from 0 to 0xFFFF""",
+        stub=stub(encoder.CODE, "a Python float -> an int from 0 to 0xFFFF"),
         solution=encoder.CODE,
         name="encode_float16",
-        answer=encoder.check,
+        answer=encoder.judge,
+        slips=encoder.REASONS | encoder.OTHERS,
         hints=[
             "Count in steps: |x| / 2**(exponent - 10) lies between 1,024 and 2,048. Python's"
             " `round` sends ties to even.",
@@ -231,7 +228,6 @@ def encode_float16(x):
             "`math.frexp(x)` gives m and e with x = m × 2**e and 0.5 <= m < 1. Below 2**-14 the"
             " exponent stays at -14.",
         ],
-        wrong=[(function, said) for said, function in encoder.WRONG.items()],
         right="All 253,952 numbers get the right code: all of float16's, every tie, its neighbors.",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from . import scaler, scales
 from .engine import Exercise, Prediction, percentage
+from .functions import stub
 
 TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 
@@ -20,14 +21,6 @@ percentage.""",
         "You expect that {value:g} % of them become zero.", ". For next to none, give 0.1"
     ),
 )
-
-ARRAY = """\
-import numpy as np
-
-rng = np.random.default_rng(2)
-array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
-array = array.astype(np.float32)
-"""
 
 EXERCISES = [
     Exercise(
@@ -102,9 +95,7 @@ Return three values: the new scale, the new count, and True if the step is appli
 
 The check runs Keras's own `LossScaleOptimizer` beside your function, 265 steps in five runs, and
 compares the scale and what is applied at each step. The first check takes a second or two.""",
-        stub="""\
-def update(scale, count, finite, growth_steps):
-    ...  # return the new scale, the new count, applied""",
+        stub=stub(scaler.CODE, "return the new scale, the new count, applied"),
         solution=scaler.CODE,
         name="update",
         answer=scaler.judge,
@@ -113,7 +104,13 @@ def update(scale, count, finite, growth_steps):
             " row.",
             "The count goes back to 0 in two of them. Only one of them is not applied.",
         ],
-        wrong=scaler.WRONG,
+        slips=scaler.SLIPS | {"yours goes from 2**15 to 2**13. Write": {"/ 2": "/ 4"}},
+        wrong=[
+            (lambda *state: print(end=""), "returns None"),
+            (lambda *state: state[:2], "a tuple of 2 items"),
+            (lambda *state: (None, 0, True), "None as the scale"),
+            (lambda *state: (state[0], 0, None), "None for `applied`"),
+        ],
         right="All 265 steps agree with Keras. It keeps two numbers as you do: scale and counter.",
     ),
     Exercise(
@@ -156,8 +153,8 @@ multiplying by `2**s` and rounding to float16
 
 Many s do. Measure before you choose: how many gradients are lost, and how much of the sum of
 squares?""",
-        stub=ARRAY + "s = ...  # a whole number: the loss is multiplied by 2**s",
-        solution=ARRAY
+        stub=scales.ARRAY + "s = ...  # a whole number: the loss is multiplied by 2**s",
+        solution=scales.ARRAY
         + """\
 s = 0
 while True:

@@ -181,7 +181,8 @@ The check makes the layer under each policy and calls it.""",
         + "\nanswer = ...  # repair Fade above, then put Fade here",
         solution=layer.CODE + "\nanswer = Fade",
         answer=layer.judge,
-        wrong=layer.EXAMPLES,
+        slips=layer.SLIPS,
+        wrong=[(lambda units: units, "raises TypeError"), ("Fade", "give the class itself")],
         hints=[
             "`self.add_weight` makes a float32 weight that Keras trains, saves, and casts whenever"
             " `call` reads it.",

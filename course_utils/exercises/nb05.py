@@ -2,6 +2,7 @@
 
 from . import measurement
 from .engine import Exercise, Prediction, percentage
+from .functions import stub
 from .judges import Fields, Number, nearly
 from .limits import LIMITS
 
@@ -25,66 +26,55 @@ products? Guess before you run any code; section 2 measures it.""",
 # --- 1: a step that waits -----------------------------------------------------------------------
 
 PERCENT = "That is a percentage. Give how many times as fast, as 2 for twice."
-UPSIDE_DOWN = "That is upside down: divide the time before by the time after."
-TIMES = "give one number, as 2 for twice"
 
 
 def waiting(right, wrong, takes):
     """The judge of one of the two speedups."""
-    near_it = (right + 0.05, lambda value: abs(value - right) <= 0.06)
     return Number(
         right,
         wrong,
-        rules=((*near_it, "You gave {value:.4g}. That is near: give two decimals."),),
+        rules=(nearly(right + 0.05, right, 0.06),),
         otherwise=f"You gave {{value:.4g}}, and from one batch to the next it takes {takes} ms in"
         " float32. How long does it take in 16 bits?",
-        asked=TIMES,
+        asked="give one number, as 2 for twice",
         close=0.006,
     )
 
 
 COMPARE = "Compare the time from step to step before with that after."
 ADD = "The batch and the step come one after the other: add them."
+WITH_PREFETCH = {
+    2: "The step alone is twice as fast. The next batch still takes 30 ms to come.",
+    1.25: "That is the one without prefetch. With it the batch is made during the step.",
+    0: "0 % gained is a speedup of 1.",
+    3: f"That is 30 over 10. {COMPARE}",
+    1.5: f"That is 30 over 20. {COMPARE}",
+    0.5: "That is the new step over the old one. Which is longer, step or input?",
+    30: "That is the time from step to step, in ms. It is the same before and after.",
+    100: PERCENT,
+    (5 / 3, 4 / 3): "That is what prefetch gains. Compare the two precisions, both with prefetch.",
+}
+WITHOUT_PREFETCH = {
+    2: "The step alone is twice as fast. The 30 ms for the batch come on top.",
+    1: "That is with prefetch. Without it the 30 ms come before each step.",
+    0.8: "That is upside down: divide the time before by the time after.",
+    125: PERCENT,
+    25: "That is the gain in percent. Give how many times as fast, as 2 for twice.",
+    0.25: "That is the gain. Give how many times as fast, as 2 for twice.",
+    0.2: "That is the share of the time that is saved. Divide 50 by what is left.",
+    20: "That is the percentage that is saved. Divide 50 by what is left.",
+    10: "That is what is saved, in ms. Divide the time before by the time after.",
+    50: "That is the time before, in ms. Divide it by the time after.",
+    40: "That is the time after, in ms. Divide the time before by it.",
+    5 / 3: "That is what prefetch gains in float32. Neither step has prefetch here.",
+    4 / 3: "That is what prefetch gains in 16 bits. Neither step has prefetch here.",
+    1.5: f"That is 30 over 20. {ADD}",
+    3: f"That is 30 over 10. {ADD}",
+}
 INPUT = Fields(
     {
-        "with prefetch": waiting(
-            1.0,
-            {
-                2: "The step alone is twice as fast. The next batch still takes 30 ms to come.",
-                1.25: "That is the one without prefetch. With it the batch is made during the"
-                " step.",
-                0: "0 % gained is a speedup of 1.",
-                3: f"That is 30 over 10. {COMPARE}",
-                1.5: f"That is 30 over 20. {COMPARE}",
-                0.5: "That is the new step over the old one. Which is longer, step or input?",
-                30: "That is the time from step to step, in ms. It is the same before and after.",
-                100: PERCENT,
-                (5 / 3, 4 / 3): "That is what prefetch gains. Compare the two precisions, both with"
-                " prefetch.",
-            },
-            "the longer of step and input: 30",
-        ),
-        "without prefetch": waiting(
-            1.25,
-            {
-                2: "The step alone is twice as fast. The 30 ms for the batch come on top.",
-                1: "That is with prefetch. Without it the 30 ms come before each step.",
-                0.8: UPSIDE_DOWN,
-                125: PERCENT,
-                25: "That is the gain in percent. Give how many times as fast, as 2 for twice.",
-                0.25: "That is the gain. Give how many times as fast, as 2 for twice.",
-                0.2: "That is the share of the time that is saved. Divide 50 by what is left.",
-                20: "That is the percentage that is saved. Divide 50 by what is left.",
-                10: "That is what is saved, in ms. Divide the time before by the time after.",
-                50: "That is the time before, in ms. Divide it by the time after.",
-                40: "That is the time after, in ms. Divide the time before by it.",
-                5 / 3: "That is what prefetch gains in float32. Neither step has prefetch here.",
-                4 / 3: "That is what prefetch gains in 16 bits. Neither step has prefetch here.",
-                1.5: f"That is 30 over 20. {ADD}",
-                3: f"That is 30 over 10. {ADD}",
-            },
-            "the sum of step and input: 50",
-        ),
+        "with prefetch": waiting(1.0, WITH_PREFETCH, "the longer of step and input: 30"),
+        "without prefetch": waiting(1.25, WITHOUT_PREFETCH, "the sum of step and input: 50"),
     },
     wrong={
         (1.25, 1.0): "The two are swapped. With prefetch the batch is made during the step.",
@@ -248,19 +238,11 @@ The first call is slow, because TensorFlow traces.
 - Wait for each result before you read the clock again.
 
 The check hands over an `f` and a clock of its own, so that no time is lost.""",
-        stub="""\
-import statistics
-import time
-
-
-def call_ms(f, seconds, clock=time.perf_counter):
-    ...  # return the median in milliseconds
-
-""",
+        stub=stub(measurement.CODE, "return the median in milliseconds"),
         solution=measurement.CODE,
         name="call_ms",
         answer=measurement.judge,
-        wrong=measurement.EXAMPLES,
+        slips=measurement.SLIPS,
         hints=[
             "Warm up with `f().numpy()`, then keep `start = clock()` and go on while"
             " `clock() - start < seconds`.",

@@ -2,9 +2,10 @@
 
 import math
 
-from . import checkpoint, training_step
+from . import checkpoint, small_training, training_step
 from .answers import near
 from .engine import Exercise, Prediction, percentage
+from .functions import stub
 from .judges import Fields, Number, nearly
 
 TITLE = "Your own training loop"
@@ -166,15 +167,8 @@ Use `optimizer` as it comes; do not build it in the step. The check trains small
 own and compares weights, loss scale and loss after each step. In the last run the first scale is
 2³⁰, and gradients overflow. The networks have a `BatchNormalization`: call them with
 `training=True`.""",
-        stub="""\
-import tensorflow as tf
-
-
-def step(model, optimizer, loss_fn, x, y):
-    ...  # update the model, return the loss
-
-""",
-        solution=training_step.CODE,
+        stub=stub(small_training.CODE, "update the model, return the loss"),
+        solution=small_training.CODE,
         name="step",
         answer=training_step.judge,
         hints=[
@@ -182,7 +176,7 @@ def step(model, optimizer, loss_fn, x, y):
             "`apply` unscales, looks for infinity, skips and moves the scale. Give it the gradients"
             " as they are.",
         ],
-        wrong=training_step.EXAMPLES,
+        slips=training_step.SLIPS,
         right="Six combinations and an overflow: weights, scale and loss are those of the right"
         " loop.",
     ),
@@ -198,14 +192,7 @@ data. There is no dropout.
 
 The check calls your function, trains, saves, and trains on. Then it calls your function with a new
 model, a new optimizer and a new iterator, restores, trains on, and compares.""",
-        stub="""\
-import tensorflow as tf
-
-
-def checkpoint(model, optimizer, iterator):
-    ...  # return a tf.train.Checkpoint
-
-""",
+        stub=stub(checkpoint.CODE, "return a tf.train.Checkpoint"),
         solution=checkpoint.CODE,
         name="checkpoint",
         answer=checkpoint.judge,
@@ -215,7 +202,7 @@ def checkpoint(model, optimizer, iterator):
             "A `LossScaleOptimizer` that is not built has no scale of its own:"
             " `optimizer.build(model.trainable_variables)`.",
         ],
-        wrong=checkpoint.EXAMPLES,
+        slips=checkpoint.SLIPS,
         right="Weights, averages, moments, scale, counter and the place in the data: all go on.",
     ),
 ]

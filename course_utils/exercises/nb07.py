@@ -3,6 +3,7 @@
 from . import replicas, wire
 from .answers import near
 from .engine import Exercise, Prediction, percentage
+from .functions import stub
 from .judges import Fields, Number, nearly
 
 TITLE = "Train on many devices without losing the weights"
@@ -180,15 +181,16 @@ flags, one for each replica: True if that replica takes the step.
 
 If all gradients of all replicas are finite, all take it. With one overflow anywhere, infinity or
 NaN, nobody does.""",
-        stub="""\
-import numpy as np
-
-
-def check_finite(gradients):
-    ...  # return one flag for each replica""",
+        stub=stub(replicas.CODE, "return one flag for each replica"),
         solution=replicas.CODE,
         name="check_finite",
-        answer=replicas.AGREED,
+        answer=replicas.judge,
+        slips=replicas.SLIPS
+        | {
+            "Return as many flags as": {"* len(gradients)": ""},
+            "Your replicas do not agree.": {"* len(gradients)": "+ [False] * (len(gradients) - 1)"},
+            "True: a list with one flag": {"[all(": "all(", "] * len(gradients)": ""},
+        },
         hints=[
             "`np.isfinite(array).all()` is the flag of one array. Decide once, from all.",
             "`[flag] * len(gradients)` gives each replica the same flag.",

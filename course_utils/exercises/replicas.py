@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from .answers import describe
-from .functions import Function, edited
+from .answers import call, describe
+from .functions import Function, said_of, slipped
 
 CODE = """\
 import numpy as np
@@ -40,7 +40,7 @@ SLIPS = {  # what to say, and the edits that make the right check a wrong one
     },
     "True stands for a step that is taken.": {ALL: "[not all("},
 }
-CASES = [  # (replicas, {(replica, array, place): what overflows})
+CASES = (  # (replicas, {(replica, array, place): what overflows})
     (2, {}),
     (2, {(1, 0, 2): math.inf}),
     (2, {(0, 1, 0): math.inf}),
@@ -50,65 +50,55 @@ CASES = [  # (replicas, {(replica, array, place): what overflows})
     (2, {(r, 0, place): math.inf for r in range(2) for place in range(3)}),
     (3, {(1, 0, 1): -math.inf}),
     (1, {}),
-]
+)
 
 
-def trials():
-    """Gradients of each case: for each replica float32 arrays of three and of two numbers."""
-    source, found = np.random.RandomState(7), []
-    for replicas, spoiled in CASES:
-        gradients = [
-            [source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(replicas)
-        ]
-        for (replica, array, place), value in spoiled.items():
-            gradients[replica][array][place] = value
-        found.append((gradients,))
-    return found
+def gradients_of(case):
+    """Gradients of a case: for each replica float32 arrays of three and of two numbers."""
+    replicas, spoiled = case
+    source = np.random.RandomState(7)
+    gradients = [
+        [source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(replicas)
+    ]
+    for (replica, array, place), value in spoiled.items():
+        gradients[replica][array][place] = value
+    return gradients
 
 
-def check_finite(gradients):
-    """The slow and obvious reference: number by number."""
-    values = [value for replica in gradients for array in replica for value in array]
-    return [all(map(math.isfinite, values))] * len(gradients)
+def flags_of(check_finite, case):
+    """`(the flags that a function gives for a case, None)`, or `(None, what is wrong)`."""
+    result, problem = call(check_finite, gradients_of(case), end="`return`")
+    if problem:
+        return None, problem
+    try:
+        several = isinstance(result, (list, tuple)) or np.ndim(result) == 1
+        flags = [str(np.asarray(flag)) for flag in (result if several else [result, None])]
+    except Exception:  # a learner's own class may raise from anywhere
+        flags = [None]
+    if set(flags) <= {"True", "False"}:
+        return [flag == "True" for flag in flags], None
+    needed = "a list with one flag for each replica is needed."
+    return None, f"Your function returns {describe(result)}: {needed}"
 
 
-def _read(result):
-    """`(list of bool, None)`, or `(None, what is wrong)`."""
-    flags = list(result) if isinstance(result, (list, tuple)) or np.ndim(result) == 1 else [None]
-    if all(str(flag) in ("True", "False") for flag in map(np.asarray, flags)):
-        return [bool(flag) for flag in flags], None
-    return None, f"{describe(result)}: a list with one flag for each replica is needed."
-
-
-def _differs(arguments, flags, right):
-    """Which case it is that comes out otherwise."""
-    (gradients,) = arguments
-    bad = [str(r) for r, g in enumerate(gradients) if not all(np.isfinite(a).all() for a in g)]
+def compare(check_finite, case):
+    """The flags of a case, where they are wrong, and why, or None."""
+    flags, problem = flags_of(check_finite, case)
+    replicas, spoiled = case
+    if problem or flags == [not spoiled] * replicas:
+        return problem
+    why = said_of(check_finite, WRONG, flags_of, CASES)
+    if len(flags) != replicas:
+        why = "Return as many flags as there are replicas."
+    elif not why and len(set(flags)) > 1:
+        why = "Your replicas do not agree. Decide once, for all of them."
+    bad = [str(replica) for replica in sorted({replica for replica, *_ in spoiled})]
     where = (
         f"overflow on replica{'s' * (len(bad) > 1)} {' and '.join(bad)}" if bad else "all finite"
     )
-    count = f"{len(gradients)} replica{'s' * (len(gradients) > 1)}"
-    return f"{count}, {where}: you return {flags}."
+    count = f"{replicas} replica{'s' * (replicas > 1)}"
+    return f"{count}, {where}: you return {flags}. {why or ''}".strip()
 
 
-AGREED = Function(
-    check_finite,
-    trials,
-    {message: edited(CODE, NAME, edits) for message, edits in SLIPS.items()},
-    rules=(
-        (
-            lambda gradients: check_finite(gradients)[:1],
-            lambda arguments, flags, right: len(flags) != len(right),
-            "Return as many flags as there are replicas.",
-        ),
-        (
-            lambda gradients: [True, *check_finite(gradients)[1:]],
-            lambda arguments, flags, right: len(set(flags)) > 1,
-            "Your replicas do not agree. Decide once, for all of them.",
-        ),
-    ),
-    read=_read,
-    same=lambda flags, right: flags == right,
-    differs=_differs,
-    wrong=((lambda gradients: True, "True: a list with one flag"),),
-)
+WRONG = slipped(CODE, NAME, SLIPS)
+judge = Function(compare, CASES)

@@ -2,12 +2,11 @@
 
 import functools
 import math
-import operator
 
 import numpy as np
 
-from .answers import describe, number
-from .functions import Function, edited
+from .answers import call, describe, number
+from .functions import Function, said_of, slipped
 
 CODE = """\
 def update(scale, count, finite, growth_steps):
@@ -81,30 +80,32 @@ def keras_run(initial_scale, growth_steps, flags):
     return steps
 
 
-def traced(update):
-    """The function of a trial that gives `(scale, applied)` after each step, or what is wrong."""
+def trace(update, trial):
+    """`([(scale, applied) after each step], None)`, or `(None, what is wrong)`."""
+    scale, growth_steps, flags = trial
+    steps, count, end = [], 0, "`return scale, count, applied`"
+    for flag in flags:
+        result, problem = call(update, scale, count, flag == "T", growth_steps, end=end)
+        if problem:
+            return None, problem
+        if not isinstance(result, (tuple, list)) or len(result) != 3:
+            problem = f"{describe(result)}; three values are needed: scale, count, applied."
+        elif number(result[0]) is None:
+            problem = f"{describe(result[0])} as the scale; give a number."
+        elif not isinstance(result[2], (bool, np.bool_)):
+            problem = f"{describe(result[2])} for `applied`; give True or False."
+        if problem:
+            return None, f"Your function returns {problem}"
+        scale, count, applied = result
+        steps.append((number(scale), bool(applied)))
+    return steps, None
 
-    def trace(scale, growth_steps, flags):
-        steps, count = [], 0
-        for flag in flags:
-            result = update(scale, count, flag == "T", growth_steps)
-            if result is None:
-                return "None: end it with `return scale, count, applied`."
-            if not isinstance(result, (tuple, list)) or len(result) != 3:
-                return f"{describe(result)}; three values are needed: scale, count, applied."
-            scale, count, applied = result
-            if number(scale) is None:
-                return f"{describe(scale)} as the scale; give a number."
-            if not isinstance(applied, (bool, np.bool_)):
-                return f"{describe(applied)} for `applied`; give True or False."
-            steps.append((number(scale), bool(applied)))
-        return steps
 
-    return trace
-
-
-def _compared(trial, given, right):
-    """The first step on which a trace differs from Keras's, in a sentence."""
+def compare(update, trial):
+    """The first step on which a function differs from Keras's, and why, or None."""
+    given, problem = trace(update, trial)
+    if problem or given == (right := keras_run(*trial)):
+        return problem
     scale, growth_steps, flags = trial
     n = next(n for n, pair in enumerate(zip(given, right, strict=True)) if pair[0] != pair[1])
     before = right[n - 1][0] if n else scale
@@ -115,9 +116,11 @@ def _compared(trial, given, right):
         parts = [f"{change} {power(after)}"] * scales_differ
         parts += ["applies the step" if applied else "skips the step"] * steps_differ
         said.append(" and ".join(parts))
+    why = said_of(update, WRONG, trace, TRIALS)
     return (
         f"From scale {power(scale)} with `growth_steps` = {growth_steps}, step {n + 1}"
         f" ({'finite' if flags[n] == 'T' else 'not finite'}): Keras {said[0]}, yours {said[1]}."
+        f" {why or 'Write the scale and the counter down for the steps before it.'}"
     )
 
 
@@ -127,29 +130,5 @@ def power(scale):
     return f"2**{exponent - 1}" if share == 0.5 else f"{scale:.6g}"
 
 
-MISTAKES = {said: tuple(edited(CODE, "update", e) for e in some) for said, some in SLIPS.items()}
-WRONG = [(update, said) for said, updates in MISTAKES.items() for update in updates] + [
-    (edited(CODE, "update", {"/ 2": "/ 4"}), "yours goes from 2**15 to 2**13. Write"),
-    (lambda *state: print(end=""), "returns None"),
-    (lambda *state: state[:2], "a tuple of 2 items"),
-    (lambda *state: (None, 0, True), "None as the scale"),
-    (lambda *state: (state[0], 0, None), "None for `applied`"),
-]
-RUNS = Function(
-    keras_run,
-    lambda: TRIALS,
-    {message: tuple(map(traced, updates)) for message, updates in MISTAKES.items()},
-    otherwise="Write the scale and the counter down for the steps before it.",
-    read=lambda result: (result, None) if isinstance(result, list) else (None, result),
-    same=operator.eq,
-    differs=_compared,
-)
-
-
-def judge(function):
-    """Compare the learner's function with Keras's LossScaleOptimizer, step by step.
-
-    >>> judge(lambda scale, count, finite, growth_steps: scale)
-    'Your function returns the number 32768; three values are needed: scale, count, applied.'
-    """
-    return RUNS(traced(function) if callable(function) else function)
+WRONG = slipped(CODE, "update", SLIPS)
+judge = Function(compare, TRIALS)

@@ -1,14 +1,12 @@
 """The judge of a training step, in notebook 06: it runs beside the right one."""
 
-import contextlib
-import io
 import math
 
 import numpy as np
 
 from .answers import describe, number
-from .functions import edited
-from .small_training import CODE, TRIALS, right_steps, run
+from .functions import Function
+from .small_training import TRIALS, right_steps, run
 
 ALIKE = 0.05  # steps that differ by a smaller share of their length are the same
 NEW = "Keras 3 has `scale_loss`, and `apply` unscales."
@@ -63,31 +61,21 @@ SLIPS = {  # a part of what is said, and the edits that make the right step a wr
     "the text": {"return loss": "return f'{float(loss):.3f}'"},
     "as the loss, and": {"return loss": "return 2 * loss"},
 }
-EXAMPLES = [(edited(CODE, "step", edits), said) for said, edits in SLIPS.items()]
 
 
-def judge(function):
-    """Run the learner's step on hidden models and compare weights, loss scale and loss.
-
-    >>> judge(5)
-    'You gave the number 5: give the function itself, without parentheses.'
-    """
-    if not callable(function):
-        return f"You gave {describe(function)}: give the function itself, without parentheses."
+def train(function, trial):
+    """What the learner's step does otherwise than the right one in a trial, or None."""
     import keras  # late: it loads TensorFlow, which takes seconds
 
     from course_utils.training import dtype_policy
 
+    policy, power = trial
+    kind = "plain optimizer" if power is None else f"LossScaleOptimizer from 2**{power}"
     with dtype_policy(keras.config.dtype_policy()):  # restored, whatever the function does
-        for policy, power in TRIALS:
-            kind = "plain optimizer" if power is None else f"LossScaleOptimizer from 2**{power}"
-            # What a learner prints is shown for the first trial only.
-            quiet = contextlib.redirect_stdout(io.StringIO())
-            with contextlib.nullcontext() if (policy, power) == TRIALS[0] else quiet:
-                pairs = zip(run(function, policy, power), right_steps(policy, power), strict=True)
-                for index, (step, right) in enumerate(pairs, 1):
-                    if problem := compare(step, right):
-                        return f"{policy}, {kind}, step {index}: {problem}"
+        pairs = zip(run(function, policy, power), right_steps(policy, power), strict=True)
+        for index, (step, right) in enumerate(pairs, 1):
+            if problem := compare(step, right):
+                return f"{policy}, {kind}, step {index}: {problem}"
     return None
 
 
@@ -96,8 +84,6 @@ def compare(step, right):
     if step.problem:
         cause = next((cause for part, cause in CAUSES.items() if part in step.problem), None)
         return f"{step.problem.rstrip('.')}. {cause}" if cause else step.problem
-    if step.result is None:
-        return "Your function returns None: end it with `return loss`."
     overflows = right.scales[0] != right.scales[1] and not right.after["iterations"]
     problem = _overflow(step) if overflows else _update(step, right)
     return problem or _rest(step, right) or _loss(step.result, right)
@@ -199,3 +185,6 @@ def _plain(value):
     power = 2.0 ** round(math.log2(value)) if value > 0 else 0
     value = power if abs(value - power) <= 0.005 * power else float(f"{value:.3g}")
     return f"{value:,.12g}"
+
+
+judge = Function(train, TRIALS)
