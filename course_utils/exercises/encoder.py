@@ -133,12 +133,12 @@ def on_cases(function):
             return problem
         if code != right(x):
             reason = said_of(function, WRONG, code_of, [x for x, _ in CASES[: n + 1]])
-            return f"{gives(x, code)}: {reason or rule}."
+            return f"{_gives(x, code)}: {reason or rule}."
     for x in (math.nan, -math.nan):
         code, problem = code_of(function, x)
         if problem:
             return problem
-        said = f"For NaN your function gives {show(code)}"
+        said = f"For NaN your function gives {_show(code)}"
         if code in (0x7C00, 0xFC00):
             return f"{said}, which is infinity. NaN's fraction is not 0."
         if code not in range(0x10000) or not code & 0x3FF or code & 0x7C00 != 0x7C00:
@@ -158,7 +158,7 @@ def on_all(function):
     for x, rounded in itertools.chain(extremes, trials()):
         code, problem = code_of(function, x)
         if problem or code != rounded:
-            return problem or f"{gives(x, code)}."
+            return problem or f"{_gives(x, code)}."
     return None
 
 
@@ -179,11 +179,11 @@ def code_of(function, x):
         return None, f"Your function returns {describe(result)} for {x!r}: {needed}."
 
 
-def gives(x, code):
-    return f"For {x!r} your function gives {show(code)}, and 0x{right(x):04X} is right"
+def _gives(x, code):
+    return f"For {x!r} your function gives {_show(code)}, and 0x{right(x):04X} is right"
 
 
-def show(code):
+def _show(code):
     return f"{'-' * (code < 0)}0x{abs(code):04X}" if abs(code) < 2**64 else describe(code)
 
 
