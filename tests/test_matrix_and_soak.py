@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
@@ -53,19 +54,21 @@ def test_the_record_says_what_ran_and_what_did_not(interrupted, machine, monkeyp
 
 
 def test_an_interrupt_keeps_the_runs_of_a_soak(tmp_path, monkeypatch):
-    runs = iter([([2.0, 1.0], ""), ([3.0], "pass 2, cell a: ValueError")])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", id="a")])
+    nbformat.write(notebook, tmp_path / "00_small.ipynb")
+    outcomes = iter([None, "cell 'a-again' raised ValueError", None])
 
-    def run_twice(path):
-        try:
-            return next(runs)
-        except StopIteration:
-            raise KeyboardInterrupt from None
+    def execute(nb, folder, name):
+        assert [cell.id for cell in nb.cells] == ["a", "a-again"]
+        for outcome in outcomes:
+            return outcome
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(soak, "run_twice", run_twice)
-    monkeypatch.setattr(soak, "ROOT", tmp_path)
-    assert soak.main(5, [Path("00_start_here.ipynb")]) == 1
+    monkeypatch.setattr(soak, "execute", execute)
+    monkeypatch.setattr(soak, "COURSE", tmp_path)
+    assert soak.main(5, [tmp_path / "00_small.ipynb"]) == 1
     (record,) = (tmp_path / "tests" / "records").glob("soak-*.md")
     said = record.read_text(encoding="utf-8")
-    assert "| 00_start_here.ipynb | first | 2 of 5 | 2.0 | 2.5 | 3.0 |" in said
-    assert "- 00_start_here.ipynb, run 2, pass 2, cell a: ValueError" in said
-    assert "- 00_start_here.ipynb, run 3, interrupted: the table holds what had finished" in said
+    assert "| 00_small.ipynb | 2 of 5 |" in said
+    assert "- 00_small.ipynb, run 2, cell 'a-again' raised ValueError" in said
+    assert "- 00_small.ipynb, run 4, interrupted: the table holds what had finished" in said

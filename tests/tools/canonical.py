@@ -71,7 +71,12 @@ def code_cells(nb):
     return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
-def prescribed_source(cell, name, load, solved=False):
+def named(path):
+    """Return what a fault calls this file."""
+    return f"solved/{path.name}" if path.parent.name == "solved" else path.name
+
+
+def prescribed_source(cell, name, solved=False):
     """Return the text that the course prescribes for this cell, or None."""
     if cell.get("id") == "setup":
         cpus = CPUS.get(name[:2])
@@ -79,7 +84,7 @@ def prescribed_source(cell, name, load, solved=False):
     match = next(filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))), None)
     if not match:
         return None
-    sheet, number = load(name), int(match[2] or 0)
+    sheet, number = load_sheet(name), int(match[2] or 0)
     if match[0] == "predict":
         return f"## Predict\n\n{sheet.prediction.task}"
     if number == 0:
@@ -97,28 +102,21 @@ def without_trailing_space(source):
 
 
 def clean_outputs(nb):
-    """Drop from stored outputs what differs from run to run or from machine to machine."""
-    views = {}
+    """Drop from stored outputs what differs from run to run, and join texts that follow."""
     for cell in code_cells(nb):
         kept = []
         for output in cell.outputs:
-            if output.get("name") == "stderr":
+            # Without a kernel a progress bar or panel is a line of stale text.
+            if output.get("name") == "stderr" or VIEW in output.get("data", {}):
                 continue
-            if VIEW in output.get("data", {}) and "nbval-ignore-output" in tags_of(cell):
-                continue  # without a kernel a progress bar or panel is a line of stale text
-            if "tensorboard-frame" in output.get("data", {}).get("text/html", ""):
-                continue  # a frame for a server that has ended
             if kept and output.get("name") and output.get("name") == kept[-1].get("name"):
                 kept[-1].text += output.text
-                continue
-            view = output.get("data", {}).get(VIEW)
-            if view:
-                view["model_id"] = views.setdefault(view["model_id"], f"widget-{len(views) + 1}")
-            kept.append(output)
+            else:
+                kept.append(output)
         cell.outputs = kept
 
 
-def canonical(nb, name, solved=False, load=load_sheet):
+def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
     Prescribed cells of a solved notebook are left alone: their outputs belong to their source.
@@ -129,7 +127,7 @@ def canonical(nb, name, solved=False, load=load_sheet):
     for cell in nb.cells:
         tags = tags_of(cell)
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
-        source = None if solved else prescribed_source(cell, name, load)
+        source = None if solved else prescribed_source(cell, name)
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:
             cell.outputs, cell.execution_count = [], None
@@ -138,14 +136,14 @@ def canonical(nb, name, solved=False, load=load_sheet):
     return nb
 
 
-def solution_form(blank, name, load=load_sheet):
+def solution_form(blank, name):
     """Return the blank notebook with solutions in place of the stubs, ready to be run.
 
     It lies one folder deeper, so local links gain a "../", except those to the next notebook.
     """
-    nb = canonical(blank, name, load=load)
+    nb = canonical(blank, name)
     for cell in nb.cells:
-        source = prescribed_source(cell, name, load, solved=True)
+        source = prescribed_source(cell, name, solved=True)
         cell.source = cell.source if source is None else without_trailing_space(source)
         if cell.cell_type == "markdown":
             cell.source = LOCAL_LINK.sub(r"\1../", cell.source)
@@ -169,7 +167,7 @@ def cell_faults(nb):
     return faults
 
 
-def exercise_faults(nb, name, load):
+def exercise_faults(nb, name):
     """Return exercises without their two cells, and tags on the wrong kind of cell."""
     used = [(tag, cell) for cell in nb.cells for tag in tags_of(cell)]
     used = [(tag, cell) for tag, cell in used if EXERCISE_TAG.fullmatch(tag)]
@@ -178,7 +176,7 @@ def exercise_faults(nb, name, load):
         wanted = "markdown" if tag == "predict" or tag.startswith("task") else "code"
         if cell.cell_type != wanted:
             faults.append(f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell.")
-    numbers = load(name).questions if tags else []
+    numbers = load_sheet(name).questions if tags else []
     needed = [f"{kind}-{number}" for number in numbers for kind in ("task", "exercise")]
     for tag in [*needed, *(["predict", "prediction"] if tags else [])]:
         if tags.count(tag) != 1:
@@ -186,15 +184,14 @@ def exercise_faults(nb, name, load):
     return faults
 
 
-def faults(path, load=load_sheet):
+def faults(path):
     """Return one sentence per departure of this file from canonical form."""
-    solved, name = path.parent.name == "solved", path.name
-    prefix, found = "solved/" if solved else "", []
+    solved, found = path.parent.name == "solved", []
     try:
         nb = read(path)
-        good = canonical(nb, name, solved, load)
+        good = canonical(nb, path.name, solved)
     except ValueError as error:
-        return [f"{prefix}{name}: {error}"]
+        return [f"{named(path)}: {error}"]
     if (nb.metadata, nb.nbformat, nb.nbformat_minor) != (good.metadata, 4, 5):
         found.append("the notebook's metadata or format is not the fixed one.")
     for cell, fixed in zip(nb.cells, good.cells, strict=True):
@@ -203,11 +200,11 @@ def faults(path, load=load_sheet):
                 found.append(f"cell {cell.get('id')!r}: its {key} is not what --fix would write.")
     found += cell_faults(nb)
     if not solved:
-        found += exercise_faults(nb, name, load)
+        found += exercise_faults(nb, path.name)
         for cell in code_cells(nb):
             lines = len(cell.source.splitlines())
             if lines > LONGEST_CELL:
                 found.append(f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}.")
     if not found and path.read_text(encoding="utf-8") != text_of(good):
         found.append("the file's layout is not what --fix would write.")
-    return [f"{prefix}{name}: {fault}" for fault in found]
+    return [f"{named(path)}: {fault}" for fault in found]

@@ -1,4 +1,4 @@
-"""Keep the notebooks in one canonical form, and make their solved copies.
+"""Keep the notebooks in one canonical form and to their template, and make their solved copies.
 
     python tests/tools/notebooks.py --check [NAMES]    one line per fault, exit status 1
     python tests/tools/notebooks.py --fix [NAMES]      rewrite what can be, report the rest
@@ -8,17 +8,16 @@ A name is the start of a notebook's file name, such as 04. Without names, all no
 """
 
 import argparse
-import copy
 import os
 import sys
 import tempfile
 
+import template
 from canonical import (
     COURSE,
     canonical,
     code_cells,
     faults,
-    load_sheet,
     read,
     solution_form,
     tags_of,
@@ -45,12 +44,12 @@ def selected(folder, names=()):
     return [path for path in found if not names or path.name.startswith(tuple(names))]
 
 
-def drift(path, load=load_sheet):
+def drift(path):
     """Return how the solved copy of a blank notebook differs from what it would be made into."""
     solved_path = path.parent / "solved" / path.name
     if not solved_path.exists():
         return [f"{path.name}: there is no solved copy, run --solve."]
-    wanted, solved, found = solution_form(read(path), path.name, load), read(solved_path), []
+    wanted, solved, found = solution_form(read(path), path.name), read(solved_path), []
     if [cell.id for cell in wanted.cells] != [cell.get("id") for cell in solved.cells]:
         found.append("its cells are not those of the blank notebook")
     for new, old in zip(wanted.cells, [] if found else solved.cells, strict=False):
@@ -62,13 +61,17 @@ def drift(path, load=load_sheet):
     return [f"solved/{path.name}: {fault}, run --solve." for fault in found]
 
 
-def check(paths, load=load_sheet):
+def with_copy(path):
+    """Return the files that there are of a blank notebook and its solved copy."""
+    return [file for file in (path, path.parent / "solved" / path.name) if file.exists()]
+
+
+def check(paths):
     """Return every fault of these blank notebooks and of their solved copies."""
     found = []
     for path in paths:
-        solved = path.parent / "solved" / path.name
-        own = faults(path, load) + (faults(solved, load) if solved.exists() else [])
-        found += own or drift(path, load)
+        own = [fault for f in with_copy(path) for fault in faults(f) or template.faults(f)]
+        found += own or drift(path)
     for folder in {path.parent for path in paths}:
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
@@ -76,15 +79,14 @@ def check(paths, load=load_sheet):
     return found
 
 
-def fix(paths, load=load_sheet):
+def fix(paths):
     """Rewrite these notebooks and their solved copies in canonical form."""
     for path in paths:
-        for file in (path, path.parent / "solved" / path.name):
-            if file.exists():
-                try:
-                    write(file, canonical(read(file), file.name, file != path, load))
-                except ValueError as error:
-                    print(f"{file.name}: left as it is: {error}")
+        for file in with_copy(path):
+            try:
+                write(file, canonical(read(file), file.name, solved=file != path))
+            except ValueError as error:
+                print(f"{file.name}: left as it is: {error}")
 
 
 def write(path, nb):
@@ -96,9 +98,6 @@ def write(path, nb):
 
 def execute(nb, folder, name):
     """Run every cell in place with a kernel of this interpreter; return what went wrong, if so."""
-    for cell in code_cells(nb):
-        if "nbval-raises-exception" in tags_of(cell):  # nbclient has a tag of its own
-            cell.metadata.tags = ["raises-exception"]
     client = NotebookClient(
         nb,
         timeout=SLOWEST_CELL,
@@ -122,28 +121,25 @@ def execute(nb, folder, name):
     return None
 
 
-def solve(path, load=load_sheet):
+def solve(path):
     """Write the solved copy of a blank notebook; return the reason if it could not be made."""
     folder = path.parent / "solved"
     folder.mkdir(exist_ok=True)
     try:
-        nb = solution_form(read(path), path.name, load)
+        nb = solution_form(read(path), path.name)
     except ValueError as error:
         return f"{path.name}: not solved: {error}"
-    run = copy.deepcopy(nb)
-    failure = execute(run, folder, path.stem)
-    if failure:
+    if failure := execute(nb, folder, path.stem):
         return f"{path.name}: solved copy not written, {failure}"
-    for cell, source in zip(run.cells, nb.cells, strict=True):
-        loud = any(output.get("name") == "stderr" for output in cell.get("outputs", []))
-        if loud and "nbval-ignore-output" not in tags_of(source):
+    for cell in code_cells(nb):
+        loud = any(output.get("name") == "stderr" for output in cell.outputs)
+        if loud and "nbval-ignore-output" not in tags_of(cell):
             print(f"{path.name}: cell {cell.id!r} writes to stderr, which nbval will complain of.")
-        cell.metadata = source.metadata
-    write(folder / path.name, canonical(run, path.name, solved=True))
+    write(folder / path.name, canonical(nb, path.name, solved=True))
     return None
 
 
-def main(arguments=None, folder=COURSE / "notebooks", load=load_sheet):
+def main(arguments=None, folder=COURSE / "notebooks"):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -154,11 +150,11 @@ def main(arguments=None, folder=COURSE / "notebooks", load=load_sheet):
     names = next(n for n in (options.check, options.fix, options.solve) if n is not None)
     paths = selected(folder, names)
     if options.solve is not None:
-        found = list(filter(None, [solve(path, load) for path in paths]))
+        found = list(filter(None, map(solve, paths)))
     else:
         if options.fix is not None:
-            fix(paths, load)
-        found = check(paths, load)
+            fix(paths)
+        found = check(paths)
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -1,11 +1,12 @@
-"""The notebook template as rules: each function returns what a notebook breaks, as sentences."""
+"""The template of the notebooks as rules: each returns what a notebook breaks, as sentences."""
 
 import html
 import re
 from urllib.parse import unquote
 
-from canonical import COURSE, code_cells, tags_of
+from canonical import COURSE, code_cells, named, read
 
+LARGEST = 700_000  # bytes of a notebook
 CLOCK = re.compile(r"\*≈\s?(\d+) min · (\d+) min so far\*")
 # A folder of the machine that ran a notebook, where a path begins.
 MACHINE_PATH = re.compile(
@@ -150,10 +151,17 @@ def machine_paths(nb):
 
 
 def stored_errors(nb):
-    """A stored error belongs to a cell tagged nbval-raises-exception, and to each of these."""
-    found = []
-    for cell in code_cells(nb):
-        raised = any(output.output_type == "error" for output in cell.outputs)
-        if raised != ("nbval-raises-exception" in tags_of(cell)):
-            found.append(f"cell {cell.id!r}: {'a' if raised else 'no'} stored error.")
-    return found
+    """A cell that shows an error catches it and prints the message."""
+    kinds = [(cell.id, output.output_type) for cell in code_cells(nb) for output in cell.outputs]
+    return [f"cell {id!r}: a stored error." for id, kind in kinds if kind == "error"]
+
+
+def faults(path):
+    """Return one sentence per departure of this file from the template."""
+    nb = read(path)
+    found = links(nb, path.parent) + machine_paths(nb) + stored_errors(nb)
+    if path.stat().st_size > LARGEST:
+        found.append(f"it is larger than {LARGEST:,} bytes.")
+    if path.parent.name != "solved":  # whose text is that of the blank notebook
+        found += title(nb) + parts(nb) + clock(nb) + wording(nb) + alternative_text(nb)
+    return [f"{named(path)}: {fault}" for fault in found]
