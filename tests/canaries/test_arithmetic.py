@@ -9,18 +9,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
+from common import on_the_cpu  # noqa: F401
 
 from course_utils import formats
 
 FLOAT16 = np.arange(2**16, dtype=np.uint16).view(np.float16)  # every code
 FLOAT16 = FLOAT16[np.isfinite(FLOAT16)]
 ON_CPU = not tf.config.list_physical_devices("GPU")
-
-
-@pytest.fixture(autouse=True)
-def on_the_cpu():
-    with tf.device("CPU:0"):
-        yield
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
 # Casts and rounding
@@ -91,27 +87,6 @@ def test_01_02_05_sums_and_products_accumulate_in_more_bits_and_running_sums_do_
     for one in np.ones(4096, np.float16):
         by_steps = by_steps + one
     assert by_steps == 2048
-
-
-def tensor_core(a, b, c, accumulator):
-    d = c.astype(accumulator)
-    for k in range(a.shape[1]):
-        product = np.float32(a[:, k, None]) * np.float32(b[None, k, :])
-        d = (np.float32(d) + product).astype(accumulator)
-    return d
-
-
-def test_05_tensorflow_s_float16_products_accumulate_in_more_than_float16():
-    rng = np.random.default_rng(0)
-    a, b = (np.float16(rng.random(shape)) for shape in ((16, 16384), (16384, 16)))
-    exact = a.astype(float) @ b.astype(float)
-
-    def error(d):
-        return np.linalg.norm(np.asarray(d, float) - exact) / np.linalg.norm(exact)
-
-    product = tf.matmul(a, b)
-    assert product.dtype == tf.float16 and error(product) < 1e-3
-    assert error(tensor_core(a, b, np.zeros((16, 16)), np.float16)) > 0.1
 
 
 def test_05_products_of_float16_are_exact_in_float32():
@@ -198,16 +173,7 @@ def test_02_keras_ops_var_squares_in_float32_but_its_result_is_float16():
 # Small steps
 
 
-def test_02_06_a_small_update_is_lost_in_float16_and_kept_by_a_float32_master_weight():
-    weight, master, update = np.float16(1), np.float32(1), np.float16(2**-11)
-    assert weight + update == 1 and type(weight + update) is np.float16
-    assert master + update == 1 + 2**-11
-    for _ in range(8):
-        weight, master = weight + update, master + update
-    assert weight == 1 and np.float16(master) == 1 + 2**-8
-
-
-def test_01_sgd_does_not_move_16_bit_weights_by_small_steps():
+def test_01_02_06_sgd_does_not_move_16_bit_weights_by_small_steps():
     moved = {}
     for dtype in ("float32", "bfloat16", "float16"):
         weight = keras.Variable(1.0, dtype=dtype)

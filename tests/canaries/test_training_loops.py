@@ -1,13 +1,14 @@
 """What a training loop of one's own does in 16 bits, as notebook 06 teaches it.
 
 When a new release changes one of these behaviours, the test that fails names the notebook to mend.
-What needs processes of its own is in test_resume.py.
+What a run needs to go on, its iterator and the dice of dropout among it, is in test_resume.py.
 """
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from common import number, on_the_cpu  # noqa: F401
 
 from course_utils.training import dtype_policy
 
@@ -18,16 +19,7 @@ S = 2.0**15  # the scale that a LossScaleOptimizer starts with
 POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
 SOURCE = np.random.default_rng(0)
 X, Y = SOURCE.normal(size=(32, 8)).astype("float32"), SOURCE.integers(0, 3, 32)
-
-
-@pytest.fixture(autouse=True)
-def on_the_cpu():
-    with tf.device("CPU:0"):
-        yield
-
-
-def number(variable):
-    return float(keras.ops.convert_to_numpy(variable).item())
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
 def flat(arrays):
@@ -145,17 +137,15 @@ class Forgetful(Own):
     scales = False
 
 
-@pytest.mark.parametrize("way", ["fit", "train_on_batch"])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_00_06_a_train_step_needs_scale_loss_under_mixed_float16_alone(policy, way):
+def test_00_06_a_train_step_needs_scale_loss_under_mixed_float16_alone(policy):
     moved = {}
     for kind in (Own, Forgetful):
         model = network(policy, kind=kind)
         model.compile(SGD(1.0), LOSS, jit_compile=False)
         assert isinstance(model.optimizer, LossScaleOptimizer) == (policy == "mixed_float16")
         before = flat(model.weights)
-        options = {"batch_size": 32, "verbose": 0} if way == "fit" else {}
-        getattr(model, way)(X, Y, **options)
+        model.fit(X, Y, batch_size=32, verbose=0)
         moved[kind] = flat(model.weights) - before
     right = float32_step(1.0)
     assert length(moved[Own] - right) < 0.1 * length(right)
@@ -235,34 +225,6 @@ def test_06_a_scaled_optimizer_restored_before_it_is_built_takes_one_step_with_a
 
 def dice(model):
     return model.layers[1].seed_generator.state
-
-
-def test_06_the_dice_of_dropout_are_in_no_checkpoint_of_the_model(tmp_path):
-    model, optimizer = trained("float32", Dropout(0.5), optimizer=keras.optimizers.Adam())
-    complete = {"model": model, "dice": [dice(model).value]}
-    for kept, comes_back in (({"model": model}, False), (complete, True)):
-        path = tf.train.Checkpoint(optimizer=optimizer, **kept).save(tmp_path / "c")
-        other, other_optimizer = network("float32", Dropout(0.5)), keras.optimizers.Adam()
-        other_optimizer.build(other.trainable_variables)
-        restored = {"model": other, "dice": [dice(other).value]}
-        named = {name: restored[name] for name in kept}
-        tf.train.Checkpoint(optimizer=other_optimizer, **named).restore(path)
-        assert equal([dice(other)], [dice(model)]) == comes_back
-        assert equal(other.trainable_variables, model.trainable_variables)
-
-
-def test_06_an_iterator_comes_back_with_its_place_and_its_shuffled_examples(tmp_path):
-    def iterator():
-        tf.random.set_seed(0)
-        return iter(tf.data.Dataset.range(40).shuffle(10).repeat().batch(4))
-
-    one, other = iterator(), iterator()
-    for _ in range(7):
-        next(one)
-    path = tf.train.Checkpoint(iterator=one).save(tmp_path / "c")
-    expected = [next(one).numpy().tolist() for _ in range(10)]
-    tf.train.Checkpoint(iterator=other).restore(path)
-    assert [next(other).numpy().tolist() for _ in range(10)] == expected
 
 
 def test_06_backup_and_restore_keeps_the_scale_and_begins_the_epoch_again(tmp_path):
