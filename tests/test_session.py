@@ -74,8 +74,8 @@ def test_a_missing_package_is_one_sentence_without_a_traceback(package, monkeypa
     hide(package, monkeypatch)
     with pytest.raises(session.SetupError) as error:
         session.setup()
-    assert "make lab" in str(error.value) and package in str(error.value)
     assert error.value._render_traceback_() == [str(error.value)]
+    assert "make lab" in str(error.value) and package in str(error.value)
 
 
 def test_on_colab_s_tpu_the_sentence_is_another(monkeypatch):
@@ -87,6 +87,8 @@ def test_on_colab_s_tpu_the_sentence_is_another(monkeypatch):
 def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
     """Here pip is only asked; `make pins` lets it install into an environment like Colab's."""
     asked = []
+    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
+    assert not session.on_colab()
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
     monkeypatch.setattr(session.subprocess, "run", lambda command, **_: asked.append(command))
     session.setup()
@@ -94,15 +96,10 @@ def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
     hide("gfloat", monkeypatch)
     with pytest.raises(session.SetupError, match="could not be installed: check"):
         session.setup()
-    assert [(command[:4], command[-1]) for command in asked] == [
-        ([sys.executable, "-m", "pip", "install"], session.GFLOAT)
-    ]
+    ((python, *pip, package),) = asked
+    assert python == sys.executable and pip[:3] == ["-m", "pip", "install"]
+    assert package == session.GFLOAT
     assert session.GFLOAT in (ROOT / "requirements.txt").read_text().splitlines()
-
-
-def test_colab_is_detected_by_its_environment(monkeypatch):
-    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
-    assert not session.on_colab()
 
 
 def a_machine(sets=("avx2",), *found):
