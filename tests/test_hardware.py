@@ -85,115 +85,96 @@ def test_of_several_gpus_the_weakest_decides_and_is_named(weaker, policy):
         assert recommended_policy(hw) == policy and policy_reason(hw).startswith(weaker)
 
 
-@pytest.fixture
-def smi(tmp_path, monkeypatch):
-    """Writes an nvidia-smi that prints a text, on a machine that shows no accelerator yet."""
-    for name in ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM", "CUDA_VISIBLE_DEVICES"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-
-    def write(text):
-        (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' \"{text}\"\n")
-        (tmp_path / "nvidia-smi").chmod(0o755)
-
-    return write
-
-
 T4 = "Tesla T4, 7.5, 15360\n"
 GOOD = ("Tesla T4", "7.5", "")
-BAD = ("Old Card", "7.5", "InternalError.")
+DIES = "import os\nos.kill(os.getpid(), 11)"
 
 
 def returns(value):
     return f"def probe():\n    return {value!r}"
 
 
-PROBES = {
-    "works": (returns([GOOD]), True, ""),
-    "segfault": ("import os\nos.kill(os.getpid(), 11)", False, "ended its process"),
-    "ends": ("raise SystemExit(3)", False, "ended its process"),
-    "raises": ("raise ImportError('no TensorFlow')", False, "ended its process"),
-    "no kernel": (returns([("Tesla T4", "7.5", "InternalError.")]), False, "InternalError"),
-    "hangs": ("import time\ntime.sleep(60)", False, "ended its process"),
-    "not seen": (returns([]), False, "TensorFlow does not see it"),
-}
-
-
 @pytest.fixture
 def probe(tmp_path, monkeypatch):
-    """Writes what is run in place of the try-outs, in a process of its own."""
+    """Writes what runs in place of the try-outs, and an nvidia-smi that lists cards."""
+    for name in ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(accelerators, "GPU_TRY", "probe:probe")
+    tries = dict.fromkeys(accelerators.TPU_TRIES, "probe:probe")
+    monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
 
-    def write(code):
+    def write(code, listed=T4):
         (tmp_path / "probe.py").write_text(code)
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        monkeypatch.setattr(accelerators, "GPU_TRY", "probe:probe")
-        tries = dict.fromkeys(accelerators.TPU_TRIES, "probe:probe")
-        monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
+        (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' \"{listed}\"\n")
+        (tmp_path / "nvidia-smi").chmod(0o755)
 
     return write
 
 
-@pytest.mark.parametrize("case", PROBES)
-def test_a_gpu_counts_only_if_it_computes(case, probe, smi, monkeypatch):
-    code, works, problem = PROBES[case]
-    smi(T4)
-    probe(code)
-    if case == "hangs":
-        monkeypatch.setattr(accelerators, "SECONDS", 0.5)
-    (found,) = accelerators.find_accelerators()
-    assert (found.kind, found.name, found.compute_capability) == ("GPU", "Tesla T4", 7.5)
-    assert found.memory_bytes == 15360 * 2**20
-    assert found.works is works and problem in found.problem
-    assert f"GPU Tesla T4, compute capability 7.5, 15 GiB{found.problem and ': '}" in str(
-        machine(found=[found])
-    )
-    assert accelerators.usable_gpus([found]) == (None if works else "-1")
-
-
-VISIBLE = [
-    (None, [GOOD, GOOD], None),
-    ("0", [GOOD], None),
-    (None, [GOOD, BAD], "0"),
-    (None, [BAD, GOOD], "1"),
-    ("3,5", [BAD, GOOD], "5"),
-    ("GPU-ab,GPU-cd", [GOOD, BAD], "GPU-ab"),
-    (None, [BAD, BAD], "-1"),
+PROBES = [
+    (returns([GOOD]), ""),
+    (DIES, "ended its process"),
+    ("raise ImportError('no TensorFlow')", "ended its process"),
+    ("import time\ntime.sleep(60)", "ended its process"),
+    (returns([("Tesla T4", "7.5", "InternalError.")]), "InternalError"),
+    (returns([]), "TensorFlow does not see it"),
 ]
 
 
-@pytest.mark.parametrize(("visible", "found", "kept"), VISIBLE)
-def test_only_broken_gpus_are_hidden(visible, found, kept, probe, smi, monkeypatch):
-    """What TensorFlow sees counts, however many cards nvidia-smi lists."""
-    smi(T4 + T4 + "Old Card, 3.5, 1000\n")
-    probe(returns(found))
+@pytest.mark.parametrize(("code", "problem"), PROBES)
+def test_a_gpu_counts_only_if_it_computes(code, problem, probe, monkeypatch):
+    probe(code)
+    monkeypatch.setattr(accelerators, "SECONDS", 0.5 if "sleep" in code else 60)
+    (found,) = accelerators.find_accelerators()
+    assert (found.kind, found.name, found.compute_capability) == ("GPU", "Tesla T4", 7.5)
+    assert found.memory_bytes == 15360 * 2**20
+    assert found.works == (not problem) and problem in found.problem
+    said = f"GPU Tesla T4, compute capability 7.5, 15 GiB{problem and ': '}"
+    assert f"{said}{found.problem}" in str(machine(found=[found]))
+
+
+def test_what_tensorflow_sees_counts_however_many_cards_are_listed(probe):
+    probe(returns([GOOD]), f"{T4}{T4}Old Card, 3.5, 1000\n")
+    assert [gpu.name for gpu in accelerators.find_accelerators()] == ["Tesla T4"]
+
+
+VISIBLE = [
+    (None, [True, True], None),
+    ("0", [True], None),
+    (None, [True, False], "0"),
+    (None, [False, True], "1"),
+    ("3,5", [False, True], "5"),
+    ("GPU-ab,GPU-cd", [True, False], "GPU-ab"),
+    (None, [False, False], "-1"),
+]
+
+
+@pytest.mark.parametrize(("visible", "works", "kept"), VISIBLE)
+def test_only_broken_gpus_are_hidden(visible, works, kept, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    gpus = accelerators.find_accelerators()
-    assert [gpu.name for gpu in gpus] == [name for name, _, _ in found]
-    assert accelerators.usable_gpus(gpus) == kept
+    assert accelerators.usable_gpus([gpu(8.0, each) for each in works]) == kept
 
 
 @pytest.mark.parametrize("text", ["", "No devices were found", ",,,", "a\nb\n\n"])
-def test_an_odd_nvidia_smi_never_raises(text, probe, smi):
-    smi(text)
-    probe(returns([]))
+def test_an_odd_nvidia_smi_never_raises(text, probe):
+    probe(returns([]), text)
     assert all(not a.works for a in accelerators.find_accelerators())
 
 
-def test_a_hidden_gpu_is_not_probed(smi, monkeypatch):
-    smi(T4)
+def test_a_hidden_gpu_is_not_probed(probe, monkeypatch):
+    probe(returns([GOOD]))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     assert accelerators.find_accelerators() == ()
 
 
-@pytest.mark.parametrize(
-    "code, works",
-    [("import os\nos.kill(os.getpid(), 11)", [False]), (returns((2, {})), [True] * 2)],
-)
-def test_a_tpu_counts_only_if_it_computes(code, works, probe, smi, monkeypatch):
-    smi("")
+@pytest.mark.parametrize("code, works", [(DIES, [False]), (returns((2, {})), [True] * 2)])
+def test_a_tpu_counts_only_if_it_computes(code, works, probe, monkeypatch):
+    probe(code, "")
     monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
-    probe(code)
     found = accelerators.find_accelerators()
     assert [a.works for a in found] == works
     assert {(a.kind, a.name) for a in found} == {("TPU", "v5e-1")}

@@ -36,13 +36,17 @@ def comparison(result, guess: float | None = None) -> Picture:
     float32's peak, or None.
     """
     table = result.table
-    figure, (time, memory, right) = panels(3, height=3.4)
+    figure, axes = panels(3, height=3.4)
+    time, memory, right = axes
     title = f"One model, three policies: batch {result.batch_size} on {result.device}"
     figure.suptitle(title, color=INK)
     spread = np.abs(table[["step_ms_q1", "step_ms_q3"]].sub(table["step_ms"], axis=0)).T
     _bars(time, table["step_ms"], spread)
     _bars(memory, table["peak_mb"])
     _dots(right, 100 * table["accuracy"], 200 * table["accuracy_se"])
+    names = [name.replace("mixed_", "mixed_\n") for name in table.index]
+    for ax in axes:
+        ax.set_xticks(range(len(table)), names, fontsize=8)
     baseline = table["peak_mb"].get("float32", np.nan)
     if guess is not None and not np.isnan(baseline):
         memory.axhline(guess * baseline, color=INK, linestyle="--")
@@ -148,7 +152,6 @@ def _dots(ax, values, spread):
             ax.text(i + 0.06, value, f" {value:.1f}", **said)
     ax.set_xlim(-0.5, len(values) - 0.3)
     ax.margins(y=0.3)
-    _policy_ticks(ax, values.index)
 
 
 def _bars(ax, values, spread=None):
@@ -157,16 +160,11 @@ def _bars(ax, values, spread=None):
     shown = ["unknown" if np.isnan(v) else f"{v:.3g}" for v in values]
     ax.bar_label(bars, shown, color=INK, padding=3)
     ax.margins(y=0.18)
-    _policy_ticks(ax, values.index)
 
 
 def _looks(names):
     looks = [bar_look(name) for name in names]
     return {key: [look[key] for look in looks] for key in ("color", "hatch")} | {"edgecolor": INK}
-
-
-def _policy_ticks(ax, names):
-    ax.set_xticks(range(len(names)), [n.replace("mixed_", "mixed_\n") for n in names], fontsize=8)
 
 
 def _ticks(ax, sizes):

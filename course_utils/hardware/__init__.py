@@ -204,10 +204,8 @@ def _cpuinfo(names):
 
 
 def _cores():
-    try:
-        return len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        return os.cpu_count() or 1
+    allowed = hasattr(os, "sched_getaffinity")  # on Linux alone
+    return len(os.sched_getaffinity(0)) if allowed else os.cpu_count() or 1
 
 
 def _cpu_name():
