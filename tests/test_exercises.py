@@ -272,7 +272,7 @@ def test_a_number():
 
 
 def test_a_choice():
-    judge = Choice({"a", "b"}, {"c": "not {value}."}, options=("a", "b", "c"))
+    judge = Choice("a", {"c": "not {value}."}, options=("a", "b", "c"), also=("b",))
     assert [says(judge, answer) for answer in ("a", " B", "c")] == ["Right.", "Right.", "not c."]
     for answer in ("d", 3, ["a"], Hostile()):
         assert says(judge, answer).endswith(": choose from a, b, c.")

@@ -116,7 +116,7 @@ NOISE = (  # what Keras and TensorFlow put around the sentence that matters, and
     r"(?s)\n\nArguments received by.*",
     r"^Exception encountered when calling[^\n]*\n\n",
     r"^Could not automatically infer[^\n]*\n\n",
-    r"(?s) Received: add_weight.*",
+    r"(?s) Received: add_weight.*|, dtype=\w+, value=.*",
     r"(?s)^in user code:.*\n",
 )
 

@@ -98,8 +98,8 @@ class Number(_Judge):
 class Choice(_Judge):
     """One of several options, or an order of them where `right` is a tuple.
 
-    Text is compared without regard to case and outer spaces. `right` may be a set of equally good
-    options. `wrong`, `rules` and `otherwise` are as for `Number`.
+    Text is compared without regard to case and outer spaces. The options in `also` are as good as
+    `right`. `wrong`, `rules` and `otherwise` are as for `Number`.
 
     >>> judge = Choice("a", {"b": "b is the other one."}, options=("a", "b"))
     >>> judge(" A"), judge("b"), judge("c")
@@ -111,6 +111,7 @@ class Choice(_Judge):
     rules: tuple = ()
     otherwise: str | Callable = "It is not {value}."
     options: tuple = ()
+    also: tuple = ()
     asked: str = ""
 
     def read(self, answer):
@@ -127,8 +128,7 @@ class Choice(_Judge):
         return (value, None) if known else (None, f"You gave {describe(answer)}: {asked}.")
 
     def accepts(self, value):
-        right = self.right if isinstance(self.right, set) else {self.right}
-        return value in {_plain(option) for option in right}
+        return value in map(_plain, (self.right, *self.also))
 
     def same(self, value, other):
         return value == _plain(other)
@@ -167,7 +167,7 @@ class Fields:
     @property
     def right(self):
         """A right answer."""
-        return {name: _right_of(judge) for name, judge in self.judges.items()}
+        return {name: judge.right for name, judge in self.judges.items()}
 
     def __call__(self, answer):
         if problem := missing_key(answer, list(self.judges)):
@@ -206,9 +206,3 @@ class Fields:
 
 def _named(name, problem):
     return f"{name}: {'y' + problem[1:] if problem.startswith('You gave') else problem}"
-
-
-def _right_of(judge):
-    if isinstance(judge.right, set):
-        return next(option for option in judge.options if option in judge.right)
-    return judge.right

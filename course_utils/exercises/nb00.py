@@ -34,7 +34,7 @@ guess teaches more than none.""",
 # --- 1: a policy for each machine ---------------------------------------------------------------
 
 
-def policy(right, **why_not):
+def policy(right, also=(), **why_not):
     """The judge of one machine's policy; `why_not` says why each other one is not the fastest."""
     stores = "that one also stores its weights in 16 bits; choose mixed_{value}."
     wrong = {f"mixed_{name}" if name != "float32" else name: f"not `{{value}}`, because {why}"
@@ -42,7 +42,7 @@ def policy(right, **why_not):
     wrong |= dict.fromkeys([("float16", "bfloat16")], stores)
     names = ("float32", "mixed_float16", "mixed_bfloat16")
     asked = f"one policy name as text is needed. Choose from {', '.join(names)}"
-    return Choice(right, wrong, options=(*names, "float16", "bfloat16"), asked=asked)
+    return Choice(right, wrong, options=(*names, "float16", "bfloat16"), also=also, asked=asked)
 
 
 MACHINES = {
@@ -52,7 +52,8 @@ MACHINES = {
         float32="it has Tensor Cores for float16, and float32 leaves them idle.",
     ),
     "A100": policy(
-        {"mixed_float16", "mixed_bfloat16"},
+        "mixed_float16",
+        also=("mixed_bfloat16",),
         float32="its Tensor Cores run 16-bit products faster than float32 ones.",
     ),
     "AVX2 laptop": policy(

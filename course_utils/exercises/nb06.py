@@ -69,58 +69,58 @@ def last_update(gradients, steps=3000):
     return before - weights.numpy()
 
 """
-LEFT = share(0.001)
-GROWS = "You gave {value:.4g}, and the share still grows. Take a few thousand steps."
-ADAM = {
-    "halved at": Number(
-        SCALE * EPSILON,
-        {
-            EPSILON: "That is ε, so that is what reaches Adam. The true gradient is 32,768 times as"
-            " large.",
-            EPSILON / SCALE: "That is ε / S. Divided by S the gradient is to be ε, so multiply.",
-            1 / SCALE: "That is the factor 1 / S. At which |g| does |g| / S equal ε?",
-            SCALE: "That is S. At which |g| does |g| / S equal ε?",
-            SCALE * EPSILON / (1 - BETA) ** 0.5: "That is where the first update is halved. Adam's"
-            " mean of the squares is still small then: take many steps.",
-            2 * SCALE * EPSILON: "There two thirds of the update remain.",
-            SCALE * EPSILON / 2: "There a third of the update remains.",
-            SCALE**2 * EPSILON: "That divides by S three times. Unscaled twice is divided by S once"
-            " more.",
-            EPSILON**0.5: "That is the root of ε. Adam adds ε after it takes the root.",
-            SCALE * EPSILON**0.5: "That takes the root of ε. Adam adds ε after it takes the root.",
-            SCALE * 1e-8: "That is for ε = 1e-8. In Keras it is 1e-7.",
-        },
-        rules=(
-            (0, lambda g: g <= 0, "You gave {value:.4g}, and |g| is a size above 0."),
-            nearly(0.003, SCALE * EPSILON, 0.1, "two digits"),
-        ),
-        otherwise=left,
-        asked="Adam hides a factor only while the gradient is far above ε. Give the |g| as a"
-        " number",
-        close=0.02,
-    ),
-    "share at 0.001": Number(
-        LEFT,
-        {
-            share(0.001, 1): "That is the first update. Go on until it changes no more.",
-            0.001 / SCALE / EPSILON: "That is |g| / S over ε. The gradient stands in the"
-            " denominator too.",
-            1 - LEFT: "That is what is lost. Give what remains.",
-            100 * LEFT: "That is the percentage. Give the share, as 0.5 for one half.",
-            1 / LEFT: "That is the right update over the small one. Turn it around.",
-            1e-3 * LEFT: "That is the small update itself. Divide it by the right one.",
-            1 / SCALE: "That is the factor for SGD. Adam divides by the size of its gradients.",
-            1.0: "So Adam would hide it all. What you measure is less: the gradient is not far"
-            " above ε.",
-            1e-3: "That is the learning rate, the right update. Divide the small one by it.",
-            0.5: "One half is left at another gradient. Measure it at 0.001.",
-        },
-        rules=((0.2, lambda rest: share(0.001, 1) < rest < LEFT, GROWS),),
-        otherwise="You gave {value:.4g}. Divide the last update of g / S by that of g.",
-        accept=lambda rest: near(rest, LEFT, 0.06),
-        close=0.02,
-    ),
+HALF, LEFT = SCALE * EPSILON, share(0.001)
+NOT_HALVED = {
+    EPSILON: "That is ε, so that is what reaches Adam. The true gradient is 32,768 times as large.",
+    EPSILON / SCALE: "That is ε / S. Divided by S the gradient is to be ε, so multiply.",
+    1 / SCALE: "That is the factor 1 / S. At which |g| does |g| / S equal ε?",
+    SCALE: "That is S. At which |g| does |g| / S equal ε?",
+    HALF / (1 - BETA) ** 0.5: "That is where the first update is halved. Adam's mean of the squares"
+    " is still small then: take many steps.",
+    2 * HALF: "There two thirds of the update remain.",
+    HALF / 2: "There a third of the update remains.",
+    SCALE * HALF: "That divides by S three times. Unscaled twice is divided by S once more.",
+    EPSILON**0.5: "That is the root of ε. Adam adds ε after it takes the root.",
+    SCALE * EPSILON**0.5: "That takes the root of ε. Adam adds ε after it takes the root.",
+    SCALE * 1e-8: "That is for ε = 1e-8. In Keras it is 1e-7.",
 }
+NOT_LEFT = {
+    share(0.001, 1): "That is the first update. Go on until it changes no more.",
+    0.001 / HALF: "That is |g| / S over ε. The gradient stands in the denominator too.",
+    1 - LEFT: "That is what is lost. Give what remains.",
+    100 * LEFT: "That is the percentage. Give the share, as 0.5 for one half.",
+    1 / LEFT: "That is the right update over the small one. Turn it around.",
+    1e-3 * LEFT: "That is the small update itself. Divide it by the right one.",
+    1 / SCALE: "That is the factor for SGD. Adam divides by the size of its gradients.",
+    1.0: "So Adam would hide it all. What you measure is less: the gradient is not far above ε.",
+    1e-3: "That is the learning rate, the right update. Divide the small one by it.",
+    0.5: "One half is left at another gradient. Measure it at 0.001.",
+}
+GROWS = "You gave {value:.4g}, and the share still grows. Take a few thousand steps."
+ADAM = Fields(
+    {
+        "halved at": Number(
+            HALF,
+            NOT_HALVED,
+            rules=(
+                (0, lambda g: g <= 0, "You gave {value:.4g}, and |g| is a size above 0."),
+                nearly(0.003, HALF, 0.1, "two digits"),
+            ),
+            otherwise=left,
+            asked="Adam hides a factor only while the gradient is far above ε. Give the |g| as a"
+            " number",
+            close=0.02,
+        ),
+        "share at 0.001": Number(
+            LEFT,
+            NOT_LEFT,
+            rules=((0.2, lambda rest: share(0.001, 1) < rest < LEFT, GROWS),),
+            otherwise="You gave {value:.4g}. Divide the last update of g / S by that of g.",
+            accept=lambda rest: near(rest, LEFT, 0.06),
+            close=0.02,
+        ),
+    }
+)
 
 EXERCISES = [
     Exercise(
@@ -141,15 +141,15 @@ b?""",
         + """\
 small, full = last_update([0.001 / 32768, 0.001])
 answer = {"halved at": 32768 * 1e-7, "share at 0.001": small / full}""",
-        answer=Fields(ADAM),
+        answer=ADAM,
         hints=[
             "x / (x + ε) is one half where x = ε. Here x is what reaches Adam: |g| / S.",
             "`last_update([0.001 / 32768, 0.001])` returns two updates: divide the first by the"
             " second.",
         ],
         wrong=[
-            ({**Fields(ADAM).right, "halved at": 0.1}, "the share that is left is 0.968"),
-            ({**Fields(ADAM).right, "halved at": "never"}, "Adam hides"),
+            ({**ADAM.right, "halved at": 0.1}, "the share that is left is 0.968"),
+            ({**ADAM.right, "halved at": "never"}, "Adam hides"),
         ],
         right="Far below S · ε Adam behaves like SGD. In the first step ε counts 32 times as much.",
     ),
