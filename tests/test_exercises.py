@@ -45,6 +45,65 @@ def check_voice(*texts):
         assert not re.search(r"\bMP\d{3}\b", words), text  # no claim ids or finding codes
 
 
+# --- whatever a learner may pass in -------------------------------------------------------------
+
+
+class Hostile:
+    """Every question asked of it raises."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def _raise(self, *arguments):
+        raise RuntimeError("hostile")
+
+    __float__ = __index__ = __repr__ = __str__ = __eq__ = __hash__ = __len__ = __iter__ = _raise
+    __bool__ = __array__ = __getitem__ = __contains__ = _raise
+
+
+class Unprintable(Exception):
+    __str__ = Hostile._raise
+
+
+def raising(error):
+    def raises(*arguments):
+        raise error
+
+    return raises
+
+
+raises, leaves = raising(KeyError("<b>no</b>\n" * 100)), raising(SystemExit(3))
+VALUES = [
+    *(None, True, "4", "<script>`\ud800" * 50, b"4", [], [1, 2], {}, {1}, (None,) * 3, 1j, 0, -7.5),
+    *(math.nan, math.inf, -math.inf, 10**4000, -(10**400), Decimal("NaN"), Decimal("1e999")),
+    *(np.arange(3), np.zeros((2, 2)), np.array(np.nan), np.array(["a"]), np.bool_(True), range(3)),
+    object(),
+]
+FUNCTIONS = [
+    *(int, print, len, raises, leaves, raising(Unprintable()), Hostile),
+    type("HostileFunction", (Hostile,), {"__call__": lambda *arguments: Hostile()})(),
+    *(lambda *a, v=v: v for v in [*VALUES, 1, np.zeros((1,) * 60), [[1], [2, 3]]]),
+    lambda *a: a,
+]
+values = st.one_of(
+    *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.binary()),
+    st.text().filter(lambda text: "0x" not in text),  # it would read as an address of an object
+    *(st.sampled_from(VALUES), st.builds(Hostile)),
+    st.lists(st.floats() | st.none(), max_size=4).map(tuple),
+)
+
+
+def holds(feedback, answer):
+    """The promises that every Feedback keeps."""
+    assert feedback.status in ("correct", "not yet", "not attempted", "recorded")
+    assert "fault of the course" not in feedback.message, (feedback, type(answer))
+    assert len(feedback.message) < 300 and not re.search(r"0x[0-9a-f]{6,}", feedback.message)
+    html = feedback._repr_html_()
+    assert "\n" not in repr(feedback) + html and "<b>" not in html and "<script" not in html
+    (repr(feedback) + html).encode()
+    return feedback
+
+
 # --- what the modules say -----------------------------------------------------------------------
 
 
@@ -89,8 +148,8 @@ def test_predictions(name):
     assert run(solution, sheet)[1].status == "recorded"
     kept = sheet.guess
     assert isinstance(kept, float)
-    for bad in (..., "2", None, -1, 0, math.nan, 1e9, [2]):
-        assert sheet.predict(bad).status in ("not yet", "not attempted")
+    for bad in [..., *VALUES, -1, 1e9, Hostile()]:
+        assert holds(sheet.predict(bad), bad).status in ("not yet", "not attempted")
     assert exercises.load(name).guess == kept
 
 
@@ -153,65 +212,6 @@ def test_what_is_said_of_a_guess_gives_nothing_away():
     assert "If you mean a share of 0.3, give 30;" in said[-1]
 
 
-# --- whatever a learner may pass in -------------------------------------------------------------
-
-
-class Hostile:
-    """Every question asked of it raises."""
-
-    def __getattr__(self, name):
-        raise RuntimeError(name)
-
-    def _raise(self, *arguments):
-        raise RuntimeError("hostile")
-
-    __float__ = __index__ = __repr__ = __str__ = __eq__ = __hash__ = __len__ = __iter__ = _raise
-    __bool__ = __array__ = __getitem__ = __contains__ = _raise
-
-
-class Unprintable(Exception):
-    __str__ = Hostile._raise
-
-
-def raising(error):
-    def raises(*arguments):
-        raise error
-
-    return raises
-
-
-raises, leaves = raising(KeyError("<b>no</b>\n" * 100)), raising(SystemExit(3))
-VALUES = [
-    *(None, True, "4", "<script>`\ud800" * 50, b"4", [], [1, 2], {}, {1}, (None,) * 3, 1j, 0, -7.5),
-    *(math.nan, math.inf, -math.inf, 10**4000, -(10**400), Decimal("NaN"), Decimal("1e999")),
-    *(np.arange(3), np.zeros((2, 2)), np.array(np.nan), np.array(["a"]), np.bool_(True), range(3)),
-    object(),
-]
-FUNCTIONS = [
-    *(int, print, len, raises, leaves, raising(Unprintable()), Hostile),
-    type("HostileFunction", (Hostile,), {"__call__": lambda *arguments: Hostile()})(),
-    *(lambda *a, v=v: v for v in [*VALUES, 1, np.zeros((1,) * 60), [[1], [2, 3]]]),
-    lambda *a: a,
-]
-values = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.binary()),
-    st.text().filter(lambda text: "0x" not in text),  # it would read as an address of an object
-    *(st.sampled_from(VALUES), st.builds(Hostile)),
-    st.lists(st.floats() | st.none(), max_size=4).map(tuple),
-)
-
-
-def holds(feedback, answer):
-    """The promises that every Feedback keeps."""
-    assert feedback.status in ("correct", "not yet", "not attempted", "recorded")
-    assert "fault of the course" not in feedback.message, (feedback, type(answer))
-    assert len(feedback.message) < 300 and not re.search(r"0x[0-9a-f]{6,}", feedback.message)
-    html = feedback._repr_html_()
-    assert "\n" not in repr(feedback) + html and "<b>" not in html and "<script" not in html
-    (repr(feedback) + html).encode()
-    return feedback
-
-
 @every_exercise
 def test_whatever_is_given_is_judged_and_said(name, number):
     question = SHEETS[name][number]
@@ -237,18 +237,6 @@ def test_whatever_is_given_is_judged_and_said(name, number):
     tried()
 
 
-@every_notebook
-def test_no_guess_raises(name):
-    @settings(max_examples=60, deadline=None, database=None)
-    @given(values)
-    def tried(guess):
-        feedback = holds(SHEETS[name].predict(guess), guess)
-        assert feedback.status != "correct"
-        assert feedback.status != "recorded" or math.isfinite(SHEETS[name].guess)
-
-    tried()
-
-
 # --- the judges ---------------------------------------------------------------------------------
 
 
@@ -265,10 +253,7 @@ def test_a_number():
     said = ["Twice.", "Half of 4.", "Sign.", "You gave 9."]
     assert [says(judge, answer) for answer in (16, 4, -3, 9)] == said
     assert dict(judge.examples()) == {16: "Twice.", 4: "Half of 4.", 2: "Half of 2.", -1: "Sign."}
-    for answer in ("8", None, True, math.nan, [8], np.ones(1), 10**4000):
-        assert says(judge, answer).endswith("give one number.")
-    assert says(Number(8, close=0), 8.01) == "You gave 8.01."
-    assert says(Number((1, 2), {(2, 1): "Swapped."}), [2, 1]) == "Swapped."
+    assert all(says(judge, answer).endswith("give one number.") for answer in ("8", [8], True))
 
 
 def test_a_choice():
@@ -293,26 +278,15 @@ def test_fields():
     assert says(judge, {"a": 1, "b": "y"}) == "a is right. b: y is not x."
     assert [says(judge, {"a": 2, "b": b}) for b in ("y", "x")] == ["Two y.", "Both."]
     assert says(judge, {"a": 3, "b": "z"}) == "b: you gave the text 'z': choose from x, y."
-    for answer in ({"a": 1}, {"a": ..., "b": "x"}, [1, "x"], None, {}):
-        assert "'a'" in says(judge, answer) or "'b'" in says(judge, answer)
     assert says(judge, {"a": ..., "b": ...}) == "Replace each `...` and run the cell again."
     assert len(list(judge.examples())) == 4
 
 
-def test_a_function(capsys):
-    def problem(function, trial):
-        result, problem = answers.call(function, trial, end="`return`")
-        return problem or (f"Not in trial {trial}." if result != 2 * trial else None)
-
-    judge = Function(problem, (1, 3))
-    assert says(judge, lambda n: (print(n), n + n)[1]) == "Right."
-    assert capsys.readouterr().out == "1\n"  # what a learner prints is shown once
+def test_a_function_is_tried_in_each_trial_and_prints_in_the_first(capsys):
+    judge = Function(lambda f, n: None if f(n) == n + n else f"Not in trial {n}.", (1, 3))
+    assert says(judge, lambda n: (print(n), 2 * n)[1]) == "Right."
+    assert capsys.readouterr().out == "1\n"
     assert says(judge, lambda n: 2) == "Not in trial 3."
-    assert says(judge, 2).endswith("give the function itself, without parentheses.")
-    assert says(judge, lambda n: print()) == "Your function returns None: end it with `return`."
-    assert "raises KeyError" in says(judge, raises) and "raises SystemExit" in says(judge, leaves)
-    assert "raises TypeError" in says(judge, lambda: 1)
-    assert "its message cannot be shown" in says(judge, raising(Unprintable()))
 
 
 def test_a_function_that_does_nothing_is_a_stub():

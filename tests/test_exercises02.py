@@ -10,6 +10,7 @@ import pytest
 from course_utils import exercises
 from course_utils.exercises import scaler, scales
 from course_utils.exercises.functions import edited
+from course_utils.loss_scale import DynamicLossScale
 
 
 def verdict(number, answer):
@@ -55,16 +56,8 @@ def test_scales_in_place_of_exponents(low, high, said):
 
 def overflows(last, growth_steps=2000, start=15):
     """The steps that overflow, by counting all of them."""
-    scale, count, found = 2.0**start, 0, []
-    for step in range(1, last + 1):
-        if np.isinf(float16(0.031 * scale)):
-            scale, count = scale / 2, 0
-            found.append(step)
-        else:
-            count += 1
-            if count == growth_steps:
-                scale, count = scale * 2, 0
-    return found
+    s = DynamicLossScale(2.0**start, growth_steps)
+    return [n for n in range(1, last + 1) if not s.update(np.isfinite(float16(0.031 * s.scale)))]
 
 
 def test_the_first_overflow():

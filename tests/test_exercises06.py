@@ -33,7 +33,7 @@ def kept(edits=()):
 # --- where Adam stops hiding --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("steps", [1, 100, 1000])
+@pytest.mark.parametrize("steps", [1, 1000])
 def test_the_formula_is_that_of_keras(steps):
     names = {}
     exec(ADAM.stub.split("answer =")[0], names)
@@ -48,26 +48,23 @@ def test_the_formula_is_that_of_keras(steps):
 # --- one step for every policy ------------------------------------------------------------------
 
 
-def test_the_right_step_in_each_trial():
-    first = training_step.right_steps(*TRIALS[1])[-1].after["weights"]
-    for policy, power in TRIALS:
-        steps = training_step.right_steps(policy, power)
-        assert all(each.problem is None and np.isfinite(each.change).all() for each in steps)
-        scales = [each.scales[1] for each in steps]
-        applied = [int(each.after["iterations"][0]) for each in steps]
-        if power == 30:  # every step overflows
-            assert scales == [2.0**29, 2.0**28, 2.0**27] and applied == [0] * STEPS
-            assert not any(each.change.any() for each in steps)
-            continue
-        assert applied == [1, 2, 3]
-        assert scales == ([2.0**12, 2.0**13, 2.0**13] if power else [None] * STEPS)
-        moved = np.linalg.norm(steps[-1].after["weights"] - steps[0].before["weights"])
-        # The policies differ by less than what is tolerated.
-        assert np.linalg.norm(steps[-1].after["weights"] - first) < 0.02 * moved
-        assert all(np.linalg.norm(each.change) > 0.1 for each in steps)
-        dtype = policy.removeprefix("mixed_")
-        layers = small_training.hidden_model(policy).layers
-        assert [layer.compute_dtype for layer in layers] == [dtype, dtype, "float32"]
+@pytest.mark.parametrize("policy, power", TRIALS)
+def test_the_right_step_in_each_trial(policy, power):
+    steps = training_step.right_steps(policy, power)
+    assert all(each.problem is None and np.isfinite(each.change).all() for each in steps)
+    scales = [each.scales[1] for each in steps]
+    applied = [int(each.after["iterations"][0]) for each in steps]
+    if power == 30:  # every step overflows
+        assert scales == [2.0**29, 2.0**28, 2.0**27] and applied == [0] * STEPS
+        assert not any(each.change.any() for each in steps)
+        return
+    assert applied == [1, 2, 3]
+    assert scales == ([2.0**12, 2.0**13, 2.0**13] if power else [None] * STEPS)
+    in_float32 = training_step.right_steps(*TRIALS[1])[-1].after["weights"]
+    moved = np.linalg.norm(steps[-1].after["weights"] - steps[0].before["weights"])
+    # The policies differ by less than what is tolerated.
+    assert np.linalg.norm(steps[-1].after["weights"] - in_float32) < 0.02 * moved
+    assert all(np.linalg.norm(each.change) > 0.1 for each in steps)
 
 
 def everything_by_hand(model, optimizer, loss_fn, x, y):
@@ -102,29 +99,21 @@ def test_other_right_steps(function):
     assert STEP.answer(function) is None
 
 
-@pytest.mark.parametrize("place, said", [
-    (2, "mixed_float16, LossScaleOptimizer from 2**12, step 3: "),
-    (13, "float32, plain optimizer, step 2: "),
-])  # fmt: skip
-def test_a_mistake_is_found_in_its_trial_and_step(place, said):
+def test_a_mistake_is_found_in_its_trial_and_step():
     calls = []
 
     def slips_once(*arguments):
         calls.append(1)
-        return None if len(calls) == place + 1 else right_step(*arguments)
+        return None if len(calls) == 14 else right_step(*arguments)
 
-    assert STEP.answer(slips_once).startswith(f"{said}Your function returns None")
+    said = "float32, plain optimizer, step 2: Your function returns None"
+    assert STEP.answer(slips_once).startswith(said)
 
 
 def test_an_error_in_a_compiled_step_is_said_without_its_wrapping():
     old = tf.function(lambda model, optimizer, loss_fn, x, y: optimizer.get_scaled_loss(x))
     said = STEP.answer(old)
     assert "no attribute 'get_scaled_loss'" in said and "in user code" not in said
-
-
-def test_what_a_learner_prints_is_shown_for_the_first_trial(capsys):
-    assert STEP.answer(step({"return": "print('step')\n    return"})) is None
-    assert capsys.readouterr().out == "step\n" * STEPS
 
 
 # --- what must be in the checkpoint -------------------------------------------------------------
@@ -183,8 +172,7 @@ def test_no_seed_no_policy_and_no_name_is_touched():
         keras.utils.set_random_seed(5)
         exercise.answer(function)
         assert keras.config.dtype_policy() is former
-        assert names() == [n + 1 for n in before]
-        assert draws() == expected
+        assert names() == [n + 1 for n in before] and draws() == expected
 
 
 def test_the_verdicts_under_any_policy_and_in_any_order():
