@@ -234,8 +234,6 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
     assert found["notes"] == ["Twice."] and found["device"] == "some CPU 2 cores"
     mine.interrupted = False
     assert measure.record(parts=("matmul",))["cnn"] == []  # which every file has
-    with pytest.raises(ValueError, match="There are no parts"):
-        measure.record(parts=("gpu",))
 
 
 def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):
@@ -251,23 +249,6 @@ def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):
     rows = mine.cnn()
     assert [row["policy"] for row in rows] == ["float32", "mixed_bfloat16"]
     assert "No cnn under mixed_float16. It raised RuntimeError: no kernel" in mine.notes
-
-
-def test_true_float32_is_measured_apart_where_there_is_tf32():
-    import tensorflow as tf
-
-    asked = []
-
-    def steps(name, share, policies):
-        on = tf.config.experimental.tensor_float_32_execution_enabled()
-        asked.append((name, policies, on))
-        return [{"policy": "float32"}]
-
-    without, with_it = tiny_job(), tiny_job(tf32=True)
-    without._steps = with_it._steps = steps
-    assert without.true_float32() == {} and not asked
-    assert with_it.true_float32() == {name: {"policy": "float32"} for name in records.MODELS}
-    assert asked == [(name, ["float32"], False) for name in records.MODELS]
 
 
 def test_peaks_on_jax_come_from_processes_of_their_own(monkeypatch):
@@ -377,22 +358,15 @@ def test_the_gradients_say_how_they_were_made_and_count_every_activation_and_wei
         assert sorted(h.total for h in recorded.values()) == weights
 
 
-def test_what_notebook_02_says_about_the_gradients():
-    recorded = {epoch: whole(layers) for epoch, layers in records.gradients().items()}
-    lost = {epoch: histogram.survival("float16") for epoch, histogram in recorded.items()}
-    share = {n: result.rounded_to_zero / (result.total - result.zero) for n, result in lost.items()}
-    assert share[0] < 0.01 and 0.2 < share[5] < 0.6 and share[85] > 0.85
-    assert lost[5].norm_lost < 1e-6 and 1e-5 < lost[85].norm_lost < 0.01
-    # A weight's gradient is a sum over the batch and overflows before its terms do.
-    at_weights = {n: whole(layers) for n, layers in records.gradients(of="weights").items()}
-    for epoch, histogram in recorded.items():
-        first = [
-            next(s for s in range(61) if h.survival("float16", s).overflow)
-            for h in (histogram, at_weights[epoch])
-        ]
-        assert first[1] < first[0], epoch
-        bfloat16 = histogram.survival("bfloat16")
-        assert bfloat16.rounded_to_zero == bfloat16.subnormal == bfloat16.overflow == 0
+def test_at_weights_the_recorded_gradients_overflow_before_those_at_activations():
+    """A weight's gradient is a sum over the batch."""
+    both = zip(records.gradients().values(), records.gradients(of="weights").values(), strict=True)
+    for pair in both:
+        at_activations, at_weights = (
+            next(s for s in range(61) if whole(layers).survival("float16", s).overflow)
+            for layers in pair
+        )
+        assert at_weights < at_activations
 
 
 @pytest.mark.slow
@@ -413,15 +387,3 @@ def test_another_file_is_refused_by_name(tmp_path):
             (tmp_path / "other.json").write_text(text)
         with pytest.raises(ValueError, match="^other.json is not a recording of gradients"):
             records.gradients(tmp_path / "other.json")
-
-
-def test_gradients_are_those_of_each_layers_output_and_of_each_weight():
-    layers = [keras.Input((3,)), keras.layers.Dense(4, use_bias=False), keras.layers.ReLU()]
-    model = keras.Sequential(layers)
-    x, y = np.ones((2, 3), "f4"), np.zeros((2, 4), "f4")
-    found = gradient_record.gradients_of(model, x, y, keras.losses.MeanSquaredError())
-    first, last = found["activations"].values()
-    output = np.maximum(x @ model.get_weights()[0], 0)
-    np.testing.assert_allclose(last, 2 * output / output.size, rtol=1e-5)
-    np.testing.assert_allclose(first, last * (output > 0), rtol=1e-5)
-    np.testing.assert_allclose(found["weights"][model.weights[0].path], x.T @ first, rtol=1e-5)

@@ -93,9 +93,10 @@ def test_each_leg_gets_its_own_variables_and_an_interrupt_keeps_those_before_it(
 
     monkeypatch.setattr(settings, "call", call)
     legs = {"a": {}, "b": {"TF_ENABLE_ONEDNN_OPTS": "0"}, "c": {}}
-    found = settings.measure(legs, ("float32",), seconds=6, timeout=9, batch_size=8)
+    monkeypatch.setattr(settings, "SETTINGS", legs)
+    found = settings.measure(seconds=6, timeout=9, batch_size=8)
     assert list(found) == ["a", "b"] and "Interrupted" in capsys.readouterr().out
-    arguments = {"policies": ["float32"], "seconds": 2.0, "batch_size": 8}
+    arguments = {"seconds": 2.0, "batch_size": 8}
     assert [leg[:3] for leg in asked] == [(settings.steps, arguments, 9)] * 3
     first, second, _ = (leg[3] for leg in asked)
     assert first["TF_ENABLE_ONEDNN_OPTS"] is None and second["TF_ENABLE_ONEDNN_OPTS"] == "0"
@@ -124,7 +125,8 @@ def test_a_setting_that_shows_nothing_here_is_not_run(system, sets, cap, off):
 def test_what_cannot_run_stands_in_the_table(monkeypatch):
     laptop = hardware.Hardware("Linux x86_64", "some CPU", 2, ("avx2",))
     monkeypatch.setattr(hardware, "detect", lambda: laptop)
-    table = settings.table(settings.measure({"capped": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}}))
+    monkeypatch.setattr(settings, "SETTINGS", {"capped": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}})
+    table = settings.table(settings.measure())
     assert table["note"][0].startswith("Not run: this CPU") and table["step_ms"].isna().all()
 
 
@@ -141,9 +143,8 @@ def test_a_policy_without_kernels_leaves_the_others(monkeypatch, capfd):
                 raise RuntimeError("none")
 
     monkeypatch.setattr(models, "mnist_cnn", Network)
-    (good, ms, nothing), (bad, unknown, note) = settings.steps(
-        ["float32", "mixed_bfloat16"], seconds=0
-    )
+    monkeypatch.setattr(settings, "POLICIES", ("float32", "mixed_bfloat16"))
+    (good, ms, nothing), (bad, unknown, note) = settings.steps(seconds=0, batch_size=2)
     assert (good, bad) == ("float32", "mixed_bfloat16") and ms > 0 and nothing == ""
     assert np.isnan(unknown) and note == "It raised RuntimeError: none"
     assert capfd.readouterr().out.splitlines() == [f"{settings.MARK}float32"] * 4

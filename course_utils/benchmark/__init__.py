@@ -16,8 +16,8 @@ _HOME = {
     **dict.fromkeys(("POLICIES", "Comparison", "compare_policies"), "compare"),
     **dict.fromkeys(("batch_sweep", "loss_curves"), "compare"),
     **dict.fromkeys(("ceilings", "matmul_rates"), "rates"),
-    **dict.fromkeys(("in_turns", "rounds"), "timer"),
-    **dict.fromkeys(("Trainee", "batches", "counts_memory", "device", "device_kind"), "trainee"),
+    "in_turns": "timer",
+    **dict.fromkeys(("Trainee", "batches", "counts_memory", "device"), "trainee"),
 }
 __all__ = sorted(_HOME)
 

@@ -18,6 +18,7 @@ from course_utils.benchmark.trainee import Trainee, batches, counts_memory, devi
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
 MEMORY_SHARE = 0.4  # Of the time; the rest is for timing steps.
+SEEDS = 3  # of `loss_curves`
 SWEEP = ["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
 
 
@@ -47,7 +48,7 @@ class Comparison:
 
 
 def compare_policies(
-    build_model, x, y, policies=POLICIES, batch_size=128, seconds=20, validation_data=None, seed=0
+    build_model, x, y, policies=POLICIES, batch_size=128, seconds=20, validation_data=None
 ) -> Comparison:
     """Trains one model per policy in turn, step by step, on the same batches, equally often.
 
@@ -55,8 +56,7 @@ def compare_policies(
     peak of memory. `x` and `y` are NumPy arrays of shape (n, ...) and (n,), in the dtype that
     the model is fed. `seconds` come after the warm-up, for timing steps and for measuring memory,
     at least three rounds of each. `validation_data` is (x, y) for the accuracy after the last
-    step, on as many images as a quarter of `seconds` allows, at least one batch. `seed` sets
-    initial weights and the order of the batches.
+    step, on as many images as a quarter of `seconds` allows, at least one batch.
 
     Raises:
         ValueError: a model is not compiled, or there are fewer samples than `batch_size`.
@@ -64,13 +64,13 @@ def compare_policies(
     Example:
         compare_policies(build_model, x, y, batch_size=256, seconds=20).table
     """
-    source = batches(x, y, batch_size, seed)
+    source = batches(x, y, batch_size, seed=0)
     trainees, rows, peaks, interrupted = [], [], [], False
     right, seen, counted = {}, 0, counts_memory()
     share = MEMORY_SHARE * counted
     try:
         for policy in policies:
-            trainees.append(Trainee(build_model, policy, seed))
+            trainees.append(Trainee(build_model, policy))
         for xb, yb in (next(source) for _ in range(WARM_UP_STEPS)):
             for trainee in tqdm(trainees, desc="warm-up", leave=False):
                 trainee.step(xb, yb)
@@ -188,25 +188,27 @@ def batch_sweep(build_model, x, y, batch_sizes, policies=POLICIES, seconds=20) -
     return sweep[SWEEP]
 
 
-def loss_curves(
-    build_model, x, y, policies=POLICIES, seeds=(0, 1, 2), batch_size=128, seconds=20
-) -> pd.DataFrame:
-    """The loss of every step as a DataFrame: policy, seed, step, loss.
+def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
+    """The loss of every step under each policy, for three seeds: policy, seed, step, loss.
 
     The first seed sets how many steps fit into its share of the time; the others follow with as
-    many. A seed sets the initial weights; all runs see the same batches.
+    many. A seed sets the initial weights; all runs see the same batches, of 128 samples.
 
     Example:
-        loss_curves(build_model, x, y, seeds=(0, 1), seconds=15)
+        loss_curves(build_model, x, y, seconds=15)
     """
-    rows, count = [], None
+    rows, count = [], 0
     try:
-        trainees = [Trainee(build_model, policy) for policy in policies]
-        for seed in seeds:
-            source = batches(x, y, batch_size, seed=0)
+        trainees = [Trainee(build_model, policy) for policy in POLICIES]
+        for seed in range(SEEDS):
+            source, label = batches(x, y, 128, seed=0), f"seed {seed}"
             for trainee in trainees:
                 trainee.restart(seed)
-            for number in rounds(seconds / len(seeds), f"seed {seed}", at_least=3, exactly=count):
+            if seed == 0:
+                turns = rounds(seconds / SEEDS, label, at_least=3)
+            else:
+                turns = tqdm(range(count), desc=label, leave=False)
+            for number in turns:
                 xb, yb = next(source)
                 rows += [(t.policy, seed, number, t.step(xb, yb).loss) for t in trainees]
             count = number + 1

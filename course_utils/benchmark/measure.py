@@ -13,7 +13,7 @@ from collections import namedtuple
 import keras
 import numpy as np
 
-from course_utils import datasets, hardware, models, training
+from course_utils import datasets, hardware, models
 from course_utils.benchmark import compare, rates, records, settings, start, trainee
 from course_utils.processes import call
 
@@ -30,15 +30,13 @@ Model = namedtuple("Model", "build x y batch_size")
 def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
     """Measures this device, under a name or its own: a dict for JSON, as data/README.md tells.
 
-    `seconds` is for the steps of the CNN. The other `parts` (of `PARTS`, else ValueError) take a
-    share of it each: in all it is some three times as long, and a minute for what does not depend
-    on it. After an interrupt of the CNN's or the block's steps the parts that follow are missing.
+    `seconds` is for the steps of the CNN. The other `parts` (of `PARTS`) take a share of it each:
+    in all it is some three times as long, and a minute for what does not depend on it. After an
+    interrupt of the CNN's or the block's steps the parts that follow are missing.
 
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
     """
-    if unknown := sorted(set(parts) - set(PARTS)):
-        raise ValueError(f"There are no parts {unknown}: take some of {list(PARTS)}.")
     digits = datasets.load_mnist()
     job = Job(seconds, start.machine(), digits.x_train, digits.y_train)
     conditions = {
@@ -91,13 +89,6 @@ class Job:
     def transformer(self):
         return self._steps("transformer", 0.5)
 
-    def true_float32(self):
-        """{model: row}; {} where the device has no TF32, and float32 is the same."""
-        if not self.tf32:
-            return {}
-        with training.tf32(False):
-            return {name: self._steps(name, 0.15, ["float32"])[0] for name in self.models}
-
     def batches(self):
         build, x, y, _ = self.models["cnn"]
         sizes = self.work.batch_sizes
@@ -109,14 +100,14 @@ class Job:
         return _rows(rates.matmul_rates(self.work.matmul_sizes, seconds=self.seconds / 4), 1)
 
     def ceilings(self):
-        return _rows(rates.ceilings(self.seconds / 4, self.dtypes, self.kind))
+        return _rows(rates.ceilings(self.seconds / 4, self.dtypes))
 
     def legs(self):
         return _rows(settings.table(settings.measure(seconds=self.seconds / 5)))
 
-    def _steps(self, name, share, policies=None):
+    def _steps(self, name, share):
         """A training step under each policy: rows of `Comparison.table`."""
-        (build, x, y, batch_size), policies = self.models[name], policies or self.policies
+        (build, x, y, batch_size), policies = self.models[name], self.policies
         seconds = share * self.seconds
         try:
             result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
@@ -148,7 +139,7 @@ class Job:
         if not jax.devices()[0].memory_stats():
             return math.nan
         size = self.models[name].batch_size
-        arguments = {"name": name, "policy": policy, "kind": self.kind, "batch_size": size}
+        arguments = {"name": name, "policy": policy, "batch_size": size}
         variables = {"JAX_DEFAULT_MATMUL_PRECISION": jax.config.jax_default_matmul_precision}
         outcome = call(peak_on_jax, arguments, variables, PEAK_SECONDS)
         if outcome.problem:
@@ -156,12 +147,13 @@ class Job:
         return math.nan if outcome.result is None else outcome.result / 1e6
 
 
-def peak_on_jax(name: str, policy: str, kind: str, batch_size: int) -> int:
+def peak_on_jax(name: str, policy: str, batch_size: int) -> int:
     """The largest memory in use, in bytes, of a process that makes two steps of a fresh model."""
     import jax
 
     images, labels = np.zeros((batch_size, 28, 28)), np.zeros(batch_size, "int32")
-    _two_steps(_cnn(images, labels, batch_size) if name == "cnn" else _block(kind), policy)
+    cnn = _cnn(images, labels, batch_size)
+    _two_steps(cnn if name == "cnn" else _block(trainee.device_kind()), policy)
     return int(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
 
 

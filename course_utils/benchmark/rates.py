@@ -8,47 +8,44 @@ from course_utils import hardware, training
 from course_utils.benchmark.timer import timings
 from course_utils.benchmark.trainee import device_kind
 
+DTYPES = ("float32", "bfloat16", "float16")
 MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8192)}
 ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
 
 
-def matmul_rates(
-    sizes, dtypes=("float32", "bfloat16", "float16"), seconds: float = 6
-) -> pd.DataFrame:
+def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
     """How fast this device multiplies two square matrices: size, dtype, gflops, q1, q3.
 
     gflops is the median of 10⁹ operations a second, q1 and q3 are quartiles; a product of n × n
     takes 2·n³. bfloat16 is left out, and a sentence says so, where it would end the process.
 
     Example:
-        >>> list(matmul_rates((8,), ["float32"], seconds=0)["size"])
-        [8]
+        >>> set(matmul_rates((8,), seconds=0)["size"])
+        {8}
     """
-    if "bfloat16" in dtypes and hardware.bfloat16_ends_the_process():
-        dtypes = [dtype for dtype in dtypes if dtype != "bfloat16"]
+    dtypes = DTYPES
+    if hardware.bfloat16_ends_the_process():
+        dtypes = ("float32", "float16")
         print("Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process.")
     cases = {(n, dtype): (_product(n, dtype), 2e-9 * n**3) for n in sizes for dtype in dtypes}
     found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
     return found.drop(columns="runs")
 
 
-def ceilings(
-    seconds: float = 12, dtypes=None, kind: str | None = None, size: int | None = None
-) -> pd.DataFrame:
+def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
     """The roofs of this device: matrix products by dtype, and two ways of going through memory.
 
-    `dtypes` are names as in `roofline.Device.tflops`, by default those that the device may have;
-    `kind` ("CPU", "GPU" or "TPU", by default this device's) sets the sizes, `size` one of a matrix.
+    `dtypes` are names as in `roofline.Device.tflops`, by default those that the device may have.
     A DataFrame: figure (a dtype, or "memory"), case (what was run), value (median; TFLOP/s or
     GB/s), q1, q3 (quartiles), runs (at least three).
 
     Example:
         this = roofline.measured_device(ceilings(seconds=10))
     """
-    kind = kind or device_kind()
+    kind = device_kind()
     cases, mib = {}, ARRAY_MIB[kind]
     for dtype in dtypes or likely_dtypes():
-        for n in (size,) if size else MATRICES[kind]:
+        for n in MATRICES[kind]:
             run = _product(n, dtype, tf32=dtype == "tf32")
             cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
     # Sums of two float32 arrays: every number is read and written, none is used again.

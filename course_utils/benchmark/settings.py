@@ -42,25 +42,21 @@ LINE = re.compile(
 MARK = "@step "  # in a leg's output, before the lines of that step
 
 
-def measure(
-    settings=None, policies=POLICIES, seconds: float = 6, timeout: float = 60, batch_size: int = 128
-) -> dict[str, Outcome]:
-    """Steps of the MNIST CNN on this CPU, one leg after the other: {leg: `Outcome`}.
+def measure(seconds: float = 6, timeout: float = 60, batch_size: int = 128) -> dict[str, Outcome]:
+    """Steps of the MNIST CNN on this CPU, one leg of `SETTINGS` after the other: {leg: `Outcome`}.
 
-    `settings` are {leg: {variable: text}}, `SETTINGS` by default; in each leg the policies take
-    turns. `seconds` are for the steps of all legs together, at least four of each policy in each;
-    importing TensorFlow and tracing come on top, some 7 s a leg on two cores. A leg is ended after
-    `timeout` seconds. An interrupt ends the leg under way and keeps those before it.
+    In each leg the policies take turns. `seconds` are for the steps of all legs together, at least
+    four of each policy in each; importing TensorFlow and tracing come on top, some 7 s a leg on two
+    cores. A leg is ended after `timeout` seconds. An interrupt ends the leg under way and keeps
+    those before it.
 
     Example:
         table(measure(seconds=2, batch_size=64))
     """
-    settings = SETTINGS if settings is None else settings
-    share = seconds / max(1, len(settings))
-    arguments = {"policies": list(policies), "seconds": share, "batch_size": batch_size}
+    arguments = {"seconds": seconds / len(SETTINGS), "batch_size": batch_size}
     outcomes = {}
     try:
-        for leg, variables in tqdm(settings.items(), desc="settings", leave=False):
+        for leg, variables in tqdm(SETTINGS.items(), desc="settings", leave=False):
             # Whatever the notebook's own process has is unset where a leg does not set it.
             own = {**dict.fromkeys(SWITCHES), **ALWAYS, **variables}
             if unable := cannot_run(variables):
@@ -90,14 +86,14 @@ def cannot_run(variables: dict, machine=None) -> str:
     return ""
 
 
-def steps(policies, seconds: float, batch_size: int = 128) -> list[list]:
+def steps(seconds: float, batch_size: int) -> list[list]:
     """What one leg does, never under XLA: [policy, median ms of its steps or NaN, note] of each."""
     rng = np.random.default_rng(0)
     x = rng.random((batch_size, 28, 28, 1), dtype="float32")
     y = rng.integers(0, 10, batch_size)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    networks, times, notes = {}, {policy: [] for policy in policies}, dict.fromkeys(policies, "")
-    for policy in policies:
+    networks, times, notes = {}, {policy: [] for policy in POLICIES}, dict.fromkeys(POLICIES, "")
+    for policy in POLICIES:
         with dtype_policy(policy):
             network = models.mnist_cnn()
             network.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=False)
@@ -113,7 +109,7 @@ def steps(policies, seconds: float, batch_size: int = 128) -> list[list]:
             start = time.perf_counter()
             network.train_on_batch(x, y)
             times[policy].append(1e3 * (time.perf_counter() - start))
-    return [[p, float(np.median(times[p] or [np.nan])), notes[p]] for p in policies]
+    return [[p, float(np.median(times[p] or [np.nan])), notes[p]] for p in POLICIES]
 
 
 def table(outcomes: dict):
@@ -160,8 +156,8 @@ def kernels(outcomes: dict):
     return found.reset_index(drop=True)
 
 
-def _most(mine, share=0.8):
-    """The kernels for products that took so much of the products' time, in words."""
+def _most(mine):
+    """The kernels for products that took most of the products' time (80 %), in words."""
     mine = mine[mine["operation"].isin(PRODUCTS)]
     if mine.empty:
         return ""
@@ -170,7 +166,7 @@ def _most(mine, share=0.8):
     mine = mine.assign(kernel=short).groupby(["dtype", "kernel"], as_index=False)[["calls", "ms"]]
     mine = mine.sum().sort_values("ms", ascending=False)
     before = mine["ms"].cumsum().shift(fill_value=0) / mine["ms"].sum()
-    shown = mine[before < share].itertuples()
+    shown = mine[before < 0.8].itertuples()
     return "; ".join(f"{row.dtype} {row.kernel} ×{row.calls:.0f}" for row in shown)
 
 

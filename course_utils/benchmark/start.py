@@ -4,6 +4,7 @@ import dataclasses
 import importlib.util
 import os
 import platform
+from unittest import mock
 
 from course_utils import hardware
 
@@ -61,14 +62,8 @@ def machine() -> hardware.Hardware:
     used = jax.devices()[0]
     # JAX has its device by now: hide it from the try-outs, which would want it for themselves, and
     # for which TensorFlow may be missing.
-    former = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    try:
+    with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="-1"):
         found = hardware.detect()
-    finally:
-        del os.environ["CUDA_VISIBLE_DEVICES"]
-        if former is not None:
-            os.environ["CUDA_VISIBLE_DEVICES"] = former
     if used.platform == "cpu":
         return dataclasses.replace(found, accelerators=())
     capability = getattr(used, "compute_capability", None)

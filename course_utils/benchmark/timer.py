@@ -10,27 +10,21 @@ SAMPLE = 0.005  # seconds that one timing lasts at the least: far more than a la
 MOST = 200  # calls in one timing
 
 
-def rounds(seconds: float, label: str, at_least: int = 1, exactly: int | None = None):
+def rounds(seconds: float, label: str, at_least: int = 1):
     """Counts 0, 1, 2, … until the time is up, with a progress bar of that label.
 
-    The round under way is finished; `exactly` so many are made whatever the time.
+    The round under way is finished.
 
     Example:
         >>> list(rounds(0, "demo", at_least=2))
         [0, 1]
     """
     start, number = time.perf_counter(), 0
-    unit = {"total": exactly} if exactly else {"total": round(seconds, 1), "unit": "s"}
-    with tqdm(desc=label, leave=False, **unit) as bar:
-        while True:
-            elapsed = time.perf_counter() - start
-            finished = number >= exactly if exactly else elapsed >= seconds and number >= at_least
-            if finished:
-                return
+    with tqdm(desc=label, leave=False, total=round(seconds, 1), unit="s") as bar:
+        while (elapsed := time.perf_counter() - start) < seconds or number < at_least:
+            bar.update(min(round(elapsed, 1), bar.total) - bar.n)
             yield number
             number += 1
-            elapsed = round(time.perf_counter() - start, 1)
-            bar.update((number if exactly else min(elapsed, bar.total)) - bar.n)
 
 
 def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:

@@ -8,7 +8,6 @@ from course_utils.profiling.ops import KINDS, find_ops, op_times
 from course_utils.profiling.trace import windows
 
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
-MARK = "input"  # what a step marks by itself
 PRODUCTS = ["convolution", "matrix product"]
 NOTICEABLE = 1.1  # a speedup below this is called none
 SAID = {
@@ -59,13 +58,13 @@ class Change(NamedTuple):
 def step_times(trace) -> pd.DataFrame:
     """How each step spent its time: step (0, 1, …), step_ms, input_ms, ops_ms, overhead_ms.
 
-    Input is waiting for tf.data, or what the step marked as "input"; ops is at least one
-    operation running and no waiting; overhead the rest: Python, launching, waiting for threads.
+    Input is waiting for tf.data; ops is at least one operation running and no waiting; overhead
+    the rest: Python, launching, waiting for threads.
 
     Example:
         profiling.step_times(trace).median()
     """
-    inputs = [e for e in trace.events if e.name == MARK or e.name.startswith(INPUT)]
+    inputs = [e for e in trace.events if e.name.startswith(INPUT)]
     waits = _union((event.start, event.end) for event in inputs)
     either = _union([*waits, *((op.start, op.end) for op in find_ops(trace))])
     rows = []

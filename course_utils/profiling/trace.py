@@ -39,10 +39,8 @@ def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = N
     """Calls `step()` under TensorFlow's profiler, `steps` times after `warm_up` unrecorded calls.
 
     Each call is marked as one step. On an accelerator it has to read a result back, as
-    `train_on_batch` does, else it ends before the device has. What it reads by itself, not
-    through tf.data, is known as input only if it says so:
-    `with tf.profiler.experimental.Trace("input"): batch = read()`. Give each recording a folder
-    of its own, or None for a temporary one: TensorFlow names a run after the second it is made in.
+    `train_on_batch` does, else it ends before the device has. Give each recording a folder of its
+    own, or None for a temporary one: TensorFlow names a run after the second it is made in.
 
     Raises:
         ValueError: `step` cannot be called, there is nothing to record, the folder cannot be made,

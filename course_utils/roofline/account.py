@@ -17,7 +17,7 @@ class MemoryAccount:
 
     weights: int  # the variables of the layers, in their variable dtype
     gradients: int  # one for each trainable variable, in its dtype
-    optimizer: int  # the optimizer's slots
+    optimizer: int  # Adam's two slots for each trainable variable
     weight_copies: int  # in 16 bits, for layers that compute so and keep float32 variables
     activations: int  # every layer's output, kept for the backward pass, for the whole batch
     activation_gradients: int  # one for each of them, of the same size
@@ -28,15 +28,14 @@ class MemoryAccount:
         return sum(vars(self).values())
 
 
-def account(model, batch_size: int, slots: int = 2, inputs=None) -> MemoryAccount:
-    """Counts the bytes that a training step of a Keras model needs, under its layers' policies.
+def account(model, batch_size: int, inputs=None) -> MemoryAccount:
+    """Counts the bytes that a step of a Keras model with Adam needs, under its layers' policies.
 
-    `slots` are the optimizer's arrays for each weight: 2 for Adam, 0 for plain SGD; `inputs` an
-    example of what the model is called with, where it does not tell (ValueError if the shape of
-    the inputs, or of what a layer makes of them, stays open). A layer that is called twice counts
-    twice. Attention counts its projections and scores, a recurrent layer its gates at every time
-    step (whose gradients are there for one step at a time). Layers before the first one with
-    weights to train get no gradient.
+    `inputs` is an example of what the model is called with, where it does not tell (ValueError if
+    the shape of the inputs, or of what a layer makes of them, stays open). A layer that is called
+    twice counts twice. Attention counts its projections and scores, a recurrent layer its gates at
+    every time step (whose gradients are there for one step at a time). Layers before the first one
+    with weights to train get no gradient.
 
     A measured peak lies near the sum: below, because the backward pass gives activations back
     while it makes their gradients; above, because of the kernels' working space, the batch,
@@ -72,7 +71,7 @@ def account(model, batch_size: int, slots: int = 2, inputs=None) -> MemoryAccoun
     return MemoryAccount(
         weights=sum(size(v.shape, v.dtype) for v in model.weights),
         gradients=trainable,
-        optimizer=slots * trainable,
+        optimizer=2 * trainable,
         weight_copies=_copies(model),
         activations=activations + made_between,
         activation_gradients=gradients + trains * made_between,

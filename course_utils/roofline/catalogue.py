@@ -19,12 +19,10 @@ class Device:
     """
 
     name: str  # the maker's, or "this machine"
-    kind: str  # "GPU", "TPU" or "CPU"
     # {dtype: 10¹² operations a second in matrix products}, a multiplication and an addition being
     # two. A dtype without units of its own is missing.
     tflops: dict
     gb_per_s: float | None = None  # 10⁹ bytes a second to and from memory, where somebody told
-    compute_capability: float | None = None  # NVIDIA's number such as 7.5
 
     def unit(self, dtype: str, tf32: bool = True) -> str:
         """The dtype whose units multiply numbers of `dtype` here; ValueError for an unknown one.
@@ -51,7 +49,7 @@ class Device:
         """Bytes per second to and from memory; infinite where it is not known."""
         return math.inf if self.gb_per_s is None else 1e9 * self.gb_per_s
 
-    def roof(self, dtype: str, intensity: float, tf32: bool = True) -> float:
+    def roof(self, dtype: str, intensity: float) -> float:
         """Operations per second at best, for so many operations per byte moved.
 
         Source: Williams, Waterman, Patterson, Roofline, Communications of the ACM 52(4), 2009.
@@ -60,7 +58,7 @@ class Device:
             >>> devices()["T4"].roof("float16", intensity=100)
             32000000000000.0
         """
-        return min(self.peak(dtype, tf32), intensity * self.bandwidth)
+        return min(self.peak(dtype), intensity * self.bandwidth)
 
 
 def devices() -> dict[str, Device]:
@@ -73,6 +71,5 @@ def devices() -> dict[str, Device]:
     found = {}
     for row in json.loads(PATH.read_text(encoding="utf-8"))["devices"]:
         tflops = {dtype: figure["value"] for dtype, figure in row["tflops"].items()}
-        memory, capability = row["gb_per_s"]["value"], row.get("compute_capability")
-        found[row["name"]] = Device(row["name"], row["kind"], tflops, memory, capability)
+        found[row["name"]] = Device(row["name"], tflops, row["gb_per_s"]["value"])
     return found

@@ -92,20 +92,15 @@ def _function(layer):
     return {"linear": 0, "softmax": 5}.get(name.lower(), 1)
 
 
-def _weighted(layer, arrays, multiplications, between=0):
-    """Dense layers and convolutions: the product, the bias, the activation.
-
-    `between`: bytes of an array in the middle, which is written and read again.
-    """
+def _weighted(layer, arrays, multiplications):
+    """Dense layers and convolutions: the product, the bias, the activation."""
     trainable, flops = layer.trainable, _function(layer)
     w = sum(size(v.shape, layer.compute_dtype) for v in layer.weights)
     total = _product(multiplications, arrays.x, w, arrays.y, arrays.to_inputs, trainable)
-    passes = 1 + arrays.to_inputs + trainable
-    total += Count(0, 2 * between, 0, 2 * between * (passes - 1))
     if getattr(layer, "bias", None) is not None:  # its gradient is a sum over the output's
         total += Count(arrays.n_out, 0, arrays.n_out * trainable, 0)
     # The function at the end rides along forward and is a pass of its own backward.
-    back = (flops * arrays.n_out, 3 * arrays.y) if flops and passes > 1 else (0, 0)
+    back = (flops * arrays.n_out, 3 * arrays.y) if flops and (arrays.to_inputs or trainable) else ()
     return total + Count(flops * arrays.n_out, 0, *back)
 
 
@@ -119,13 +114,6 @@ def _conv_transpose(layer, arrays):
 
 def _depthwise(layer, arrays):
     return _weighted(layer, arrays, arrays.n_out * math.prod(layer.kernel.shape[:-2]))
-
-
-def _separable(layer, arrays):
-    *window, channels, multiplier = layer.depthwise_kernel.shape
-    middle = arrays.n_out // layer.filters * channels * multiplier
-    multiplications = middle * math.prod(window) + arrays.n_out * channels * multiplier
-    return _weighted(layer, arrays, multiplications, size((middle,), layer.compute_dtype))
 
 
 def _pool(layer, arrays):
@@ -230,7 +218,6 @@ NAMES = {
     _dense_or_conv: "Dense Conv1D Conv2D Conv3D",
     _conv_transpose: "Conv1DTranspose Conv2DTranspose Conv3DTranspose",
     _depthwise: "DepthwiseConv1D DepthwiseConv2D",
-    _separable: "SeparableConv1D SeparableConv2D",
     _norm: "BatchNormalization LayerNormalization GroupNormalization RMSNormalization "
     "UnitNormalization",
     _attention: "MultiHeadAttention",

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from course_utils.roofline.catalogue import BYTES, Device
-from course_utils.roofline.steps import PASSES, Work
+from course_utils.roofline.steps import Work
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
-COLUMNS = ["layer", "kind", "step", "dtype", "flops", "bytes", "intensity", "ms", "bound"]
 FAR = 3  # times the predicted time: from here on the kernels, not the roofs, are the limit
 
 
@@ -15,8 +16,7 @@ FAR = 3  # times the predicted time: from here on the kernels, not the roofs, ar
 class Floor:
     """The least time that the roofs of a device allow for a step.
 
-    The table, a DataFrame, has a row per layer and pass: layer, kind, step ("forward",
-    "backward", "update"), dtype, flops, bytes, intensity (operations per byte), ms, bound.
+    The table is that of a `Work` with two columns more: ms, and bound ("arithmetic", "memory").
     """
 
     table: object
@@ -58,23 +58,14 @@ def predict(step: Work, device: Device, tf32: bool = True) -> Floor:
         >>> predict(work(models.mnist_cnn(), 256), devices()["T4"]).bound
         'memory'
     """
-    import pandas as pd
-
-    rows = []
-    for _, layer in step.table.dropna(subset=["forward_flops"]).iterrows():
-        for name in PASSES:
-            dtype = layer["update_dtype"] if name == "update" else layer["dtype"]
-            flops, moved = int(layer[f"{name}_flops"]), int(layer[f"{name}_bytes"])
-            if not moved:
-                continue
-            times = {ARITHMETIC: flops / device.peak(dtype, tf32), MEMORY: moved / device.bandwidth}
-            bound = max(times, key=times.get)
-            line = [layer["layer"], layer["kind"], name, dtype, flops, moved, flops / moved]
-            rows.append([*line, 1e3 * times[bound], bound])
-    return Floor(pd.DataFrame(rows, columns=COLUMNS))
+    table = step.table
+    arithmetic = table["flops"] / [device.peak(dtype, tf32) for dtype in table["dtype"]]
+    memory = table["bytes"] / device.bandwidth
+    bound = np.where(arithmetic >= memory, ARITHMETIC, MEMORY)
+    return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory), bound=bound))
 
 
-def ideal_speedup(device: Device, intensity: float, dtype: str, tf32: bool = True) -> float:
+def ideal_speedup(device: Device, intensity: float, dtype: str) -> float:
     """How much faster 16 bits are at best, for work with so many operations per float32 byte.
 
     Half the bytes make twice as many operations per byte: the dot moves to the right, and the
@@ -86,7 +77,7 @@ def ideal_speedup(device: Device, intensity: float, dtype: str, tf32: bool = Tru
         3.95
     """
     moved = intensity * BYTES["float32"] / BYTES[dtype]
-    return device.roof(dtype, moved, tf32) / device.roof("float32", intensity, tf32)
+    return device.roof(dtype, moved) / device.roof("float32", intensity)
 
 
 def points(floors: dict, measured_ms: dict | None = None):

@@ -8,19 +8,15 @@ from course_utils.precision.layers import walk
 from course_utils.roofline.formulas import Arrays, Count, count, size
 from course_utils.training import dtype_policy
 
-PASSES = ("forward", "backward", "update")
-COLUMNS = ["layer", "kind", "dtype", "update_dtype"]
-COLUMNS += [f"{name}_{what}" for name in PASSES for what in ("flops", "bytes")]
-# What an optimizer does to one weight, by the arrays it keeps for it: SGD, with momentum, Adam.
-UPDATE_FLOPS = {0: 2, 1: 4, 2: 12}
+COLUMNS = ["layer", "step", "dtype", "flops", "bytes"]
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
     """Operations and bytes of one step.
 
-    The table, a DataFrame, has a row per layer: layer, kind, dtype (it computes in), update_dtype
-    (of its weights), {forward, backward, update}_{flops, bytes}; <NA> for an unknown layer.
+    The table, a DataFrame, has three rows for each layer with a formula: layer, step ("forward",
+    "backward", "update"), dtype (of the arithmetic), flops, bytes.
     """
 
     table: object
@@ -29,30 +25,25 @@ class Work:
     @property
     def flops(self) -> int:
         """All operations of the step."""
-        return int(self.table.filter(regex="_flops$").sum().sum())
+        return int(self.table["flops"].sum())
 
     @property
     def bytes(self) -> int:
         """All bytes that the step moves at the least."""
-        return int(self.table.filter(regex="_bytes$").sum().sum())
-
-    @property
-    def intensity(self) -> float:
-        """Operations per byte."""
-        return self.flops / self.bytes if self.bytes else 0.0
+        return int(self.table["bytes"].sum())
 
 
-def work(model, batch_size: int, slots: int = 2, inputs=None) -> Work:
+def work(model, batch_size: int, inputs=None) -> Work:
     """Counts the operations and bytes of a training step, under the policies of the layers.
 
     Counted are the forward pass, the gradients (none for what comes before the first weight to
-    train) and the optimizer's update; casts of inputs, weights and gradients between dtypes; for
-    a model under mixed_float16 the check and the unscaling of the gradients. Not counted are the
-    loss, metrics, what a subclassed model computes outside layers, and everything that a library
-    does besides (padding, other layouts, working space).
+    train) and Adam's update; casts of inputs, weights and gradients between dtypes; for a model
+    under mixed_float16 the check and the unscaling of the gradients. Not counted are the loss,
+    metrics, what a subclassed model computes outside layers, and everything that a library does
+    besides (padding, other layouts, working space).
 
-    `slots` are the optimizer's arrays for each weight: 2 for Adam, 0 for plain SGD; `inputs` an
-    example of what the model is called with, where it does not tell (else ValueError).
+    `inputs` is an example of what the model is called with, where it does not tell (else
+    ValueError).
 
     Example:
         >>> from course_utils import models
@@ -65,24 +56,20 @@ def work(model, batch_size: int, slots: int = 2, inputs=None) -> Work:
     trained = [i for i, call in enumerate(calls) if _stands_alone_and_trains(call.layer)]
     first = min(trained, default=len(calls))
     scaled = model.dtype_policy.name == "mixed_float16"
-    rows, unknown = {}, []
-    for place in walk(model):
-        layer, mine = place.layer, of_layer(place.layer, calls)
-        if not mine:
-            continue  # never called
-        index = [i for i, call in enumerate(calls) if any(call is c for c in mine)]
-        counts = [_count(layer, calls[i], i > first) for i in index]
-        row = {"layer": place.path, "kind": type(layer).__name__, "dtype": layer.compute_dtype}
-        row["update_dtype"] = layer.variable_dtype
+    rows, unknown = [], []
+    for path, layer in walk(model):
+        mine = of_layer(layer, calls)
+        counts = [_count(layer, c, i > first) for i, c in enumerate(calls) if c in mine]
         if None in counts:
-            unknown.append(f"{place.path} ({row['kind']})")
-        else:
-            row |= vars(sum(counts, Count())) | _update(layer, slots, scaled)
-        rows[index[0], place.path] = row
-    table = pd.DataFrame([rows[key] for key in sorted(rows)], columns=COLUMNS)
-    table[COLUMNS[4:]] = table[COLUMNS[4:]].astype("Int64")
+            unknown.append(f"{path} ({type(layer).__name__})")
+        elif counts:  # else it was never called
+            whole = sum(counts, Count())
+            dtype, update = layer.compute_dtype, _update(layer, scaled)
+            rows.append((path, "forward", dtype, whole.forward_flops, whole.forward_bytes))
+            rows.append((path, "backward", dtype, whole.backward_flops, whole.backward_bytes))
+            rows.append((path, "update", layer.variable_dtype, *update))
     unknown += [f"{x.name} ({type(x).__name__}, between layers)" for x in between(model)]
-    return Work(table, tuple(unknown))
+    return Work(pd.DataFrame(rows, columns=COLUMNS), tuple(unknown))
 
 
 def works(build_model, batch_size: int) -> dict[str, Work]:
@@ -145,12 +132,9 @@ def _stands_alone_and_trains(layer):
     return bool(layer.trainable_variables) and not layer._flatten_layers(include_self=False)
 
 
-def _update(layer, slots, scaled):
-    """A layer's part of the optimizer's update."""
+def _update(layer, scaled):
+    """Operations and bytes of a layer's part of Adam's update."""
     stored = sum(size(w.shape, w.dtype) for w in layer.trainable_variables)
     number = stored // size((1,), layer.variable_dtype)
-    return {
-        "update_flops": number * (UPDATE_FLOPS.get(slots, 12) + 2 * scaled),
-        # Reads weight, gradient and slots, writes weight and slots; unscaling is 3 passes more.
-        "update_bytes": stored * (3 + 2 * slots + 3 * scaled),
-    }
+    # Reads weight, gradient and two slots, writes weight and slots; unscaling is 3 passes more.
+    return number * (12 + 2 * scaled), stored * (7 + 3 * scaled)

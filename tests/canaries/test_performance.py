@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from course_utils import benchmark, hardware, models, profiling, roofline
+from course_utils import benchmark, hardware, models, profiling
 from course_utils.benchmark import settings
 from course_utils.training import dtype_policy
 
@@ -223,7 +223,7 @@ def test_05_a_cache_prepares_each_element_once(cache):
     assert len(counted) == (16 if cache else 32)
 
 
-def test_05_a_slow_pipeline_is_named_and_what_it_does():
+def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
     large = np.kron((255 * X[:16, ..., 0]).astype("uint8"), np.ones((1, 64, 64), "uint8"))
     photos = [tf.io.encode_jpeg(photo[..., None]).numpy() for photo in large]
 
@@ -236,26 +236,12 @@ def test_05_a_slow_pipeline_is_named_and_what_it_does():
     options.experimental_optimization.inject_prefetch = False
     batches = iter(data.with_options(options))
     trace = profiling.record(lambda: float(tf.reduce_sum(next(batches))), steps=3)
-    found = profiling.bottleneck(trace)
-    assert found.name == "input" and "prefetch" in found.sentence
+    assert (profiling.step_times(trace)["input_ms"] > 0).all()
     work = set(profiling.op_times(trace, where="input")["op"])
     assert {"DecodeJpeg", "ResizeArea"} <= work
 
 
 # Memory
-
-
-@needs_allocator
-def test_04_the_cpu_allocator_counts_memory_with_onednn_on():
-    def current():
-        return tf.config.experimental.get_memory_info("CPU:0")["current"]
-
-    with tf.device("CPU:0"):
-        before = current()
-        block = tf.zeros((1000, 1000))
-        held = current() - before
-        del block
-    assert held >= 4_000_000 and current() == before
 
 
 @pytest.fixture(scope="module")
@@ -275,6 +261,16 @@ def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
     asked = {p: m.peak_mb - m.parts["other"] - m.parts["rounding"] for p, m in memories.items()}
     assert asked["mixed_bfloat16"] < 0.8 * asked["float32"]
     assert memories["float32"].peak_ms > memories["float32"].backward_ms > 0
+
+
+@needs_allocator
+def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
+    for memory in memories.values():
+        told = [memory.parts[part] for part in ("weights", "optimizer")]
+        assert told == pytest.approx([4.05, 8.09], abs=0.01)
+        assert {"activations", "gradients"} <= set(memory.timeline["part"])
+    copies = {p: "weight_copies" in set(m.timeline["part"]) for p, m in memories.items()}
+    assert copies == {"float32": False, "mixed_bfloat16": True}
 
 
 @needs_allocator
@@ -377,33 +373,6 @@ def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float
         gradient, tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
     )
     assert set(re.findall(r"= (\w+)\[[\d,]+\]\S* convolution\(", text)) == {"f32"}
-
-
-# The catalogue
-
-
-def test_05_factors_of_8_and_16_are_ratios_of_peaks_that_few_networks_get_near():
-    def wide_dense():
-        dense = [keras.layers.Dense(2048, activation="relu") for _ in range(2)]
-        return keras.Sequential([keras.Input((2048,)), *dense])
-
-    devices, ratios = roofline.devices(), {}
-    for name in ("T4", "V100 SXM", "A100 40 GB"):
-        half, wide = devices[name].peak("float16"), devices[name].peak("float32", tf32=False)
-        ratios[name] = half / wide, half / devices[name].peak("float32")
-    for name in ("T4", "V100 SXM"):
-        assert ratios[name] == pytest.approx((8, 8), rel=0.01)
-    assert ratios["A100 40 GB"] == pytest.approx((16, 2), rel=0.01)
-
-    def gain(steps, device):
-        own, usual = (roofline.predict(steps[p], device).ms for p in ("mixed_float16", "float32"))
-        return usual / own
-
-    cnn, wide = roofline.works(models.mnist_cnn, 128), roofline.works(wide_dense, 4096)
-    assert gain(cnn, devices["T4"]) < 2.5 < 5 < gain(wide, devices["T4"]) < 8
-    # A GTX 1080 Ti gains only bytes.
-    assert 0.5 < cnn["mixed_float16"].bytes / cnn["float32"].bytes < 0.8
-    assert gain(cnn, devices["GTX 1080 Ti"]) < 1 / 20
 
 
 # Common mistakes
