@@ -27,8 +27,6 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--output", type=_file, help=told)
     told = "train the course's CNN for minutes and record its gradients as JSON"
     gradients = commands.add_parser("gradients", help=told)
-    told = "after how many epochs to look (0,1,5,10,20,40,85)"
-    gradients.add_argument("--epochs", type=_epochs, default=gradient_record.EPOCHS, help=told)
     told, own = "the file to write (default: data/measurements/own/gradients.json)", records.OWN
     gradients.add_argument("--output", type=_file, default=own / "gradients.json", help=told)
     told = "look for mixed-precision mistakes in a saved .keras model"
@@ -49,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         return command.run(options.model, options.fix)
     if options.command == "gradients":
-        recording = gradient_record.record(options.epochs)
+        recording = gradient_record.record()
         print(f"Written to {records.save(recording, options.output)}")
         return 0
     return _bench(options)
@@ -91,15 +89,6 @@ def _parts(text):
         known = ", ".join(records.PARTS)
         raise argparse.ArgumentTypeError(f"there are no parts {unknown}: take some of {known}")
     return parts
-
-
-def _epochs(text):
-    with contextlib.suppress(ValueError):
-        epochs = [int(part) for part in text.split(",")]
-        if epochs == sorted(set(epochs)) and epochs[0] >= 0:
-            return tuple(epochs)
-    told = f"{text!r}: give growing whole numbers from 0 on, such as 0,1,85"
-    raise argparse.ArgumentTypeError(told)
 
 
 def _seconds(text):

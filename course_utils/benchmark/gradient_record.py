@@ -30,12 +30,12 @@ def gradients_of(model, x, y, loss) -> dict:
     return {"activations": activations, "weights": weights}
 
 
-def record(epochs=EPOCHS) -> dict:
+def record() -> dict:
     """Trains the course's CNN in float32 and keeps its gradients' histograms on the way.
 
     The gradients are those of the mean loss over a batch of 32, the first 256 training images,
-    with respect to the output of every layer and to every weight, after each of the growing
-    `epochs` (0: before the first step). It takes some minutes on two cores. Returns a dict for
+    with respect to the output of every layer and to every weight, after each of `EPOCHS` (0: before
+    the first step). It takes some minutes on two cores. Returns a dict for
     JSON: kind, cpu, versions, date, conditions, and records, a list with epoch, loss,
     test_accuracy, activations and weights (name to `OctaveHistogram.as_data()`).
     """
@@ -54,10 +54,10 @@ def record(epochs=EPOCHS) -> dict:
         model = models.mnist_cnn()
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False)
     records = []
-    for epoch in tqdm(range(epochs[-1] + 1), desc="epochs", leave=False):
+    for epoch in tqdm(range(EPOCHS[-1] + 1), desc="epochs", leave=False):
         if epoch:
             model.fit(x, digits.y_train, batch_size=BATCH, verbose=0)
-        if epoch in epochs:
+        if epoch in EPOCHS:
             row = {"epoch": epoch, "loss": float(loss(labels, model(few)))}
             row["test_accuracy"] = model.evaluate(x_test, digits.y_test, verbose=0)[1]
             records.append(row | _histograms(model, few, labels, loss))

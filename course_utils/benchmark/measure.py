@@ -6,7 +6,6 @@ where no TensorFlow is installed; `benchmark.start` has got the backend ready be
 
 import datetime
 import json
-import math
 import os
 from collections import namedtuple
 
@@ -15,13 +14,11 @@ import numpy as np
 
 from course_utils import datasets, hardware, models
 from course_utils.benchmark import compare, rates, records, settings, start, trainee
-from course_utils.processes import call
 
 # The Transformer block's sizes: what keeps a device busy without keeping anybody waiting.
 LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}
 SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}
 BLOCKS = {"CPU": SMALL, "GPU": LARGE, "TPU": LARGE}
-PEAK_SECONDS = 300  # for a process that reads one peak on JAX: its imports, compiling, two steps
 PARTS = (*records.PARTS, "legs")  # methods of `Job`, in this order
 # A function that builds and compiles a model, its data, and how many samples are in a step.
 Model = namedtuple("Model", "build x y batch_size")
@@ -115,46 +112,18 @@ class Job:
             policies = [policy for policy in policies if self._runs(name, policy)]
             result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
         self.interrupted |= result.interrupted
-        table = result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index()
-        if start.on_jax() and not self.interrupted:
-            table["peak_mb"] = [self._peak_mb(name, policy) for policy in table["policy"]]
-            table["memory_ratio"] = table["peak_mb"] / table["peak_mb"].iloc[0]
-        counted = not table["peak_mb"].isna().all()
-        self.notes += [note for note in result.notes if not (counted and "allocator" in note)]
-        return _rows(table)
+        self.notes += result.notes
+        return _rows(result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index())
 
     def _runs(self, name, policy):
         """Whether a step is possible; else a note says why not."""
+        build, x, y, batch_size = self.models[name]
         try:
-            _two_steps(self.models[name], policy)
+            trainee.Trainee(build, policy).step(x[:batch_size], y[:batch_size])
         except Exception as error:
             self.notes.append(f"No {name} under {policy}. {settings.sentence(error)}")
             return False
         return True
-
-    def _peak_mb(self, name, policy):
-        """JAX keeps one peak for the life of a process, so each is read in one of its own."""
-        import jax
-
-        if not jax.devices()[0].memory_stats():
-            return math.nan
-        size = self.models[name].batch_size
-        arguments = {"name": name, "policy": policy, "batch_size": size}
-        variables = {"JAX_DEFAULT_MATMUL_PRECISION": jax.config.jax_default_matmul_precision}
-        outcome = call(peak_on_jax, arguments, variables, PEAK_SECONDS)
-        if outcome.problem:
-            self.notes.append(f"No peak memory of {name} under {policy}: {outcome.problem}")
-        return math.nan if outcome.result is None else outcome.result / 1e6
-
-
-def peak_on_jax(name: str, policy: str, batch_size: int) -> int:
-    """The largest memory in use, in bytes, of a process that makes two steps of a fresh model."""
-    import jax
-
-    images, labels = np.zeros((batch_size, 28, 28)), np.zeros(batch_size, "int32")
-    cnn = _cnn(images, labels, batch_size)
-    _two_steps(cnn if name == "cnn" else _block(trainee.device_kind()), policy)
-    return int(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
 
 
 def _cnn(images, labels, batch_size):
@@ -176,12 +145,6 @@ def _compiled(model, loss):
     # JAX without jit runs operation by operation, which nobody trains with.
     model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=start.on_jax())
     return model
-
-
-def _two_steps(model, policy):
-    fresh = trainee.Trainee(model.build, policy)
-    for _ in range(2):
-        fresh.step(model.x[: model.batch_size], model.y[: model.batch_size])
 
 
 def _settings():

@@ -29,8 +29,6 @@ def start():
                 f"KERAS_BACKEND is jax and the package {package} is not installed: "
                 f"`pip install {package}`, or unset KERAS_BACKEND to measure TensorFlow."
             )
-    # JAX is to take memory as it needs it, so that peaks can be read.
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import keras
 
     keras.config.set_dtype_policy("float32")
