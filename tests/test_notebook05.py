@@ -15,14 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from IPython.core.inputtransformer2 import TransformerManager
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+from cells import Cells
 
 from course_utils import benchmark, models, profiling, roofline
 
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
-from canonical import COURSE, read
-
-CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/05_profiling.ipynb").cells}
+NOTEBOOK = Cells("05_profiling")
 DEFINED = ("network", "in-turns", "photos", "pipelines", "cast-operations", "walk", "panel-models")
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
@@ -43,11 +42,8 @@ def notebook():
         "here": roofline.devices()["T4"],
         "cnn_work": roofline.works(models.mnist_cnn, 128),
     }
-    for cell in DEFINED:
-        exec(CELLS[cell], names)
-    exec(CELLS["traces"].partition("trainings =")[0], names)  # `training` alone
-    names["tqdm"] = lambda them, **_: them
-    return names
+    NOTEBOOK.run(*DEFINED, names=names)
+    return NOTEBOOK.run("traces", names=names, until="trainings =")  # `training` alone
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +53,12 @@ def traces(notebook):
 
 
 @pytest.fixture
-def printed(notebook, capsys):
+def printed(notebook):
     """Runs a cell once more, with other names and other pieces of code: (lines, names)."""
 
     def run(cell, *replaced, **names):
-        source, names = CELLS[cell], {**notebook, **names}
-        for old, new in replaced:
-            assert old in source, (cell, old)
-            source = source.replace(old, new)
-        capsys.readouterr()
-        exec(TransformerManager().transform_cell(source), names)
-        return capsys.readouterr().out.splitlines(), names
+        names = {**notebook, **names}
+        return NOTEBOOK.printed(cell, names=names, replaced=replaced), names
 
     return run
 
@@ -100,24 +91,15 @@ def test_of_two_recordings_the_one_less_disturbed_counts(printed):
         return pd.DataFrame({"step_ms": [next(times)] * 3 + [1000.0]})
 
     fake = SimpleNamespace(record=record, step_times=lambda t: t)
-    _, names = printed("in-turns", ("from tqdm.auto import tqdm", ""), profiling=fake)
+    _, names = printed("in-turns", profiling=fake)
     best = names["record_in_turns"]({"a": 1, "b": 2, "c": 3}, steps=6)
     assert order == [(step, {"steps": 6}) for step in (1, 2, 3, 1, 2, 3)]
     assert {name: t["step_ms"].iloc[0] for name, t in best.items()} == {"a": 5, "b": 8, "c": 3}
 
 
-def test_the_libraries_share_out_all_products(traces, printed):
-    shared = printed("libraries", traces=traces)[1]["by_library"]
-    for policy, trace in traces.items():
-        kinds = profiling.op_times(trace).groupby("kind")["ms"].sum()
-        wanted = kinds["convolution"] + kinds["matrix product"]
-        assert shared[policy].sum() == pytest.approx(wanted)
-    assert set(shared.index) <= {"oneDNN, ms", "TensorFlow's own, ms"}
-
-
 def test_every_pipeline_gives_the_same_batches(notebook):
     names = dict(notebook)
-    exec(CELLS["input-figure"].partition("pipelines =")[0], names)
+    NOTEBOOK.run("input-figure", names=names, until="pipelines =")
     assert [*names["variants"]][0] == "as written" and len(names["variants"]) == 5
     order, digits = np.arange(144) % 64, names["digits"]
     for name, added in names["variants"].items():
@@ -207,22 +189,11 @@ def test_the_tree_stops_at_the_first_yes(printed):
         assert question in said[0] if question else not said
 
 
-def test_a_model_of_one_s_own_is_diagnosed(printed):
-    mine = "def mine(policy):\n    return build_model(policy, width=4)\n\ndef my_model"
-    own = (("(256, 4)", "(24, 3)"), ("build_model(policy)", "mine(policy)"))
-    lines, _ = printed("diagnosis", **printed("own", *own, ("def my_model", mine))[1])
-    for n in (24, 3):
-        at = lines.index(f"{n} images, float32 against mixed_bfloat16")
-        block = [line.strip() for line in lines[at + 1 : at + 10]]
-        assert block[0].split()[0] in ("no", "YES")
-        assert any(line.startswith("The roofs promise ") for line in block)
-        assert any("times as fast" in line for line in block)
-
-
 def test_without_tensorboard_or_xprof_the_notebook_says_so(traces, printed, monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda p: None if p == "xprof" else find(p))
-    lines, names = printed("tensorboard", traces=traces)
+    magics = ("%load_ext tensorboard", "pass"), ("%tensorboard --logdir {logs} --port 0", "pass")
+    lines, names = printed("tensorboard", *magics, traces=traces)
     assert lines == ["Not installed here: xprof · the tables above do without."]
     assert printed("tensorboard-stop", **names)[0] == []
     assert any(names["logs"].rglob("*.xplane.pb"))  # what TensorBoard would be shown

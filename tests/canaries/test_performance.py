@@ -11,16 +11,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+from cells import Cells
+
 from course_utils import benchmark, hardware, models, profiling
 from course_utils.benchmark import settings
 from course_utils.training import dtype_policy
 
+NOTEBOOK = Cells("05_profiling")
 PRODUCTS = ["convolution", "matrix product"]
 SOURCE = np.random.default_rng(0)
 X, Y = SOURCE.random((64, 28, 28, 1), dtype="float32"), SOURCE.integers(0, 10, 64)
@@ -280,32 +285,11 @@ def test_05_the_pooling_s_notes_take_a_byte_each_whatever_the_policy(memories):
         assert list(notes["mb"]) == [pytest.approx(256 * 13 * 13 * 32 / 1e6)]
 
 
-def six_products(one_after_another):
-    @tf.function
-    def run(a):
-        total = tf.constant(0.0)
-        for i in range(6):
-            with tf.control_dependencies([total] if one_after_another else []):
-                product = tf.matmul(a + float(i), a)
-            total += tf.reduce_max(product)
-        return total
-
-    return run
-
-
-def peak_of(run, a):
-    run(a)
-    tf.config.experimental.reset_memory_stats("CPU:0")
-    before = tf.config.experimental.get_memory_info("CPU:0")["current"]
-    result = float(run(a))
-    return result, tf.config.experimental.get_memory_info("CPU:0")["peak"] - before
-
-
 @needs_allocator
 def test_05_a_forced_order_needs_less_memory_for_the_same_result():
-    a = tf.random.uniform((1024, 1024), seed=0)
-    result, free = peak_of(six_products(False), a)
-    same, forced = peak_of(six_products(True), a)
+    names = {"tf": tf, "benchmark": benchmark, "reported": True}
+    lines = NOTEBOOK.printed("order", "order-peaks", names=names)
+    (result, free), (same, forced) = (map(float, re.findall(r"\d+\.\d", line)) for line in lines)
     assert result == same and forced < 0.8 * free
 
 
@@ -318,14 +302,8 @@ def test_05_memory_growth_is_an_option_of_gpus_alone():
 # XLA
 
 
-def chain(a):
-    for _ in range(10):
-        a = a * 1.01 + 0.5
-    return a
-
-
-def product(a):
-    return tf.matmul(a, a)
+FOR_XLA = NOTEBOOK.run("xla-functions", names={"tf": tf})
+chain, product = FOR_XLA["chain"], FOR_XLA["product"]
 
 
 def optimized(function, *arguments):
