@@ -7,7 +7,6 @@ a process (a *leg*), and one that ends its process takes no other down.
 import os
 import re
 import time
-from collections import Counter
 
 import keras
 import numpy as np
@@ -137,23 +136,22 @@ def kernels(outcomes: dict):
     oneDNN's plain product, which TensorFlow's own (Eigen) kernels call inside, for small blocks
     that they have converted to float32 first where needed.
     """
-    rows, steps = [], Counter()
+    rows = []
     for leg, outcome in outcomes.items():
         policy = None
         for line in outcome.printed.splitlines():
             if line.startswith(MARK):
                 policy = line.removeprefix(MARK).strip()
-                steps[leg, policy] += 1
             elif policy and (found := LINE.fullmatch(line)):
                 operation, kernel, dtype, ms = found.groups()
                 rows.append((leg, policy, operation, kernel or operation, dtype, float(ms)))
     keys = ["leg", "policy", "operation", "kernel", "dtype"]
     calls = pd.DataFrame(rows, columns=[*keys, "ms"]).groupby(keys)["ms"]
-    found = calls.agg(["size", "sum"]).reset_index().set_axis([*keys, "calls", "ms"], axis=1)
-    number = [steps[leg, policy] for leg, policy in zip(found["leg"], found["policy"], strict=True)]
-    found[["calls", "ms"]] = found[["calls", "ms"]].div(number, axis=0)
-    found = found.sort_values(["leg", "policy", "ms"], ascending=[True, True, False])
-    return found.reset_index(drop=True)
+    found = calls.agg(calls="size", ms="sum").reset_index()
+    steps = [outcomes[row.leg].printed.count(f"{MARK}{row.policy}\n") for row in found.itertuples()]
+    found[["calls", "ms"]] = found[["calls", "ms"]].div(steps, axis=0)
+    order = {"by": ["leg", "policy", "ms"], "ascending": [True, True, False]}
+    return found.sort_values(**order, ignore_index=True)
 
 
 def _most(mine):

@@ -24,25 +24,21 @@ class Device:
     tflops: dict
     gb_per_s: float | None = None  # 10⁹ bytes a second to and from memory, where somebody told
 
-    def unit(self, dtype: str, tf32: bool = True) -> str:
-        """The dtype whose units multiply numbers of `dtype` here; ValueError for an unknown one.
+    def peak(self, dtype: str, tf32: bool = True) -> float:
+        """Operations per second in matrix products of a dtype at best; ValueError if unknown.
 
         float32 goes through TF32's units where there are any, as TensorFlow does unless it is
         told otherwise. A dtype without units is computed in float32.
 
         Example:
-            >>> devices()["A100 40 GB"].unit("float32"), devices()["T4"].unit("bfloat16")
-            ('tf32', 'float32')
+            >>> devices()["T4"].peak("float16") / devices()["T4"].peak("bfloat16")
+            8.024691358024691
         """
         if dtype not in BYTES:
             raise ValueError(f"{dtype!r} is no dtype of the catalogue: take one of {tuple(BYTES)}.")
-        if dtype in self.tflops and not (dtype == "float32" and tf32 and "tf32" in self.tflops):
-            return dtype
-        return "tf32" if tf32 and "tf32" in self.tflops else "float32"
-
-    def peak(self, dtype: str, tf32: bool = True) -> float:
-        """Operations per second in matrix products of this dtype, at best."""
-        return 1e12 * self.tflops[self.unit(dtype, tf32)]
+        if dtype == "float32" or dtype not in self.tflops:
+            dtype = "tf32" if tf32 and "tf32" in self.tflops else "float32"
+        return 1e12 * self.tflops[dtype]
 
     @property
     def bandwidth(self) -> float:

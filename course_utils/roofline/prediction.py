@@ -26,17 +26,6 @@ class Floor:
         """The whole step, in milliseconds."""
         return float(self.table["ms"].sum())
 
-    @property
-    def share(self) -> dict[str, float]:
-        """{"arithmetic", "memory": share of the time that it bounds}."""
-        by_bound = self.table.groupby("bound")["ms"].sum()
-        return {b: float(by_bound.get(b, 0.0)) / (self.ms or 1) for b in (ARITHMETIC, MEMORY)}
-
-    @property
-    def bound(self) -> str:
-        """What bounds the larger part of the time."""
-        return max(self.share, key=self.share.get)
-
 
 class Limit(NamedTuple):
     """What limits a step: "kernels", "arithmetic", "memory" or "unknown", and a sentence on it."""
@@ -55,8 +44,8 @@ def predict(step: Work, device: Device, tf32: bool = True) -> Floor:
     Example:
         >>> from course_utils import models
         >>> from course_utils.roofline import devices, work
-        >>> predict(work(models.mnist_cnn(), 256), devices()["T4"]).bound
-        'memory'
+        >>> round(predict(work(models.mnist_cnn(), 256), devices()["T4"]).ms, 2)
+        1.31
     """
     table = step.table
     arithmetic = table["flops"] / [device.peak(dtype, tf32) for dtype in table["dtype"]]
@@ -114,8 +103,9 @@ def limit(measured_ms: float, floor: Floor) -> Limit:
     if measured_ms / floor.ms > FAR:
         why = "the kernels stay far below them, or something else takes the time."
         return Limit("kernels", f"{said}: {why}")
-    share = f"{100 * floor.share[floor.bound]:.0f} % of that is bound by {floor.bound}."
-    return Limit(floor.bound, f"{said}, and {share}")
+    bounds = floor.table.groupby("bound")["ms"].sum() / floor.ms
+    bound = bounds.idxmax()
+    return Limit(bound, f"{said}, and {100 * bounds[bound]:.0f} % of that is bound by {bound}.")
 
 
 def verdict(predicted: float, measured: float, limit_16: Limit | None = None) -> str:

@@ -1,12 +1,13 @@
 """Devices whose roofs were measured, here or elsewhere, and what those promise."""
 
+import functools
+
 from course_utils import models
 from course_utils.benchmark import records
 from course_utils.roofline.catalogue import Device
 from course_utils.roofline.prediction import predict
 from course_utils.roofline.steps import works
 
-MODEL = "mnist_cnn (32-64-128)"  # the CNN that the bench command trains
 COLUMNS = ["device", "settings", "model", "policy", "predicted_ms", "measured_ms", "times"]
 COLUMNS += ["predicted_speedup", "measured_speedup"]
 
@@ -19,12 +20,9 @@ def measured_device(table) -> Device:
     Example:
         measured_device(ceilings(seconds=10)).tflops
     """
-    best = table.groupby("figure")["value"].max()
-    if "float32" not in best:
+    if "float32" not in set(table["figure"]):
         raise ValueError("The table has no float32 product: call ceilings() and let it finish.")
-    tflops = {figure: float(value) for figure, value in best.items()}
-    memory = tflops.pop("memory", None)
-    return Device("this machine", tflops, memory)
+    return _device("this machine", zip(table["figure"], table["value"], strict=True))
 
 
 def recorded_device(measurement: dict) -> Device:
@@ -42,11 +40,16 @@ def recorded_device(measurement: dict) -> Device:
     through = {"float32": "tf32"} if measurement["conditions"].get("tf32") else {}
     for case in measurement.get("matmul", []):
         cases.append((through.get(case["dtype"], case["dtype"]), case["gflops"] / 1e3))
+    return _device(measurement["device"], cases)
+
+
+def _device(name, cases):
+    """A `Device` with the best of each figure."""
     best = {}
     for figure, value in cases:
-        best[figure] = max(best.get(figure, 0), value)
+        best[figure] = max(best.get(figure, 0.0), float(value))
     memory = best.pop("memory", None)
-    return Device(measurement["device"], best, memory)
+    return Device(name, best, memory)
 
 
 def predicted_and_measured(found: list[dict] | None = None):
@@ -54,28 +57,24 @@ def predicted_and_measured(found: list[dict] | None = None):
 
     A DataFrame of the measurements found, or of those in data/measurements: device, settings,
     model ("cnn", "transformer"), policy, predicted_ms, measured_ms, times (measured over
-    predicted), predicted_speedup, measured_speedup. Left out are other models, and measurements
-    without roofs or products.
+    predicted), predicted_speedup, measured_speedup. Left out are measurements without roofs or
+    products.
 
     Example:
         predicted_and_measured()["times"].min()
     """
     import pandas as pd
 
-    rows, counted = [], {}
+    rows = []
     for measurement in records.load() if found is None else found:
         device, conditions = recorded_device(measurement), measurement["conditions"]
         if "float32" not in device.tflops:
             continue
-        for model, build, batch_size, options in _models(conditions):
-            if not measurement.get(model):
-                continue
-            key = model, batch_size, *options.items()
-            if key not in counted:
-                counted[key] = works(lambda b=build, o=options: b(**o), batch_size)
-            tf32 = conditions.get("tf32", True)
-            promised = {p: predict(step, device, tf32).ms for p, step in counted[key].items()}
-            for row in measurement[model]:
+        cnn, block = {"batch_size": conditions["batch_size"]}, conditions.get("transformer")
+        for model, sizes in (("cnn", cnn), ("transformer", block)):
+            for row in measurement.get(model, []):
+                steps, tf32 = _works(model, **sizes), conditions.get("tf32", True)
+                promised = {p: predict(steps[p], device, tf32).ms for p in steps}
                 floor, took = promised[row["policy"]], row["step_ms"]
                 line = [device.name, records.label(measurement), model, row["policy"]]
                 line += [floor, took, took / floor]
@@ -83,10 +82,7 @@ def predicted_and_measured(found: list[dict] | None = None):
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _models(conditions):
-    """(name, what builds it, batch size, its sizes) of each model that was measured."""
-    if conditions["model"] == MODEL:
-        yield "cnn", models.mnist_cnn, conditions["batch_size"], {}
-    if block := conditions.get("transformer"):
-        sizes = {name: n for name, n in block.items() if name != "batch_size"}
-        yield "transformer", models.transformer_block, block["batch_size"], sizes
+@functools.cache
+def _works(model, batch_size, **sizes):
+    build = {"cnn": models.mnist_cnn, "transformer": models.transformer_block}[model]
+    return works(lambda: build(**sizes), batch_size)
