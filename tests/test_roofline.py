@@ -374,19 +374,12 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
 # --- what was recorded
 
 
-def test_the_recorded_cpu_beside_its_prediction():
-    """Roofs of that machine from the same file, its memory's speed among them."""
+def test_the_recorded_steps_beside_their_predictions():
     table = roofline.predicted_and_measured()
     assert (table["times"] > 1).all()  # nothing runs above its roof
-    amd = table["device"].str.startswith("AMD EPYC") & (table["model"] == "cnn")
-    table = table[amd].set_index(["settings", "policy"])
-    fast, slow = table.loc[("", "mixed_bfloat16")], table.loc[("", "mixed_float16")]
-    # bfloat16: both say faster, and the roof, which is a best case, says more. float16: the roof
-    # of a product promises far more than convolutions reach.
+    # Where the kernels are, bfloat16 is faster, and the roof, which is a best case, says more.
+    fast = table.query("policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'").iloc[0]
     assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
-    assert fast["predicted_speedup"] < 1.6 * fast["measured_speedup"]
-    assert slow["measured_speedup"] < slow["predicted_speedup"] / 2
-    assert table.loc[("", "float32"), "times"] < 3 < slow["times"]
 
 
 def recorded(more=None, **parts):

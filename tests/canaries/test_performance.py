@@ -30,6 +30,7 @@ PRODUCTS = ["convolution", "matrix product"]
 SOURCE = np.random.default_rng(0)
 X, Y = SOURCE.random((64, 28, 28, 1), dtype="float32"), SOURCE.integers(0, 10, 64)
 ON_CPU = not tf.config.list_physical_devices("GPU")
+FLOAT16 = {"avx512_fp16", "amx_fp16"}
 SETS = set(hardware.detect().instruction_sets or ())
 needs_allocator = pytest.mark.skipif(
     not benchmark.counts_memory() or not ON_CPU,
@@ -68,25 +69,17 @@ def products(steps):
 # Which library multiplies
 
 
-def test_05_products_go_through_onednn_where_the_cpu_has_them(products):
+def test_05_products_go_through_onednn_where_the_cpu_has_their_dtype(products):
     if not any(name.startswith("_Mkl") for name in products["float32"]):
         pytest.skip("oneDNN is off here, or this is no x86 CPU")
-    assert all(name.startswith("_Mkl") for name in products["float32"])
-    if {"avx512_bf16", "amx_bf16"} & SETS:
-        assert all(name.startswith("_Mkl") for name in products["mixed_bfloat16"])
-
-
-def test_05_float16_products_of_a_cpu_are_tensorflow_s_own(products):
-    if not ON_CPU or {"avx512_fp16", "amx_fp16"} & SETS:
-        pytest.skip("this device multiplies float16 by itself")
-    gradients = {name for name in products["mixed_float16"] if "Backprop" in name}
-    assert gradients == {"Conv2DBackpropFilter", "Conv2DBackpropInput"}
-    assert "MatMul" in products["mixed_float16"]
-
-
-@needs_float16
-def test_05_a_cpu_with_float16_instructions_takes_float16_through_onednn(products):
-    assert all(name.startswith("_Mkl") for name in products["mixed_float16"])
+    units = {"mixed_bfloat16": {"avx512_bf16", "amx_bf16"}, "mixed_float16": FLOAT16}
+    for policy, names in products.items():
+        if policy == "float32" or units[policy] & SETS:
+            assert all(name.startswith("_Mkl") for name in names), policy
+    if not FLOAT16 & SETS:  # then they are TensorFlow's own
+        gradients = {name for name in products["mixed_float16"] if "Backprop" in name}
+        assert gradients == {"Conv2DBackpropFilter", "Conv2DBackpropInput"}
+        assert "MatMul" in products["mixed_float16"]
 
 
 def onednn_kernels(code, **variables):
