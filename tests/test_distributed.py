@@ -15,6 +15,7 @@ from test_processes import FAMILY, all_gone, posix
 from course_utils import distributed, processes
 from course_utils.distributed import Interrupted, Link, ProcessError, Workers, run_workers, workers
 from course_utils.hardware import Accelerator, Hardware, accelerators
+from course_utils.processes import Outcome
 
 HEAD = "import json, os, sys, time; rank = json.loads(os.environ['TF_CONFIG'])['task']['index']\n"
 
@@ -68,12 +69,11 @@ def test_each_worker_knows_the_others_and_its_lines_and_result_come_with_its_num
     assert all_gone(pids(started))
 
 
-def test_results_are_handed_back_and_lines_are_labelled(script):
-    shown = []
+def test_results_are_handed_back_and_lines_are_labelled(script, capsys):
     path = script("print('here'); print('RESULT', rank + 1) if rank != 1 else None")
-    assert run_workers(path, 3, show=shown.append) == [1, None, 3]
-    assert sorted(shown) == [f"worker {rank} · here" for rank in range(3)]
-    assert run_workers(path, 1, show=None) == [1]
+    assert run_workers(path, 3) == [1, None, 3]
+    printed = capsys.readouterr().out.splitlines()
+    assert sorted(printed) == [f"worker {rank} · here" for rank in range(3)]
 
 
 NO_DATA = f"if rank == 1: raise ValueError('no data here')\n{FAMILY}"
@@ -215,7 +215,7 @@ def test_a_port_that_is_taken_meanwhile_is_named(script, monkeypatch):
         port = taken.getsockname()[1]
         monkeypatch.setattr(workers, "free_ports", lambda count: [port])
         with pytest.raises(ProcessError, match=f"could not open port {port}, which") as error:
-            run_workers(path, 1, show=None, timeout=100)
+            run_workers(path, 1, timeout=100)
     one_sentence(error)
 
 
@@ -255,41 +255,25 @@ def test_a_wrong_number_of_devices_is_refused(count):
 
 # TPU
 
-CRASH, RAISE = "os.kill(os.getpid(), 11)", "raise ImportError('no libtpu')"
-WORKS, NONE = "return 8, {'NAME': 'value'}", "return 0, {}"
-
-
-@pytest.fixture
-def ways(tmp_path, monkeypatch):
-    """Writes what is run in place of the tries with TensorFlow and with JAX."""
-
-    def write(*bodies):
-        lines = ["import os, time"]
-        lines += [f"def way_{number}():\n    {body}" for number, body in enumerate(bodies)]
-        (tmp_path / "ways.py").write_text("\n".join(lines))
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
-        tries = {"TensorFlow": "ways:way_0", "JAX": "ways:way_1"}
-        monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
-
-    return write
+WORKS, NONE = (Outcome(result, "", "") for result in ([8, {"NAME": "value"}], [0, {}]))
+FAILS = Outcome(None, "", "Its process ended with exit code 1 (ImportError: no libtpu).")
 
 
 @pytest.mark.parametrize(
-    ("bodies", "framework", "told"),
+    ("outcomes", "framework", "told"),
     [
-        ((WORKS, CRASH), "TensorFlow", ["TensorFlow can use this TPU"]),
-        ((CRASH, WORKS), "JAX", ["TensorFlow cannot .* SIGSEGV", "Keras can use .* on JAX"]),
-        ((RAISE, WORKS), "JAX", ["TensorFlow cannot .* no libtpu", "Keras can use .* on JAX"]),
-        (("pass", WORKS), "JAX", ["TensorFlow cannot .* found no core", "Keras can use .* JAX"]),
-        ((NONE, RAISE), None, ["TensorFlow cannot", "JAX cannot", "Neither .* on the CPU: run"]),
+        ((WORKS, FAILS), "TensorFlow", ["TensorFlow can use this TPU"]),
+        ((FAILS, WORKS), "JAX", ["TensorFlow cannot .*: its .* no libtpu", "Keras .* on JAX"]),
+        ((NONE, FAILS), None, ["TensorFlow cannot .*: it found no core", "JAX cannot",
+                               "Neither .* on the CPU: run"]),
     ],
-)
-@posix
-def test_the_ways_to_a_tpu_are_tried_in_turn(bodies, framework, told, ways):
-    ways(*bodies)
-    shown = []
-    route = distributed.find_tpu(show=shown.append)
+)  # fmt: skip
+def test_the_ways_to_a_tpu_are_tried_in_turn(outcomes, framework, told, monkeypatch, capsys):
+    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
+    found = dict(zip(("TensorFlow", "JAX"), outcomes, strict=True))
+    monkeypatch.setattr(accelerators, "try_tpu", found.get)
+    route = distributed.find_tpu()
+    shown = capsys.readouterr().out.splitlines()
     assert (route.framework, route.cores) == (framework, 8 if framework else 0)
     assert route.environment == ({"NAME": "value"} if framework else {})
     assert route.reason == shown[-1] and len(shown) == len(told)
@@ -298,21 +282,13 @@ def test_the_ways_to_a_tpu_are_tried_in_turn(bodies, framework, told, ways):
         assert sentence.endswith(".") and ". " not in sentence
 
 
-def test_a_try_that_hangs_is_given_up(ways, monkeypatch):
-    ways("time.sleep(300)", "time.sleep(300)")
-    monkeypatch.setattr(accelerators, "SECONDS", 0.5)
-    shown = []
-    assert distributed.find_tpu(shown.append).framework is None
-    assert shown[0] == "TensorFlow cannot use this TPU: it was stopped after 0.5 seconds."
-
-
-def test_without_signs_of_a_tpu_nothing_is_tried(monkeypatch):
+def test_without_signs_of_a_tpu_nothing_is_tried(monkeypatch, capsys):
     for sign in accelerators.TPU_SIGNS:
         monkeypatch.delenv(sign, raising=False)
     monkeypatch.setattr(accelerators, "try_tpu", None)
-    shown = []
-    assert distributed.find_tpu(shown.append).framework is None
-    assert shown == ["This machine has no TPU, so the course runs on what TensorFlow finds."]
+    assert distributed.find_tpu().framework is None
+    told = "This machine has no TPU, so the course runs on what TensorFlow finds.\n"
+    assert capsys.readouterr().out == told
 
 
 @pytest.mark.parametrize("framework", accelerators.TPU_TRIES)

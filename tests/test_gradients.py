@@ -173,20 +173,6 @@ def same(one, other):
     assert one == other
 
 
-def test_its_parts_are_those_of_their_definition():
-    values = np.concatenate([spread(), subnormals(), borders(np.float32)])
-    histogram = OctaveHistogram.from_values(values)
-    half, exponent = np.frexp(np.abs(values[np.isfinite(values) & (values != 0)].astype(float)))
-    assert (histogram.first, len(histogram.counts)) == (exponent.min() - 1, np.ptp(exponent) + 1)
-    for row, octave in enumerate(range(histogram.first, exponent.max())):
-        here = 2 * half[exponent - 1 == octave]
-        assert histogram.counts[row] == len(here)
-        assert histogram.powers[row] == np.count_nonzero(here == 1)
-        reached = [np.count_nonzero(here >= border) for border in gradients.THRESHOLDS]
-        assert histogram.above[row].tolist() == reached
-        assert histogram.squares[row] == pytest.approx(math.fsum(here**2), rel=1e-12)
-
-
 def test_sums_align_octaves():
     low, high = np.float32([2e-20, 3e-20, 0, np.nan]), np.float32([7.0, 8.0, np.inf])
     same(sum_of(low, high), OctaveHistogram.from_values(np.concatenate([low, high])))

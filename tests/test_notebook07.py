@@ -96,7 +96,7 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def found():
-    return distributed.run_workers(__file__, 1, show=None, timeout=400)[0]
+    return distributed.run_workers(__file__, 1, timeout=400)[0]
 
 
 @pytest.mark.slow

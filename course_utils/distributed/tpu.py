@@ -27,29 +27,28 @@ class Route:
     reason: str
 
 
-def find_tpu(show=print) -> Route:
+def find_tpu() -> Route:
     """Try the ways to a TPU, the best one first; never raises.
 
     Without the signs of a TPU (variables that Colab and Google Cloud set, a device file) nothing is
-    tried. Each try takes up to some minutes. `show` gets a sentence for each, and on where the
+    tried. Each try takes up to some minutes. A sentence is printed for each, and on where the
     course runs. Example: `find_tpu().framework` is None on a machine without a TPU.
     """
     if not accelerators.shows_a_tpu():
-        return _told(show, "This machine has no TPU, so the course runs on what TensorFlow finds.")
+        return _told("This machine has no TPU, so the course runs on what TensorFlow finds.")
     for framework, sentence in SENTENCES.items():
         outcome = accelerators.try_tpu(framework)
         cores, variables = outcome.result or (0, {})
         if cores:
-            return _told(show, sentence, framework, cores, variables)
+            return _told(sentence, framework, cores, variables)
         problem = outcome.problem.removesuffix(".") or "It found no core"
-        show(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
+        print(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
     return _told(
-        show,
         "Neither TensorFlow nor JAX can use this TPU, so the course runs on the CPU: run "
         "`%pip install tensorflow-tpu` and restart the kernel to try again.",
     )
 
 
-def _told(show, reason, framework=None, cores=0, variables=None):
-    show(reason)
+def _told(reason, framework=None, cores=0, variables=None):
+    print(reason)
     return Route(framework, cores, variables or {}, reason)

@@ -133,17 +133,16 @@ class Workers:
         )
 
 
-def run_workers(script, count: int = 2, arguments=(), *, show=print, **options) -> list:
+def run_workers(script, count: int = 2, arguments=(), **options) -> list:
     """Run a script in several `Workers`; a list of the results, None where one handed back none.
 
-    `show` gets each line that a worker prints, with the worker's number before it; None: no one.
+    Each line that a worker prints is printed with the worker's number before it.
 
     Example: `run_workers("train.py", 2, ["mixed_float16"])`.
     """
     with Workers(script, count, arguments, **options) as workers:
         for rank, line in workers:
-            if show:
-                show(f"worker {rank} · {line}")
+            print(f"worker {rank} · {line}")
     return workers.results
 
 

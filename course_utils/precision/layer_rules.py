@@ -7,7 +7,7 @@ import numpy as np
 from keras import layers
 
 from course_utils.precision.case import NARROW, Finding
-from course_utils.precision.source import computing, dtypes, is_own, methods, numbers
+from course_utils.precision.source import computing, dtypes, is_own, numbers
 
 PROBABILITIES = ("softmax", "sigmoid")
 # Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1 in float32.
@@ -131,15 +131,13 @@ def out_of_range(case):
 def _numbers(layer):
     """(source, value) of the numbers that a layer of yours computes with, each one once."""
     found = {}
-    if not methods(layer):
-        found = {f"self.{name}": vars(layer).get(name) for name in ("epsilon", "eps")}
     for method in computing(layer):
         # Who casts to float32 in a method is taken to do so because of the numbers in it.
         upcasts = {"float32", "float64"} & {dtype for _, dtype in dtypes(method)}
         # The numbers in `build` are those of initializers.
         if method.name != "build" and not upcasts:
             found |= dict(numbers(method, layer))
-    return [(t, v) for t, v in found.items() if isinstance(v, float) and math.isfinite(v)]
+    return [(text, value) for text, value in found.items() if math.isfinite(value)]
 
 
 def not_multiple_of_eight(case):

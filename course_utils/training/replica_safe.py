@@ -16,8 +16,7 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
     has an overflow. If one has, the step is skipped everywhere and the scale is halved once.
 
     Everything else is Keras's own: arguments, variables, methods, checkpoints and saved models.
-    On one device, and on JAX, it does exactly the same. As in Keras's own there is no floor
-    under the scale, and settings such as `global_clipnorm` belong on the inner optimizer.
+    On one device it does exactly the same.
 
     Wrap the optimizer yourself, within `strategy.scope()`: under mixed_float16, `compile` wraps a
     plain one in Keras's own. Import `course_utils.training` before you load a file with this
@@ -47,11 +46,9 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
 
     def check_finite(self, grads):
         """Whether every gradient is finite, on this replica and on all others: a scalar bool."""
-        finite = super().check_finite(grads)
-        if keras.backend.backend() != "tensorflow":
-            return finite  # Keras on JAX has one gradient for all devices.
         import tensorflow as tf
 
+        finite = super().check_finite(grads)
         replica = tf.distribute.get_replica_context()
         if replica is None or replica.num_replicas_in_sync == 1:
             return finite
@@ -61,8 +58,6 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
 
 
 def _in_a_function_on_several_devices():
-    if keras.backend.backend() != "tensorflow":
-        return False
     import tensorflow as tf
 
     if tf.executing_eagerly() or not tf.distribute.has_strategy():

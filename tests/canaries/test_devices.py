@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(folder):
     """What 2 logical CPUs of one process came to."""
-    return run_workers(rig.__file__, 1, ["mirrored", folder], show=None, timeout=480)[0]
+    return run_workers(rig.__file__, 1, ["mirrored", folder], timeout=480)[0]
 
 
 @pytest.fixture(scope="module")

@@ -46,22 +46,14 @@ def patterns(replicas):
     return found
 
 
-def expected(script, start=START):
-    """The scale after each step, the steps applied and the weights, by plain arithmetic."""
-    loss_scale, scales, applied, weight = DynamicLossScale(start, GROWTH), [], 0, 1.0
-    for marks in script:
+def compare(script, found):
+    """Hold what `Rig.play` found against plain arithmetic, on every replica of the process."""
+    loss_scale, applied, weight = DynamicLossScale(START, GROWTH), 0, 1.0
+    for marks, step in zip(script, found["scales"], strict=True):
         if loss_scale.update(bool(np.isfinite(marks).all())):
             applied += 1
             weight -= RATE * sum(range(1, len(marks) + 1))
-        scales.append(loss_scale.scale)
-    return scales, applied, weight
-
-
-def compare(script, found, start=START):
-    """Hold what `Rig.play` found against the arithmetic, on every replica of the process."""
-    scales, applied, weight = expected(script, start)
-    for step, scale in zip(found["scales"], scales, strict=True):
-        assert step == [[scale]] * len(step)
+        assert step == [[loss_scale.scale]] * len(step)
     assert all(count == [applied] for count in found["iterations"])
     for replicas in found["weights"]:
         assert all(value == weight for replica in replicas for value in replica)
@@ -78,10 +70,10 @@ def on_each_replica(variable):
 class Rig:
     """Two weights, and a step that any replica can spoil: replica r's gradient is r + 1."""
 
-    def __init__(self, kind=ReplicaSafeLossScaleOptimizer, inner=None, start=START, wrap=None):
+    def __init__(self, kind=ReplicaSafeLossScaleOptimizer, inner=None, wrap=None):
         self.strategy = tf.distribute.get_strategy()
         self.weights = [keras.Variable(np.ones(shape, np.float32)) for shape in ((2, 3), 2)]
-        self.optimizer = kind(inner or SGD(RATE), initial_scale=start, dynamic_growth_steps=GROWTH)
+        self.optimizer = kind(inner or SGD(RATE), initial_scale=START, dynamic_growth_steps=GROWTH)
         self.optimizer.build(self.weights)
         self.variables = self.weights + self.optimizer.variables
         self.values = [keras.ops.convert_to_numpy(v) for v in self.variables]
@@ -121,9 +113,9 @@ def data(replicas, spoiled):
     return x, y
 
 
-def scaled(kind=ReplicaSafeLossScaleOptimizer, inner=None):
+def scaled(inner=None):
     inner = inner or SGD(2.0**-10)
-    return kind(inner, initial_scale=2.0**12, dynamic_growth_steps=2)
+    return ReplicaSafeLossScaleOptimizer(inner, initial_scale=2.0**12, dynamic_growth_steps=2)
 
 
 def fitted(optimizer, spoiled, eager=False):
