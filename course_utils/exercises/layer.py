@@ -118,9 +118,10 @@ def _run(layer, inputs):
 
 def _dtype_problem(layer, policy, dtype, keras):
     """What is wrong with the dtypes of a layer that was made under a policy."""
-    try:
-        own = layer.dtype_policy.name
-    except Exception:  # an `__init__` that leaves Keras's own out
+    from course_utils.precision.inside import works_in_float32
+
+    own, problem = call(lambda: layer.dtype_policy.name)
+    if problem:  # an `__init__` that leaves Keras's own out
         return "You gave a class whose `__init__` lacks `super().__init__()`; here none is needed."
     if own != policy:
         return (
@@ -130,8 +131,8 @@ def _dtype_problem(layer, policy, dtype, keras):
     output, problem = _run(layer, trial()[0])
     if problem:
         return f"Under {policy} your layer {problem}. {_advice(layer, problem, dtype)}"
-    found = _dtype(output, keras)
-    if found is None:
+    found, _ = call(lambda: keras.backend.standardize_dtype(output.dtype))
+    if found is None or getattr(output, "shape", None) is None:  # no tensor, whatever it is
         return f"Your layer returns {describe(output)}: end `call` with `return` and one tensor."
     if found != dtype:
         said = "the dtype is written into the layer. `self.compute_dtype` follows."
@@ -147,7 +148,8 @@ def _dtype_problem(layer, policy, dtype, keras):
             )
         if weight.dtype != "float32":
             return f"Your layer stores a weight in {weight.dtype}; float32 is asked for."
-    if dtype != "float32" and _works_in_float32(layer):
+    # A layer that cannot be traced is told so below.
+    if dtype != "float32" and call(works_in_float32, layer, trial()[0])[0]:
         return (
             f"Under {policy} your layer still works in float32 and casts only its result: nothing"
             f" is gained. Keras hands `call` the inputs and the gain in {dtype}; leave them so."
@@ -156,22 +158,6 @@ def _dtype_problem(layer, policy, dtype, keras):
     if problem:
         return f"In a model, where Keras traces it, your layer {problem}. Use tensors alone."
     return None
-
-
-def _works_in_float32(layer):
-    from course_utils.precision.inside import works_in_float32
-
-    try:
-        return works_in_float32(layer, trial()[0])
-    except Exception:  # a layer that cannot be traced is told so further on
-        return False
-
-
-def _dtype(output, keras):
-    try:
-        return keras.backend.standardize_dtype(output.dtype) if output.shape is not None else None
-    except Exception:  # no tensor, whatever it is
-        return None
 
 
 def _advice(layer, problem, dtype):

@@ -30,54 +30,38 @@ any code; section 3 measures it.""",
 SCALE = 2**15
 SEPARATE = "Three that move and one that stays have different weights from then on."
 
-STEPS = {"close": 0, "otherwise": "you gave {value:.6g}; give how many of the four replicas step."}
-MOVES = {
-    "close": 0,
-    "otherwise": "you gave {value:.6g}; from 32,768 it is doubled, halved or left.",
+AFTER = {"Keras steps": 4, "Keras scale": SCALE, "cure steps": 0, "cure scale": SCALE // 2}
+NOT_AFTER = {
+    "Keras steps": {
+        3: f"{SEPARATE} Keras takes one flag for all: whose?",
+        1: "Nobody steps alone: Keras takes one flag for all four. Whose?",
+        0: "So it should be. Keras looks at one replica only, and that one has no overflow.",
+    },
+    "Keras scale": {
+        SCALE // 2: "The scale is halved where the step is skipped. Does Keras skip it here?",
+        SCALE // 16: "That halves it once for each replica, and Keras sees no overflow here.",
+        2 * SCALE: "It doubles after 2,000 good steps, and this is one.",
+    },
+    "cure steps": {
+        3: f"{SEPARATE} All four have to do the same.",
+        4: "So infinity reaches the sum, and with it the weights of all four.",
+        1: "All four have to do the same. What is right when one gradient is not finite?",
+    },
+    "cure scale": {
+        SCALE: "An overflow was seen and the step is skipped, so the scale has to move.",
+        SCALE // 16: "That halves it once for each replica. It is one decision, so one halving.",
+        SCALE // 4: "That halves it twice. One step is skipped, so it is halved once.",
+        2 * SCALE: "It doubles after many good steps. An overflow makes it smaller.",
+    },
+}
+OTHERWISE = {
+    "steps": "you gave {value:.6g}; give how many of the four replicas step.",
+    "scale": "you gave {value:.6g}; from 32,768 it is doubled, halved or left.",
 }
 FLAGS = Fields(
     {
-        "Keras steps": Number(
-            4,
-            {
-                3: f"{SEPARATE} Keras takes one flag for all: whose?",
-                1: "Nobody steps alone: Keras takes one flag for all four. Whose?",
-                0: "So it should be. Keras looks at one replica only, and that one has no"
-                " overflow.",
-            },
-            **STEPS,
-        ),
-        "Keras scale": Number(
-            SCALE,
-            {
-                SCALE // 2: "The scale is halved where the step is skipped. Does Keras skip it"
-                " here?",
-                SCALE // 16: "That halves it once for each replica, and Keras sees no overflow"
-                " here.",
-                2 * SCALE: "It doubles after 2,000 good steps, and this is one.",
-            },
-            **MOVES,
-        ),
-        "cure steps": Number(
-            0,
-            {
-                3: f"{SEPARATE} All four have to do the same.",
-                4: "So infinity reaches the sum, and with it the weights of all four.",
-                1: "All four have to do the same. What is right when one gradient is not finite?",
-            },
-            **STEPS,
-        ),
-        "cure scale": Number(
-            SCALE // 2,
-            {
-                SCALE: "An overflow was seen and the step is skipped, so the scale has to move.",
-                SCALE // 16: "That halves it once for each replica. It is one decision, so one"
-                " halving.",
-                SCALE // 4: "That halves it twice. One step is skipped, so it is halved once.",
-                2 * SCALE: "It doubles after many good steps. An overflow makes it smaller.",
-            },
-            **MOVES,
-        ),
+        name: Number(right, NOT_AFTER[name], otherwise=OTHERWISE[name.split()[1]], close=0)
+        for name, right in AFTER.items()
     },
     wrong={
         (0, SCALE // 2, 4, SCALE): "Keras's own and the cure are swapped. Which of the two misses"

@@ -70,12 +70,9 @@ def flags_of(check_finite, case):
     result, problem = call(check_finite, gradients_of(case), end="`return`")
     if problem:
         return None, problem
-    try:
-        several = isinstance(result, (list, tuple)) or np.ndim(result) == 1
-        flags = [str(np.asarray(flag)) for flag in (result if several else [result, None])]
-    except Exception:  # a learner's own class may raise from anywhere
-        flags = [None]
-    if set(flags) <= {"True", "False"}:
+    several, _ = call(lambda: isinstance(result, (list, tuple)) or np.ndim(result) == 1)
+    flags, _ = call(lambda: [str(np.asarray(flag)) for flag in result] if several else [None])
+    if flags is not None and set(flags) <= {"True", "False"}:
         return [flag == "True" for flag in flags], None
     needed = "a list with one flag for each replica is needed."
     return None, f"Your function returns {describe(result)}: {needed}"

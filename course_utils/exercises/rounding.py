@@ -114,30 +114,23 @@ def share(right, wrong):
         side = "small" if value < right else "large"
         return f"{value:g} is too {side}. Half a step of float16 is 2**-11 there."
 
-    asked = "give a share, such as 0.25"
     return Number(
         right,
         wrong,
-        (),
-        explain,
-        asked,
+        otherwise=explain,
+        asked="give a share, such as 0.25",
         close=0.002,
         accept=lambda value: abs(value - right) < 3e-5,
     )
 
 
 PERCENTAGES = "Those are percentages. Give shares between 0 and 1."
+NOT_ALL = {
+    0: "With ratio 4096 every w gets less than half a step added.",
+    1 / 1024: "With 4096 the addend is half as large: does any w still move?",
+}
 SHARES = Fields(
-    {
-        2048: share(1 / 1024, {}),
-        4096: share(
-            1,
-            {
-                0: "With ratio 4096 every w gets less than half a step added.",
-                1 / 1024: "With 4096 the addend is half as large: does any w still move?",
-            },
-        ),
-    },
+    {2048: share(1 / 1024, {}), 4096: share(1, NOT_ALL)},
     wrong={
         (1, 1): "With ratio 2048 nearly every w gets more than half a step added, and moves. Which"
         " w gets exactly half?",
@@ -166,17 +159,12 @@ def stalled(right, wrong):
     return Number(right, wrong, otherwise=explain, asked="give one finite number", close=0)
 
 
+NOT_IN_BFLOAT16 = {
+    512: "bfloat16 has 7 fraction bits and stops earlier.",
+    2500: "bfloat16 has the larger range, but not the finer steps.",
+}
 SUMS = Fields(
-    {
-        "float16": stalled(512, {}),
-        "bfloat16": stalled(
-            64,
-            {
-                512: "bfloat16 has 7 fraction bits and stops earlier.",
-                2500: "bfloat16 has the larger range, but not the finer steps.",
-            },
-        ),
-    },
+    {"float16": stalled(512, {}), "bfloat16": stalled(64, NOT_IN_BFLOAT16)},
     wrong={
         (2048, 256): "Those are the sums of 1.0, or how many additions count. The addend here is"
         " 0.25.",

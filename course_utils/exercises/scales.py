@@ -59,30 +59,21 @@ def too_large(s):
 
 
 DIVIDES = "With a negative s you divide. The loss is multiplied by 2**s."
+NOT_SMALLEST = {
+    -5: "s = -5 keeps the largest gradient normal. The smallest one sets this limit.",
+    6: "s = 6 turns 2**-31 into 2**-25, halfway between 0 and 2**-24. The tie goes to 0.",
+    7: "s = 7 turns 2**-31 into 2**-24, which survives with one bit.",
+    16: "s = 16 turns 2**-31 into 2**-15, still a subnormal. The normal numbers begin at 2**-14.",
+}
+NOT_LARGEST = {
+    25: "s = 25 turns 2**-9 into 2**16, which float16 rounds to infinity. Its range ends at"
+    " 65,504.",
+    46: "s = 46 brings the smallest gradient to 2**15. The largest one sets this limit.",
+}
 BRACKET = Fields(
     {
-        "smallest": exponent(
-            17,
-            {
-                -5: "s = -5 keeps the largest gradient normal. The smallest one sets this limit.",
-                6: "s = 6 turns 2**-31 into 2**-25, halfway between 0 and 2**-24. The tie goes to"
-                " 0.",
-                7: "s = 7 turns 2**-31 into 2**-24, which survives with one bit.",
-                16: "s = 16 turns 2**-31 into 2**-15, still a subnormal. The normal numbers begin"
-                " at 2**-14.",
-            },
-            too_small,
-        ),
-        "largest": exponent(
-            24,
-            {
-                25: "s = 25 turns 2**-9 into 2**16, which float16 rounds to infinity. Its range"
-                " ends at 65,504.",
-                46: "s = 46 brings the smallest gradient to 2**15. The largest one sets this"
-                " limit.",
-            },
-            too_large,
-        ),
+        "smallest": exponent(17, NOT_SMALLEST, too_small),
+        "largest": exponent(24, NOT_LARGEST, too_large),
     },
     wrong={
         (24, 17): "The two are swapped: the smallest s belongs to the smallest gradient.",
