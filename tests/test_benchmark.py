@@ -65,8 +65,8 @@ def one():
 def three():
     """All three policies, without time."""
     with pytest.MonkeyPatch.context() as patch:
-        real = compare._accuracy
-        patch.setattr(compare, "_accuracy", lambda *args: real(*args[:-1], 1e9))
+        real = compare._right
+        patch.setattr(compare, "_right", lambda *args: real(*args[:-1], 1e9))
         return comparison(policies=benchmark.POLICIES, validation_data=(X, Y))
 
 
@@ -96,7 +96,7 @@ def test_policies_take_turns_from_the_same_start_on_the_same_batches(three):
 
 
 INTERRUPTS = {"build": (2, "__init__"), "warm-up": (2, "step"), "rounds": (8, "step"),
-              "accuracy": (1, "correct")}  # fmt: skip
+              "accuracy": (1, "right")}  # fmt: skip
 
 
 @pytest.mark.parametrize("when", INTERRUPTS)

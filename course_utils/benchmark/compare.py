@@ -5,7 +5,6 @@ time on any hardware. An interrupt of the kernel keeps what was measured so far.
 """
 
 import gc
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +65,7 @@ def compare_policies(
     """
     source = batches(x, y, batch_size, seed=0)
     trainees, rows, peaks, interrupted = [], [], [], False
-    right, seen, counted = {}, 0, counts_memory()
+    right, counted = pd.DataFrame(columns=policies, dtype=float), counts_memory()
     share = MEMORY_SHARE * counted
     try:
         for policy in policies:
@@ -80,7 +79,7 @@ def compare_policies(
             done = [(t, t.step(xb, yb)) for t in trainees[turn:] + trainees[:turn]]
             rows += [(t.policy, number, step.seconds, step.loss) for t, step in done]
         if validation_data:
-            right, seen = _accuracy(trainees, *validation_data, batch_size, seconds / 4)
+            right = _right(trainees, *validation_data, batch_size, seconds / 4)
         if counted:
             for number in rounds(seconds * share, "memory of fresh models", at_least=3):
                 peaks += [(p, _peak_mb(build_model, p, number, xb, yb)) for p in policies]
@@ -88,7 +87,7 @@ def compare_policies(
         interrupted = True
     steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "loss"])
     scales = {t.policy: t.loss_scale for t in trainees}
-    table = _table(list(policies), steps, peaks, right, seen, scales)
+    table = _table(list(policies), steps, peaks, right, scales)
     jit_compile = any(t.model.jit_compile and not t.needs_xla for t in trainees)
     notes = tuple(_notes(interrupted, counted, [t.policy for t in trainees if t.needs_xla]))
     return Comparison(table, steps, batch_size, jit_compile, device(), notes, interrupted)
@@ -106,26 +105,22 @@ def _peak_mb(build_model, policy, seed, x, y):
     return (trainee.resident_bytes + trainee.step(x, y).peak_bytes) / 1e6
 
 
-def _accuracy(trainees, x, y, batch_size, seconds):
-    """How many labels were right, per policy, and how many images were seen: the same for all."""
-    right = dict.fromkeys((t.policy for t in trainees), 0)
-    deadline, seen = None, 0
-    for start in range(0, len(x), batch_size):
-        xb, yb = x[start : start + batch_size], y[start : start + batch_size]
-        for trainee in trainees:
-            right[trainee.policy] += trainee.correct(xb, yb)
-        seen += len(xb)
-        deadline = deadline or time.perf_counter() + seconds  # the first batch traces
-        if time.perf_counter() > deadline:
+def _right(trainees, x, y, batch_size, seconds):
+    """Whether the label of an image was right: a row for each image, a column for each policy."""
+    right = {trainee.policy: [] for trainee in trainees}
+    for number in rounds(seconds, "accuracy", at_least=1):
+        batch = slice(number * batch_size, (number + 1) * batch_size)
+        if batch.start >= len(x):
             break
-    return right, seen
+        for trainee in trainees:
+            right[trainee.policy].extend(trainee.right(x[batch], y[batch]))
+    return pd.DataFrame(right, dtype=float)
 
 
-def _table(policies, steps, peaks, right, seen, scales):
+def _table(policies, steps, peaks, right, scales):
     ms = (1e3 * steps["seconds"].astype(float)).groupby(steps["policy"])
     peaks = pd.DataFrame(peaks, columns=["policy", "mb"])
     peak = peaks["mb"].astype(float).groupby(peaks["policy"]).mean()
-    share = pd.Series(right, index=policies, dtype=float) / (seen or np.nan)
     q1, step_ms, q3 = (ms.quantile(q).reindex(policies) for q in (0.25, 0.5, 0.75))
     columns = {
         "step_ms": step_ms,
@@ -134,8 +129,8 @@ def _table(policies, steps, peaks, right, seen, scales):
         "speedup": step_ms.get("float32", np.nan) / step_ms,
         "peak_mb": peak,
         "memory_ratio": peak / peak.get("float32", np.nan),
-        "accuracy": share,
-        "accuracy_se": np.sqrt(share * (1 - share) / (seen or np.nan)),
+        "accuracy": right.mean(),
+        "accuracy_se": right.sem(ddof=0),
         "loss_scale": pd.Series(scales, dtype=float),
         "steps": ms.size().reindex(policies, fill_value=0),
     }

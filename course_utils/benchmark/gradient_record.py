@@ -43,15 +43,13 @@ def record() -> dict:
     from tqdm.auto import tqdm
 
     from course_utils import datasets, hardware, models
-    from course_utils.training import dtype_policy
 
     digits = datasets.load_mnist()
     x, x_test = (part[..., None].astype("f4") / 255 for part in (digits.x_train, digits.x_test))
     few, labels = x[: BATCH * BATCHES], digits.y_train[: BATCH * BATCHES]
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     keras.utils.set_random_seed(0)
-    with dtype_policy("float32"):
-        model = models.mnist_cnn()
+    model = models.mnist_cnn()
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False)
     records = []
     for epoch in tqdm(range(EPOCHS[-1] + 1), desc="epochs", leave=False):

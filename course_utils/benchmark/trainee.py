@@ -125,10 +125,9 @@ class Trainee:
         peak = tf.config.experimental.get_memory_info(device())["peak"]
         return Step(seconds, peak - before, loss)
 
-    def correct(self, x, y) -> int:
-        """How many images of a batch the model labels right."""
-        logits = self.model.predict_on_batch(x)
-        return int(np.sum(np.argmax(logits, axis=-1) == y))
+    def right(self, x, y):
+        """Whether the model labels each image of a batch right, an array of booleans."""
+        return np.argmax(self.model.predict_on_batch(x), axis=-1) == y
 
 
 def batches(x, y, batch_size: int, seed: int):
