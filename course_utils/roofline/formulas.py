@@ -7,6 +7,7 @@ number count one operation each, softmax five, as in TensorFlow's own counter.
 """
 
 import math
+import operator
 from dataclasses import dataclass
 
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
@@ -47,9 +48,7 @@ class Count:
     backward_bytes: int = 0
 
     def __add__(self, other):
-        return Count(
-            *(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
-        )
+        return Count(*map(operator.add, vars(self).values(), vars(other).values()))
 
 
 def count(layer, arrays: Arrays) -> Count | None:

@@ -34,7 +34,7 @@ class Limit(NamedTuple):
     reason: str
 
 
-def predict(step: Work, device: Device, tf32: bool = True) -> Floor:
+def predict(step: Work, device: Device) -> Floor:
     """The least time of each pass of each layer: operations at the peak, or bytes at full speed.
 
     Each takes the longer of the two; the passes come one after the other. Launching, waiting for
@@ -48,7 +48,7 @@ def predict(step: Work, device: Device, tf32: bool = True) -> Floor:
         1.31
     """
     table = step.table
-    arithmetic = table["flops"] / [device.peak(dtype, tf32) for dtype in table["dtype"]]
+    arithmetic = table["flops"] / [device.peak(dtype) for dtype in table["dtype"]]
     memory = table["bytes"] / device.bandwidth
     bound = np.where(arithmetic >= memory, ARITHMETIC, MEMORY)
     return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory), bound=bound))

@@ -73,8 +73,8 @@ def predicted_and_measured(found: list[dict] | None = None):
         cnn, block = {"batch_size": conditions["batch_size"]}, conditions.get("transformer")
         for model, sizes in (("cnn", cnn), ("transformer", block)):
             for row in measurement.get(model, []):
-                steps, tf32 = _works(model, **sizes), conditions.get("tf32", True)
-                promised = {p: predict(steps[p], device, tf32).ms for p in steps}
+                steps = _works(model, **sizes)
+                promised = {policy: predict(steps[policy], device).ms for policy in steps}
                 floor, took = promised[row["policy"]], row["step_ms"]
                 line = [device.name, records.label(measurement), model, row["policy"]]
                 line += [floor, took, took / floor]
