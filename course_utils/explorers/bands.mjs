@@ -59,12 +59,12 @@ export const clipped = (x, y, width, height, ...content) =>
 
 // Hatching for a band: lines one way for zero, both ways for overflow; nothing for the others.
 // → [] or [the svg], to be spread among children.
-export function hatching(name, x, width, height, className, gap = 7) {
+export function hatching(name, { x, y, width, height }, className, gap = 7) {
   if (name !== "zero" && name !== "overflow") return [];
   const start = className === "stripe" ? gap / 2 : 0; // stripes leave the lines behind them visible
   const lines = slanted(width, height, gap, start)
     + (name === "overflow" ? slanted(width, height, gap, start, false) : "");
-  return [clipped(x, 0, width, height, draw("path", { class: `${className} ${name}`, d: lines }))];
+  return [clipped(x, y, width, height, draw("path", { class: `${className} ${name}`, d: lines }))];
 }
 
 // The bands of a plot whose octaves are `step` pixels wide: `below` goes under the bars, and
@@ -73,10 +73,10 @@ export function drawBands(limits, range, step, height, gap) {
   const [below, above] = [draw("g", { class: "bands" }), draw("g", { class: "stripes" })];
   const bands = bandsOf(limits, range);
   for (const { name, from, to } of bands) {
-    const [x, width] = [(from - range.low) * step, (to - from) * step];
-    below.append(draw("rect", { class: `band ${name}`, x, y: 0, width, height }),
-      ...hatching(name, x, width, height, "hatch", gap));
-    above.append(...hatching(name, x, width, height, "stripe", gap));
+    const box = { x: (from - range.low) * step, y: 0, width: (to - from) * step, height };
+    below.append(draw("rect", { class: `band ${name}`, ...box }),
+      ...hatching(name, box, "hatch", gap));
+    above.append(...hatching(name, box, "stripe", gap));
   }
   for (const { from } of bands.slice(1)) {
     below.append(draw("path", { class: "border", d: `M${(from - range.low) * step},0V${height}` }));

@@ -8,6 +8,7 @@ import {
 } from "./values.mjs";
 
 const MOST_BINS = 36; // more than this in one view cannot be told apart
+const AROUND = 3; // values on either side of the two at x
 
 // The finite value near another one: the largest one where that is larger.
 const finiteNear = (format, value, rounding) => format.round(value, { rounding, saturate: true });
@@ -76,12 +77,12 @@ export function binsBetween(format, mode, low, high) {
 
 // The piece of the number line around x that shows about seven values of the format.
 // → {low, high, unit}: `unit` is the distance between values at x, a power of two.
-export function windowAround(format, x, around = 3) {
+export function windowAround(format, x) {
   const { ulp: unit } = finiteNear(format, x, "toward_zero");
   // From the value at x some steps on; where there are none, half a unit for each missing one.
   const reach = (at, direction) => {
     let missing = 0;
-    for (let count = 0; count < around; count += 1) {
+    for (let count = 0; count < AROUND; count += 1) {
       const next = finiteStep(format, at, direction);
       if (next) at = next;
       else missing += 1;

@@ -3,7 +3,7 @@
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
-MOST_DIGITS = 10_000  # an entry has fewer
+MOST_DIGITS = 10_000  # a value of these formats has fewer
 
 
 def full(value: Fraction) -> str | None:

@@ -3,12 +3,11 @@
 const SPEAK_AFTER_MS = 400;
 const SVG = "http://www.w3.org/2000/svg";
 
-// Set attributes: on… adds a listener, true and false set or remove, null leaves out.
+// Set attributes: on… adds a listener, null leaves out.
 export function setAttributes(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === false || value === null) node.removeAttribute(name);
-    else node.setAttribute(name, value === true ? "" : value);
+    else if (value !== null) node.setAttribute(name, value);
   }
   return node;
 }

@@ -130,9 +130,9 @@ function build(data) {
     message: null, // what is wrong with the entry
     shown,
     selected: float16First ? formats.get("float16") : shown[0],
-    rounding: data.rounding,
-    saturate: data.saturate,
-    tab: data.tab,
+    rounding: "nearest_even",
+    saturate: false,
+    tab: "lens",
   };
   const views = new Map(); // format → what its row shows
   const set = (changes) => {

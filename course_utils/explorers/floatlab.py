@@ -19,8 +19,6 @@ COLORS = {
     "exponent": "background-color:#F0E442;color:#000000",
     "fraction": "background-color:#0072B2;color:#FFFFFF",
 }
-TABS = ("lens", "arithmetic")
-LONGEST_INTEGER = 4_000  # bits; more would be too long for an entry
 
 
 class FloatLab:
@@ -31,42 +29,29 @@ class FloatLab:
 
     Args:
         entry: text as `course_utils.numerals.parse` reads it, or a code of the first format
-            ("0x3C00", "0b0110"); a text that cannot be read is shown with what is wrong. Or a
-            number, which means itself: the float 0.1 is a little more than "0.1".
-        formats: names of `formats.FORMATS`, in the order to show them; None for all.
-        rounding: a name of `formats.ROUNDINGS`.
-        saturate: too large becomes the largest number instead of infinity or NaN.
-        tab: what to show below the rows: "lens", a number line around the number, or
-            "arithmetic".
-
-    Raises:
-        ValueError: with one sentence that says what is accepted.
+            ("0x3C00", "0b0110"); a text that cannot be read is shown with what is wrong. A number
+            means what it prints: the float 0.1 is "0.1".
+        formats: names of `formats.FORMATS`, in the order to show them; None for all. ValueError
+            for another name.
 
     Example: `FloatLab("65520", formats=["float16", "bfloat16"])`
     """
 
-    def __init__(
-        self, entry="0.1", formats=None, rounding="nearest_even", saturate=False, tab="lens"
-    ):
-        _check("rounding", rounding, numbers.ROUNDINGS)
-        _check("tab", tab, TABS)
-        self.entry = _text(entry)
-        self.formats = _names(formats)
-        self.rounding = rounding
-        self.saturate = bool(saturate)
-        self.tab = tab
+    def __init__(self, entry="0.1", formats=None):
+        self.entry = str(entry)
+        self.formats = list(dict.fromkeys(formats or numbers.FORMATS))
+        for name in self.formats:
+            numbers.facts(name)  # its complaint says which formats there are
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = f"FloatLab: {_named(self.entry)}, rounding {self.rounding}"
-        if self.saturate:
-            title += ", saturating"
+        title = f"FloatLab: {_named(self.entry)}, rounding nearest_even"
         try:
             entered, rows = self._rows()
         except ValueError as error:
             table, lines = static.html_table(title, [str(error)], []), [[str(error)]]
         else:
-            table = static.html_table(title, HEADS, [_cells(*row, entered) for row in rows.items()])
-            lines = [TEXT_HEADS, *(_line(*row, entered) for row in rows.items())]
+            cells, lines = zip(*(_texts(*row, entered) for row in rows.items()), strict=True)
+            table, lines = static.html_table(title, HEADS, cells), [TEXT_HEADS, *lines]
         html = assemble("floatlab", table, self._data())
         return {"text/html": html, "text/plain": static.plain_table(title, lines)}
 
@@ -74,25 +59,14 @@ class FloatLab:
         """The number entered, and what each format makes of it: None where it has no NaN."""
         if not re.match(r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE):
             entered = numerals.parse(self.entry)
-            return entered, {name: self._encoded(entered, name) for name in self.formats}
+            return entered, {name: _encoded(entered, name) for name in self.formats}
         given = numbers.decode(self.entry, self.formats[0])
-        rows = {name: self._encoded(given.value, name) for name in self.formats}
+        rows = {name: _encoded(given.value, name) for name in self.formats}
         return given.value, rows | {given.format: given}
 
-    def _encoded(self, entered, name):
-        if entered != entered and _nan(name) is None:
-            return None
-        return numbers.encode(entered, name, self.rounding, self.saturate)
-
     def _data(self):
-        return {
-            "entry": self.entry,
-            "shown": self.formats,
-            "rounding": self.rounding,
-            "saturate": self.saturate,
-            "tab": self.tab,
-            "formats": [_parameters(name) for name in numbers.FORMATS],
-        }
+        formats = [_parameters(name) for name in numbers.FORMATS]
+        return {"entry": self.entry, "shown": self.formats, "formats": formats}
 
 
 def told_error(entered, bits) -> str:
@@ -119,10 +93,11 @@ def told_error(entered, bits) -> str:
     return f"{size}, {decimals.short(abs(difference) / bits.ulp, 3)} ULP"
 
 
-def _cells(name, bits, entered):
-    """A format's row of the table; colors only for the bits, the rest in words."""
+def _texts(name, bits, entered):
+    """A format's row of the table, and of the text; colors only for the bits, the rest in words."""
     if not bits:
-        return [name, static.cell("no NaN here", span=len(HEADS) - 1)]
+        refused = "no NaN here"
+        return [name, static.cell(refused, span=len(HEADS) - 1)], [name, refused, "", "", "", ""]
     fields = [
         static.cell(
             f'<code style="{color}">{getattr(bits, field)}</code>', f"{static.CELL};{color}"
@@ -130,17 +105,11 @@ def _cells(name, bits, entered):
         for field, color in COLORS.items()
     ]
     short, full = _value(bits)
+    rest = [bits.kind, told_error(entered, bits)]
+    line = [name, bits.bits, bits.hex, short, *rest]
     if full != short:
         short = f'<details><summary>{short}</summary><div style="{BREAK}">{full}</div></details>'
-    rest = [f"<code>{bits.hex}</code>", short, bits.kind, told_error(entered, bits)]
-    return [name, *fields, *map(static.cell, rest)]
-
-
-def _line(name, bits, entered):
-    """A format's line of the text."""
-    if not bits:
-        return [name, "no NaN here", "", "", "", ""]
-    return [name, bits.bits, bits.hex, _value(bits)[0], bits.kind, told_error(entered, bits)]
+    return [name, *fields, *map(static.cell, [f"<code>{bits.hex}</code>", short, *rest])], line
 
 
 def _value(bits):
@@ -157,51 +126,17 @@ def _value(bits):
 def _parameters(name):
     """What the codec needs to know about a format."""
     facts = numbers.facts(name)
-    largest = numbers.encode(facts["largest"], name)
-    return {**facts, "largest_code": largest.hex, "nan_code": _nan(name)}
+    largest, nan = numbers.encode(facts["largest"], name), _encoded("nan", name)
+    return {**facts, "largest_code": largest.hex, "nan_code": nan and nan.hex}
 
 
-def _nan(name):
-    """The code of NaN, or None where the format has none."""
+def _encoded(number, name):
     try:
-        return numbers.encode("nan", name).hex
-    except ValueError:
+        return numbers.encode(number, name)
+    except ValueError:  # the format has no NaN
         return None
-
-
-def _text(entry):
-    """A number as an entry that means exactly this number."""
-    if isinstance(entry, str):
-        return entry
-    exact = numerals.exact(entry)
-    if isinstance(exact, float):
-        return repr(exact)
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > LONGEST_INTEGER:
-        raise ValueError("The entry has too many digits: give text such as 1e4000, or 2^-5000.")
-    text = decimals.full(exact)
-    if text is None:
-        shown = numerals.quoted(str(exact))
-        raise ValueError(f"{shown} never ends as a decimal number: give a text with its digits.")
-    return text.replace("−", "-")
 
 
 def _named(entry):
     """An entry in quotation marks; a long one without its middle, as it may end in an exponent."""
     return numerals.quoted(entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}")
-
-
-def _names(formats):
-    if formats is None:
-        return list(numbers.FORMATS)
-    names = [formats] if isinstance(formats, str) else list(formats)
-    if not names:
-        raise ValueError(f"No format is given: choose from {', '.join(numbers.FORMATS)}.")
-    for name in names:
-        numbers.facts(name)  # its complaint says which formats there are
-    return list(dict.fromkeys(names))
-
-
-def _check(what, given, accepted):
-    if given not in accepted:
-        shown = numerals.quoted(str(given))
-        raise ValueError(f"There is no {what} {shown}: choose one of {', '.join(accepted)}.")

@@ -1,6 +1,6 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
-import { clipped, hatching, makeStrip } from "./bands.mjs";
+import { hatching, makeStrip } from "./bands.mjs";
 import { draw, labelled, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
 import { ALL_SCALES, FIRST_SCALE, STEPS, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
@@ -43,13 +43,12 @@ function makeTrace(pick) {
     const [least, most] = [Math.max(low, from), Math.min(high, to)];
     if (least >= most) return [];
     const [y, end] = [yOf(2 ** most), yOf(2 ** least)];
-    const [width, height] = [right - left, end - y];
-    const group = draw("g", {}, draw("rect", { class: `band ${name}`, x: left, y, width, height }),
-      ...hatching(name, 0, width, height, "hatch").map((lines) =>
-        clipped(left, y, width, height, lines)));
+    const box = { x: left, y, width: right - left, height: end - y };
+    const group = draw("g", {}, draw("rect", { class: `band ${name}`, ...box }),
+      ...hatching(name, box, "hatch"));
     const place = name === "overflow" ? { x: left + 8, y: y + 15 }
       : { x: right - 8, y: end - 7, "text-anchor": "end" };
-    return height > 17 ? [group, draw("text", { class: "zone", ...place }, title)] : [group];
+    return box.height > 17 ? [group, draw("text", { class: "zone", ...place }, title)] : [group];
   }
 
   function drawAxis(trace) {

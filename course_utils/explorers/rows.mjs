@@ -4,7 +4,7 @@
 import { isCommand, make, powerOfTwo, setOne, setText } from "./dom.mjs";
 import { bitLength, readable } from "./values.mjs";
 
-const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction", m: "fraction" };
+const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction" };
 
 // The fields of a format: {name: [index of the first bit, how many]}.
 const fieldsOf = ({ exponentBits, fractionBits }) => ({

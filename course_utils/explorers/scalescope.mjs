@@ -10,9 +10,9 @@ import { describeSurvival } from "./words.mjs";
 
 // Build one ScaleScope from the host's data.
 function build(data) {
-  // No layers where there is only one; the state is {format, scale, growth, tab}.
-  const { formats: rows, whole, layers, ...state } = data;
-  const formats = new Map(rows.map((limits) => [limits.name, limits]));
+  const { whole, layers } = data; // no layers where there is only one
+  const formats = new Map(data.formats.map((limits) => [limits.name, limits]));
+  const state = { format: "float16", scale: 0, growth: data.growth, tab: data.tab };
   const known = new Map(); // format → what does not depend on the scale
   let width = 640;
 

@@ -3,7 +3,6 @@
 import math
 from dataclasses import astuple
 from html import escape
-from numbers import Integral
 
 from course_utils import formats as numbers
 from course_utils import gradients as counting
@@ -12,7 +11,6 @@ from course_utils.explorers.fragment import assemble
 from course_utils.numerals import quoted
 
 TABS = ("gradients", "controller")
-LARGEST_SCALE = 24  # as an exponent: the right end of the slider
 LONGEST_GROWTH = 100  # steps
 TABLE_SCALES = (0, 3, 7, 9, 10, 15)
 HEADS = [
@@ -36,36 +34,39 @@ class ScaleScope:
     Args:
         gradients: an array, a list of arrays, a `gradients.OctaveHistogram`, or a dict of those
             by layer, in the order to show them.
-        format: a name of `formats.FORMATS`.
-        log2_scale: where the slider starts: the loss scale is 2**log2_scale, from 2^0 to 2^24.
         growth_steps: after how many finite steps the controller doubles its scale, 1 to 100.
         tab: what to show first, "gradients" or "controller": dynamic loss scaling, step by step.
 
     Raises:
         ValueError: with one sentence that says what is accepted.
 
-    Example: `ScaleScope({"conv": tape_gradients[0], "dense": tape_gradients[2]}, log2_scale=10)`
+    Example: `ScaleScope({"conv": tape_gradients[0], "dense": tape_gradients[2]})`
     """
 
-    def __init__(self, gradients, format="float16", log2_scale=0, growth_steps=20, tab="gradients"):
-        numbers.facts(format)  # its complaint says which formats there are
+    def __init__(self, gradients, growth_steps=20, tab="gradients"):
+        if growth_steps not in range(1, LONGEST_GROWTH + 1):
+            shown = quoted(str(growth_steps))
+            raise ValueError(
+                f"growth_steps is {shown}: give a whole number from 1 to {LONGEST_GROWTH}."
+            )
         if tab not in TABS:
             shown = quoted(str(tab))
             raise ValueError(f"There is no tab {shown}: choose one of {', '.join(TABS)}.")
-        self.format = format
-        self.log2_scale = _within("log2_scale", log2_scale, 0, LARGEST_SCALE)
-        self.growth_steps = _within("growth_steps", growth_steps, 1, LONGEST_GROWTH)
+        self.growth_steps = int(growth_steps)
         self.tab = tab
         self.layers = _layers(gradients)
         self.whole = sum(self.layers.values(), counting.OctaveHistogram.from_values([]))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        whole = self.whole
-        title = f"ScaleScope: {whole.total:,} gradients in {self.format}"
-        bad = whole.nans + whole.infinities
+        title = f"ScaleScope: {self.whole.total:,} gradients in float16"
+        bad = self.whole.nans + self.whole.infinities
         if bad:
             title += f", of which {bad:,} NaN or infinite"
-        rows = _rows(whole, self.format, self.log2_scale)
+        rows = []
+        for scale in TABLE_SCALES:
+            *counts, _, lost = astuple(self.whole.survival("float16", scale))
+            shares = [*(count / (self.whole.total or 1) for count in counts), lost]
+            rows.append([f"2^{scale} = {2**scale}", *map(percent, shares)])
         cells = [[head, *(static.cell(escape(text)) for text in texts)] for head, *texts in rows]
         html = assemble("scalescope", static.html_table(title, HEADS, cells), self._data())
         return {"text/html": html, "text/plain": static.plain_table(title, [HEADS, *rows])}
@@ -73,8 +74,6 @@ class ScaleScope:
     def _data(self):
         several = self.layers if len(self.layers) > 1 else {}
         return {
-            "format": self.format,
-            "scale": self.log2_scale,
             "growth": self.growth_steps,
             "tab": self.tab,
             "formats": [_parameters(name) for name in numbers.FORMATS],
@@ -103,16 +102,6 @@ def percent(share: float) -> str:
     return f"{math.floor(value * grain + 0.5) / grain:g} %"
 
 
-def _rows(whole, fmt, chosen):
-    """The table's cells: a row per scale."""
-    rows = []
-    for scale in sorted({*TABLE_SCALES, chosen}):
-        *counts, _, lost = astuple(whole.survival(fmt, scale))
-        shares = [*(count / (whole.total or 1) for count in counts), lost]
-        rows.append([f"2^{scale} = {2**scale}", *map(percent, shares)])
-    return rows
-
-
 def _layers(given):
     """Name of the layer -> its histogram."""
     if not isinstance(given, dict):
@@ -129,14 +118,6 @@ def _histogram(values):
         return counting.OctaveHistogram.from_values(values)
     except TypeError as error:
         raise ValueError(str(error)) from error
-
-
-def _within(name, given, low, high):
-    """An int in its range; True and 3.0 are none."""
-    if isinstance(given, bool) or not isinstance(given, Integral) or not low <= given <= high:
-        shown = quoted(str(given))
-        raise ValueError(f"{name} is {shown}: give a whole number from {low} to {high}.")
-    return int(given)
 
 
 def _parameters(name):

@@ -80,12 +80,12 @@ function flushed(value) {
 // histogram that stays as it is. `injected` is a Set of steps that overflow anyway.
 // → a list of {step, scale, applied, next, reason}: steps count from 1, `next` is the scale after
 // it, and the reason says why it is skipped, or what is special.
-export function playLossScale(layer, limits, growthSteps, injected, first = FIRST_SCALE) {
+export function playLossScale(layer, limits, growthSteps, injected) {
   const trace = [];
   const overflows = new Map(); // by scale
   const bad = layer.nans + layer.infinities > 0;
   let broken = false; // the weights are NaN
-  let scale = flushed(first);
+  let scale = FIRST_SCALE;
   let counter = 0; // finite steps since the scale changed
   const reasonAt = (step) => {
     if (injected.has(step)) return "injected";

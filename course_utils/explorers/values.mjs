@@ -66,9 +66,8 @@ export function floorDivide(value, step) {
   return value.negative ? -((num + den - 1n) / den) : num / den;
 }
 
-// A JavaScript number near a value, for drawing: at most ±1e9, in steps of 2^-30.
+// A JavaScript number near a finite value, for drawing: at most ±1e9, in steps of 2^-30.
 export function nearNumber(value) {
-  if (value.kind !== "finite") return value.negative ? -1e9 : 1e9;
   const size = Number((value.num << 30n) / value.den) / 2 ** 30;
   return Math.min(size, 1e9) * (value.negative ? -1 : 1);
 }

@@ -89,6 +89,7 @@ class Pages:
     def show(self, *explorers, width=1000):
         """Show explorers on a new page; return the panel of the first one."""
         self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.mouse.move(0, 0)  # where it lights nothing
         html = "".join(each._repr_mimebundle_()["text/html"] for each in explorers)
         meta = '<meta name="viewport" content="width=device-width">'
         self.page.set_content(f"<!doctype html><html lang=en>{meta}<body>{html}")

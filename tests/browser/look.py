@@ -1,8 +1,8 @@
 """Save pictures of a notebook as JupyterLab shows it, to be looked at.
 
-    python tests/browser/look.py notebooks/00_start_here.ipynb --out DIR [--theme both] [--run]
+    python tests/browser/look.py notebooks/00_start_here.ipynb --out DIR [--run]
 
-Writes NAME-THEME-01.png, -02.png, … from top to bottom.
+Writes NAME-THEME-01.png, -02.png, … from top to bottom, in the light and in the dark theme.
 """
 
 import argparse
@@ -36,35 +36,28 @@ def slices(lab, folder, stem):
     return paths
 
 
-def look(server, notebook, folder, themes, run=False):
-    """Open the notebook once, and save its pictures in each theme; return their paths."""
-    paths = []
-    folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright, browsing(playwright, server) as lab:
-        lab.open(notebook)
-        if run:
-            lab.run_all(timeout=1200)
-        for theme in themes:
-            lab.set_theme(theme)
-            paths += slices(lab, folder, f"{Path(notebook).stem}-{theme}")
-        for message in [*lab.errors, *(f"asked another host: {url}" for url in lab.outside)]:
-            print(message, file=sys.stderr)
-    return paths
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("notebook", type=Path)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--theme", choices=[*THEMES, "both"], default="both")
     parser.add_argument("--run", action="store_true", help="run all cells first")
     options = parser.parse_args()
-    notebook = options.notebook.resolve().relative_to(COURSE)
-    themes = list(THEMES) if options.theme == "both" else [options.theme]
-    with tempfile.TemporaryDirectory() as scratch, running(Path(scratch)) as server:
-        print(*look(server, notebook, options.out, themes, options.run), sep="\n")
+    options.out.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        running(Path(scratch)) as server,
+        sync_playwright() as playwright,
+        browsing(playwright, server) as lab,
+    ):
+        lab.open(options.notebook.resolve().relative_to(COURSE))
+        if options.run:
+            lab.run_all(timeout=1200)
+        for theme in THEMES:
+            lab.set_theme(theme)
+            print(*slices(lab, options.out, f"{options.notebook.stem}-{theme}"), sep="\n")
+        print(*lab.errors, *lab.outside, sep="\n", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 COURSE = Path(__file__).resolve().parents[2]
 START_SECONDS = 90
 # Cells outside the window exist in the page too, nothing is saved behind a test's back, and no
@@ -87,20 +85,6 @@ def wait_until_up(server, process):
     raise RuntimeError(f"JupyterLab did not start:\n{server.log.read_text()[-3000:]}")
 
 
-def stop(process):
-    """End the server and every kernel; kernels live in process groups of their own."""
-    try:
-        kernels = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return
-    process.terminate()
-    _, alive = psutil.wait_procs([psutil.Process(process.pid)], timeout=10)
-    for survivor in [*alive, *kernels]:
-        if survivor.is_running():
-            survivor.kill()
-    process.wait()
-
-
 @contextmanager
 def running(folder):
     """Start JupyterLab on a copy of the course below `folder`; stop it at the end for certain."""
@@ -126,4 +110,8 @@ def running(folder):
         wait_until_up(server, process)
         yield server
     finally:
-        stop(process)
+        process.stdin.close()  # the server ends with it, and takes its kernels along
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()

