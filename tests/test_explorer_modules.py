@@ -274,34 +274,14 @@ def test_rows_and_table_tell_values_and_errors_in_the_same_words(codec):
             assert (value, ", ".join(parts)) == (floatlab._value(bits)[0], told), (text, name)
 
 
-ERRORS = [  # entry, format, how it is rounded, what is told
-    ("65520", "float32", "nearest_even", False, "no error"),
-    ("65520", "tf32", "nearest_even", False, "16 too high · relative 0.000244 · 0.25 ULP"),
-    ("65520", "float16", "nearest_even", False, "too large for float16"),
-    ("-1e5", "float16", "up", True, "34496 too high · −65504 is the last value"),
-    ("inf", "float16", "down", False, ""),
-    ("inf", "float8_e4m3fn", "down", False, "no infinity in this format"),
-    ("inf", "float4_e2m1fn", "down", False, "largest number instead of infinity"),
-]
-
-
-def test_errors_are_told_in_words(codec):
-    for entry, name, rounding, saturate, told in ERRORS:
-        given = {"entry": entry, "name": name, "rounding": rounding, "saturate": saturate}
-        assert told == codec(
-            """const format = store.formats.find(({ name }) => name === given.name);
-            const x = parse(given.entry);
-            return describeError(x, format.round(x, given)).text;""",
-            given,
-        )
-
-
 # The number line
 
 
-BIN = """const format = store.formats.find(({ name }) => name === given.name);
-const mode = { rounding: given.rounding, saturate: false };
-const x = parse(given.entry), { low, high } = windowAround(format, x);
+FORMAT = """const format = store.formats.find(({ name }) => name === given.name);
+const mode = { rounding: given.rounding, saturate: given.saturate };
+const [x, y] = given.entry.split(" ").map(parse);
+"""
+BIN = """const { low, high } = windowAround(format, x);
 const bins = binsBetween(format, mode, low, high);
 const stored = format.round(x, mode).value;
 const bin = bins.find(({ from, to, value }) => value ? equal(value, stored)
@@ -310,9 +290,11 @@ const bin = bins.find(({ from, to, value }) => value ? equal(value, stored)
 
 @pytest.mark.parametrize("rounding", formats.ROUNDINGS)
 def test_the_bins_are_where_rounding_changes(codec, rounding):
-    body = f"{BIN} return bins.map((b) => [b.from, b.to, b.value].map((v) => v && write(v)));"
+    body = (
+        f"{FORMAT} {BIN} return bins.map((b) => [b.from, b.to, b.value].map((v) => v && write(v)));"
+    )
     for name, entry in itertools.product(NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")):
-        bins = codec(body, {"name": name, "rounding": rounding, "entry": entry})
+        bins = codec(body, {"name": name, "rounding": rounding, "entry": entry, "saturate": False})
         bins = [[each and received(each) for each in bin] for bin in bins]
         assert 3 <= len(bins) <= 36
         assert [low for low, _, _ in bins[1:]] == [high for _, high, _ in bins[:-1]]
@@ -323,53 +305,56 @@ def test_the_bins_are_where_rounding_changes(codec, rounding):
                     assert bits.exact == value, (name, entry, low, high)
 
 
-SENTENCES = [
-    ("65519", "float16", "nearest_even", "Above 65488 to below 65520, every number becomes 65504"),
-    ("65520", "float16", "nearest_even", "From 65520, every number becomes ∞"),
-    ("-65520", "float16", "nearest_even", "Up to and including −65520, every number becomes −∞"),
-    ("464", "float8_e4m3fn", "nearest_away", "From 464, every number becomes NaN"),
-    ("465", "float8_e4m3fn", "nearest_even", "Above 464, every number becomes NaN"),
-    ("2^-25", "float16", "nearest_even",
+TELL = {
+    "error": f"{FORMAT} return describeError(x, format.round(x, mode)).text;",
+    "sentence": f"""{FORMAT} {BIN}
+      return binSentence(format, mode, bin, digitsBetween(format, {{ low, high }}));""",
+    **{name: f"{FORMAT} return calculate(format, mode, [x, y], {name!r}).told.text;"
+       for name in ("add", "sub", "mul", "div")},
+}  # fmt: skip
+SAID = [  # what, entry, format, rounding, saturate, what is told
+    ("error", "65520", "float32", "nearest_even", 0, "no error"),
+    ("error", "65520", "tf32", "nearest_even", 0, "16 too high · relative 0.000244 · 0.25 ULP"),
+    ("error", "65520", "float16", "nearest_even", 0, "too large for float16"),
+    ("error", "-1e5", "float16", "up", 1, "34496 too high · −65504 is the last value"),
+    ("error", "inf", "float16", "down", 0, ""),
+    ("error", "inf", "float8_e4m3fn", "down", 0, "no infinity in this format"),
+    ("error", "inf", "float4_e2m1fn", "down", 0, "largest number instead of infinity"),
+    ("sentence", "65519", "float16", "nearest_even", 0,
+     "Above 65488 to below 65520, every number becomes 65504 in float16 (nearest, ties to even)."),
+    ("sentence", "65520", "float16", "nearest_even", 0, "From 65520, every number becomes ∞"),
+    ("sentence", "-65520", "float16", "nearest_even", 0,
+     "Up to and including −65520, every number becomes −∞"),
+    ("sentence", "464", "float8_e4m3fn", "nearest_away", 0, "From 464, every number becomes NaN"),
+    ("sentence", "465", "float8_e4m3fn", "nearest_even", 0, "Above 464, every number becomes NaN"),
+    ("sentence", "2^-25", "float16", "nearest_even", 0,
      "From ≈ −2.9802322e-8 up to and including ≈ 2.9802322e-8, every number becomes 0"),
-    ("1.25", "float8_e4m3fn", "down", "From 1.25 to below 1.375, every number becomes 1.25"),
-    ("65505", "float16", "up", "Above 65504, every number becomes ∞"),
-]  # fmt: skip
-
-
-def test_a_sentence_says_to_which_bin_an_edge_belongs(codec):
-    for entry, name, rounding, sentence in SENTENCES:
-        told = codec(
-            f"{BIN} return binSentence(format, mode, bin, digitsBetween(format, {{ low, high }}));",
-            {"name": name, "rounding": rounding, "entry": entry},
-        )
-        assert told.startswith(sentence) and f" in {name} (" in told
-
-
-STORIES = [  # entry, operation, entry, format, what is told
-    ("0.1", "add", "0.2", "float4_e2m1fn",
+    ("sentence", "1.25", "float8_e4m3fn", "down", 0,
+     "From 1.25 to below 1.375, every number becomes 1.25"),
+    ("sentence", "65505", "float16", "up", 0, "Above 65504, every number becomes ∞"),
+    ("add", "0.1 0.2", "float4_e2m1fn", "nearest_even", 0,
      "0.1 is too small to store: it becomes 0; 0.2 is too small to store: it becomes 0"),
-    ("70000", "add", "1", "float16", "70000 is too large to store: it becomes infinity"),
-    ("70000", "add", "1", "float4_e2m1fn", "70000 is too large to store: it becomes 6"),
-    ("1", "div", "0", "float4_e2m1fn", "infinity cannot be stored: it becomes 6"),
-    ("inf", "add", "1", "float8_e4m3fn", "infinity cannot be stored: it becomes NaN"),
-    ("0", "div", "0", "float4_e2m1fn", "no NaN in this format"),
-    ("1", "div", "0", "float16", ""),
-    ("0.1", "mul", "2", "float16", "no further error"),
-    ("2048", "add", "1", "float16", "second number lost, 0.5 ULP"),
-    ("1", "sub", "2048", "bfloat16", "first number lost, 0.0625 ULP"),
-    ("1", "add", "1", "float16", "no error"),
+    ("add", "70000 1", "float16", "nearest_even", 0,
+     "70000 is too large to store: it becomes infinity"),
+    ("add", "70000 1", "float4_e2m1fn", "nearest_even", 0,
+     "70000 is too large to store: it becomes 6"),
+    ("div", "1 0", "float4_e2m1fn", "nearest_even", 0, "infinity cannot be stored: it becomes 6"),
+    ("add", "inf 1", "float8_e4m3fn", "nearest_even", 0,
+     "infinity cannot be stored: it becomes NaN"),
+    ("div", "0 0", "float4_e2m1fn", "nearest_even", 0, "no NaN in this format"),
+    ("div", "1 0", "float16", "nearest_even", 0, ""),
+    ("mul", "0.1 2", "float16", "nearest_even", 0, "no further error"),
+    ("add", "2048 1", "float16", "nearest_even", 0, "second number lost, 0.5 ULP"),
+    ("sub", "1 2048", "bfloat16", "nearest_even", 0, "first number lost, 0.0625 ULP"),
+    ("add", "1 1", "float16", "nearest_even", 0, "no error"),
 ]  # fmt: skip
 
 
-def test_arithmetic_says_what_happened(codec):
-    for first, operation, second, name, story in STORIES:
-        told = codec(
-            """const format = store.formats.find(({ name }) => name === given.name);
-            const mode = { rounding: "nearest_even", saturate: false };
-            return calculate(format, mode, given.texts.map(parse), given.operation).told.text;""",
-            {"name": name, "texts": [first, second], "operation": operation},
-        )
-        assert story in told and bool(story) == bool(told), (first, operation, second, name)
+def test_what_is_told_of_errors_bins_and_arithmetic(codec):
+    for what, entry, name, rounding, saturate, story in SAID:
+        given = {"entry": entry, "name": name, "rounding": rounding, "saturate": bool(saturate)}
+        told = codec(TELL[what], given)
+        assert story in told and bool(story) == bool(told), (what, entry, name)
 
 
 # Gradients and the controller
@@ -413,7 +398,7 @@ def pure():
     node = Node("survival.mjs", "words.mjs")
     node(
         """store.formats = new Map(given.formats.map((row) => [row.name, row]));
-        store.layers = [...given.layers, given.whole];""",
+        store.layers = [...given.layers, addUp(given.layers)];""",
         ScaleScope(HISTOGRAMS)._data(),
     )
     yield node

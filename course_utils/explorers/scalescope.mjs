@@ -5,12 +5,13 @@ import { makeChart } from "./chart.mjs";
 import { attach, labelled, make, makeSelect, makeSpeaker, makeTabs, setText } from "./dom.mjs";
 import { makeLadder, makeOctaves, makeReadout, makeScale } from "./panels.mjs";
 import { makePlayer } from "./player.mjs";
-import { ALL_SCALES, bestScales, survive } from "./survival.mjs";
+import { ALL_SCALES, addUp, bestScales, survive } from "./survival.mjs";
 import { describeSurvival } from "./words.mjs";
 
 // Build one ScaleScope from the host's data.
 function build(data) {
-  const { whole, layers } = data; // no layers where there is only one
+  const { layers } = data;
+  const whole = addUp(layers);
   const formats = new Map(data.formats.map((limits) => [limits.name, limits]));
   const state = { format: "float16", scale: 0, growth: data.growth, tab: data.tab };
   const known = new Map(); // format → what does not depend on the scale
@@ -29,7 +30,7 @@ function build(data) {
   const scale = makeScale((to) => set({ scale: to }));
   const chart = makeChart(whole);
   const readout = makeReadout();
-  const parts = [...(layers.length ? [makeLadder(layers)] : []), makeOctaves(whole)];
+  const parts = [...(layers.length > 1 ? [makeLadder(layers)] : []), makeOctaves(whole)];
   const player = makePlayer(whole, {
     growth: (steps) => set({ growth: steps }), say: speaker.say });
   const panel = make("div", { class: "gradients" }, scale.element,

@@ -72,13 +72,11 @@ class ScaleScope:
         return {"text/html": html, "text/plain": static.plain_table(title, [HEADS, *rows])}
 
     def _data(self):
-        several = self.layers if len(self.layers) > 1 else {}
         return {
             "growth": self.growth_steps,
             "tab": self.tab,
             "formats": [_parameters(name) for name in numbers.FORMATS],
-            "whole": _plain("all", self.whole),
-            "layers": [_plain(name, layer) for name, layer in several.items()],
+            "layers": [_plain(name, layer) for name, layer in self.layers.items()],
         }
 
 

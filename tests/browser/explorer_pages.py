@@ -4,7 +4,6 @@ gives pages without JupyterLab.
 
 from contextlib import contextmanager
 
-import numpy as np
 from harness import FLAGS
 
 SET = """(input, value) => {
@@ -27,18 +26,6 @@ TOO_FAR_OUT = """host => {
   });
   return [document.scrollingElement.scrollWidth - innerWidth,
     ...found.map((node) => node.outerHTML.slice(0, 80))].filter(Boolean);
-}"""
-# Milliseconds that each of 200 events takes, layout included.
-TIMES = """async (node, act) => {
-  const event = eval(act), times = [];
-  for (let i = 0; i < 200; i += 1) {
-    const before = performance.now();
-    event(node, i);
-    node.getBoundingClientRect();
-    times.push(performance.now() - before);
-    await new Promise(requestAnimationFrame);
-  }
-  return times;
 }"""
 
 
@@ -68,13 +55,6 @@ class Panel:
     def too_far_out(self):
         """What stands out of the page or its drawing."""
         return self.inside.evaluate(f"root => ({TOO_FAR_OUT})(root.getRootNode().host)")
-
-    def print_times(self, name, act, capsys):
-        """Print how long `act(root, index)` takes; a sanity check, the aim is 8 ms at p95."""
-        p50, p95 = np.percentile(self.inside.evaluate(TIMES, act), [50, 95])
-        with capsys.disabled():
-            print(f"\n{name}: handler and layout p50 {p50:.1f} ms, p95 {p95:.1f} ms")
-        assert p50 < 50
 
 
 class Pages:

@@ -87,9 +87,9 @@ def test_letters_stay_out_of_the_notebook_and_ctrl_s_saves(window, name):
 @both
 def test_two_do_not_disturb_each_other_or_the_kernel(window, name):
     one, two = panel(window, name), panel(window, f"{name}-2")
-    window.page.wait_for_timeout(300)
     window.frames.clear()
     for used, other in ((one, two), (two, one)):
+        window.page.wait_for_timeout(700)  # until all is said aloud
         before, own = other.inside.inner_html(), used.inside.inner_html()
         used.inside.get_by_role("tab").last.click()
         used.button("2^-24" if name == "floatlab" else "Inject overflow").click()

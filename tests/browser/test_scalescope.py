@@ -112,15 +112,16 @@ def test_the_ladder_says_what_survives_of_each_layer(show):
 
 
 def test_the_best_scales_are_said_and_marked(show):
-    panel = show(late(mean=-18, sd=2, zeros=0))
-    assert "Every nonzero value is normal" in panel.best()[1]
-    layer = gradients.OctaveHistogram.from_values(late(mean=-18, sd=2, zeros=0))
-    found = {scale: layer.survival("float16", scale) for scale in range(-24, 41)}
-    good = [scale for scale, each in found.items() if each.norm_lost < 0.001 and not each.overflow]
+    panel = show([1.0])
+    assert panel.best() == [
+        "Keeps 99.9 % of ‖g‖² and overflows nowhere: every scale from 2⁻²⁴ or less to 2¹⁵."
+        " It continues left of the slider.",
+        "Every nonzero value is normal: 2⁻¹⁴ to 2¹⁵.",
+    ]
     box = panel.inside.locator(".span.both").bounding_box()
     track = panel.inside.locator(".track").bounding_box()
     right = (box["x"] + box["width"] - track["x"]) / track["width"] * 24
-    assert right == pytest.approx(min(good[-1], 24), abs=0.1)
+    assert right == pytest.approx(15, abs=0.1)
     for values, name, words in (
         ([0.0, 0.0], "float16", "no scale helps"),
         ([1.0, 1e-9] * 9, "float4_e2m1fn", "Keeps 99.9 %"),
@@ -313,16 +314,3 @@ def test_nothing_stands_out_of_a_narrow_page(show):
             for tab in ("Controller", "Gradients"):
                 panel.tab(tab)
                 assert panel.too_far_out() == []
-
-
-STEP = """(root, i) => {
-  const slider = root.slider ??= root.querySelector(".scale .slider");
-  slider.value = i % 50 < 25 ? i % 25 : 24 - i % 25;
-  slider.dispatchEvent(new InputEvent("input", {bubbles: true, composed: true}));
-}"""
-
-
-@pytest.mark.parametrize("layers", [1, 9])
-def test_200_steps_are_fast(show, layers, capsys):
-    panel = show({f"layer {k}": late(seed=k, mean=-30 + 3 * k) for k in range(layers)})
-    panel.print_times(f"ScaleScope, {layers} layers", STEP, capsys)
