@@ -117,15 +117,12 @@ def test_a_wrong_checksum_is_refused(where, sources, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "name, said", [("nowhere.npz", "nowhere.npz, which does not exist"), (".", "is refused")]
 )
-def test_a_missing_file_or_a_folder_is_named(name, said, sources, monkeypatch, capsys):
+def test_without_any_file_the_fallback_is_real_digits_in_mnist_s_form(
+    name, said, sources, monkeypatch, capsys
+):
     monkeypatch.setenv("COURSE_MNIST", str(sources / name))
-    assert datasets.load_mnist().is_fallback
-    assert said in capsys.readouterr().out
-
-
-def test_the_fallback_is_real_digits_in_mnist_s_form(sources, capsys):
-    digits = datasets.load_mnist()
-    assert digits.is_fallback and "not MNIST" in capsys.readouterr().out
+    digits, printed = datasets.load_mnist(), capsys.readouterr().out
+    assert digits.is_fallback and "not MNIST" in printed and said in printed
     assert digits.x_train.shape == (1437, 28, 28) and digits.x_test.shape == (360, 28, 28)
     for x, y in ((digits.x_train, digits.y_train), (digits.x_test, digits.y_test)):
         assert x.dtype == np.uint8 and x.max() == 255 and x.min() == 0
