@@ -102,7 +102,7 @@ def test_the_layer_of_the_stub_is_the_one_that_is_told():
     exec(exercises.load("03")[3].exercise.stub.replace("answer = ...", ""), names)
     said = verdict(3, names["Fade"]).message
     assert said.startswith("Under mixed_float16 the output is float32:")
-    made, (x, _) = names["Fade"](), layer.trial()
+    made, (x, _) = names["Fade"](), layer.example()
     assert np.allclose(made(x), layer.true_values(x, np.ones(8)))  # in float32 it works
     assert not made.weights and not made.trainable_variables  # and Keras trains nothing
 
@@ -148,7 +148,7 @@ def test_other_wrong_layers():
 
 
 def test_the_trial_leaves_room_for_any_order_of_rounding():
-    inputs, gain = layer.trial()
+    inputs, gain = layer.example()
     for array in (inputs, gain):
         assert np.array_equal(array.astype(ml_dtypes.bfloat16).astype("float32"), array)
     # Three roundings to 8 bits: the product and the ramp, both up to 1, and their sum up to 2.

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from .answers import call, describe, shorten
+from .functions import Function
 
 CODE = """\
 import keras
@@ -43,11 +44,11 @@ SLIPS = {  # a part of what is said, and the edits that make the right layer a w
     "The gain is missing.": {"* self.gain": ""},
     "end `call` with `return`": {f"return {SUM}": "pass"},
 }
-POLICIES = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16", "float32": "float32"}
+POLICIES = (("mixed_float16", "float16"), ("mixed_bfloat16", "bfloat16"), ("float32", "float32"))
 FEATURES, TOLERANCE = 8, 1e-2
 
 
-def trial():
+def example():
     """Inputs and gain that bfloat16 holds exactly: float32 (5, 8) and (8,), in sixteenths."""
     rng = np.random.default_rng(3)
     inputs = rng.integers(-16, 17, (5, FEATURES)) / 16
@@ -69,32 +70,22 @@ NOT_THE_VALUES = [  # functions of inputs, gain and ramp, and what to say
 ]
 
 
-def judge(answer):
-    """Build and call the learner's layer under both mixed policies and float32, and compare.
+def check(answer, trial):
+    """What is wrong with a learner's layer under a policy, or None.
 
-    `answer` is the class, or a function that returns a new layer. The global policy is left as it
-    was found.
+    `answer` is the class, or a function that returns a new layer.
     """
-    if not callable(answer):
-        return f"You gave {describe(answer)}: give the class itself."
     import keras  # late: it loads TensorFlow
 
     from course_utils.training import dtype_policy
 
     if isinstance(answer, keras.layers.Layer):
         return "You gave a layer: give the class itself, without parentheses."
-    layers = {}
-    with dtype_policy(keras.config.dtype_policy()):  # restored, whatever the layer does
-        for policy, dtype in POLICIES.items():
-            keras.config.set_dtype_policy(policy)
-            layers[policy], problem = _made(answer, keras)
-            problem = problem or _dtype_problem(layers[policy], policy, dtype, keras)
-            if problem:
-                return problem
-        for policy, layer in layers.items():
-            if problem := _weight_problem(layer) or _value_problem(layer, policy, keras):
-                return problem
-    return None
+    policy, dtype = trial
+    with dtype_policy(policy):
+        layer, problem = _made(answer, keras)
+        problem = problem or _dtype_problem(layer, policy, dtype, keras)
+        return problem or _weight_problem(layer) or _value_problem(layer, policy, keras)
 
 
 def _made(answer, keras):
@@ -128,7 +119,7 @@ def _dtype_problem(layer, policy, dtype, keras):
             f"Under {policy} your layer has the policy {shorten(own, 30)}. Give it no `dtype` and"
             " make it anew each time, so that it follows the global policy."
         )
-    output, problem = _run(layer, trial()[0])
+    output, problem = _run(layer, example()[0])
     if problem:
         return f"Under {policy} your layer {problem}. {_advice(layer, problem, dtype)}"
     found, _ = call(lambda: keras.backend.standardize_dtype(output.dtype))
@@ -149,7 +140,7 @@ def _dtype_problem(layer, policy, dtype, keras):
         if weight.dtype != "float32":
             return f"Your layer stores a weight in {weight.dtype}; float32 is asked for."
     # A layer that cannot be traced is told so below.
-    if dtype != "float32" and call(works_in_float32, layer, trial()[0])[0]:
+    if dtype != "float32" and call(works_in_float32, layer, example()[0])[0]:
         return (
             f"Under {policy} your layer still works in float32 and casts only its result: nothing"
             f" is gained. Keras hands `call` the inputs and the gain in {dtype}; leave them so."
@@ -210,7 +201,7 @@ def _value_problem(layer, policy, keras):
     """Compare the layer with float64, at a gain that differs from feature to feature."""
     import tensorflow as tf
 
-    inputs, gain = trial()
+    inputs, gain = example()
     weight = layer.trainable_weights[0]
     weight.assign(gain.reshape(weight.shape))
     with tf.GradientTape() as tape:
@@ -235,3 +226,6 @@ def _value_problem(layer, policy, keras):
     if tape.gradient(total, weight) is None:
         return "No gradient reaches your gain: `call` has to use the variable itself."
     return None
+
+
+judge = Function(check, POLICIES, asked="the class itself")

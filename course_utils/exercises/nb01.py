@@ -101,7 +101,6 @@ answer = largest + step / 2  # a tie: the largest number has an odd code""",
         ],
         wrong=[
             (65518, "to 65,504, a finite number"),
-            (32768, "to 32,768, a finite number"),
             (65530, "not the smallest"),
         ],
         right="65,520 is the tie between 65,504 and 65,536. The even neighbor is beyond the range.",

@@ -46,11 +46,7 @@ answer = {"smallest": smallest_normal - -31, "largest": last_octave - -9}""",
             "Multiplying the loss by 2**s adds s to the exponent of every gradient.",
             "The smallest gradient has to reach 2**-14. The largest may reach 2**15, not 2**16.",
         ],
-        wrong=[
-            ({"smallest": -17, "largest": 24}, "needs more, not less"),
-            ({"smallest": 17, "largest": -24}, "divides by 2**24"),
-            ({"smallest": 17, "largest": 24.5}, "whole number is asked for"),
-        ],
+        wrong=[({"smallest": 17, "largest": 24.5}, "whole number is asked for")],
         right="8 scales fit. The spread takes 23 of the 30 octaves in which float16 is normal.",
     ),
     Exercise(
@@ -76,7 +72,6 @@ while 0.031 * scale < 65520:  # from there on float16 rounds to infinity
             "The steps 1 to 2,000 have the scale 2**15, the steps 2,001 to 4,000 have 2**16.",
         ],
         wrong=[
-            (2001, "the scale is 2**16, and 0.031 × 2**16 = 2,031.6 is finite"),
             (13999, "65,011.7 is finite"),
             (18001, "An earlier step"),
             (0, "counted 1, 2, 3"),
@@ -172,10 +167,8 @@ while True:
         ],
         wrong=[
             (0, "99.41 % of the gradients to zero, and with them 36.9 %"),
-            (5, "0.26 % of the sum of squares"),
             (-15, "A negative s divides"),
             (37, "1 of 100,000 gradients overflows"),
-            (40, "128 of 100,000 gradients overflow"),
             (64, "If 64 is the scale, give its exponent, 6."),
             (2**15, "If 32,768 is the scale, give its exponent, 15."),
             (1000, "float32 has no 2**1,000"),
