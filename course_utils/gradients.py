@@ -7,8 +7,8 @@ rounds to zero, to the smallest normal number or beyond the largest one.
 """
 
 import math
+import operator
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
@@ -154,7 +154,8 @@ class OctaveHistogram:
             1
         """
         edge = limits(fmt)
-        octave = self.first + np.arange(len(self.counts)) + _shift(log2_scale)
+        shift = max(-2 * _OCTAVES, min(2 * _OCTAVES, operator.index(log2_scale)))
+        octave = self.first + np.arange(len(self.counts)) + shift  # beyond, nothing changes
         below, tie = octave < edge["zero_octave"], octave == edge["zero_octave"]
         gone = self.counts[below].sum() + self.powers[tie].sum()
         over = self.counts[octave > edge["top_octave"]].sum()
@@ -201,15 +202,6 @@ class OctaveHistogram:
             found[name] = np.array(data[name], float if name == "squares" else np.int64)
         found["above"] = found["above"].reshape(-1, len(THRESHOLDS))
         return cls(**found)
-
-
-def _shift(log2_scale):
-    if isinstance(log2_scale, bool) or not isinstance(log2_scale, Integral):
-        raise TypeError(
-            f"log2_scale is a {type(log2_scale).__name__}: give the exponent of the scale as an "
-            "int, 15 for a scale of 2**15."
-        )
-    return max(-2 * _OCTAVES, min(2 * _OCTAVES, int(log2_scale)))  # Beyond, nothing changes.
 
 
 def _count(sizes, places, squares):

@@ -158,7 +158,7 @@ def tf_config(ports, rank: int) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that no program on this computer uses now; a ProcessError if there are not so many."""
+    """Ports that no program on this computer uses now."""
     found = []
     for port in random.SystemRandom().sample(PORTS, len(PORTS)):
         if len(found) < count:
@@ -166,9 +166,4 @@ def free_ports(count: int) -> list[int]:
                 # TensorFlow's server listens on all addresses of the computer, as this does.
                 probe.bind(("", port))
                 found.append(port)
-    if len(found) < count:
-        raise ProcessError(
-            f"Of the ports {PORTS[0]} to {PORTS[-1]} only {len(found)} are free and {count} are "
-            "needed: end programs that use them."
-        )
     return found

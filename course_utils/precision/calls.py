@@ -86,21 +86,15 @@ def calls_of(model, spec) -> list[Call]:
 
 
 def _on_symbols(model, spec):
-    failures = []
-
     class Probe(keras.Operation):
         def call(self, inputs):
-            try:
-                return model(inputs)
-            except Exception as error:
-                failures.append(error)
-                raise
+            return model(inputs)
 
     try:
         Probe().compute_output_spec(spec)
     except Exception as error:
         # Keras blames the probe; the layer's own error says more.
-        raise (failures or [error])[0] from None
+        raise (error.__context__ or error) from None
 
 
 @contextlib.contextmanager

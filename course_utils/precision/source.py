@@ -16,9 +16,6 @@ DESCRIBING = ("get_config", "from_config", "compute_output_shape", "compute_outp
 DTYPES = {"half": "float16", "double": "float64"} | {
     name: name for name in ("float16", "bfloat16", "float32", "float64")
 }
-LITERAL = (
-    ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load,
-)  # fmt: skip
 
 
 class Method(NamedTuple):
@@ -80,7 +77,7 @@ def dtypes(method):
     """(called name, dtype) for each dtype that a call names, such as ("cast", "float32").
 
     Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its policy. So is a
-    constant in a wide dtype, which `raw_tensors` finds.
+    constant in a wide dtype, which `raw_constants` finds.
     """
     for call in _calls(method.tree):
         name = _name(call)
@@ -94,26 +91,24 @@ def follows(method) -> bool:
     return any(_is_following_cast(call) for call in _calls(method.tree))
 
 
-def raw_tensors(method):
-    """("Variable" or "constant", source) for each floating one that does not follow a tensor.
+def raw_constants(method):
+    """The source of each floating `tf.constant` that does not follow a tensor.
 
     One with a dtype that is not spelled out follows something, and so does one within a cast to
     such a dtype. What is given as whole numbers is no floating-point tensor.
     """
     safe = _parts_of(filter(_is_following_cast, _calls(method.tree)))
     for call in _calls(method.tree):
-        kind, library = _name(call), getattr(getattr(call.func, "value", None), "id", "")
-        raw = kind in ("Variable", "constant") and library in ("tf", "tensorflow") and call.args
+        library = getattr(getattr(call.func, "value", None), "id", "")
+        raw = _name(call) == "constant" and library in ("tf", "tensorflow") and call.args
         if id(call) in safe or not raw:
             continue
-        given = [k.value for k in call.keywords if k.arg == "dtype"]
-        given += call.args[1:2] if kind == "constant" else []
+        given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "dtype")]
         if given and not any(_dtype(d) in ("float32", "float64") for d in given):
             continue
         kinds = {type(n.value) for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)}
-        literal = all(isinstance(n, LITERAL) for n in ast.walk(call.args[0]))
-        if float in kinds or given or (kind == "Variable" and not literal):
-            yield kind, ast.unparse(call)
+        if float in kinds or given:
+            yield ast.unparse(call)
 
 
 def numbers(method, layer):

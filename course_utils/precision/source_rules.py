@@ -5,7 +5,7 @@ be measured; a cast that the measured output shows to be undone is no finding.
 """
 
 from course_utils.precision.case import NARROW, Finding
-from course_utils.precision.source import computing, dtypes, follows, methods, raw_tensors
+from course_utils.precision.source import computing, dtypes, follows, methods, raw_constants
 
 WIDE = ("float32", "float64")
 
@@ -42,21 +42,20 @@ def raw_tensor(case):
     for layer in case.own_layers:
         if layer.compute_dtype not in NARROW:
             continue
-        held, path = _raw_attributes(layer), case.path_of(layer)
+        (variables, constants), path = _raw_attributes(layer), case.path_of(layer)
         code = [*computing(layer), *(m for m in methods(layer) if m.name == "__init__")]
-        for kind, text in [found for method in code for found in raw_tensors(method)]:
-            held[kind].append("a variable" if kind == "Variable" else text)
-        if held["Variable"]:
+        constants += [found for method in code for found in raw_constants(method)]
+        if variables:
             message = (
-                f"{held['Variable'][0]} is a raw tf.Variable: it stays in its dtype beside "
+                f"{variables[0]} is a raw tf.Variable: it stays in its dtype beside "
                 f"{layer.compute_dtype} tensors, and Keras neither trains nor saves it."
             )
             fix = "self.add_weight(shape=(), initializer=..., name=...)"
             yield Finding("MP006", "error", path, message, fix)
         unknown = id(layer) not in case.put_out
-        if held["constant"] and (unknown or _widens(case, layer)):
+        if constants and (unknown or _widens(case, layer)):
             message = (
-                f"{held['constant'][0]} is a float32 tensor: beside {layer.compute_dtype} ones "
+                f"{constants[0]} is a float32 tensor: beside {layer.compute_dtype} ones "
                 "TensorFlow raises an error and keras.ops widens the result."
             )
             fix = "tf.constant(..., dtype=self.compute_dtype)  # or a Python number"
@@ -101,17 +100,17 @@ def _raw_attributes(layer):
     """The names of the attributes that hold raw floating-point variables, or wide tensors."""
     import tensorflow as tf
 
-    found = {"Variable": [], "constant": []}
+    variables, constants = [], []
     for name, value in vars(layer).items():
         if name.startswith("_self_"):  # TensorFlow's own bookkeeping
             continue
         held = value.values() if isinstance(value, dict) else value
         for item in held if isinstance(value, dict | list | tuple) else [value]:
             if isinstance(item, tf.Variable) and item.dtype.is_floating:
-                found["Variable"].append(f"self.{name}")
+                variables.append(f"self.{name}")
             elif isinstance(item, tf.Tensor) and item.dtype in (tf.float32, tf.float64):
-                found["constant"].append(f"self.{name}")
-    return found
+                constants.append(f"self.{name}")
+    return variables, constants
 
 
 RULES = (hard_coded_dtype, raw_tensor, silent_promotion)
