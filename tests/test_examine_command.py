@@ -115,14 +115,6 @@ def test_the_repaired_model_has_no_findings(save):
     assert [layer.compute_dtype for layer in held] == ["float32"] * 2
 
 
-def test_files_are_loaded_under_the_policy_that_they_were_saved_under(save):
-    for policy in ("float32", "mixed_float16", "mixed_bfloat16", "bfloat16"):
-        # A Sequential stores it; of a functional model most layers have it.
-        for functional, head in ((False, "float32"), (True, policy)):
-            made = model(policy, head, functional, optimizer=None)
-            assert command.load(save(made))[0].dtype_policy.name == policy
-
-
 class Unknown(layers.Layer):
     def call(self, x):
         return x

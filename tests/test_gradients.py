@@ -107,24 +107,6 @@ def test_every_scale_is_what_casting_gives(values, fmt):
     check(values, fmts=[fmt])
 
 
-@every_format
-def test_the_course_rounds_the_same_way(fmt):
-    """Where `formats.encode`, exact but slow, puts single values; their ties among them."""
-    kinds = {"zero": "rounded_to_zero", "infinity": "overflow", "nan": "overflow"}
-    generator = np.random.default_rng(2)
-    for border in BORDERS[fmt][:3]:
-        near = [border, math.nextafter(border, 0), math.nextafter(border, math.inf)]
-        for value in near + (border * generator.uniform(0.4, 2.5, 20)).tolist():
-            if not (result := formats.encode(value, fmt)).exact:
-                kind = kinds[result.kind]
-            elif fmt == "float4_e2m1fn" and value >= 7:
-                kind = "overflow"  # It saturates.
-            else:
-                kind = result.kind
-            found = OctaveHistogram.from_values(value).survival(fmt)
-            assert [name for name in CLASSES if getattr(found, name)] == [kind], (value, found)
-
-
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.integers(0, 2**32 - 1), max_size=40),
