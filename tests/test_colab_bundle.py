@@ -7,12 +7,10 @@ import sys
 import tarfile
 from pathlib import Path
 
+import colab
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
-import colab
 
 FILES = {
     "course_utils/__init__.py": "ANSWER = 42\n",

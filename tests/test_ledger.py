@@ -2,12 +2,8 @@
 
 import json
 import re
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from canonical import COURSE, read
 
 from course_utils import claims, formats

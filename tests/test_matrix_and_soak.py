@@ -3,14 +3,10 @@
 import contextlib
 import re
 import subprocess
-import sys
-from pathlib import Path
 
+import matrix
 import nbformat
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
-import matrix
 import soak
 
 

@@ -1,11 +1,6 @@
 """What notebook 01 promises of itself."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from canonical import COURSE, code_cells, read, tags_of
 
 from course_utils import formats

@@ -1,14 +1,9 @@
 """What notebook 02 promises: its own cells run here with other seeds, and are looked at."""
 
-import sys
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from cells import Cells
 
 from course_utils import datasets, models, session

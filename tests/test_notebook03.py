@@ -1,17 +1,13 @@
 """What notebook 03 promises and no stored output holds: its own cells run and are looked at."""
 
 import re
-import sys
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tqdm.auto import tqdm
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from canonical import COURSE, read
+from tqdm.auto import tqdm
 
 from course_utils import datasets, models, precision
 from course_utils.training import dtype_policy

@@ -6,17 +6,13 @@ the canaries, what the roofline counts and promises by its own tests.
 
 import importlib.util
 import re
-import sys
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from cells import Cells
 
 from course_utils import benchmark, models, profiling, roofline

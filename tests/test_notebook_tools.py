@@ -6,14 +6,12 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 import canonical
+import pytest
 import size
 import template
 import twice
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import notebooks
 

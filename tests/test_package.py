@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 import size
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,18 +3,13 @@
 What it does on several devices and workers is held by `canaries/test_devices.py`.
 """
 
-import sys
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from replicas import SGD, Adam, KerasOwn, Rig, compare, data, fit_wanted, fitted, patterns, scaled
 
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
-from replicas import SGD, Adam, KerasOwn, Rig, compare, data, fit_wanted, fitted, patterns, scaled
 
 
 def xla(step):

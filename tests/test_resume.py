@@ -1,14 +1,9 @@
 """Notebook 06, section 5: what a run needs to go on, and what a kill leaves of its files."""
 
-import sys
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")

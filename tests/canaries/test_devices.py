@@ -6,18 +6,14 @@ started once: the program they run is tests/tools/replicas.py.
 """
 
 import re
-import sys
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
+import replicas as rig
 
 from course_utils.distributed import Workers, run_workers
 from course_utils.training import ReplicaSafeLossScaleOptimizer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-import replicas as rig
 
 pytestmark = pytest.mark.slow
 

@@ -11,14 +11,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from cells import Cells
 
 from course_utils import benchmark, hardware, models, profiling
