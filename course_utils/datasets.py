@@ -69,12 +69,11 @@ def load_mnist() -> Dataset:
             continue
         try:
             dataset = _parse(path.read_bytes(), sha256, f"MNIST from {origin}")
+            break
         except (OSError, ValueError) as error:
             print(f"{path} is refused: {error}; it is left as it is, trying the next source.")
-            continue
-        print(dataset)
-        return dataset
-    dataset = _downloaded() or _sklearn_digits()
+    else:
+        dataset = _downloaded() or _sklearn_digits()
     print(dataset)
     return dataset
 

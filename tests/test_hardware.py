@@ -101,7 +101,7 @@ def probe(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(accelerators, "GPU_TRY", "probe:probe")
+    monkeypatch.setattr(accelerators, "compute_on_gpus", "probe:probe")
     tries = dict.fromkeys(accelerators.TPU_TRIES, "probe:probe")
     monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
 
@@ -181,7 +181,7 @@ def test_a_tpu_counts_only_if_it_computes(code, works, probe, monkeypatch):
 
 
 def test_the_try_on_gpus_reports_what_tensorflow_sees():
-    found = processes.call(accelerators.GPU_TRY, timeout=180)
+    found = processes.call(accelerators.compute_on_gpus, timeout=180)
     assert not found.problem and isinstance(found.result, list)
 
 

@@ -126,10 +126,9 @@ def _wrap(text):
     """Lines of up to `WIDE` characters; they may break at spaces, which go."""
     lines = [""]
     for word in text.split():
-        if len(lines[-1] + word) <= WIDE:
-            lines[-1] += word
-        else:
-            lines.append(word)
+        if len(lines[-1] + word) > WIDE:
+            lines.append("")
+        lines[-1] += word
     return lines
 
 

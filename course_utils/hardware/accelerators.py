@@ -14,11 +14,6 @@ from course_utils import processes
 
 SECONDS = 180  # for each try
 TPU_SIGNS = ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM")  # set by Google Cloud and Colab
-GPU_TRY = "course_utils.hardware.accelerators:compute_on_gpus"
-TPU_TRIES = {  # the best one first
-    "TensorFlow": "course_utils.hardware.accelerators:compute_on_tpu_with_tensorflow",
-    "JAX": "course_utils.hardware.accelerators:compute_on_tpu_with_jax",
-}
 UNSEEN = (
     "on Windows TensorFlow uses no NVIDIA GPU; run the course in WSL2."
     if sys.platform == "win32"
@@ -86,7 +81,7 @@ def _gpus():
         return ()
     print("Trying a small matrix product on the GPU, in a process of its own …")
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-    found = processes.call(GPU_TRY, variables=grow, timeout=SECONDS).result
+    found = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
     if not found:
         problem = UNSEEN if found == [] else "the try-out ended its process; it is left alone."
         found = [(name, cc, problem) for name, cc, _ in listed]
@@ -170,3 +165,7 @@ def compute_on_tpu_with_jax() -> tuple[int, dict]:
     cores = jax.devices("tpu")
     assert float(jax.device_put(jax.numpy.ones((8, 8)), cores[0]).sum()) == 64
     return len(cores), {"KERAS_BACKEND": "jax"}
+
+
+# The best one first.
+TPU_TRIES = {"TensorFlow": compute_on_tpu_with_tensorflow, "JAX": compute_on_tpu_with_jax}
