@@ -1,6 +1,5 @@
 """Notebook 05's exercises: every number found a second way, other right and wrong measurements."""
 
-import itertools
 import math
 import statistics
 
@@ -43,13 +42,10 @@ def test_the_task_and_the_last_word_name_the_same_numbers(step):
     assert f"{limits.speedup(step):.1f}" in LIMITS.right
 
 
-def test_every_order_of_the_four_names():
+def test_the_extremes_are_those_of_all_four():
     speedups = sorted(map(limits.speedup, limits.STEPS))
     ends = [limits.RIGHT[f"{which} speedup"] for which in ("smallest", "largest")]
     assert ends == [speedups[0], speedups[-1]]
-    for names in itertools.permutations(limits.WORDS):
-        answer = {**limits.RIGHT, **dict(zip("ABCD", names, strict=True))}
-        assert (LIMITS.answer(answer) is None) == (answer == limits.RIGHT)
 
 
 # --- measure it honestly ------------------------------------------------------------------------

@@ -9,13 +9,6 @@ import pytest
 from course_utils import distributed
 from course_utils.exercises import nb07, replicas
 from course_utils.exercises.functions import edited
-from course_utils.loss_scale import DynamicLossScale
-
-
-def test_one_overflow_halves_the_scale_as_on_one_device():
-    loss_scale, right = DynamicLossScale(nb07.SCALE), nb07.FLAGS.right
-    assert not loss_scale.update(all([True, False, True, True]))
-    assert loss_scale.scale == right["cure scale"] and right["cure steps"] == 0
 
 
 def test_a_ring_sends_what_the_answer_says():

@@ -16,12 +16,6 @@ def _say(message, value):
     return message(value) if callable(message) else message.format(value=value)
 
 
-def answers_of(key, nested=False):
-    """The answers that share a message: a tuple is several, where `nested` a tuple of tuples is."""
-    several = isinstance(key, tuple) and (not nested or isinstance(key[0], tuple))
-    return key if several else (key,)
-
-
 def nearly(example, right, share, digits="two decimals"):
     """A rule for a number that is right to a share of it, and not to as many digits as asked."""
     said = f"You gave {{value:.4g}}. That is near: give {digits}."
@@ -48,9 +42,9 @@ class _Judge:
             yield answer, _say(message, self.read(answer)[0])
 
     def _listed(self):
-        for key, message in self.wrong.items():
-            for answer in answers_of(key, nested=isinstance(self.right, tuple)):
-                yield answer, message
+        for key, message in self.wrong.items():  # a tuple is several answers, or one like `right`
+            several = isinstance(key, tuple) and not isinstance(self.right, tuple)
+            yield from ((answer, message) for answer in (key if several else (key,)))
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,7 @@ class Number(_Judge):
 
 @dataclass(frozen=True)
 class Choice(_Judge):
-    """One of several options, or an order of them where `right` is a tuple.
+    """One of several options; an order of names is a tuple of them, or a list.
 
     Text is compared without regard to case and outer spaces. The options in `also` are as good as
     `right`. `wrong`, `rules` and `otherwise` are as for `Number`.
@@ -117,11 +111,8 @@ class Choice(_Judge):
     def read(self, answer):
         try:
             value = _plain(answer)
-            if isinstance(self.right, tuple):
-                known = isinstance(value, tuple) and sorted(value) == sorted(_plain(self.right))
-            else:
-                options = [(type(option), option) for option in map(_plain, self.options)]
-                known = not options or (type(value), value) in options  # 1 is not True
+            options = [(type(option), option) for option in map(_plain, self.options)]
+            known = (type(value), value) in options  # 1 is not True
         except Exception:  # a learner's object may raise when it is compared
             value, known = None, False
         asked = self.asked or f"choose from {', '.join(map(str, self.options))}"

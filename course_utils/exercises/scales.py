@@ -1,5 +1,6 @@
 """Judges of notebook 02: which loss scales fit, when one overflows, and the order of a step."""
 
+import itertools
 import math
 
 import numpy as np
@@ -150,15 +151,6 @@ def layer_gradients():
     return names["array"]
 
 
-def cast_with_scale(values, s):
-    """Counts of infinities and zeros of float16(values * 2**s), and the share of squares lost."""
-    values = values.astype(np.float64)  # the product with a power of two is exact
-    with np.errstate(over="ignore"):
-        cast = (values * 2.0**s).astype(np.float16)
-    zero, squares = cast == 0, values**2
-    return int(np.isinf(cast).sum()), int(zero.sum()), float(squares[zero].sum() / squares.sum())
-
-
 def check_scale(answer):
     """Accept every s that keeps the array of the task finite and its sum of squares whole."""
     s = number(answer)
@@ -173,11 +165,15 @@ def check_scale(answer):
         return f"You gave {show(s)}, and float32 has no 2**{show(s)}.{instead}"
     if s < -100:
         return f"You gave {show(s)}: a negative s divides, and here every gradient becomes 0."
-    overflow, zeros, lost = cast_with_scale(layer_gradients(), s)
-    if overflow:
+    array = layer_gradients().astype(np.float64)  # the product with a power of two is exact
+    with np.errstate(over="ignore"):
+        cast = (array * 2.0**s).astype(np.float16)
+    if overflow := int(np.isinf(cast).sum()):
         verb = "overflow" if overflow > 1 else "overflows"
         said = f"s = {s:.0f}: {overflow:,} of 100,000 gradients {verb} in float16"
         return f"{said}.{instead}" if instead else f"{said}: too large a scale."
+    zero = cast == 0
+    zeros, lost = zero.sum(), np.sum(array[zero] ** 2) / np.sum(array**2)
     if lost >= 1e-3:
         sign = " A negative s divides." if s < 0 else ""
         return (
@@ -215,5 +211,6 @@ def late(one, other):
 ORDER = Choice(
     STEP,
     rules=tuple(late(*lines) for lines in LATE),
+    options=tuple(itertools.permutations(STEP)),
     asked=f"give a list with the six names {', '.join(STEP)}, each once",
 )
