@@ -2,12 +2,12 @@
 
 import math
 import re
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from course_utils import formats as numbers
 from course_utils import numerals
-from course_utils.explorers import decimals, static
-from course_utils.explorers.fragment import assemble
+from course_utils.explorers import fragment
 
 HEADS = ["format", "sign", "exponent", "fraction", "code", "exact value", "class", "error"]
 TEXT_HEADS = ["format", "bits", "code", "value", "class", "error"]
@@ -48,12 +48,12 @@ class FloatLab:
         try:
             entered, rows = self._rows()
         except ValueError as error:
-            table, lines = static.html_table(title, [str(error)], []), [[str(error)]]
+            table, lines = fragment.html_table(title, [str(error)], []), [[str(error)]]
         else:
             cells, lines = zip(*(_texts(*row, entered) for row in rows.items()), strict=True)
-            table, lines = static.html_table(title, HEADS, cells), [TEXT_HEADS, *lines]
-        html = assemble("floatlab", table, self._data())
-        return {"text/html": html, "text/plain": static.plain_table(title, lines)}
+            table, lines = fragment.html_table(title, HEADS, cells), [TEXT_HEADS, *lines]
+        html = fragment.assemble("floatlab", table, self._data())
+        return {"text/html": html, "text/plain": fragment.plain_table(title, lines)}
 
     def _rows(self):
         """The number entered, and what each format makes of it: None where it has no NaN."""
@@ -86,41 +86,51 @@ def told_error(entered, bits) -> str:
     difference = bits.exact - Fraction(entered)
     if difference == 0:
         return "no error"
-    size = f"{decimals.short(abs(difference), 3)} too {'low' if difference < 0 else 'high'}"
+    size = f"{short(abs(difference), 3)} too {'low' if difference < 0 else 'high'}"
     if abs(difference) >= bits.ulp:
         # More than rounding can do: the number was cut off at the largest value.
-        return f"{size}, {decimals.short(bits.exact)} is the last value"
-    return f"{size}, {decimals.short(abs(difference) / bits.ulp, 3)} ULP"
+        return f"{size}, {short(bits.exact)} is the last value"
+    return f"{size}, {short(abs(difference) / bits.ulp, 3)} ULP"
+
+
+def short(value: Fraction, digits: int = 9) -> str:
+    """So many digits, and all of the whole part; powers of ten for the very small and large.
+
+    Example:
+        >>> short(Fraction(1, 3), 3), short(Fraction(1, 2**24), 3)
+        ('0.333', '5.96e-8')
+    """
+    whole = len(str(int(abs(value)))) if abs(value) < 10**15 else 0
+    context = Context(prec=max(digits, whole), Emax=999_999, Emin=-999_999)
+    size = context.divide(Decimal(abs(value.numerator)), Decimal(value.denominator)).normalize()
+    plain = size == 0 or -4 <= size.adjusted() < 15
+    return "−" * (value < 0) + (f"{size:f}" if plain else f"{size:e}")
 
 
 def _texts(name, bits, entered):
     """A format's row of the table, and of the text; colors only for the bits, the rest in words."""
     if not bits:
         refused = "no NaN here"
-        return [name, static.cell(refused, span=len(HEADS) - 1)], [name, refused, "", "", "", ""]
+        cell = fragment.cell(refused, span=len(HEADS) - 1)
+        return [name, cell], [name, refused, *[""] * (len(TEXT_HEADS) - 2)]
     fields = [
-        static.cell(
-            f'<code style="{color}">{getattr(bits, field)}</code>', f"{static.CELL};{color}"
+        fragment.cell(
+            f'<code style="{color}">{getattr(bits, field)}</code>', f"{fragment.CELL};{color}"
         )
         for field, color in COLORS.items()
     ]
-    short, full = _value(bits)
+    value, full = _value(bits)
     rest = [bits.kind, told_error(entered, bits)]
-    line = [name, bits.bits, bits.hex, short, *rest]
-    if full != short:
-        short = f'<details><summary>{short}</summary><div style="{BREAK}">{full}</div></details>'
-    return [name, *fields, *map(static.cell, [f"<code>{bits.hex}</code>", short, *rest])], line
+    line = [name, bits.bits, bits.hex, value, *rest]
+    if full != value:
+        value = f'<details><summary>{value}</summary><div style="{BREAK}">{full}</div></details>'
+    return [name, *fields, *map(fragment.cell, [f"<code>{bits.hex}</code>", value, *rest])], line
 
 
 def _value(bits):
     """The value as text, shortened and in full; readable() in values.mjs says the same."""
-    if bits.kind in ("nan", "infinity"):
-        text = "NaN" if bits.kind == "nan" else "−" * (bits.value < 0) + "infinity"
-        return text, text
-    if bits.kind == "zero":
-        return ("−0", "−0") if bits.sign == "1" else ("0", "0")
-    full = decimals.full(bits.exact)
-    return (full if len(full) <= LONGEST_VALUE else f"≈ {decimals.short(bits.exact, DIGITS)}"), full
+    full = f"{Decimal(bits.value):f}".replace("-", "−").replace("I", "i")  # of Infinity
+    return (full if len(full) <= LONGEST_VALUE else f"≈ {short(bits.exact, DIGITS)}"), full
 
 
 def _parameters(name):

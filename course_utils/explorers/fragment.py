@@ -1,14 +1,18 @@
 """An explorer as one self-contained piece of HTML, which asks nothing of the network.
 
-The host element holds a static table, which is all that an untrusted notebook shows, and the data
-as JSON. One script, after the host, finds its hosts by their attribute and builds the interactive
-part in a shadow root. It uses no ids, and the same arguments give the same text.
+The host element holds a static table, which is all that an untrusted notebook shows (it keeps
+tables and literal inline styles, and drops style elements, variables and attributes of one's own),
+and the data as JSON. One script, after the host, finds its hosts by their attribute and builds the
+interactive part in a shadow root. It uses no ids, and the same arguments give the same text.
 """
 
 import json
 import re
+from html import escape
 from pathlib import Path
 
+CAPTION = "text-align:left;padding:3px 8px"
+CELL = "text-align:left;padding:3px 8px;border:1px solid #888888"
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
 # What modules and styles can do without: indentation, empty lines, and comments with a line of
@@ -48,6 +52,32 @@ def modules(name: str) -> list[str]:
     """
     needed = (module for other in IMPORT.findall(_read(name)) for module in modules(other))
     return list(dict.fromkeys([*needed, name]))
+
+
+def html_table(title: str, heads: list[str], rows: list[list[str]]) -> str:
+    """A table as HTML; `title` and `heads` are text, a row is a head in HTML and its `cell`s."""
+    head = "".join(f'<th scope="col" style="{CELL}">{escape(text)}</th>' for text in heads)
+    body = "\n".join(
+        f'<tr><th scope="row" style="{CELL}">{first}</th>{"".join(cells)}</tr>'
+        for first, *cells in rows
+    )
+    return (
+        f'<table style="border-collapse:collapse">\n<caption style="{CAPTION}">{escape(title)}'
+        f"</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
+
+
+def cell(content: str, style: str = CELL, span: int = 1) -> str:
+    """A cell of HTML, over so many columns."""
+    over = f' colspan="{span}"' if span > 1 else ""
+    return f'<td{over} style="{style}">{content}</td>'
+
+
+def plain_table(title: str, lines: list[list[str]]) -> str:
+    """Lines of cells, aligned below a title."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join([title, *texts])
 
 
 def _json(value):

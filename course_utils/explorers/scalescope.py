@@ -6,8 +6,7 @@ from html import escape
 
 from course_utils import formats as numbers
 from course_utils import gradients as counting
-from course_utils.explorers import static
-from course_utils.explorers.fragment import assemble
+from course_utils.explorers import fragment
 from course_utils.numerals import quoted
 
 TABS = ("gradients", "controller")
@@ -67,9 +66,10 @@ class ScaleScope:
             *counts, _, lost = astuple(self.whole.survival("float16", scale))
             shares = [*(count / (self.whole.total or 1) for count in counts), lost]
             rows.append([f"2^{scale} = {2**scale}", *map(percent, shares)])
-        cells = [[head, *(static.cell(escape(text)) for text in texts)] for head, *texts in rows]
-        html = assemble("scalescope", static.html_table(title, HEADS, cells), self._data())
-        return {"text/html": html, "text/plain": static.plain_table(title, [HEADS, *rows])}
+        cells = [[head, *(fragment.cell(escape(text)) for text in texts)] for head, *texts in rows]
+        table = fragment.html_table(title, HEADS, cells)
+        html = fragment.assemble("scalescope", table, self._data())
+        return {"text/html": html, "text/plain": fragment.plain_table(title, [HEADS, *rows])}
 
     def _data(self):
         return {
