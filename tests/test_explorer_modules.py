@@ -363,29 +363,13 @@ def test_what_is_told_of_errors_bins_and_arithmetic(codec):
 # Gradients and the controller
 
 
-def edges():
-    """Values next to every threshold of every format, at many scales, in both directions."""
-    found = [0.0, np.inf, -np.inf, np.nan, 5e-324, 1.7e308, 2.0**-25, 3 * 2.0**-26]
-    for name in NAMES:
-        facts = formats.facts(name)
-        half = float(formats.encode(facts["largest"], name).ulp / 2)
-        for edge in (facts["largest"] + half, facts["smallest_subnormal"] / 2,
-                     facts["smallest_normal"] - facts["smallest_subnormal"] / 2):  # fmt: skip
-            for scale in (0, 3, 10, 24, -24, 40):
-                scaled = edge * 2.0**-scale
-                found += [scaled, math.nextafter(scaled, 0), -math.nextafter(scaled, math.inf)]
-    return found
-
-
-def normal(seed, mean, sd):
-    return 2.0 ** np.random.default_rng(seed).normal(mean, sd, 3000)
-
-
+CHANCE = np.random.default_rng(0)
+OCTAVES = 2.0 ** np.arange(-160, 130)
 HISTOGRAMS = {
-    "late": np.concatenate([normal(0, -24, 5), np.zeros(2000)]),
-    "wide": normal(1, -10, 40),
-    "edges": edges(),
-    "powers": 2.0 ** np.arange(-160, 130),
+    "late": 2.0 ** CHANCE.normal(-24, 5, 3000) * (CHANCE.random(3000) < 0.6),
+    "wide": 2.0 ** CHANCE.normal(-10, 40, 3000),
+    "powers": OCTAVES,
+    "borders": np.outer(2 - 2.0 ** -np.arange(1, 16), OCTAVES),
     "zeros": np.zeros(7),
     "none": [],
     "bad": [np.nan, np.inf, 0.0],

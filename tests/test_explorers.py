@@ -70,12 +70,10 @@ def data(explorer):
     return json.loads(Reader(shown(explorer)["text/html"]).scripts[0])
 
 
-def some(mean=-24, sd=5, count=4000, zeros=0.4, seed=0):
+def some(mean=-24, sd=5, count=4000, seed=0):
     """Gradients as they are late in training: log-normal, many of them zero."""
     generator = np.random.default_rng(seed)
-    values = 2.0 ** generator.normal(mean, sd, count)
-    values[generator.random(count) < zeros] = 0
-    return (values * generator.choice([-1, 1], count)).astype(np.float32)
+    return 2.0 ** generator.normal(mean, sd, count) * (generator.random(count) > 0.4)
 
 
 LATE = some()
@@ -161,7 +159,7 @@ def test_short_decimals_are_near(value, digits):
 # ScaleScope's table
 
 
-@pytest.mark.parametrize("values", [LATE, some(-3, 8, zeros=0), [0.0], [np.nan, 1, np.inf]])
+@pytest.mark.parametrize("values", [LATE, some(-3, 8), [0.0], [np.nan, 1, np.inf]])
 def test_the_static_table_shows_what_survives(values):
     bundle = shown(ScaleScope(values))
     page = Reader(bundle["text/html"])
@@ -175,11 +173,7 @@ def test_the_static_table_shows_what_survives(values):
         found = histogram.survival("float16", int(row[0].split(" ")[0][2:]))
         counts = found.zero, found.rounded_to_zero, found.subnormal, found.normal, found.overflow
         shares = [*(count / found.total for count in counts), found.norm_lost]
-        for text, share in zip(row[1:], shares, strict=True):
-            if text[0] in "<>":
-                assert 0 < share < 0.0001 if text[0] == "<" else 0.9999 < share < 1
-            else:
-                assert float(text.split()[0]) == pytest.approx(100 * share, abs=0.0501)
+        assert row[1:] == list(map(scalescope.percent, shares))
         assert re.split(" {2,}", line) == row
 
 
@@ -195,12 +189,6 @@ def test_little_is_never_nothing_and_much_never_all(share):
     text = scalescope.percent(share)
     assert (text == "0 %") == (share == 0) and (text == "100 %") == (share * 100 >= 100)
     assert float(text.strip("<>% ")) == pytest.approx(100 * share, abs=0.0501) and len(text) <= 8
-
-
-def test_layers_add_up_to_the_static_table():
-    parts = {"one": LATE[:1000], "two": [LATE[1000:1500], LATE[1500:]]}
-    tables = [Reader(shown(ScaleScope(each))["text/html"]).rows for each in (parts, LATE)]
-    assert tables[0] == tables[1]
 
 
 # Arguments and data
@@ -232,25 +220,22 @@ def test_bad_arguments_are_refused_in_one_sentence(make, options, part):
     assert ". " not in message and "\n" not in message
 
 
-def test_the_data_are_the_arguments():
-    """That formats and histograms are in them, the modules' own counts show."""
+def test_numbers_mean_what_they_print_and_formats_count_once():
     given = data(FloatLab(0.1, ("bfloat16", "float16", "bfloat16")))
     assert (given["entry"], given["shown"]) == ("0.1", ["bfloat16", "float16"])
-    layers = {"a": [np.float16([1, 2]), None], 7: gradients.OctaveHistogram.from_values([3.0])}
-    assert [layer["name"] for layer in data(ScaleScope(layers))["layers"]] == ["a", "7"]
 
 
 # The fragments
 
 
 def test_texts_are_data_everywhere():
-    layers = {name: [1.0] for name in [*ATTACKS, "\ud800", ""]}
+    layers = {name: [1.0] for name in [*ATTACKS, "\ud800", "", 7]}
     for explorer in [*map(FloatLab, ATTACKS), ScaleScope(layers)]:
         text = shown(explorer)["text/html"]
         tags = [tag for tag, _ in Reader(text).tags if tag not in KEPT_TAGS]
         assert tags == ["script"] * 2 == ["script"] * text.count("</script>")
         text.encode("utf-8")
-    assert [layer["name"] for layer in data(ScaleScope(layers))["layers"]] == list(layers)
+    assert [layer["name"] for layer in data(ScaleScope(layers))["layers"]] == list(map(str, layers))
     assert escape(ATTACK)[:30] in html(ATTACK)
 
 
@@ -259,9 +244,8 @@ def test_a_fragment_is_one_host_one_json_and_one_small_classic_script(name):
     text = shown(EXPLORERS[name])["text/html"]
     page = Reader(text)
     assert page.tags[0] == ("div", {f"data-{name}": None})
-    scripts = [attributes for tag, attributes in page.tags if tag == "script"]
-    assert scripts == [{"type": "application/json"}, {}]
-    assert page.scripts[1].startswith("\n(() => {") and page.scripts[1].endswith("})();\n")
+    assert [attributes for tag, attributes in page.tags if tag == "script"] == [
+        {"type": "application/json"}, {}]  # fmt: skip
     assert not any("id" in attributes for _, attributes in page.tags)
     assert len(text.encode()) <= 80_000  # it is stored in the notebook
 

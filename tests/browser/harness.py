@@ -1,7 +1,7 @@
 """Drive a real JupyterLab in a real Chromium: the `lab` object of the browser tests.
 
-Playwright's own objects stay in reach: `lab.page`, `lab.cell(id)` and `lab.output(id)` take any
-locator method. Wait with `lab.page.wait_for_timeout`, never with `time.sleep`, which stops
+Playwright's own objects stay in reach: `lab.page` and `lab.output(id)` take any locator
+method. Wait with `lab.page.wait_for_timeout`, never with `time.sleep`, which stops
 Playwright's event handling.
 """
 
@@ -81,13 +81,6 @@ class Lab:
         if (urlsplit(url).hostname or "") not in LOCAL:
             self.outside.append(url)
 
-    def _new_page(self):
-        page = self.context.new_page()
-        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("websocket", lambda socket: self._watch(socket.url))
-        return page
-
     def js(self, body, argument=None):
         """Run JavaScript that sees `app`, `panel`, `cells`, `find(id)` and `argument`."""
         return self.page.evaluate(f"async argument => {{ {PRELUDE} {body} }}", argument)
@@ -99,7 +92,10 @@ class Lab:
     def open(self, notebook):
         """Open `notebooks/NAME.ipynb` in a new window, with a fresh kernel and the light theme."""
         self.close()
-        self.page = self._new_page()
+        self.page = self.context.new_page()
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("websocket", lambda socket: self._watch(socket.url))
         path, token = quote(str(notebook)), self.server.token
         self.page.goto(f"{self.server.url}/lab/tree/{path}?reset&token={token}")
         ready = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
@@ -180,13 +176,10 @@ class Lab:
 
     # Reading and writing cells.
 
-    def cell(self, cell):
-        """The cell with this id, as a Playwright locator."""
-        return self.page.locator(f'{NOTEBOOK} .jp-Cell[data-cell-id="{cell}"]')
-
     def output(self, cell):
         """The cell's output area, as a Playwright locator."""
-        return self.cell(cell).locator(".jp-OutputArea").first
+        found = f'{NOTEBOOK} .jp-Cell[data-cell-id="{cell}"] .jp-OutputArea'
+        return self.page.locator(found).first
 
     def text(self, cell):
         """The output as a reader sees it."""

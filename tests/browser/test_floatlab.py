@@ -144,37 +144,27 @@ def test_chips_rounding_and_saturation(show):
 
 def test_keys_on_the_bits(show, press):
     panel = show("1")
-
-    def at():
-        return panel.active("Number(node?.dataset.index ?? -1)")
-
+    panel.entry.focus()
+    for _ in range(7):
+        press("Tab")
+    assert panel.active("node.ariaLabel") == "sign bit, 1 for negative"
     panel.bit("float16", 0).focus()
     for key, index in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 15),
                        ("ArrowRight", 15), ("Home", 0), ("e", 1), ("f", 6), ("S", 0)]:  # fmt: skip
         press(key)
-        assert at() == index, key
+        assert panel.active("Number(node.dataset.index)") == index, key
     for key, value in [("Space", "−1"), ("Enter", "1"), ("ArrowUp", "1.0009765625"),
                        ("ArrowDown", "1"), ("ArrowDown", "0.99951171875")]:  # fmt: skip
         press(key)
-        assert panel.value("float16") == value and at() == 0, key
+        assert panel.value("float16") == value, key
     # One stop per row: Tab goes to the next format's bits, and comes back to the same bit.
     press("f")
     press("Tab")
     assert panel.row("bfloat16").get_attribute("class").split() == ["row", "selected"]
     press("Shift+Tab")
-    assert at() == 6
-    assert "selected" in panel.row("float16").get_attribute("class")
-
-
-def test_few_stops_lead_to_the_bits(show, press):
-    panel = show("1")
-    name = "node.ariaLabel ?? node.textContent"
-    panel.entry.focus()
-    for _ in range(7):
-        press("Tab")
-    assert panel.active(name) == "sign bit, 1 for negative"
+    assert panel.active("node.dataset.index") == "6"
     panel.button("0.1").focus()
-    for key in ("ArrowRight", "End", "Enter"):
+    for key in ("ArrowRight", "End", "Enter"):  # among the examples, to the last one
         press(key)
     assert panel.entry.input_value() == "nan"
 
@@ -184,8 +174,6 @@ def test_steps_to_the_neighbors(show):
     panel.button("step up in float16").click()
     assert panel.value("float16") == "infinity"
     assert panel.button("step up in float16").is_disabled()
-    panel.button("step down in float16").click()
-    assert panel.value("float16") == "65504"
 
 
 def test_bits_and_terms_light_each_other(show):
@@ -247,9 +235,6 @@ def test_the_lens_moves_x_across_the_overflow(show, pages, press):
     for entry in ("-6e-8", "1e300", "65520"):
         panel.entry.fill(entry)
         assert re.fullmatch(r"\d+(\.\d)?", panel.slider.get_attribute("aria-valuenow"))  # no 6e-8
-    panel.slider.focus()
-    press("PageDown")
-    assert panel.entry.input_value() == "65504"
     panel.inside.locator("svg.lens").scroll_into_view_if_needed()
     lens, mouse = panel.inside.locator("svg.lens").bounding_box(), pages.page.mouse
     y = lens["y"] + 50
@@ -267,14 +252,11 @@ def test_the_lens_moves_x_across_the_overflow(show, pages, press):
 def test_the_lens_tells_neighbors_apart_and_uses_its_marks_again(show):
     panel = show("1", ["float32", "bfloat16"])
     panel.row("float32").locator(".name").click()
+    main = panel.inside.locator(".lens .main")
     for entry in ("3.4e38", "-16777217", "1e-40", "0.1"):
         panel.entry.fill(entry)
-        labels = panel.inside.locator(".lane.main .bin-text").all_text_contents()
+        labels = main.locator(".bin-text").all_text_contents()
         assert len(labels) > 3 and len(set(labels)) == len(labels), labels
-        note = panel.inside.locator(".note").inner_text()
-        told = re.search(r"becomes (≈ )?(\S+) in float32", note)[2].replace("−", "-")
-        assert formats.encode(told, "float32").code == formats.encode(entry, "float32").code
-    main = panel.inside.locator(".lens .main")
     main.locator(".ticks").evaluate("path => { path.kept = true; }")
     before = main.locator(".here-text").text_content()
     panel.bit("float32", 8).click()  # the lowest bit of the exponent: another window

