@@ -22,7 +22,7 @@ COURSE = [
     "tests/colab-constraints.txt",
     "tests/tools/environment.sh",
 ]
-TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep".split()
+TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod".split()
 
 # A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should install.
 PYTHON = r"""#!/bin/sh
@@ -54,7 +54,7 @@ class Machine:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.bin.mkdir()
-        for tool in [*TOOLS, "cp", "chmod"]:
+        for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.calls.touch()
         self.temporary = folder / "tmp"
@@ -67,20 +67,14 @@ class Machine:
     def add_python(self, name: str, version: str, no_venv: int = 0):
         self.add(name, PYTHON.replace("$V", version).replace("$NO_VENV", str(no_venv)))
 
-    def start(self, *arguments: str, when_installing: str = "", **kwargs) -> subprocess.Popen:
-        env = {
-            "PATH": str(self.bin),
-            "HOME": str(self.bin.parent),
-            "TMPDIR": str(self.temporary),
-            "CALLS": str(self.calls),
-            "WHEN_INSTALLING": when_installing,
-        }
+    def start(self, *arguments: str, when_installing: str = "") -> subprocess.Popen:
+        env = {"PATH": str(self.bin), "HOME": self.bin.parent, "TMPDIR": self.temporary}
+        env |= {"CALLS": self.calls, "WHEN_INSTALLING": when_installing}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+        pipes |= {"stderr": subprocess.STDOUT, "start_new_session": True}
         # A test run that was itself started in the background ignores Ctrl-C, and so would make.
-        kwargs["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-        return subprocess.Popen(
-            ["make", *arguments], cwd=self.root, env=env, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kwargs,
-        )  # fmt: skip
+        pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(["make", *arguments], cwd=self.root, env=env, **pipes)
 
     def make(self, *arguments: str, when_installing: str = "") -> tuple[int, str]:
         process = self.start(*arguments, when_installing=when_installing)
@@ -159,7 +153,7 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
 
 def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
     machine.add_python("python3", "3.12")
-    process = machine.start("lab", when_installing="sleep 20", start_new_session=True)
+    process = machine.start("lab", when_installing="sleep 20")
     deadline = time.monotonic() + 10
     while not machine.installs() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -1,6 +1,5 @@
 """The template of the notebooks as rules: each returns what a notebook breaks, as sentences."""
 
-import html
 import re
 from urllib.parse import unquote
 
@@ -12,7 +11,7 @@ CLOCK = re.compile(r"\*≈\s?(\d+) min · (\d+) min so far\*")
 MACHINE_PATH = re.compile(
     rf"{re.escape(str(COURSE))}|C:\\Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
 )
-LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|(?:src|href)=[\"']([^\"']+)")
+LINK = re.compile(r"\]\(([^)\s]+)")
 UNWANTED = {
     "the word 'simply'": r"\bsimply\b",
     "the word 'just'": r"\bjust\b",
@@ -29,15 +28,14 @@ def markdown(nb):
 
 def without_code(source):
     """Return markdown without fenced and inline code."""
-    source = re.sub(r"^(```|~~~).*?^\1[^\n]*$", "", source, flags=re.S | re.M)
+    source = re.sub(r"^```.*?^```[^\n]*$", "", source, flags=re.S | re.M)
     return re.sub(r"(`+).+?\1", "", source, flags=re.S)
 
 
 def prose(source):
-    """Return the words that a reader sees: no code, formulas, tags, comments or addresses."""
-    source = re.sub(r"<!--.*?-->|\$\$.*?\$\$|\$[^$\n]+\$", "", without_code(source), flags=re.S)
-    source = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", source)
-    return html.unescape(re.sub(r"</?\w[^>]*>|<https?:[^>]*>", "", source))
+    """Return the words that a reader sees: no code, formulas, tags or addresses."""
+    source = re.sub(r"\$[^$\n]+\$|</?\w[^>]*>", "", without_code(source))
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", source)
 
 
 def headings(nb):
@@ -100,8 +98,7 @@ def links(nb, folder):
     found = []
     for cell in markdown(nb):
         source = without_code(cell.source)
-        targets = [first or second for first, second in LINK.findall(source)]
-        for target in targets:
+        for target in LINK.findall(source):
             file = unquote(target.split("#")[0].split("?")[0])
             local = not re.match(r"[a-z][a-z0-9+.-]*:", target)
             if local and file and not (folder / file).exists():
@@ -123,14 +120,8 @@ def wording(nb):
 
 
 def alternative_text(nb):
-    found = []
-    for cell in markdown(nb):
-        source = without_code(cell.source)
-        bare = re.search(r"!\[\s*\]\(", source)
-        tags = re.findall(r"<img\b[^>]*>", source, flags=re.I)
-        if bare or any(not re.search(r"\balt=[\"'][^\"']+[\"']", tag) for tag in tags):
-            found.append(f"cell {cell.id!r}: a picture without alternative text.")
-    return found
+    bare = [cell.id for cell in markdown(nb) if re.search(r"!\[\s*\]|<img", cell.source)]
+    return [f"cell {id!r}: a picture without ![alternative text]." for id in bare]
 
 
 def output_texts(output):
