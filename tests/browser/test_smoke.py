@@ -1,7 +1,9 @@
 """The harness itself, on a small notebook: what the tests of the course's notebooks rely on."""
 
 import pytest
+from look import SLICE, slices
 from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
 
 pytestmark = pytest.mark.browser
 
@@ -9,8 +11,9 @@ PICTURE = "from IPython.display import HTML\nHTML('<img src=\"https://example.co
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
-def test_run_all_names_the_cell_that_raises_and_other_hosts_are_noticed(lab):
-    sources = {"here": "import os; print(os.getcwd())", "away": PICTURE, "bad": "1 / 0"}
+def test_a_notebook_is_run_watched_and_drawn(lab, tmp_path):
+    sources = {"here": "import os; print(os.getcwd())", "long": "print('line\\n' * 200)"}
+    sources |= {"away": PICTURE, "bad": "1 / 0"}
     cells = [new_code_cell(source, id=id) for id, source in sources.items()]
     lab.write("notebooks/small.ipynb", new_notebook(cells=cells, metadata={"kernelspec": KERNEL}))
     lab.open("notebooks/small.ipynb")
@@ -20,3 +23,9 @@ def test_run_all_names_the_cell_that_raises_and_other_hosts_are_noticed(lab):
         lab.run_all()
     lab.page.wait_for_timeout(500)
     assert set(lab.outside) == {"https://example.com/x.png"}
+    for theme, shade in {"light": (200, 256), "dark": (0, 70)}.items():
+        lab.set_theme(theme)
+        pictures = [Image.open(path).convert("L") for path in slices(lab, tmp_path, theme)]
+        assert pictures[0].getpixel((2, 2)) in range(*shade)
+        heights = [picture.height for picture in pictures]
+        assert max(heights) <= SLICE and sum(heights) > 3000

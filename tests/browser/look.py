@@ -1,0 +1,64 @@
+"""Save pictures of a notebook as JupyterLab shows it, to be looked at.
+
+    python tests/browser/look.py notebooks/00_start_here.ipynb --out DIR [--run]
+
+Writes NAME-THEME-01.png, -02.png, … from top to bottom, in the light and in the dark theme.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import NOTEBOOK, THEMES, browsing
+from playwright.sync_api import sync_playwright
+from server import COURSE, running
+
+SLICE = 1600  # pixels
+
+
+def slices(lab, folder, stem):
+    """Save the notebook in pictures of at most SLICE pixels height; return their paths."""
+    notebook, paths = lab.page.locator(NOTEBOOK), []
+    frame = lab.height - notebook.evaluate("n => n.clientHeight")
+    lab.page.set_viewport_size({"width": lab.width, "height": SLICE + frame})
+    lab.page.wait_for_timeout(500)
+    total, step = notebook.evaluate("n => [n.scrollHeight, n.clientHeight]")
+    for top in range(0, total, step):
+        reached = notebook.evaluate("(n, top) => (n.scrollTop = top, n.scrollTop)", top)
+        lab.page.wait_for_timeout(200)
+        paths.append(folder / f"{stem}-{len(paths) + 1:02}.png")
+        box = notebook.bounding_box()
+        seen = top - reached  # the last slice cannot scroll as far: leave out what was seen
+        box["y"], box["height"] = box["y"] + seen, box["height"] - seen
+        lab.page.screenshot(path=paths[-1], clip=box)
+    lab.page.set_viewport_size({"width": lab.width, "height": lab.height})
+    return paths
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("notebook", type=Path)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--run", action="store_true", help="run all cells first")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        running(Path(scratch)) as server,
+        sync_playwright() as playwright,
+        browsing(playwright, server) as lab,
+    ):
+        lab.open(options.notebook.resolve().relative_to(COURSE))
+        if options.run:
+            lab.run_all(timeout=1200)
+        for theme in THEMES:
+            lab.set_theme(theme)
+            print(*slices(lab, options.out, f"{options.notebook.stem}-{theme}"), sep="\n")
+        print(*lab.errors, *lab.outside, sep="\n", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
