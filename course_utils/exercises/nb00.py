@@ -105,13 +105,6 @@ SPEEDUP = Number(
 # --- 3: megabytes -------------------------------------------------------------------------------
 
 MEGABYTES = {"float32": 4, "TF32": 4, "float16": 2, "bfloat16": 2}
-
-
-def megabytes(**factors):
-    """An answer in which each number is that of `MEGABYTES` times its factor, or times `all`."""
-    return {n: mb * factors.get(n, factors.get("all", 1)) for n, mb in MEGABYTES.items()}
-
-
 TF32 = "TF32 is a way to multiply; the number is stored as float32, in 4 bytes."
 HALF = "TF32 does not save memory: a stored float32 is rounded on its way into the units."
 UNITS = {  # a factor of all four numbers, and what it comes of
@@ -121,20 +114,25 @@ UNITS = {  # a factor of all four numbers, and what it comes of
     8: "Those are bits. A byte has 8 of them.",
     2: "8 bytes each is float64, which is Python's own float. A float32 has 32 bits.",
 }
+
+
+def in_unit(factor, message):
+    """An answer in another unit, the condition that its first number is in it, and the message."""
+    example = {name: factor * mb for name, mb in MEGABYTES.items()}
+    return example, lambda given: near(given["float32"], 4 * factor), message
+
+
 OTHER_SIZE = "you gave {value:g}. Multiply a million by the bytes of one number."
 SIZES = Fields(
     {name: Number(mb, otherwise=OTHER_SIZE) for name, mb in MEGABYTES.items()},
     together=(
         (
-            megabytes(TF32=0.6),
+            MEGABYTES | {"TF32": 2.4},
             lambda given: 2 < given["TF32"] < 4 and near(given["float32"], 4),
             TF32,
         ),
-        *(
-            (megabytes(all=n), lambda given, n=n: near(given["float32"], 4 * n), message)
-            for n, message in UNITS.items()
-        ),
-        (megabytes(TF32=0.5), lambda given: near(given["TF32"], 2), HALF),
+        *(in_unit(*each) for each in UNITS.items()),
+        (MEGABYTES | {"TF32": 2}, lambda given: near(given["TF32"], 2), HALF),
     ),
 )
 
