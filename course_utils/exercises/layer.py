@@ -56,11 +56,6 @@ def example():
     return inputs.astype(np.float32), gain.astype(np.float32)
 
 
-def true_values(inputs, gain):
-    """What the layer of the task gives, in float64."""
-    return inputs * gain.astype(np.float64) + np.linspace(0, 1, inputs.shape[-1])
-
-
 NOT_THE_VALUES = [  # functions of inputs, gain and ramp, and what to say
     (lambda x, gain, ramp: x * gain, "The ramp is missing."),
     (lambda x, gain, ramp: x + ramp, "The gain is missing."),
@@ -210,10 +205,10 @@ def _value_problem(layer, policy, keras):
     if problem:
         return f"Called again under {policy}, your layer {problem}."
     values = keras.ops.convert_to_numpy(keras.ops.cast(output, "float32"))
-    right = true_values(inputs, gain)
+    ramp = np.linspace(0, 1, FEATURES)
+    right = inputs * gain.astype(np.float64) + ramp
     if values.shape != right.shape:
         return f"Your layer turns the shape {right.shape} into {values.shape}; it has to stay."
-    ramp = np.linspace(0, 1, FEATURES)
     if not np.allclose(values, right, rtol=0, atol=TOLERANCE):
         for wrong, message in NOT_THE_VALUES:
             if np.allclose(values, wrong(inputs, gain, ramp), rtol=0, atol=TOLERANCE):

@@ -65,15 +65,10 @@ BATCH = Number(
 # --- 2: the ideal memory ratio ------------------------------------------------------------------
 
 
-def memory_ratio(batch):
-    """The memory under a 16-bit policy over that under float32, counted as the task does."""
-    fixed, images = 4 * 4 * WEIGHTS, batch * OUTPUTS
-    return (fixed + 2 * WEIGHTS + 2 * images) / (fixed + 4 * images)
-
-
 def ratio(batch):
     """The judge of one batch's ratio, which may be rounded or cut off."""
-    right = memory_ratio(batch)
+    fixed, images = 4 * 4 * WEIGHTS, batch * OUTPUTS
+    right = (fixed + 2 * WEIGHTS + 2 * images) / (fixed + 4 * images)
     return Number(
         right,
         accept=lambda value: -0.008 <= value - right <= 0.006,
