@@ -273,21 +273,11 @@ def test_the_words_say_what_is_seen(name, words):
     assert words in EXAMPLES[name]().alt
 
 
-FINITE = "give one that is finite and not zero"
-
-
-@pytest.mark.parametrize(
-    ("told", "draw", "given"),
-    [
-        ("no layer that is called", figures.dtype_flow, (FLOW[:0],)),
-        *((FINITE, figures.updates, (STEPS, (x, 0), "")) for x in (0, np.nan, np.inf)),
-        ("'empty' has no steps", distributed.replica_timelines, ({"empty": []}, "")),
-        ("give up to 4", distributed.efficiency, ([1], {str(n): [1] for n in range(5)}, "")),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_in_one_sentence(told, draw, given):
-    with pytest.raises(ValueError, match=told):
-        draw(*given)
+def test_what_cannot_be_drawn_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="no layer that is called"):
+        figures.dtype_flow(FLOW[:0])
+    with pytest.raises(ValueError, match="'empty' has no steps"):
+        distributed.replica_timelines({"empty": []}, "")
 
 
 CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]

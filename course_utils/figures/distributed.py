@@ -130,14 +130,11 @@ def efficiency(devices, shares: dict, title: str) -> Picture:
     """Lines: which share of N times one device's speed N devices reach, for up to four links.
 
     `shares`: label of a link to one share, 0 to 1, for each of the rising numbers of `devices`.
-    Raises a ValueError for more links than looks.
 
     Example:
         >>> efficiency([1, 2, 4], {"fast": [1, 0.9, 0.8]}, "Shares").alt
         'fast: 90 % at 2, 80 % at 4 devices.'
     """
-    if len(shares) > len(LOOKS):
-        raise ValueError(f"{len(shares)} links are too many: give up to {len(LOOKS)}.")
     figure, ax = canvas(height=3.2)
     for (label, values), (color, marker, line) in zip(shares.items(), LOOKS, strict=False):
         look = {"marker": marker, "markersize": 5, "color": color, "linestyle": line}

@@ -160,16 +160,11 @@ def _distinct(names):
 def _in_words(cells, changes):
     casts = [f"{c.layer} from {c.input_dtype} to {c.compute_dtype}" for c in cells if c.cast]
     between = [f"before {c.layer} from {b} to {c.input_dtype}" for c, b in changes]
-    words = [f"{_count(len(cells), 'layer')}.", f"{_count(len(casts), 'cast')}{_list(casts)}."]
-    if between:
-        words.append(f"{_count(len(between), 'change')} between layers{_list(between)}.")
-    return " ".join(words)
+    words = f"{len(cells)} layer{'s' * (len(cells) > 1)}. {_told(casts, 'cast')}"
+    return f"{words} {_told(between, 'change', ' between layers')}" if between else words
 
 
-def _count(number, noun):
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _list(items):
+def _told(items, noun, where=""):
     more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
-    return f": {'; '.join(items[:NAMED])}{more}" if items else ""
+    named = f": {'; '.join(items[:NAMED])}{more}" if items else ""
+    return f"{len(items)} {noun}{'s' * (len(items) != 1)}{where}{named}."

@@ -31,10 +31,10 @@ def op_times(tables: dict) -> Picture:
     if len(sums) > 8:
         shown = pd.concat([shown, sums[8:].sum().rename("all others").to_frame().T])
     figure, ax = canvas(width=8.0, height=1.2 + 0.34 * len(shown))
-    totals = {policy: f"{policy}: {shown[policy].sum():.3g} ms in all" for policy in shown}
-    side_by_side(ax, shown, totals)
+    side_by_side(ax, shown)
     ax.set(xlabel="ms per step, over all threads", title="Which operations take the time of a step")
-    legend(ax, fontsize=9, loc="lower right")
+    totals = [f"{policy}: {shown[policy].sum():.3g} ms in all" for policy in shown]
+    legend(ax, labels=totals, fontsize=9, loc="lower right")
     words = [
         f"{policy}: " + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
         for policy in shown

@@ -17,8 +17,7 @@ def updates(steps: dict, right, title: str) -> Picture:
     longer than the panel, and is a point if it is too short to see. Its length is in words too.
 
     `steps`: label to the change of the two weights, up to six; one of zero is a ring, one that is
-    not finite a cross. `right`: the right change; a ValueError says that it has to be finite and
-    not zero.
+    not finite a cross. `right`: the right change, finite and not zero.
 
     Example:
         >>> updates({"half": (0.5, 0.0)}, (1.0, 0.0), "A step").alt
@@ -26,10 +25,6 @@ def updates(steps: dict, right, title: str) -> Picture:
     """
     right = np.array(right, float)
     unit = np.linalg.norm(right)
-    if not (np.isfinite(unit) and unit > 0):
-        raise ValueError(
-            f"The right step is {tuple(map(float, right))}: give one that is finite and not zero."
-        )
     figure, axes = panels(len(steps), height=2.5)
     words = []
     for ax, (label, step) in zip(axes, steps.items(), strict=True):
