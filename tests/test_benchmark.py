@@ -306,11 +306,8 @@ def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
     )
     assert benchmark.matmul_rates((8,), 0)["gflops"][0] == pytest.approx(2 * 1.024e-6)
     assert found["runs"].tolist() == [3, 3, 3]
-    for number, runs in ((6, []), (15, [2, 2, 1])):
-        monkeypatch.setattr(timer, "_seconds", lambda run, count: 0.5)
-        interrupt_at(monkeypatch, number, timer, "_seconds")
-        found = benchmark.ceilings(1, ("float32",))
-        assert found["runs"].tolist() == runs and "Interrupted" in capsys.readouterr().out
+    interrupt_at(monkeypatch, 6, timer, "_seconds")
+    assert benchmark.ceilings(1, ("float32",)).empty and "Interrupted" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("small_matrices")

@@ -140,10 +140,7 @@ def batches(x, y, batch_size: int, seed: int):
             f"A batch of {batch_size} needs as many samples and there are {len(x)}: "
             "choose a smaller batch_size."
         )
-    return _shuffled(x, y, batch_size, np.random.default_rng(seed))
-
-
-def _shuffled(x, y, batch_size, rng):
+    rng = np.random.default_rng(seed)
     while True:
         order = rng.permutation(len(x))
         for start in range(0, len(x) - batch_size + 1, batch_size):

@@ -59,6 +59,8 @@ def memory(trace, model) -> Memory:
     Example:
         profiling.memory(trace, model).parts
     """
+    import tensorflow as tf
+
     changes = _changes(trace)
     steps = {(a, b): [c for c in changes if a <= c[0] < b] for a, b in windows(trace)}
     (start, end), within = max(steps.items(), key=lambda s: max((c[2] for c in s[1]), default=-1))
@@ -75,9 +77,13 @@ def memory(trace, model) -> Memory:
         rows.append((at - start, in_use / 1e6, op, _part(block, start, backward, shapes)))
     made = dict.fromkeys(block for *_, block in changes if block)  # each once
     live = [block for block in made if block.start <= peak_at < block.end]
-    tensors = [_tensor(block, _part(block, start, backward, shapes)) for block in live]
+    tensors, given = [], sum(block.event.stats.get("allocation_bytes", 0) for block in live) / 1e6
+    for block in live:
+        asked = block.event.stats.get("requested_bytes", 0) / 1e6
+        dtype, part = block.event.stats.get("data_type"), _part(block, start, backward, shapes)
+        dtype = tf.as_dtype(dtype).name if dtype else ""
+        tensors.append((block.op, part, asked, block.told("shape"), dtype))
     tensors = pd.DataFrame(tensors, columns=TENSORS)
-    given = sum(block.event.stats.get("allocation_bytes", 0) for block in live) / 1e6
     return Memory(
         pd.DataFrame(rows, columns=TIMELINE),
         backward_ms=backward - start,
@@ -146,15 +152,6 @@ def _part(block, start, backward, shapes):
         if block.end > backward:
             return "activations"
     return "temporary"
-
-
-def _tensor(block, part):
-    """A row of `TENSORS`."""
-    import tensorflow as tf
-
-    asked, number = (block.event.stats.get(key, 0) for key in ("requested_bytes", "data_type"))
-    dtype = tf.as_dtype(number).name if number else ""
-    return block.op, part, asked / 1e6, block.told("shape"), dtype
 
 
 def _parts(tensors, rounding, peak, model):

@@ -45,17 +45,6 @@ class Device:
         """Bytes per second to and from memory; infinite where it is not known."""
         return math.inf if self.gb_per_s is None else 1e9 * self.gb_per_s
 
-    def roof(self, dtype: str, intensity: float) -> float:
-        """Operations per second at best, for so many operations per byte moved.
-
-        Source: Williams, Waterman, Patterson, Roofline, Communications of the ACM 52(4), 2009.
-
-        Example:
-            >>> devices()["T4"].roof("float16", intensity=100)
-            32000000000000.0
-        """
-        return min(self.peak(dtype), intensity * self.bandwidth)
-
 
 def devices() -> dict[str, Device]:
     """The catalogue: {name: `Device`}, in the order of the file.

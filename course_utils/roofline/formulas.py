@@ -91,28 +91,20 @@ def _function(layer):
     return {"linear": 0, "softmax": 5}.get(name.lower(), 1)
 
 
-def _weighted(layer, arrays, multiplications):
+def _weighted(layer, arrays):
     """Dense layers and convolutions: the product, the bias, the activation."""
-    trainable, flops = layer.trainable, _function(layer)
+    trainable, flops, kind = layer.trainable, _function(layer), type(layer).__name__
+    # The kernel meets every number that comes out, or goes in; its last axes are channels out.
+    numbers = arrays.n_in if "Transpose" in kind else arrays.n_out
+    window = layer.kernel.shape[: -2 if "Depthwise" in kind else -1]
     w = sum(size(v.shape, layer.compute_dtype) for v in layer.weights)
-    total = _product(multiplications, arrays.x, w, arrays.y, arrays.to_inputs, trainable)
-    if getattr(layer, "bias", None) is not None:  # its gradient is a sum over the output's
+    to_x, products = arrays.to_inputs, numbers * math.prod(window)
+    total = _product(products, arrays.x, w, arrays.y, to_x, trainable)
+    if layer.use_bias:  # its gradient is a sum over the output's
         total += Count(arrays.n_out, 0, arrays.n_out * trainable, 0)
     # The function at the end rides along forward and is a pass of its own backward.
-    back = (flops * arrays.n_out, 3 * arrays.y) if flops and (arrays.to_inputs or trainable) else ()
+    back = (flops * arrays.n_out, 3 * arrays.y) if flops and (to_x or trainable) else ()
     return total + Count(flops * arrays.n_out, 0, *back)
-
-
-def _dense_or_conv(layer, arrays):
-    return _weighted(layer, arrays, arrays.n_out * math.prod(layer.kernel.shape[:-1]))
-
-
-def _conv_transpose(layer, arrays):
-    return _weighted(layer, arrays, arrays.n_in * math.prod(layer.kernel.shape[:-1]))
-
-
-def _depthwise(layer, arrays):
-    return _weighted(layer, arrays, arrays.n_out * math.prod(layer.kernel.shape[:-2]))
 
 
 def _pool(layer, arrays):
@@ -214,9 +206,8 @@ def _only_activation(layer, arrays):
 
 VIEWS = ("Flatten", "Reshape", "InputLayer", "Identity")
 NAMES = {
-    _dense_or_conv: "Dense Conv1D Conv2D Conv3D",
-    _conv_transpose: "Conv1DTranspose Conv2DTranspose Conv3DTranspose",
-    _depthwise: "DepthwiseConv1D DepthwiseConv2D",
+    _weighted: "Dense Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose "
+    "DepthwiseConv1D DepthwiseConv2D",
     _norm: "BatchNormalization LayerNormalization GroupNormalization RMSNormalization "
     "UnitNormalization",
     _attention: "MultiHeadAttention",

@@ -58,15 +58,20 @@ def ideal_speedup(device: Device, intensity: float, dtype: str) -> float:
     """How much faster 16 bits are at best, for work with so many operations per float32 byte.
 
     Half the bytes make twice as many operations per byte: the dot moves to the right, and the
-    roof over it is another one.
+    roof over it is another one. Source: Williams, Waterman, Patterson, Roofline, Communications of
+    the ACM 52(4), 2009.
 
     Example:
         >>> from course_utils.roofline import devices
         >>> round(ideal_speedup(devices()["T4"], 50, "float16"), 2)
         3.95
     """
-    moved = intensity * BYTES["float32"] / BYTES[dtype]
-    return device.roof(dtype, moved) / device.roof("float32", intensity)
+
+    def roof(dtype):
+        moved = intensity * BYTES["float32"] / BYTES[dtype]
+        return min(device.peak(dtype), moved * device.bandwidth)
+
+    return roof(dtype) / roof("float32")
 
 
 def points(floors: dict, measured_ms: dict | None = None):
