@@ -234,20 +234,10 @@ def test_a_sweep_ends_at_the_batch_that_does_not_fit(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("finished", [0, 2])
-@pytest.mark.parametrize("where", ["build", "between"])
-def test_an_interrupt_keeps_the_sweep(finished, where, one, monkeypatch, capsys):
-    """While a model is built, and between two comparisons."""
-
-    def compared(*arguments):
-        if done.append(1) or len(done) <= finished:
-            return one
-        if where == "between":
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    done, real = [], compare.compare_policies
-    monkeypatch.setattr(compare, "compare_policies", compared)
-    interrupt_at(monkeypatch, 1, Trainee, "__init__")
+def test_an_interrupt_keeps_the_sweep(finished, one, monkeypatch, capsys):
+    cut = one.table.assign(step_ms=np.nan)
+    results = iter([one] * finished + [dataclasses.replace(one, table=cut, interrupted=True)])
+    monkeypatch.setattr(compare, "compare_policies", lambda *_: next(results))
     sweep = benchmark.batch_sweep(build_tiny, X, Y, (8, 16, 32), ("float32",), seconds=0)
     assert sweep["batch_size"].tolist() == [8, 16, 32][:finished]
     assert list(sweep) == ["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
@@ -354,23 +344,18 @@ def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
     assert list(timer.rounds(2.0, "x")) == [0, 1, 2]
 
 
-def test_the_median_of_each_case_without_its_first_calls(monkeypatch):
-    clock = Clock(monkeypatch)
-    first = 9.0, 9.0, 0.02  # tracing, caches, the call that tells how many to time together
-    slow = clock.work(*first, 0.03, 0.04, 0.05, 0.9, 0.05)
-    found = benchmark.in_turns({"slow": slow, "none": lambda: keras.ops.ones((2,), "bfloat16")})
-    assert found == {"slow": pytest.approx(50), "none": 0}  # too short for the clock
-
-
-def test_short_calls_are_timed_together_and_all_take_turns(monkeypatch):
+def test_the_median_counts_without_first_calls_and_short_ones_together(monkeypatch):
     clock, order = Clock(monkeypatch), []
 
-    def noted(name, run):
+    def noted(name, *seconds):
+        run = clock.work(*seconds)
         return lambda: (order.append(name), run())[1]
 
-    cases = {"short": noted("s", clock.work(0.001)), "long": noted("l", clock.work(0.1))}
-    found = benchmark.in_turns(cases)
-    assert found == {"short": pytest.approx(1), "long": pytest.approx(100)}
+    first = 9.0, 9.0, 0.02  # tracing, caches, the call that tells how many to time together
+    cases = {"short": noted("s", 0.001), "long": noted("l", *first, 0.03, 0.04, 0.05, 0.9, 0.05)}
+    none = {"none": lambda: keras.ops.ones((2,), "bfloat16")}  # too short for the clock
+    found = benchmark.in_turns(cases | none)
+    assert found == {"short": pytest.approx(1), "long": pytest.approx(50), "none": 0}
     assert "".join(order) == "sss" + "lll" + 5 * ("sssss" + "l")
 
 

@@ -1,10 +1,5 @@
 """How fast, how large, how exact: training steps measured under several dtype policies.
 
-    from course_utils import benchmark
-
-    comparison = benchmark.compare_policies(build_model, x, y, batch_size=256, seconds=20)
-    comparison.table
-
 Everything goes through Keras, also with KERAS_BACKEND=jax. Importing this package loads no
 framework: each name below loads what it needs. `benchmark.settings` compares settings of oneDNN,
 `benchmark.records` reads what was recorded on real devices.
