@@ -124,8 +124,7 @@ def _parts(trace):
     kinds = op_times(trace).groupby("kind")["share"].sum()
     names = [*(kind for kind, _ in KINDS), "other"]
     ops = kinds.reindex(names, fill_value=0.0) * step["ops_ms"]
-    ends = pd.Series({"input": step["input_ms"], "overhead": step["overhead_ms"]})
-    return pd.concat([ends[:1], ops, ends[1:]])
+    return pd.Series({"input": step["input_ms"], **ops, "overhead": step["overhead_ms"]})
 
 
 def _reason(table, was):
