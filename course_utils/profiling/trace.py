@@ -43,8 +43,8 @@ def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = N
     own, or None for a temporary one: TensorFlow names a run after the second it is made in.
 
     Raises:
-        ValueError: `step` cannot be called, there is nothing to record, the folder cannot be made,
-            or another trace is being recorded.
+        ValueError: `step` cannot be called, the folder cannot be made, or another trace is being
+            recorded.
 
     Example:
         trace = profiling.record(lambda: model.train_on_batch(x, y))
@@ -56,8 +56,6 @@ def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = N
             f"step is {type(step).__name__}: give a function without arguments, "
             "for example `lambda: model.train_on_batch(x, y)`."
         )
-    if steps < 1:
-        raise ValueError(f"steps is {steps}: record at least 1 step.")
     folder = Path(folder or tempfile.mkdtemp(prefix="trace-"))
     try:
         folder.mkdir(parents=True, exist_ok=True)

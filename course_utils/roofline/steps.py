@@ -76,7 +76,7 @@ def works(build_model, batch_size: int) -> dict[str, Work]:
     """{policy: `work` of a step} of the model that a function returns, called under each policy.
 
     Example:
-        works(models.mnist_cnn, 256)["mixed_float16"].intensity
+        works(models.mnist_cnn, 256)["mixed_float16"].bytes
     """
     found = {}
     for policy in POLICIES:
