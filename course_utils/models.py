@@ -1,5 +1,8 @@
 """The Keras models of the course."""
 
+import keras
+from keras import layers
+
 
 def mnist_cnn(width: int = 32):
     """The classic MNIST network, under the dtype policy in force; not compiled.
@@ -12,9 +15,6 @@ def mnist_cnn(width: int = 32):
         >>> mnist_cnn().count_params()
         1011466
     """
-    import keras
-    from keras import layers
-
     return keras.Sequential(
         [
             keras.Input((28, 28, 1)),
@@ -40,9 +40,6 @@ def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
         >>> transformer_block().count_params()
         789760
     """
-    import keras
-    from keras import layers
-
     start = keras.Input((tokens, width))
     y = layers.LayerNormalization()(start)
     y = layers.MultiHeadAttention(heads, width // heads)(y, y)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import tracemalloc
 
 import ml_dtypes
@@ -247,22 +248,14 @@ def test_tensorflow_keras_and_jax():
     def traced(x):
         return OctaveHistogram.from_values(x).total
 
-    assert "outside of tf.function" in complaint(TypeError, traced, tf.constant(1.0))
-    text = tf.constant("text")
-    assert "no octaves" in complaint(TypeError, OctaveHistogram.from_values, text)
+    with pytest.raises(TypeError, match="outside of tf.function and jax.jit.$"):
+        traced(tf.constant(1.0))
+    with pytest.raises(TypeError, match="has no octaves"):
+        OctaveHistogram.from_values(tf.constant("text"))
 
     jnp = pytest.importorskip("jax.numpy")
     half = jnp.asarray(values, jnp.bfloat16)
     same(OctaveHistogram.from_values(half), OctaveHistogram.from_values(np.asarray(half)))
-
-
-def complaint(kind, function, *arguments):
-    """The sentence of the error that the call must raise."""
-    with pytest.raises(kind) as caught:
-        function(*arguments)
-    message = str(caught.value)
-    assert len(message) < 300 and message.endswith(".") and "\n" not in message, message
-    return message
 
 
 NO_VALUES = [
@@ -276,20 +269,22 @@ NO_VALUES = [
     (np.ones(2, [("a", "f4")]), "ndarray of [('a', '<f4')]"),
 ]
 if np.dtype(np.longdouble).itemsize > 8:  # else it is a float64
-    NO_VALUES.append((np.ones(2, np.longdouble), "octaves"))
+    NO_VALUES.append((np.ones(2, np.longdouble), "ndarray of float"))
 
 
 @pytest.mark.parametrize("values, fragment", NO_VALUES)
 def test_what_has_no_octaves(values, fragment):
-    message = complaint(TypeError, OctaveHistogram.from_values, values)
-    assert fragment in message and "has no octaves: give integers or floats" in message
+    told = f"{re.escape(fragment)}.* has no octaves: give integers or floats .*[.]$"
+    with pytest.raises(TypeError, match=told):
+        OctaveHistogram.from_values(values)
 
 
 def test_unknown_formats_and_scales_that_are_no_exponents():
     histogram = OctaveHistogram.from_values([1.0])
     for name in ("fp16", "", None, 16):
         for call in (histogram.survival, gradients.limits):
-            assert "choose one of float32" in complaint(ValueError, call, name)
+            with pytest.raises(ValueError, match="choose one of float32"):
+                call(name)
     for scale in (2.0**15, "3"):
         with pytest.raises(TypeError):
             histogram.survival("float16", scale)

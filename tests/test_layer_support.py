@@ -29,7 +29,6 @@ SOME = {
     "UnitNormalization": (LAYERS.UnitNormalization, FLOATS),
     "LayerNormalization": (LAYERS.LayerNormalization, FLOATS),
     "Conv2D": (lambda: LAYERS.Conv2D(2, 2), IMAGES),
-    "GlobalAveragePooling2D": (LAYERS.GlobalAveragePooling2D, IMAGES),
     "MaxPooling3D": (lambda: LAYERS.MaxPooling3D(2), IMAGES[..., None]),
     "CategoryEncoding": (lambda: LAYERS.CategoryEncoding(4), np.ones((2, 2), "int32")),
     "Discretization": (lambda: LAYERS.Discretization([0.3, 0.6]), FLOATS),

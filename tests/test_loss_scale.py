@@ -95,17 +95,3 @@ def test_good_steps_count_up_to_the_growth_and_start_anew_after_a_bad_one():
         loss_scale.update(finite)
         counts.append(loss_scale.good_steps)
     assert counts == [1, 2, 0, 1, 2, 0, 1] and loss_scale.scale == 8
-
-
-NO_SCALES = [0, -1, math.inf, math.nan, 1e39, 10**400, "2", None]
-NO_STEPS = [0, -1, 2.0, "3", None, np.ones(1)]
-
-
-def test_what_is_refused():
-    told = "^{} is (.|\\n)*: give a {} .*\\.$"
-    for value in NO_SCALES:
-        with pytest.raises(ValueError, match=told.format("initial_scale", "positive number")):
-            DynamicLossScale(value)
-    for value in NO_STEPS:
-        with pytest.raises(ValueError, match=told.format("growth_steps", "whole number")):
-            DynamicLossScale(growth_steps=value)

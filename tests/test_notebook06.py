@@ -64,29 +64,6 @@ def test_the_arithmetic_of_the_five_loops_is_keras(log2_size, notebook):
             assert name == "fixed, unchecked" and not np.isfinite(got).all()
 
 
-def lengths(notebook, log2_size):
-    """Of the step of each loop, beside the right one."""
-    g = np.array([1.0, 0.5]) * 2.0**log2_size
-    right = np.linalg.norm(notebook["clip"](g))
-    with np.errstate(all="ignore"):
-        return {name: np.linalg.norm(v) / right for name, v in notebook["received"](g).items()}
-
-
-def test_the_arrows_show_what_the_text_says(notebook):
-    early = []
-    for size in (-20, -13, -7, -2):
-        found = lengths(notebook, size)
-        if size != -13:
-            assert found["scaling forgotten"] == pytest.approx(2**-15, rel=1e-3)
-            assert found["unscaled twice"] == pytest.approx(2**-15, rel=1e-3)
-            assert found["right"] == found["fixed, unchecked"] == pytest.approx(1)
-        early.append(found["clipped too early"])
-    assert early[0] == pytest.approx(1) and early[1] > 4 * early[2] > 16 * early[3]
-    small, overflow = lengths(notebook, -36), lengths(notebook, 2)
-    assert small["scaling forgotten"] == 0 and small["right"] == pytest.approx(1)
-    assert overflow["right"] == 0 and not np.isfinite(overflow["fixed, unchecked"])
-
-
 # The trainings
 
 

@@ -34,21 +34,20 @@ def find_tpu() -> Route:
     tried. Each try takes up to some minutes. A sentence is printed for each, and on where the
     course runs. Example: `find_tpu().framework` is None on a machine without a TPU.
     """
-    if not accelerators.shows_a_tpu():
-        return _told("This machine has no TPU, so the course runs on what TensorFlow finds.")
-    for framework, sentence in SENTENCES.items():
-        outcome = accelerators.try_tpu(framework)
-        cores, variables = outcome.result or (0, {})
-        if cores:
-            return _told(sentence, framework, cores, variables)
-        problem = outcome.problem.removesuffix(".") or "It found no core"
-        print(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
-    return _told(
-        "Neither TensorFlow nor JAX can use this TPU, so the course runs on the CPU: run "
-        "`%pip install tensorflow-tpu` and restart the kernel to try again.",
-    )
-
-
-def _told(reason, framework=None, cores=0, variables=None):
+    found = None, 0, {}
+    reason = "This machine has no TPU, so the course runs on what TensorFlow finds."
+    if accelerators.shows_a_tpu():
+        reason = (
+            "Neither TensorFlow nor JAX can use this TPU, so the course runs on the CPU: run "
+            "`%pip install tensorflow-tpu` and restart the kernel to try again."
+        )
+        for framework, sentence in SENTENCES.items():
+            outcome = accelerators.try_tpu(framework)
+            cores, variables = outcome.result or (0, {})
+            if cores:
+                found, reason = (framework, cores, variables), sentence
+                break
+            problem = outcome.problem.removesuffix(".") or "It found no core"
+            print(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
     print(reason)
-    return Route(framework, cores, variables or {}, reason)
+    return Route(*found, reason)

@@ -41,8 +41,6 @@ class Workers:
     """
 
     def __init__(self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4):
-        if not isinstance(count, int) or count < 1:
-            raise ProcessError(f"count is {count!r}: give a whole number of workers, 1 or more.")
         if not Path(script).is_file():
             raise ProcessError(f"There is no file {str(script)!r}: write the script first.")
         self._command = processes.script(script, *arguments)

@@ -28,8 +28,8 @@ def symbols(model, inputs=None, batch_size=None):
     `inputs` is an example: arrays, tensors or `keras.Input`s. Only shapes and dtypes count; NumPy's
     float64 becomes `keras.config.floatx()`, as in `fit`. Without it, a built model tells its own
     (a subclassed one tells shapes alone, and is taken to get `floatx()`). `batch_size` takes the
-    place of the first axis; without it, that of `inputs` or 2. Raises ValueError where `inputs`
-    holds other things than arrays, or nothing tells the shapes.
+    place of the first axis; without it, that of `inputs` or 2. Raises ValueError where nothing
+    tells the shapes.
 
         >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
         >>> symbols(model, batch_size=8).shape
@@ -37,13 +37,8 @@ def symbols(model, inputs=None, batch_size=None):
     """
     if inputs is None:
         inputs = _known_inputs(model)
-    flat = keras.tree.flatten(inputs)
-    if not flat or not all(map(_is_tensor, flat)):
-        raise ValueError(
-            f"inputs is a {type(inputs).__name__} that does not hold arrays alone: give an array, "
-            "a tensor or a keras.Input, or a dict or list of them."
-        )
-    own = next((x.shape[0] for x in flat if len(x.shape) and x.shape[0]), BATCH)
+    shapes = [x.shape for x in keras.tree.flatten(inputs)]
+    own = next((shape[0] for shape in shapes if len(shape) and shape[0]), BATCH)
 
     def symbol(x):
         dtype = keras.utils.standardize_dtype(x.dtype)

@@ -68,8 +68,6 @@ def load(path):
     if not path.exists():
         raise FileError(f"There is no file {path}: give the path of a .keras file.")
     try:
-        if path.suffix != ".keras":
-            raise ValueError
         with zipfile.ZipFile(path) as archive:
             dtype = json.loads(archive.read("config.json"))["config"].get("dtype")
         saved = keras.dtype_policies.get(dtype).name if dtype else None

