@@ -5,21 +5,20 @@ rounding once: any exact number goes into any format in a single step.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import gfloat
 import numpy as np
-from gfloat import Domain, FormatInfo, RoundMode
+from gfloat import Domain, RoundMode
 from gfloat import formats as known
 
 from course_utils.numerals import exact, quoted, whole
 
 # TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's fraction.
-_TF32 = FormatInfo(
-    "tf32", 19, 11, bias=127, is_signed=True, domain=Domain.Extended, has_nz=True,
-    num_high_nans=2**10 - 1, has_subnormals=True, is_twos_complement=False,
-)  # fmt: skip
+_TF32 = replace(
+    known.format_info_binary32, name="tf32", k=19, precision=11, num_high_nans=2**10 - 1
+)
 
 FORMATS = {
     "float32": known.format_info_binary32,

@@ -123,12 +123,9 @@ def _noted():
         keras.Layer.__call__ = former
 
 
-def _is_tensor(x):
-    return hasattr(x, "shape") and hasattr(x, "dtype")
-
-
 def _tensors(structure):
-    found = filter(_is_tensor, keras.tree.flatten(structure))
+    flat = keras.tree.flatten(structure)
+    found = (x for x in flat if hasattr(x, "shape") and hasattr(x, "dtype"))
     return [(tuple(x.shape), keras.utils.standardize_dtype(x.dtype)) for x in found]
 
 

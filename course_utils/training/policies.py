@@ -63,7 +63,5 @@ def needs_xla(model) -> bool:
     """
     if keras.backend.backend() != "tensorflow" or not hardware.float16_convolutions_need_xla():
         return False
-    layers = model._flatten_layers(include_self=False)
-    return any(
-        isinstance(layer, CONVOLUTIONS) and layer.compute_dtype == "float16" for layer in layers
-    )
+    convolutions = [x for x in model._flatten_layers() if isinstance(x, CONVOLUTIONS)]
+    return any(layer.compute_dtype == "float16" for layer in convolutions)

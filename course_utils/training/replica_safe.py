@@ -36,12 +36,15 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
         `grads` are those of the scaled loss on this replica, one for each variable. ValueError in
         a `tf.function` on several local devices if the optimizer is not built. (`fit` builds it.)
         """
-        if not self.built and _in_a_function_on_several_devices():
-            # Keras would raise an InvalidArgumentError about a placeholder.
-            raise ValueError(
-                "The optimizer is not built: call optimizer.build(model.trainable_variables) "
-                "within strategy.scope(), before the first step."
-            )
+        import tensorflow as tf
+
+        if not self.built and tf.distribute.has_strategy() and not tf.executing_eagerly():
+            if len(tf.distribute.get_strategy().extended.worker_devices) > 1:
+                # Keras would raise an InvalidArgumentError about a placeholder.
+                raise ValueError(
+                    "The optimizer is not built: call optimizer.build(model.trainable_variables) "
+                    "within strategy.scope(), before the first step."
+                )
         super().apply(grads, trainable_variables)
 
     def check_finite(self, grads):
@@ -55,11 +58,3 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
         # A sum of float32 is what every way of adding up across devices can do.
         overflows = tf.cast(tf.logical_not(finite), tf.float32)
         return replica.all_reduce(tf.distribute.ReduceOp.SUM, overflows) < 0.5
-
-
-def _in_a_function_on_several_devices():
-    import tensorflow as tf
-
-    if tf.executing_eagerly() or not tf.distribute.has_strategy():
-        return False
-    return len(tf.distribute.get_strategy().extended.worker_devices) > 1
