@@ -17,10 +17,8 @@ def test_the_cnn_has_the_numbers_that_the_tasks_name():
     assert [*named, 128, 10] == sizes
 
 
-def test_the_answers_follow_from_those_numbers():
+def test_the_mistakes_follow_from_those_numbers():
     fixed, per_image = 4 * 4 * 1_011_466, 4 * 34_922
-    assert min(range(1, 2000), key=lambda b: abs(fixed - b * per_image)) == nb04.BATCH.right
-    assert [round(r, 2) for r in nb04.RATIOS.right.values()] == [0.8, 0.56]
     sizes = [(fixed, 2 * nb04.WEIGHTS, batch * per_image) for batch in (128, 1024)]
     twice = [(kept + copy + outputs) / (kept + 2 * outputs) for kept, copy, outputs in sizes]
     assert "gradients of the outputs" in nb04.RATIOS(dict(zip((128, 1024), twice, strict=True)))
@@ -28,8 +26,6 @@ def test_the_answers_follow_from_those_numbers():
     assert [round(r, 2) for r in without_copy] == [0.74, 0.55]
     wrong = [answer for answer, *_ in nb04.BATCH.rules[:5]]
     assert wrong == [round(fixed * share / per_image) for share in (2, 1 / 4, 2 / 4, 3 / 4, 4)]
-    variance = 0.98 * 0.02 / 10_000 + 0.981 * 0.019 / 10_000
-    assert round(100 * math.sqrt(variance), 2) == 0.2
 
 
 def test_a_guess_may_be_a_percentage():
