@@ -1,8 +1,6 @@
 """Exercises and predictions, one module per notebook and one engine: `q = exercises.load("00")`."""
 
 import importlib
-import pkgutil
-import re
 from pathlib import Path
 
 from course_utils.claims import Table
@@ -91,8 +89,7 @@ class Sheet:
 
 def available():
     """Notebooks that have exercises, as two-digit strings: `['00', '01', ...]`."""
-    names = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name[2:] for name in names if re.fullmatch(r"nb\d\d", name))
+    return sorted(module.stem[2:] for module in Path(__file__).parent.glob("nb*.py"))
 
 
 def load(notebook):
