@@ -16,23 +16,16 @@ PLACES = ("first", "second", "third")
 def wire(right, rows, *places):
     """The judge of three sums; `rows` are wrong triples, `places` wrong numbers in each place."""
 
-    def first_wrong(given):
-        return next(n for n in range(3) if not near(given[n], right[n], 5e-5))
+    def of_the_first(given):
+        n = next(n for n in range(3) if not near(given[n], right[n], 5e-5))
+        other = "you gave {:.6g}. Multiply by the scale, cast, add, divide: in this order."
+        if 0 < abs(given[n] - right[n]) < 0.001 * abs(right[n]) < INF:
+            other = "{:g} is near: give five digits."
+        known = (said for wrong, said in places[n].items() if near(given[n], wrong, 5e-5))
+        return f"{PLACES[n]} number: {next(known, other.format(given[n]))}"
 
-    def rule(place, value, message):
-        def applies(given):
-            return first_wrong(given) == place and near(given[place], value, 5e-5)
-
-        return (*right[:place], value, 1.0, 1.0)[:3], applies, f"{PLACES[place]} number: {message}"
-
-    def otherwise(given):
-        place = first_wrong(given)
-        said = "you gave {:.6g}. Multiply by the scale, cast, add, divide: in this order."
-        if 0 < abs(given[place] - right[place]) < 0.001 * abs(right[place]) < INF:
-            said = "{:g} is near: give five digits."
-        return f"{PLACES[place]} number: {said.format(given[place])}"
-
-    rules = [rule(place, *pair) for place, wrong in enumerate(places) for pair in wrong.items()]
+    wrong = ((*right[:n], value, 1.0, 1.0)[:3] for n in range(3) for value in places[n])
+    rules = [(example, lambda given: True, of_the_first) for example in wrong]
     rows |= {
         tuple(v / 2 for v in right): "that is what one replica sends, divided by the scale. Add up"
         " both.",
@@ -40,7 +33,7 @@ def wire(right, rows, *places):
         EXACT: "those are the exact sums. What is left of them in 16 bits?",
     }
     asked = 'give a list of three numbers, infinity as `float("inf")`'
-    return Number(right, rows, rules, otherwise=otherwise, asked=asked, close=5e-5, finite=False)
+    return Number(right, rows, rules, asked=asked, close=5e-5, finite=False)
 
 
 WIRE = Fields(
