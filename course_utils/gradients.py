@@ -191,8 +191,7 @@ class OctaveHistogram:
 
     def as_data(self) -> dict:
         """The attributes as ints and lists, for JSON; `from_data` reads them back."""
-        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        return {name: getattr(self, name) for name in (*_COUNTERS, "first")} | arrays
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
     @classmethod
     def from_data(cls, data: dict) -> "OctaveHistogram":

@@ -15,7 +15,6 @@ from course_utils.training import dtype_policy
 Dense, SGD, Dropout = keras.layers.Dense, keras.optimizers.SGD, keras.layers.Dropout
 LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-S = 2.0**15  # the scale that a LossScaleOptimizer starts with
 POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
 SOURCE = np.random.default_rng(0)
 X, Y = SOURCE.normal(size=(32, 8)).astype("float32"), SOURCE.integers(0, 3, 32)
