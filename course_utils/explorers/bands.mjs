@@ -44,6 +44,10 @@ export function bandsOf(limits, { low, high }) {
     .filter(({ from, to }) => from < to);
 }
 
+// A text at a place, anchored at its middle unless told.
+export const write = (x, y, text, more = {}) =>
+  draw("text", { x, y, "text-anchor": "middle", ...more }, text);
+
 // Slanted lines over a box, as a path; clipped by the svg it stands in.
 export function slanted(width, height, gap, start, rising = true) {
   const lines = [];

@@ -1,16 +1,12 @@
 // The histogram over the bands: it slides with the scale, and the bands stand still. Around it
 // stand its axes, and the ruler of surviving bits.
 
-import { SLIM, bandsOf, clipped, drawBands, slanted } from "./bands.mjs";
+import { SLIM, bandsOf, clipped, drawBands, slanted, write } from "./bands.mjs";
 import { draw, setAttributes, setOne, setText } from "./dom.mjs";
 import { CLASSES, bitsKept, splitOctave } from "./survival.mjs";
 import { part, percent, raised } from "./words.mjs";
 
 const PLOT = { height: 200, row: 15, right: 6, ruler: 26, tick: 48, letter: 7.1 }; // pixels
-
-// A text at a place, anchored at its middle unless told.
-const write = (x, y, text, more = {}) => draw("text", { x, y, "text-anchor": "middle", ...more },
-  text);
 
 // The upright axis; `top` is the share at its upper end, 0 where there are no values.
 function drawUpright(top, { plot, width }) {

@@ -16,7 +16,6 @@ const LONGEST = 2000; // characters
 const TEN = 5000; // powers beyond these are far outside every format
 const TWENTY_THOUSAND = 20000; // the same for powers of two
 const PI = "3.1415926535897932384626433832795028841971";
-const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g; // of code units that are one character
 const BLANKS = " \t\r\n\u00a0";
 const DECIMAL = /^(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?$/;
 const POWER_OF_TWO = /^2(?:\^|\*\*)([+-]?[0-9]+)$/;
@@ -38,7 +37,7 @@ function trimmed(text) {
   while (from < to && BLANKS.includes(text[from])) from += 1;
   while (from < to && BLANKS.includes(text[to - 1])) to -= 1;
   const entry = text.slice(from, to);
-  const count = entry.length - (entry.match(PAIRS) ?? []).length;
+  const count = [...entry].length; // of characters, some of which are two code units
   if (count <= LONGEST) return entry;
   const [given, most] = [count, LONGEST].map((n) => n.toLocaleString("en-US"));
   throw new EntryError(`The entry has ${given} characters: give at most ${most}.`);

@@ -146,7 +146,7 @@ function build(data) {
   });
   const rows = new Map(all.map((format) => [format, makeRow(format, {
     select: () => select(format),
-    flip: (index) => edit(format, (views.get(format)?.stored?.code ?? 0n)
+    flip: (index) => edit(format, (views.get(format).stored?.code ?? 0n)
       ^ (1n << BigInt(format.bits - 1 - index))),
     step: (direction) => step(format, direction),
     light: (bit) => light(format, bit === null ? [] : [bit]),
@@ -218,7 +218,6 @@ function build(data) {
   }
   function readCodesAs(name) {
     const format = formats.get(name);
-    if (!state.shown.includes(format)) return;
     state.selected = format;
     if (isCode(state.entry)) readEntry(state.entry);
     else refresh();

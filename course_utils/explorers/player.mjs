@@ -1,6 +1,6 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
-import { hatching, makeStrip } from "./bands.mjs";
+import { hatching, makeStrip, write } from "./bands.mjs";
 import { draw, labelled, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
 import { ALL_SCALES, FIRST_SCALE, STEPS, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
@@ -46,9 +46,10 @@ function makeTrace(pick) {
     const box = { x: left, y, width: right - left, height: end - y };
     const group = draw("g", {}, draw("rect", { class: `band ${name}`, ...box }),
       ...hatching(name, box, "hatch"));
-    const place = name === "overflow" ? { x: left + 8, y: y + 15 }
-      : { x: right - 8, y: end - 7, "text-anchor": "end" };
-    return box.height > 17 ? [group, draw("text", { class: "zone", ...place }, title)] : [group];
+    const [x, base, anchor] = name === "overflow" ? [left + 8, y + 15, "start"]
+      : [right - 8, end - 7, "end"];
+    if (box.height <= 17) return [group];
+    return [group, write(x, base, title, { class: "zone", "text-anchor": anchor })];
   }
 
   function drawAxis(trace) {
@@ -56,9 +57,7 @@ function makeTrace(pick) {
     const { top } = TRACE;
     const axis = draw("g", { class: "axis" },
       draw("path", { d: `M${left},${top}V${bottom}H${right}` }));
-    const write = (x, y, anchor, text, more = {}) =>
-      axis.append(draw("text", { x, y, "text-anchor": anchor, ...more }, text));
-    const mark = (y, text) => write(left - 6, y, "end", text);
+    const mark = (y, text) => axis.append(write(left - 6, y, text, { "text-anchor": "end" }));
     const every = [1, 2, 4, 8, 16, 32].find((gap) => (high - low) / gap <= 9);
     const ends = new Set(trace.map(({ next }) => next));
     if (ends.has(0)) mark(bottom + 4, "0");
@@ -68,8 +67,9 @@ function makeTrace(pick) {
       const free = (!ends.has(0) || y < bottom - 14) && (!ends.has(Infinity) || y > top + 14);
       if (free) mark(y + 4, raised(exponent));
     }
-    for (const step of [1, 50, 100, 150, 200]) write(xOf(step), bottom + 15, "middle", `${step}`);
-    write(right, bottom + 29, "end", "step", { class: "small" });
+    const steps = [1, 50, 100, 150, 200].map((step) => write(xOf(step), bottom + 15, `${step}`));
+    axis.append(...steps);
+    axis.append(write(right, bottom + 29, "step", { class: "small", "text-anchor": "end" }));
     return axis;
   }
 

@@ -37,7 +37,7 @@ class ScaleScope:
         tab: what to show first, "gradients" or "controller": dynamic loss scaling, step by step.
 
     Raises:
-        ValueError: with one sentence that says what is accepted.
+        ValueError, TypeError: with one sentence that says what is accepted.
 
     Example: `ScaleScope({"conv": tape_gradients[0], "dense": tape_gradients[2]})`
     """
@@ -110,12 +110,8 @@ def _layers(given):
 
 
 def _histogram(values):
-    if isinstance(values, counting.OctaveHistogram):
-        return values
-    try:
-        return counting.OctaveHistogram.from_values(values)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
+    counted = isinstance(values, counting.OctaveHistogram)
+    return values if counted else counting.OctaveHistogram.from_values(values)
 
 
 def _parameters(name):

@@ -94,25 +94,16 @@ export function scaled(num, den, base, power) {
   return { whole, rest: num - whole * den, unit: den };
 }
 
-// [n / p**k, k] for the largest k that divides n > 0, in a number of steps logarithmic in k.
-function strip(n, p) {
-  if (n % p !== 0n) return [n, 0];
-  const [rest, k] = strip(n, p * p);
-  return rest % p === 0n ? [rest / p, 2 * k + 1] : [rest, 2 * k];
-}
-
 // Digits
 
 // The exact decimal, ungrouped, with a true minus sign. A fraction without a finite one (1/3) is
 // cut after 17 digits and ends in "…".
 export function exact(value) {
   if (value.kind !== "finite") return short(value);
-  const [odd, twos] = strip(value.den, 2n);
-  const [other, fives] = strip(odd, 5n);
-  if (value.num % other !== 0n) return short(value, 17) + "…";
-  const places = Math.max(twos, fives);
-  const grown = (value.num / other) * 2n ** BigInt(places - twos) * 5n ** BigInt(places - fives);
-  return withPoint(value.negative, grown.toString(), places);
+  const places = bitLength(value.den) - 1; // at least as many as its factors 2, and as its 5
+  const grown = value.num * 10n ** BigInt(places);
+  if (grown % value.den !== 0n) return `${short(value, 17)}…`;
+  return withPoint(value.negative, (grown / value.den).toString(), places);
 }
 
 // `digits` decimal digits (more where the whole part has more), rounded to nearest even;

@@ -5,6 +5,7 @@ gives pages without JupyterLab.
 from contextlib import contextmanager
 
 from harness import FLAGS
+from playwright.sync_api import sync_playwright
 
 SET = """(input, value) => {
   input.value = value;
@@ -79,8 +80,6 @@ class Pages:
 @contextmanager
 def bare_pages(chromium, panel):
     """`Pages` without JupyterLab, for the tests of a file; `panel` is a class."""
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield Pages(browser.new_context(has_touch=True).new_page(), panel)

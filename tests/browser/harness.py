@@ -12,15 +12,7 @@ import time
 from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-sync"]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer"
 LOCAL = {"127.0.0.1", "localhost", ""}
@@ -113,11 +105,9 @@ class Lab:
 
     def close(self):
         """Shut the kernel down and close the window."""
-        if self.page and not self.page.is_closed():
-            try:
-                self.js("await panel?.sessionContext?.shutdown()")
-            finally:
-                self.page.close()
+        if self.page:
+            self.js("await panel?.sessionContext?.shutdown()")
+            self.page.close()
         self.page = None
 
     # Running.
@@ -192,11 +182,3 @@ class Lab:
     def set_source(self, cell, source):
         """Replace the cell's source."""
         self.js("find(argument[0]).model.sharedModel.setSource(argument[1])", [cell, source])
-
-    def type(self, cell, selector, text):
-        """Replace the text of a field in the cell's output by real keys, and press Enter."""
-        field = self.output(cell).locator(selector).first
-        field.click()
-        field.press("ControlOrMeta+a")
-        field.press_sequentially(text)
-        field.press("Enter")
