@@ -76,10 +76,8 @@ class Node:
 
 
 def sent(value):
-    """An exact value or a float as it travels."""
-    exact = Fraction(value)
-    negative = math.copysign(1, value) < 0 if value == 0 else value < 0
-    return [negative, hex(abs(exact.numerator)), hex(exact.denominator)]
+    """A Fraction as it travels."""
+    return [value < 0, hex(abs(value.numerator)), hex(value.denominator)]
 
 
 def received(value):

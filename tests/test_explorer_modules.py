@@ -63,9 +63,16 @@ def test_the_modules_of_an_explorer_share_a_scope():
 
 
 @pytest.fixture(scope="module")
-def codec():
-    node = Node("values.mjs", "codec.mjs", "bins.mjs", "arithmetic.mjs")
-    node("store.formats = given.map(makeFormat);", FloatLab()._data()["formats"])
+def run():
+    names = ("codec", "values", "bins", "arithmetic", "survival", "words")
+    node = Node(*(f"{name}.mjs" for name in names))
+    given = {"rows": FloatLab()._data()["formats"], **ScaleScope(HISTOGRAMS)._data()}
+    node(
+        """store.formats = given.rows.map(makeFormat);
+        store.limits = new Map(given.formats.map((row) => [row.name, row]));
+        store.layers = [...given.layers, addUp(given.layers)];""",
+        given,
+    )
     yield node
     node.close()
 
@@ -91,20 +98,20 @@ def random_values(count, seed=0):
     return [value * chance.choice([-1, 1]) for value in values[:count]]
 
 
-def test_values_encode_like_pythons_in_every_mode(codec):
+def test_values_encode_like_pythons_in_every_mode(run):
     texts = ["0", "inf", "nan", "1e999999999", "1e-999999999", "2^99999", "2^-99999", "pi"]
     texts += ["464", "464.001", "65520", "65519.9"]
     texts += ["-" + text for text in texts]
     values = random_values(1_500)
     modes = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
-    ours = codec(
+    ours = run(
         """const values = [...given.texts.map(parse), ...given.values.map(read)];
         return values.map((value) => store.formats.map((format) => given.modes.map(
           ([rounding, saturate]) => attempt(() =>
             Number(format.encode(value, { rounding, saturate }))))));""",
         {"texts": texts, "values": [sent(value) for value in values], "modes": modes},
     )
-    assert codec("return Object.keys(ROUNDINGS);") == list(formats.ROUNDINGS)
+    assert run("return Object.keys(ROUNDINGS);") == list(formats.ROUNDINGS)
     for value, by_format in zip([*texts, *values], ours, strict=True):
         for name, codes in zip(NAMES, by_format, strict=True):
             for (mode, saturate), code in zip(modes, codes, strict=True):
@@ -127,9 +134,9 @@ def some_codes(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_codes_mean_what_the_python_says(codec, name):
+def test_codes_mean_what_the_python_says(run, name):
     codes = some_codes(name)
-    rows = codec(
+    rows = run(
         """const format = store.formats.find(({ name }) => name === given.name);
         const mode = { rounding: "nearest_even", saturate: false };
         return given.codes.map((code) => {
@@ -173,14 +180,14 @@ def outcome(read):
     return ("value", repr(value)) if isinstance(value, float) else ("value", value)
 
 
-def test_texts_mean_the_same_as_in_python(codec):
+def test_texts_mean_the_same_as_in_python(run):
     chance = random.Random(0)
     pairs = [first + second for first in ["", *PIECES] for second in PIECES]
     texts = pairs + ["".join(chance.choices(PIECES, k=k)) for k in range(3, 8) for _ in range(500)]
     texts += map("".join, itertools.product(*PARTS))
     texts += ["1" * 10_000, "1e" + "9" * 1_900, "9" * 1_990 + "e-9999", "−" * 100_000]
     texts += [" " * 100_000 + "1", "1" + " " * 100_000 + "1"]  # long ones answer at once, too
-    found = codec("return given.map((text) => attempt(() => write(parse(text))));", texts)
+    found = run("return given.map((text) => attempt(() => write(parse(text))));", texts)
     for text, value in zip(texts, found, strict=True):
         right = outcome(lambda text=text: numerals.parse(text))
         if isinstance(value, dict):
@@ -189,7 +196,7 @@ def test_texts_mean_the_same_as_in_python(codec):
         else:
             assert right == outcome(lambda value=value: received(value)), repr(text)
     codes = [start + pair for start in ("", "0x", "0b") for pair in pairs]
-    found = codec(
+    found = run(
         """return given.map((text) => store.formats.map((format) => attempt(() =>
           "0x" + format.parseCode(text).toString(16))));""",
         codes,
@@ -204,13 +211,13 @@ def test_texts_mean_the_same_as_in_python(codec):
                 assert right == ("value", int(code, 16)), (text, name)
 
 
-def test_digits_are_those_of_the_python(codec):
+def test_digits_are_those_of_the_python(run):
     values = random_values(1_500, seed=3)
     values += [Fraction(n, d) for n in range(1, 50) for d in range(1, 50)]
     values += [Fraction(n, 10) for n in (-9_999_999_999_999_996, 9_999_999_999_999_995)]
     values += [Fraction(10) ** e * (1 + k * TINY) for e in range(-7, 18) for k in (-1, 0, 1)]
     digits = [1, 3, 9, 17]
-    ours = codec(
+    ours = run(
         """return given.values.map(read).map((v) =>
           [exact(v), nearNumber(v), ...given.digits.map((n) => short(v, n))]);""",
         {"values": [sent(value) for value in values], "digits": digits},
@@ -224,21 +231,18 @@ def test_digits_are_those_of_the_python(codec):
         near = max(-1e9, min(1e9, float(value)))
         assert number == pytest.approx(near, rel=1e-9, abs=2**-29)
     body = "return given.map(parse).map((value) => [short(value), exact(value)]);"
-    words = codec(body, ["-0", "inf", "-inf", "nan"])
+    words = run(body, ["-0", "inf", "-inf", "nan"])
     assert words == [["−0"] * 2, ["infinity"] * 2, ["−infinity"] * 2, ["NaN"] * 2]
 
 
-FOUR = "[add, sub, mul, div].map((work) => write(work(a, b)))"
-
-
-def test_arithmetic_is_exact_and_follows_ieee_754(codec):
+def test_arithmetic_is_exact_and_follows_ieee_754(run):
     special = ["0", "-0", "1", "-1", "2.5", "-0.125", "inf", "-inf", "nan"]
-    body = f""".map(([a, b]) =>
-      [...{FOUR}, String(compare(a, b)), write(add(a, b, "down"))]);"""
+    body = """.map(([a, b]) => [...[add, sub, mul, div].map((work) => write(work(a, b))),
+      String(compare(a, b)), write(add(a, b, "down"))]);"""
     texts_of, values_of = (f"return given.map((pair) => pair.map({r}))" for r in ("parse", "read"))
     pairs = list(itertools.product(special, repeat=2))
     with np.errstate(all="ignore"):
-        for texts, found in zip(pairs, codec(texts_of + body, pairs), strict=True):
+        for texts, found in zip(pairs, run(texts_of + body, pairs), strict=True):
             (a, b), (*ours, order, down) = map(np.float64, texts), found
             for result, right in zip(ours, (a + b, a - b, a * b, a / b), strict=True):
                 assert np.array_equal(float(received(result)), right, equal_nan=True), texts
@@ -249,7 +253,7 @@ def test_arithmetic_is_exact_and_follows_ieee_754(codec):
                 assert down[0] == (np.signbit(a) or np.signbit(b))
     values = random_values(4_000, seed=4)[:600]
     pairs = list(zip(values[::2], values[1::2], strict=True))
-    found = codec(values_of + body, [[sent(a), sent(b)] for a, b in pairs])
+    found = run(values_of + body, [[sent(a), sent(b)] for a, b in pairs])
     for (a, b), (*ours, order, _) in zip(pairs, found, strict=True):
         assert [received(value) for value in ours[:3]] == [a + b, a - b, a * b]
         assert order == str((a > b) - (a < b))
@@ -260,9 +264,9 @@ TOLD = ["0.1", "-pi", "65520", "-4200000000", "1e9", "1e-9", "2^-149", "-1e-400"
 TOLD += ["-0", "2049", "6.5", "464", "2^-25", "123456789012.5", "inf", "-inf"]
 
 
-def test_rows_and_table_tell_values_and_errors_in_the_same_words(codec):
+def test_rows_and_table_tell_values_and_errors_in_the_same_words(run):
     """The table leaves out the relative error."""
-    rows = codec(
+    rows = run(
         """return given.map(parse).map((x) => store.formats.map((format) => {
           const stored = format.round(x, { rounding: "nearest_even", saturate: false });
           return [readable(stored.value), describeError(x, stored).text];
@@ -292,12 +296,12 @@ const bin = bins.find(({ from, to, value }) => value ? equal(value, stored)
 
 
 @pytest.mark.parametrize("rounding", formats.ROUNDINGS)
-def test_the_bins_are_where_rounding_changes(codec, rounding):
+def test_the_bins_are_where_rounding_changes(run, rounding):
     body = (
         f"{FORMAT} {BIN} return bins.map((b) => [b.from, b.to, b.value].map((v) => v && write(v)));"
     )
     for name, entry in itertools.product(NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")):
-        bins = codec(body, {"name": name, "rounding": rounding, "entry": entry, "saturate": False})
+        bins = run(body, {"name": name, "rounding": rounding, "entry": entry, "saturate": False})
         bins = [[each and received(each) for each in bin] for bin in bins]
         assert 3 <= len(bins) <= 36
         assert [low for low, _, _ in bins[1:]] == [high for _, high, _ in bins[:-1]]
@@ -353,10 +357,10 @@ SAID = [  # what, entry, format, rounding, saturate, what is told
 ]  # fmt: skip
 
 
-def test_what_is_told_of_errors_bins_and_arithmetic(codec):
+def test_what_is_told_of_errors_bins_and_arithmetic(run):
     for what, entry, name, rounding, saturate, story in SAID:
         given = {"entry": entry, "name": name, "rounding": rounding, "saturate": bool(saturate)}
-        told = codec(TELL[what], given)
+        told = run(TELL[what], given)
         assert story in told and bool(story) == bool(told), (what, entry, name)
 
 
@@ -380,22 +384,10 @@ LAYERS = [gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS
 SCALES = range(-24, 41)
 
 
-@pytest.fixture(scope="module")
-def pure():
-    node = Node("survival.mjs", "words.mjs")
-    node(
-        """store.formats = new Map(given.formats.map((row) => [row.name, row]));
-        store.layers = [...given.layers, addUp(given.layers)];""",
-        ScaleScope(HISTOGRAMS)._data(),
-    )
-    yield node
-    node.close()
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_counts_and_best_scales_are_pythons_at_every_scale(pure, name):
-    found = pure(
-        """const limits = store.formats.get(given);
+def test_counts_and_best_scales_are_pythons_at_every_scale(run, name):
+    found = run(
+        """const limits = store.limits.get(given);
         return store.layers.map((layer) => [bestScales(layer, limits),
           Array.from({ length: 65 }, (_, index) => {
             const found = survive(layer, limits, index - 24);
@@ -422,21 +414,21 @@ def test_counts_and_best_scales_are_pythons_at_every_scale(pure, name):
             assert not scales or len(scales) == scales[-1] - scales[0] + 1
 
 
-TRACE = """return playLossScale(store.layers[given.layer], store.formats.get(given.name),
+TRACE = """return playLossScale(store.layers[given.layer], store.limits.get(given.name),
   given.growth, new Set(given.injected)).map((row) =>
   ({ ...row, scale: String(row.scale), next: String(row.next) }));"""
 INJECTED = [[], [3, 57], list(range(30, 200)), random.Random(0).sample(range(1, 201), 100)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_controller_moves_as_pythons_and_skips_what_overflows(pure, name):
+def test_the_controller_moves_as_pythons_and_skips_what_overflows(run, name):
     chance = random.Random(name)
     overflows = functools.cache(lambda index, scale: LAYERS[index].survival(name, scale).overflow)
     for index, injected in itertools.product(range(len(LAYERS)), INJECTED):
         growth = chance.choice([1, 2, 20, 90])
         given = {"layer": index, "name": name, "growth": growth, "injected": injected}
         python, broken = DynamicLossScale(2.0**15, growth), False
-        trace = pure(TRACE, given)
+        trace = run(TRACE, given)
         assert len(trace) == 200
         for row in trace:
             scale = python.scale
@@ -450,12 +442,12 @@ def test_the_controller_moves_as_pythons_and_skips_what_overflows(pure, name):
             assert float(row["next"]) == python.scale
 
 
-def test_percents_are_those_of_the_static_table(pure):
+def test_percents_are_those_of_the_static_table(run):
     chance = random.Random(0)
     shares = [0, 1, 1e-300, 1e-4, 0.9999, 1 - 1e-16, 0.00125, 0.125, 0.0999999, 0.99, 0.01]
     shares += [chance.random() for _ in range(2000)]
     shares += [chance.choice([1, 0]) + chance.choice([-1, 1]) * chance.random() ** 30
                for _ in range(2000)]  # fmt: skip
-    assert pure("return given.map(percent);", shares) == [
+    assert run("return given.map(percent);", shares) == [
         scalescope.percent(share) for share in shares
     ]

@@ -36,6 +36,7 @@ class Panel:
     def __init__(self, place):
         self.inside = place.locator(".explorer")
         self.spoken = self.inside.locator(".spoken")
+        self.press = place.page.keyboard.press
 
     def button(self, name):
         return self.inside.get_by_role("button", name=name, exact=True)
@@ -67,14 +68,14 @@ class Pages:
         page.on("console", lambda message: self.wrong.append(message.text))
         page.on("request", lambda request: self.wrong.append(request.url))
 
-    def show(self, *explorers, width=1000):
-        """Show explorers on a new page; return the panel of the first one."""
+    def show(self, explorer, width=1000):
+        """Show an explorer on a new page, and return its panel."""
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.mouse.move(0, 0)  # where it lights nothing
-        html = "".join(each._repr_mimebundle_()["text/html"] for each in explorers)
+        html = explorer._repr_mimebundle_()["text/html"]
         meta = '<meta name="viewport" content="width=device-width">'
         self.page.set_content(f"<!doctype html><html lang=en>{meta}<body>{html}")
-        return self.panel(self.page.locator("[data-floatlab], [data-scalescope]").first)
+        return self.panel(self.page.locator("body"))
 
 
 @contextmanager

@@ -63,11 +63,6 @@ def show(pages):
         yield lambda *args, width=1000: pages.show(FloatLab(*args), width=width)
 
 
-@pytest.fixture
-def press(pages):
-    return pages.page.keyboard.press
-
-
 def test_a_click_flips_a_bit_and_every_row_follows(show):
     panel = show()
     assert panel.bits("float16") == "0010111001100110"
@@ -108,7 +103,7 @@ def test_numbers_and_codes_are_typed_and_bad_ones_explained(show):
     assert panel.value("bfloat16") == "0.0078125"  # the same bits
 
 
-def test_nobody_is_interrupted_while_typing(show, press):
+def test_nobody_is_interrupted_while_typing(show):
     panel = show("1", width=900)
     told = panel.heard(".toolbar .message")
 
@@ -125,7 +120,7 @@ def test_nobody_is_interrupted_while_typing(show, press):
     panel.entry.fill("2")
     expect(panel.message).to_be_empty()
     panel.entry.press_sequentially("x")
-    press("Tab")  # or at once where the field is left
+    panel.press("Tab")  # or at once where the field is left
     assert "2x" in panel.message.inner_text()
 
 
@@ -142,30 +137,30 @@ def test_chips_rounding_and_saturation(show):
     expect(panel.result("float16")).to_contain_text("2048 + 1")
 
 
-def test_keys_on_the_bits(show, press):
+def test_keys_on_the_bits(show):
     panel = show("1")
     panel.entry.focus()
     for _ in range(7):
-        press("Tab")
+        panel.press("Tab")
     assert panel.active("node.ariaLabel") == "sign bit, 1 for negative"
     panel.bit("float16", 0).focus()
     for key, index in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 15),
                        ("ArrowRight", 15), ("Home", 0), ("e", 1), ("f", 6), ("S", 0)]:  # fmt: skip
-        press(key)
+        panel.press(key)
         assert panel.active("Number(node.dataset.index)") == index, key
     for key, value in [("Space", "−1"), ("Enter", "1"), ("ArrowUp", "1.0009765625"),
                        ("ArrowDown", "1"), ("ArrowDown", "0.99951171875")]:  # fmt: skip
-        press(key)
+        panel.press(key)
         assert panel.value("float16") == value, key
     # One stop per row: Tab goes to the next format's bits, and comes back to the same bit.
-    press("f")
-    press("Tab")
+    panel.press("f")
+    panel.press("Tab")
     assert panel.row("bfloat16").get_attribute("class").split() == ["row", "selected"]
-    press("Shift+Tab")
+    panel.press("Shift+Tab")
     assert panel.active("node.dataset.index") == "6"
     panel.button("0.1").focus()
     for key in ("ArrowRight", "End", "Enter"):  # among the examples, to the last one
-        press(key)
+        panel.press(key)
     assert panel.entry.input_value() == "nan"
 
 
@@ -189,12 +184,12 @@ def test_bits_and_terms_light_each_other(show):
     assert panel.bit("float16", 7).get_attribute("aria-label") == "fraction bit 8, weight 2^-2"
 
 
-def test_a_code_is_read_as_the_label_says(show, press):
+def test_a_code_is_read_as_the_label_says(show):
     panel = show("0", ["float32", "float16", "bfloat16"])
     panel.entry.fill("0x3C00")
     panel.bit("float16", 0).focus()
     assert panel.entry.input_value() == "0x3C00"
-    press("Tab")
+    panel.press("Tab")
     expect(panel.codes).to_have_value("bfloat16")
     assert panel.entry.input_value() == panel.value("float16") == panel.value("bfloat16") == "1"
     panel.entry.fill("0x3C00")
@@ -207,28 +202,28 @@ def test_a_code_is_read_as_the_label_says(show, press):
     expect(panel.row("float16")).to_be_hidden()
     panel.codes.focus()
     for key in ("t", "f", "f", "f"):
-        press(key)
+        panel.press(key)
         assert panel.codes.input_value() in ("float32", "bfloat16")
 
 
-def test_escape_closes_an_open_popup_first(show, pages, press):
+def test_escape_closes_an_open_popup_first(show, pages):
     panel = show("1")
     pages.page.evaluate("document.escapes = 0")
     pages.page.evaluate("document.addEventListener('keydown', e => document.escapes += 1)")
     panel.inside.locator(".formats summary").click()
     panel.inside.get_by_label("tf32", exact=True).focus()
-    press("Escape")
+    panel.press("Escape")
     expect(panel.inside.locator(".formats .boxes")).to_be_hidden()
     assert pages.page.evaluate("document.escapes") == 0
-    press("Escape")
+    panel.press("Escape")
     assert pages.page.evaluate("document.escapes") == 1
 
 
-def test_the_lens_moves_x_across_the_overflow(show, pages, press):
+def test_the_lens_moves_x_across_the_overflow(show, pages):
     panel = show("65519")
     panel.slider.focus()
     assert "65504" in panel.slider.get_attribute("aria-valuetext")
-    press("ArrowRight")
+    panel.press("ArrowRight")
     assert panel.entry.input_value() == "65520"
     assert panel.value("float16") == "infinity"
     assert "infinity" in panel.slider.get_attribute("aria-valuetext")

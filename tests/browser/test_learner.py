@@ -37,17 +37,13 @@ def test_a_prediction_comes_back_in_figure_and_recap(lab):
     )
 
 
-def start_training(lab, seconds):
+def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
     lab.open("notebooks/04_mnist_cnn.ipynb")
     lab.run("setup", "load-exercises", "data", "look", "float64")
     lab.run("pipeline", "model", "build-model")
-    source = lab.source("panel").replace("seconds=20", f"seconds={seconds}")
+    source = lab.source("panel").replace("seconds=20", "seconds=120")
     lab.set_source("panel", source.replace("epochs=5", "epochs=1000"))
     lab.start("panel")
-
-
-def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
-    start_training(lab, seconds=120)
     output = lab.output("panel")
     output.locator("img").first.wait_for(timeout=60_000)
     image = output.locator("img").first

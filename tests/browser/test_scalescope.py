@@ -58,11 +58,6 @@ def show(pages):
         )
 
 
-@pytest.fixture
-def press(pages):
-    return pages.page.keyboard.press
-
-
 SEEN = """root => [
   [...root.querySelectorAll(".tile dd")].map((node) => node.textContent),
   root.querySelector(".chart").getAttribute("aria-label"),
@@ -169,11 +164,11 @@ def test_the_table_of_octaves(show):
     expect(rows.nth(2)).to_contain_text("normal")
 
 
-def test_the_slider_by_keyboard_and_the_chips(show, press):
+def test_the_slider_by_keyboard_and_the_chips(show):
     panel = show(late())
     panel.slider.focus()
     for key, scale in [("ArrowRight", 1), ("ArrowUp", 2), ("End", 24), ("Home", 0)]:
-        press(key)
+        panel.press(key)
         assert panel.slider.input_value() == str(scale)
         assert panel.slider.get_attribute("aria-valuetext") == f"2^{scale} = {2**scale}"
         assert panel.picture.get_attribute("aria-label").startswith(f"At scale 2^{scale} in")
@@ -181,8 +176,8 @@ def test_the_slider_by_keyboard_and_the_chips(show, press):
     assert panel.slider.input_value() == "10"
     assert panel.button("1024").get_attribute("aria-pressed") == "true"
     panel.button("1").focus()
-    press("ArrowRight")
-    press("Enter")
+    panel.press("ArrowRight")
+    panel.press("Enter")
     assert panel.slider.input_value() == "3"
 
 
@@ -197,7 +192,7 @@ def test_the_histogram_slides_and_the_bands_stand(show):
     assert bands.inner_html() == before
 
 
-def test_the_controller_tab(show, press):
+def test_the_controller_tab(show):
     panel = show(late(mean=-10, sd=2), tab="controller")
     panel.go(1)
     expect(panel.sentence).to_have_text("step 1: scale 2¹⁵, applied; next scale 2¹⁵")
@@ -214,7 +209,7 @@ def test_the_controller_tab(show, press):
     panel.growth.fill("1")
     panel.step.focus()
     for key, step in [("Home", 1), ("ArrowRight", 2), ("End", 200)]:
-        press(key)
+        panel.press(key)
         assert panel.step.get_attribute("aria-valuetext").startswith(f"step {step}, scale 2^")
     said = []
     for step in range(1, 12):
