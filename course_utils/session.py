@@ -12,13 +12,11 @@ from course_utils import distributed, hardware
 from course_utils.hardware.accelerators import usable_gpus
 from course_utils.processes import Told
 
-SEED = 0
 GFLOAT = "gfloat>=0.5,<0.6"  # As in requirements.txt; the one package that Colab lacks.
 MERGING_IS_OFF = (
     "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
     "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
 )
-
 CONVOLUTIONS_NEED_XLA = (
     "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN has no "
     "kernel for their gradients: train them under XLA, with `jit_compile=True`."
@@ -62,7 +60,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     import keras
 
     keras.config.set_dtype_policy("float32")
-    keras.utils.set_random_seed(SEED)
+    keras.utils.set_random_seed(0)
     warnings.filterwarnings("ignore", category=UserWarning, module="keras")
     versions = f"TensorFlow {tf.__version__} · Keras {keras.__version__}"
     print(f"Python {platform.python_version()} · {versions}" + (" · Colab" if on_colab() else ""))

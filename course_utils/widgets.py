@@ -23,7 +23,7 @@ class TrainingPanel(keras.callbacks.Callback):
     Example: `with (panel := TrainingPanel(20)): model.fit(x, y, callbacks=[panel], verbose=0)`.
     """
 
-    def __init__(self, seconds: float | None = None):
+    def __init__(self, seconds: float):
         super().__init__()
         self.seconds = seconds
         self.history = []
@@ -49,7 +49,6 @@ class TrainingPanel(keras.callbacks.Callback):
         self.interrupted = False
         self._start = time.perf_counter()
         self._next_draw = self._start + REDRAW_SECONDS
-        self._epoch = 0
         self._bar.value = 0
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -78,10 +77,10 @@ class TrainingPanel(keras.callbacks.Callback):
         """The share that is done: of the epochs, or of the time if that is further on."""
         steps = self.params.get("steps") or 0
         share = (self._epoch + (batch + 1) / steps) / self.params["epochs"] if steps else 0
-        return min(1.0, max(share, (now - self._start) / self.seconds if self.seconds else 0))
+        return min(1.0, max(share, (now - self._start) / self.seconds))
 
     def _is_late(self):
-        return bool(self.seconds) and time.perf_counter() - self._start >= self.seconds
+        return time.perf_counter() - self._start >= self.seconds
 
     def _finish(self, state):
         self._bar.value = self._bar.value if self.interrupted else 1

@@ -21,14 +21,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from course_utils import figures, formats
-from course_utils.figures import (
-    base,
-    distributed,
-    looks,
-    memory,
-    operations,
-    profiling,
-)
+from course_utils.figures import base, distributed, looks, memory, operations, profiling
 from course_utils.gradients import OctaveHistogram
 
 

@@ -9,12 +9,6 @@ NOTEBOOK = read(COURSE / "notebooks/01_floats.ipynb")
 CORE = {"float32", "bfloat16", "float16"}
 
 
-def test_the_converter_has_under_ten_lines():
-    converter = next(cell for cell in NOTEBOOK.cells if cell.id == "converter").source
-    assert "@interact(" in converter and "formats.encode(" in converter
-    assert len(converter.splitlines()) < 10
-
-
 @pytest.mark.parametrize("name", sorted(set(formats.FORMATS) - CORE) + ["stochastic", "saturate"])
 def test_the_core_needs_three_formats_and_one_rounding(name):
     """The table and nothing else shows the others before the sections called going further."""

@@ -14,7 +14,7 @@ Y = (X[:, 0] > 0.5).astype("int32")
 
 @pytest.fixture
 def panel():
-    return TrainingPanel()
+    return TrainingPanel(seconds=600)
 
 
 def fit(panel, policy="float32", callbacks=(), **options):

@@ -13,16 +13,7 @@ import sys
 import tempfile
 
 import template
-from canonical import (
-    COURSE,
-    canonical,
-    code_cells,
-    faults,
-    read,
-    solution_form,
-    tags_of,
-    text_of,
-)
+from canonical import COURSE, canonical, code_cells, faults, read, solution_form, tags_of, text_of
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
