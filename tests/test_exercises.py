@@ -24,8 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHEETS = {name: exercises.load(name) for name in exercises.available()}
 every_notebook = pytest.mark.parametrize("name", SHEETS)
 every_exercise = pytest.mark.parametrize(
-    "name, number",
-    [(name, number) for name, sheet in SHEETS.items() for number in sheet.questions],
+    "name, number", [(name, number) for name, sheet in SHEETS.items() for number in sheet.questions]
 )
 
 

@@ -112,7 +112,6 @@ PATIENCE = 0.25e-3  # seconds per number: the check then takes a minute
 
 def trials():
     """All numbers of float16, all ties and the float64 numbers next to them, with their codes."""
-
     sizes = [*struct.unpack("<31744e", struct.pack("<31744H", *range(0x7C00))), 2.0**16]
     for code, (size, above) in enumerate(itertools.pairwise(sizes)):  # infinity counts as 2**16
         tie = (size + above) / 2

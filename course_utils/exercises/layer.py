@@ -46,6 +46,13 @@ SLIPS = {  # a part of what is said, and the edits that make the right layer a w
 }
 POLICIES = (("mixed_float16", "float16"), ("mixed_bfloat16", "bfloat16"), ("float32", "float32"))
 FEATURES, TOLERANCE = 8, 1e-2
+NOT_THE_VALUES = [  # functions of inputs, gain and ramp, and what to say
+    (lambda x, gain, ramp: x * gain, "The ramp is missing."),
+    (lambda x, gain, ramp: x + ramp, "The gain is missing."),
+    (lambda x, gain, ramp: (x + ramp) * gain, "The ramp is added after the gain, not before it."),
+    (lambda x, gain, ramp: x * gain * ramp, "The ramp is added, not multiplied."),
+    (lambda x, gain, ramp: x + gain + ramp, "The inputs are multiplied by the gain."),
+]
 
 
 def example():
@@ -56,20 +63,8 @@ def example():
     return inputs.astype(np.float32), gain.astype(np.float32)
 
 
-NOT_THE_VALUES = [  # functions of inputs, gain and ramp, and what to say
-    (lambda x, gain, ramp: x * gain, "The ramp is missing."),
-    (lambda x, gain, ramp: x + ramp, "The gain is missing."),
-    (lambda x, gain, ramp: (x + ramp) * gain, "The ramp is added after the gain, not before it."),
-    (lambda x, gain, ramp: x * gain * ramp, "The ramp is added, not multiplied."),
-    (lambda x, gain, ramp: x + gain + ramp, "The inputs are multiplied by the gain."),
-]
-
-
 def check(answer, trial):
-    """What is wrong with a learner's layer under a policy, or None.
-
-    `answer` is the class, or a function that returns a new layer.
-    """
+    """What is wrong with a class of layers, or a function that makes them, under a policy."""
     import keras  # late: it loads TensorFlow
 
     from course_utils.training import dtype_policy

@@ -19,6 +19,14 @@ STEPS = {
     "D": (140.1, 81.3, 24.8, 6.6),
 }
 BECOME = (1, 1 / 4, 1 / 2, 1)  # what 16 bits leave of each part
+MISJUDGED = {  # what may be taken to be left of each part, and what is said
+    (1, 1 / 4, 1, 1): "that leaves the other operations as they were, and they take half.",
+    (1, 1 / 2, 1 / 2, 1): "that halves the products, and they take a quarter.",
+    (1, 1 / 4, 1 / 4, 1): "that takes a quarter of the other operations, and half of them is left.",
+    (1, 1 / 4, 1 / 2, 1 / 2): "that shortens the time in which nothing runs, and it stays.",
+    (1, 1 / 4, 1 / 2, 0): "that leaves out the time in which nothing runs, and it stays.",
+    (1, 3 / 4, 1 / 2, 1): "that takes a quarter off, and a quarter is left.",
+}
 
 
 def speedup(step, become=BECOME):
@@ -38,16 +46,6 @@ def limit(step):
     }
     asked = 'choose one of "input", "overhead", "memory" or "arithmetic"'
     return Choice(right, wrong, options=tuple(WORDS), asked=asked)
-
-
-MISJUDGED = {  # what may be taken to be left of each part, and what is said
-    (1, 1 / 4, 1, 1): "that leaves the other operations as they were, and they take half.",
-    (1, 1 / 2, 1 / 2, 1): "that halves the products, and they take a quarter.",
-    (1, 1 / 4, 1 / 4, 1): "that takes a quarter of the other operations, and half of them is left.",
-    (1, 1 / 4, 1 / 2, 1 / 2): "that shortens the time in which nothing runs, and it stays.",
-    (1, 1 / 4, 1 / 2, 0): "that leaves out the time in which nothing runs, and it stays.",
-    (1, 3 / 4, 1 / 2, 1): "that takes a quarter off, and a quarter is left.",
-}
 
 
 def gain(step, which):

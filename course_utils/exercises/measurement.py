@@ -77,6 +77,11 @@ class Device:
 
 
 TRIALS = (((1.5, 0.02, 4), 1.0), ((2.0, 0.3), 1.0))  # what the device is like, and `seconds`
+ENDLESS = {  # what a function that goes on and on never did
+    "read": "Your function goes on and on. Read `clock` to see when `seconds` have passed.",
+    "took": "Your function reads the clock again and again and never calls `f`.",
+    "waited": "Your function goes on and on. Wait for each result, with `.numpy()`.",
+}
 
 
 def measure(function, trial):
@@ -85,13 +90,6 @@ def measure(function, trial):
     device = Device(*kind)
     result, problem = call(function, device.f, seconds, device.clock, end="`return`")
     return _form(device, result, problem) or _value(device, number(result), seconds)
-
-
-ENDLESS = {  # what a function that goes on and on never did
-    "read": "Your function goes on and on. Read `clock` to see when `seconds` have passed.",
-    "took": "Your function reads the clock again and again and never calls `f`.",
-    "waited": "Your function goes on and on. Wait for each result, with `.numpy()`.",
-}
 
 
 def _form(device, result, problem):

@@ -99,10 +99,7 @@ answer = largest + step / 2  # a tie: the largest number has an odd code""",
             "If the exponent went on, 65,536 would follow. What happens halfway?",
             "The fraction of 65,504 is all ones, so its last bit is odd.",
         ],
-        wrong=[
-            (65518, "to 65,504, a finite number"),
-            (65530, "not the smallest"),
-        ],
+        wrong=[(65518, "to 65,504, a finite number"), (65530, "not the smallest")],
         right="65,520 is the tie between 65,504 and 65,536. The even neighbor is beyond the range.",
     ),
     Exercise(

@@ -71,11 +71,7 @@ while 0.031 * scale < 65520:  # from there on float16 rounds to infinity
             "Float16 rounds to infinity from 65,520 on. Which 0.031 × 2**k is the first beyond it?",
             "The steps 1 to 2,000 have the scale 2**15, the steps 2,001 to 4,000 have 2**16.",
         ],
-        wrong=[
-            (13999, "65,011.7 is finite"),
-            (18001, "An earlier step"),
-            (0, "counted 1, 2, 3"),
-        ],
+        wrong=[(13999, "65,011.7 is finite"), (18001, "An earlier step"), (0, "counted 1, 2, 3")],
         right="Step 14,001 is skipped, and so is one in 2,001 from then on: a steady price.",
     ),
     Exercise(

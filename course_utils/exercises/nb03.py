@@ -72,7 +72,6 @@ COMPUTE = Fields(
 
 # --- 2: when compile adds loss scaling ----------------------------------------------------------
 
-
 WHY = {
     "global": "under a global mixed_float16 `compile` wraps the optimizer by itself.",
     "per layer": "`compile` asks the model for its policy, not the layers, and that is float32.",

@@ -186,8 +186,6 @@ def check_scale(answer):
 # --- the order of a step ------------------------------------------------------------------------
 
 STEP = ("forward", "scale", "backward", "unscale", "clip", "update")
-
-
 LATE = {  # one line of a step that stands behind another, and what is said of it
     ("forward", "scale"): "There is no loss to multiply before the forward pass has put one out.",
     ("scale", "backward"): "The small gradients are lost in the backward pass, so the loss is"

@@ -58,12 +58,6 @@ def hidden_model(policy, seed=6):
     return model
 
 
-def batch(index):
-    """Sixteen rows of six numbers, float32, and their labels 0 to 2, int32."""
-    source = np.random.RandomState(60 + index)
-    return source.normal(1, 2, (16, 6)).astype("float32"), np.arange(16, dtype="int32") % 3
-
-
 def state(model, optimizer):
     """What a step may change, by name, as float64 arrays; scale and counter where there are any."""
     from keras.ops import convert_to_numpy
@@ -133,7 +127,9 @@ def run(function, policy, power):
     loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     before = state(model, optimizer)
     for index in range(STEPS):
-        x, y = map(tf.constant, batch(index))
+        source = np.random.RandomState(60 + index)
+        x = tf.constant(source.normal(1, 2, (16, 6)).astype("float32"))
+        y = tf.constant(np.arange(16, dtype="int32") % 3)
         result, problem = call(function, model, optimizer, loss_fn, x, y, end="`return loss`")
         after = state(model, optimizer)
         yield Step(before, after, result, problem, frozenset(calls))
