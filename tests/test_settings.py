@@ -44,36 +44,26 @@ src:f32::blocked:acdb::f0 wei:f32:a:blocked:Adcb16a::f0,attr-scratchpad:user,alg
 """
 
 
-def test_kernels_are_read_from_the_timed_steps():
-    found = settings.kernels({"default": outcome([], LINES), "broken": outcome(problem="It died.")})
-    rows = [tuple(row) for row in found.itertuples(index=False)]
+def test_the_tables_hold_the_timed_steps_and_say_what_is_missing():
+    result = [["float32", 10.0, ""], ["mixed_bfloat16", 5.0, ""], ["mixed_float16", np.nan, "No."]]
+    outcomes = {"default": outcome(result, LINES), "off": outcome([["float32", 40.0, ""]])}
+    outcomes["dead"] = outcome(problem="Died.")
+    found = settings.kernels(outcomes)
     both = "brg_conv_bwd:avx512_core_bf16+brg_conv_fwd:avx512_core_bf16"
-    assert rows == [
+    assert [tuple(row) for row in found.itertuples(index=False)] == [
         ("default", "float32", "reorder", "jit:uni", "f32", 0.5, 45.0),
         ("default", "float32", "convolution", "brg_conv_fwd:avx512_core", "f32", 1.0, 3.0),
         ("default", "float32", "gemm_api", "gemm_api", "f32", 1.0, 0.5),
         ("default", "mixed_bfloat16", "convolution", both, "bf16", 1.0, 3.0),
     ]
-    assert settings.kernels({}).empty and list(settings.kernels({})) == list(found)
-
-
-def test_the_table_compares_within_a_leg_and_says_what_is_missing():
-    result = [
-        ["float32", 10.0, ""],
-        ["mixed_bfloat16", 5.0, ""],
-        ["mixed_float16", np.nan, "No."],
-    ]
-    slow = [["float32", 40.0, ""]]
-    table = settings.table(
-        {"default": outcome(result, LINES), "off": outcome(slow), "dead": outcome(problem="Died.")}
-    )
+    table = settings.table(outcomes)
     assert table["leg"].tolist() == ["default"] * 3 + ["off", "dead"]
     assert table["speedup"].tolist()[:2] == [1.0, 2.0] and table["speedup"][3] == 1.0
     assert table["note"].tolist() == ["", "", "No.", "", "Died."]
     assert table["step_ms"].isna().tolist() == [False, False, True, False, True]
     assert table["kernels"][0] == "f32 brg_conv_fwd:avx512_core ×1"  # products, most of their time
     assert table["kernels"][1] == "bf16 brg_conv_bwd:avx512_core_bf16 ×1"
-    assert settings.table({}).empty
+    assert settings.table({}).empty and list(settings.kernels({})) == list(found)
 
 
 # ------------------------------------------------------------------ the legs
