@@ -110,9 +110,8 @@ def short(value: Fraction, digits: int = 9) -> str:
 def _texts(name, bits, entered):
     """A format's row of the table, and of the text; colors only for the bits, the rest in words."""
     if not bits:
-        refused = "no NaN here"
-        cell = fragment.cell(refused, span=len(HEADS) - 1)
-        return [name, cell], [name, refused, *[""] * (len(TEXT_HEADS) - 2)]
+        cell = f'<td colspan="{len(HEADS) - 1}" style="{fragment.CELL}">no NaN here</td>'
+        return [name, cell], [name, "no NaN here", "", "", "", ""]
     fields = [
         fragment.cell(
             f'<code style="{color}">{getattr(bits, field)}</code>', f"{fragment.CELL};{color}"

@@ -21,7 +21,7 @@ LOOSE = re.compile(r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?", re.MULTILINE)
 
 
 def assemble(name: str, static: str, data: dict) -> str:
-    """Put an explorer together.
+    """Put an explorer together, as HTML.
 
     Args:
         name: of the module and the style in this folder; the hosts carry the attribute
@@ -29,9 +29,6 @@ def assemble(name: str, static: str, data: dict) -> str:
             constant `CSS` is the text of the styles.
         static: HTML to show before the script runs, and where none may run. It is not escaped.
         data: what the script reads from the host's JSON.
-
-    Returns:
-        HTML.
     """
     css = "".join(LOOSE.sub("", _read(style)) for style in ("shared.css", f"{name}.css"))
     code = "".join(IMPORT.sub("", _read(module)) for module in modules(f"{name}.mjs"))
@@ -67,10 +64,9 @@ def html_table(title: str, heads: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def cell(content: str, style: str = CELL, span: int = 1) -> str:
-    """A cell of HTML, over so many columns."""
-    over = f' colspan="{span}"' if span > 1 else ""
-    return f'<td{over} style="{style}">{content}</td>'
+def cell(content: str, style: str = CELL) -> str:
+    """A cell of HTML."""
+    return f'<td style="{style}">{content}</td>'
 
 
 def plain_table(title: str, lines: list[list[str]]) -> str:

@@ -110,7 +110,6 @@ export function makePlayer(layer, on) {
   let timer = 0;
   let view = null;
   let trace = [];
-  let drawn = "";
   const injected = new Set();
   const picture = makeTrace((to) => go(to));
   const strip = makeStrip(layer, 44);
@@ -125,7 +124,8 @@ export function makePlayer(layer, on) {
       setOne(growth, "aria-invalid", good ? null : "true");
       if (good) on.growth(steps);
     } });
-  const play = button("Play", () => toggle());
+  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const play = button(calm() ? "Next step" : "Play", () => toggle());
   const inject = button("Inject overflow", () => add(1));
   const row = button(`${IN_A_ROW} in a row`, () => add(IN_A_ROW));
   const clear = button("Clear", () => {
@@ -155,9 +155,8 @@ export function makePlayer(layer, on) {
   function stop() {
     clearInterval(timer);
     timer = 0;
-    if (view) setText(play, calm() ? "Next step" : "Play");
+    setText(play, calm() ? "Next step" : "Play");
   }
-  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   // Run by itself; or, where motion is not wanted, one step per click.
   function toggle() {
     if (timer) {
@@ -193,33 +192,26 @@ export function makePlayer(layer, on) {
 
   function refresh() {
     const { limits, best, growth: steps, width } = view;
-    const key = [limits.name, steps, width, ...injected].join();
-    if (key !== drawn) {
-      drawn = key;
-      trace = playLossScale(layer, limits, steps, injected);
-      const skipped = trace.filter(({ applied }) => !applied).length;
-      const { next } = trace.at(-1);
-      const words = (power) => `${plural(skipped, "step")} of ${STEPS} skipped; after them the `
-        + `scale is ${scaleText(next, power)}.`;
-      setText(summary, words(raised) + (next === 0
-        ? " Nothing stops its fall: at scale 0 the next finite gradient is divided by zero, and "
-          + "the weights are NaN."
-        : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : ""));
-      setText(remark, limits.overflow_is === "normal"
-        ? `${limits.name} has no infinity, so a real controller would notice nothing. Here, what `
-          + "is too large counts as not finite." : "");
-      picture.build(trace, injected, best, limits, width,
-        `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
-        + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}`);
-      setProperty(clear, "disabled", injected.size === 0);
-    }
+    trace = playLossScale(layer, limits, steps, injected);
+    const skipped = trace.filter(({ applied }) => !applied).length;
+    const { next } = trace.at(-1);
+    const words = (power) => `${plural(skipped, "step")} of ${STEPS} skipped; after them the `
+      + `scale is ${scaleText(next, power)}.`;
+    setText(summary, words(raised) + (next === 0
+      ? " Nothing stops its fall: at scale 0 the next finite gradient is divided by zero, and "
+        + "the weights are NaN."
+      : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : ""));
+    setText(remark, limits.overflow_is === "normal"
+      ? `${limits.name} has no infinity, so a real controller would notice nothing. Here, what `
+        + "is too large counts as not finite." : "");
+    picture.build(trace, injected, best, limits, width,
+      `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
+      + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}`);
+    setProperty(clear, "disabled", injected.size === 0);
     point(true);
   }
   function update(next) {
-    if (!view) {
-      growth.value = String(next.growth);
-      setText(play, calm() ? "Next step" : "Play");
-    }
+    if (!view) growth.value = String(next.growth);
     view = next;
     refresh();
   }
