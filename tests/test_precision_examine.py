@@ -530,15 +530,3 @@ def test_mp010_widths_and_what_padding_costs(make, shape, extra):
     assert f"{extra:,} parameters" in found.message and "=16" in found.fix
     assert found.severity == "advice"
     assert "MP010" not in codes(padded) + codes(build(10, "float32"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["MobileNetV3Small", "EfficientNetB0"])
-def test_keras_s_applications_are_fine_with_a_float32_head(name):
-    make = getattr(keras.applications, name)
-    with dtype_policy("mixed_float16"):
-        base = make(weights=None, include_top=False, input_shape=(32, 32, 3))
-        x = layers.GlobalAveragePooling2D()(base.output)
-        model = keras.Model(base.input, layers.Dense(10, dtype="float32")(x))
-    found = examine(compiled(model, "adam"))
-    assert all(f.severity == "advice" for f in found)

@@ -36,8 +36,6 @@ class Workers:
     Raises a ProcessError with one sentence where there is no script, a worker ends with an error
     (the first one is told), or the time is up; Interrupted, a KeyboardInterrupt, when the person
     interrupts.
-
-    Example: `with Workers("train.py") as workers: lines = list(workers)`.
     """
 
     def __init__(self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4):

@@ -37,8 +37,8 @@ class Case:
     """A `keras.Model` with what it is to be judged by; see `precision.examine`."""
 
     model: Any
-    given: Any = None  # the optimizer that `compile` is going to get
-    saved_policy: str | None = None
+    given: Any  # the optimizer that `compile` is going to get
+    saved_policy: str | None
 
     @functools.cached_property
     def places(self):
