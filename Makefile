@@ -62,6 +62,7 @@ test: .venv/test.stamp
 
 lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
+	.venv/bin/oxlint -c tests/oxlint.json course_utils/explorers
 	.venv/bin/python tests/tools/notebooks.py --check
 
 # The examples in docstrings run too. What was taken is kept for `make size`.

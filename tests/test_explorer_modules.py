@@ -5,12 +5,11 @@ import itertools
 import math
 import random
 import re
-import subprocess
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from javascript import Node, need_node, received, sent
+from javascript import Node, received, sent
 
 from course_utils import formats, gradients, numerals
 from course_utils.explorers import FloatLab, ScaleScope, floatlab, fragment, scalescope
@@ -22,7 +21,7 @@ MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLD
 TESTED = {"calculate"}  # exported for these tests
 
 
-# Lint: what the language itself would only tell a learner.
+# What the linter cannot know: how a fragment is put together.
 
 
 def names_in(module, top=r"\s*", what="const|let|function|class"):
@@ -37,18 +36,14 @@ def imported(module, other):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_is_whole(name):
-    """What it imports is used, what it exports is imported somewhere, and no name is left over."""
+    """What it exports is imported somewhere, and it can stand inside a script element."""
     source = MODULES[name]
-    subprocess.run([need_node(), "--check", fragment.FOLDER / name], check=True)
     assert max(map(len, source.splitlines())) <= 100 and source.count("\n") <= 300
     assert "</script" not in source.lower() and "<!--" not in source
     # No text goes on in a next line, where it would lose its indentation.
     assert all(line.count("`") % 2 == 0 for line in source.splitlines())
     exported = set(names_in(name, what="export const|export function|export class"))
     assert exported - TESTED == set().union(*(imported(other, name) for other in MODULES))
-    used = set(names_in(name)).union(*(imported(name, other) for other in MODULES)) - exported
-    code = re.sub(r"^ *//.*", "", source, flags=re.M)
-    assert [each for each in used if len(re.findall(rf"\b{each}\b", code)) < 2] == []
 
 
 def test_the_modules_of_an_explorer_share_a_scope():
