@@ -113,11 +113,22 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
                 rig.compare(rig.patterns(2)[name], result)
 
 
-@pytest.mark.parametrize(("name", "bad"), [("on 0", {2, 3}), ("on 1", {2, 3}), ("eager", {2})])
+@pytest.mark.parametrize(
+    ("name", "bad"), [("on 0", {2, 3}), ("on 1", {2, 3}), ("eager", {2}), ("rich", {0})]
+)
 def test_fit_on_two_devices_skips_the_batches_that_overflow(found, name, bad):
+    """Also run eagerly, and with clipping, decay and averages."""
     steps, (first, second) = found["fit"][name]
     assert steps == rig.fit_wanted(bad)
     assert first == second != [0.125] * 4 and np.isfinite(first).all()
+
+
+def test_a_tape_with_sparse_gradients_takes_the_steps_of_one_device(found):
+    one = rig.loop_case(rig.KerasOwn(rig.SGD(0.1)))
+    assert found["loop"]["scales"] == one["scales"] == [[2**15] * 2 + [2**14] * 4, [5]]
+    for (first, second), (single,) in zip(found["loop"]["weights"], one["weights"], strict=True):
+        assert first == second
+        assert np.allclose(first, single, rtol=1e-2, atol=1e-4)
 
 
 def test_an_optimizer_that_is_not_built_says_so_where_it_cannot_go_on(found):

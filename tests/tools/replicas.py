@@ -131,8 +131,8 @@ def fitted(optimizer, spoiled, eager=False):
     return model, recorder.table
 
 
-def fit_case(spoiled, eager=False):
-    model, table = fitted(scaled(), spoiled, eager)
+def fit_case(spoiled, eager=False, inner=None):
+    model, table = fitted(scaled(inner=inner), spoiled, eager)
     weights = on_each_replica(model.weights[0])
     return [table["scale"].tolist(), table["applied"].tolist()], weights
 
@@ -143,6 +143,42 @@ def fit_wanted(bad_batches):
         scales.append(loss_scale.scale)
         applied.append(loss_scale.update(batch not in bad_batches))
     return [scales, applied]
+
+
+def rich():
+    """Clipping, weight decay and averages."""
+    return keras.optimizers.AdamW(0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True)
+
+
+def loop_case(optimizer):
+    """A loop with a tape and sparse gradients; of batch 2 one row weighs 1e30, and overflows."""
+    strategy = tf.distribute.get_strategy()
+    with dtype_policy("mixed_float16"):
+        layers = [keras.layers.Embedding(20, 4), keras.layers.Flatten()]
+        layers = [keras.Input((3,), dtype="int32"), *layers, keras.layers.Dense(3, dtype="float32")]
+        model = keras.Sequential(layers)
+    source = np.random.default_rng(1)
+    model.set_weights([source.normal(0, 0.3, w.shape) for w in model.get_weights()])
+    optimizer.build(model.trainable_variables)
+    crossentropy = keras.losses.sparse_categorical_crossentropy
+
+    def replica(x, y, weight):
+        with tf.GradientTape() as tape:
+            losses = crossentropy(y, model(x, training=True), from_logits=True) * weight
+            scaled = optimizer.scale_loss(tf.reduce_sum(losses) / 12)
+        gradients = tape.gradient(scaled, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step = tf.function(lambda *batch: strategy.run(replica, args=batch))
+    x, y = source.integers(0, 20, (72, 3)).astype(np.int32), source.integers(0, 3, 72)
+    weight = np.where(np.arange(72) == 24 + 8, np.float32(1e30), np.float32(1))
+    batches = tf.data.Dataset.from_tensor_slices((x, y, weight)).batch(12)
+    scales = []
+    for batch in strategy.experimental_distribute_dataset(batches):
+        step(*batch)
+        scales += on_each_replica(optimizer.dynamic_scale)[0]
+    weights = [on_each_replica(weight) for weight in model.weights]
+    return {"scales": [scales, on_each_replica(optimizer.iterations)[0]], "weights": weights}
 
 
 # What TensorFlow and Keras do, refuse and get wrong
@@ -210,8 +246,10 @@ def mirrored(folder):
     with tf.distribute.MirroredStrategy(names[:2]).scope():
         found |= plays(("mid-run, on 1", "everywhere"))
         cases = {f"on {k}": fit_case([(2, k), (3, k)]) for k in (0, 1)}
-        found["fit"] = cases | {"eager": fit_case([(2, 1)], eager=True)}
-        model, _ = fitted(scaled(Adam()), [(2, 1)])
+        cases["eager"] = fit_case([(2, 1)], eager=True)
+        found["fit"] = cases | {"rich": fit_case([(0, 1)], inner=rich())}
+        found["loop"] = loop_case(safe(SGD(0.1)))
+        model, _ = fitted(scaled(inner=Adam()), [(2, 1)])
         model.save(os.path.join(folder, "two.keras"))
         variables = model.weights + model.optimizer.variables
         found["saved"] = [on_each_replica(v)[0] for v in variables]
