@@ -14,6 +14,7 @@ from course_utils import benchmark, figures, hardware, models, training
 from course_utils.benchmark import Trainee, compare, rates, timer, trainee
 from course_utils.training import dtype_policy
 
+pytestmark = pytest.mark.slow
 RNG = np.random.default_rng(0)
 X = RNG.random((300, 28, 28, 1), dtype="float32")
 Y = (X.mean((1, 2, 3)) > 0.5).astype("int32")

@@ -17,6 +17,7 @@ from course_utils.distributed import Interrupted, Link, ProcessError, Workers, r
 from course_utils.hardware import Accelerator, Hardware, accelerators
 from course_utils.processes import Outcome
 
+pytestmark = pytest.mark.slow
 HEAD = "import json, os, sys, time; rank = json.loads(os.environ['TF_CONFIG'])['task']['index']\n"
 
 

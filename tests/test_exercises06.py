@@ -17,6 +17,7 @@ from course_utils.exercises.functions import edited
 from course_utils.exercises.small_training import STEPS, TRIALS, right_step
 from course_utils.training import dtype_policy
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[1]
 ADAM, STEP, CHECKPOINT = exercises.load("06").exercises
 LossScaleOptimizer, SGD = keras.optimizers.LossScaleOptimizer, keras.optimizers.SGD

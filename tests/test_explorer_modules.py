@@ -5,7 +5,11 @@ import itertools
 import math
 import random
 import re
+import shutil
+import subprocess
+import sysconfig
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,13 +19,19 @@ from course_utils import formats, gradients, numerals
 from course_utils.explorers import FloatLab, ScaleScope, floatlab, fragment, scalescope
 from course_utils.loss_scale import DynamicLossScale
 
+ROOT = Path(__file__).resolve().parents[1]
 NAMES = list(formats.FORMATS)
 TINY = Fraction(1, 2**200)
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}
 TESTED = {"calculate"}  # exported for these tests
 
 
-# What the linter cannot know: how a fragment is put together.
+# Form: what the linter says, and how a fragment is put together.
+
+
+def test_the_linter_finds_nothing():
+    linter = shutil.which("oxlint", path=sysconfig.get_path("scripts"))
+    subprocess.run([linter, "-c", ROOT / "tests/oxlint.json", fragment.FOLDER], check=True)
 
 
 def names_in(module, top=r"\s*", what="const|let|function|class"):

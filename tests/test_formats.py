@@ -37,6 +37,7 @@ def same(a, b):
 # --- decode: every code -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_dtype
 def test_every_code_means_what_numpy_and_ml_dtypes_say(fmt, dtype):
     bits = formats.FORMATS[fmt].bits

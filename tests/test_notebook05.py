@@ -17,6 +17,7 @@ from cells import Cells
 
 from course_utils import benchmark, models, profiling, roofline
 
+pytestmark = pytest.mark.slow
 NOTEBOOK = Cells("05_profiling")
 DEFINED = ("network", "in-turns", "photos", "pipelines", "cast-operations", "walk", "panel-models")
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")

@@ -258,6 +258,7 @@ CELLS = {
 }
 
 
+@pytest.mark.slow
 def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", "mine")
     monkeypatch.setenv("PYTHON", sys.executable)
@@ -291,6 +292,7 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     assert "no blank notebook of this name" in notebooks.check([path])[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "reason"),
     [("1 / 0", "ZeroDivisionError: division by zero"), ("os._exit(1)", "DeadKernelError")],
