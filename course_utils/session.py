@@ -17,10 +17,14 @@ MERGING_IS_OFF = (
     "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
     "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
 )
-CONVOLUTIONS_NEED_XLA = (
+CONVOLUTIONS_ARE_SLOW = (
     "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN has no "
-    "kernel for their gradients: train them under XLA, with `jit_compile=True`."
+    "kernel for their gradients: "
 )
+CURES = {  # by whether XLA is one
+    True: "train them under XLA, with `jit_compile=True`.",
+    False: "TensorFlow 2.21 cures it with `jit_compile=True`, this older one does not.",
+}
 
 
 class SetupError(Told, RuntimeError):
@@ -59,6 +63,8 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     tf.get_logger().setLevel("ERROR")  # Building many models in one kernel is on purpose here.
     import keras
 
+    from course_utils import training
+
     keras.config.set_dtype_policy("float32")
     keras.utils.set_random_seed(0)
     warnings.filterwarnings("ignore", category=UserWarning, module="keras")
@@ -73,8 +79,8 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     if hardware.merged_float16_is_slow(machine):
         tf.config.optimizer.set_experimental_options({"remapping": False})
         print(MERGING_IS_OFF)
-    if hardware.float16_convolutions_need_xla(machine):
-        print(CONVOLUTIONS_NEED_XLA)
+    if hardware.float16_convolutions_are_slow(machine):
+        print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
     return machine.without_tpu()
 
 

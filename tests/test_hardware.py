@@ -50,7 +50,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    "found, merged_is_slow, convolutions_need_xla",
+    "found, merged_is_slow, convolutions_are_slow",
     [
         (machine(("avx512_bf16", "avx512_fp16", "amx_bf16")), True, True),
         (machine(("avx512_fp16", "amx_bf16", "amx_fp16")), True, False),
@@ -66,9 +66,9 @@ CASES = [
         (machine(None), False, False),
     ],
 )
-def test_where_float16_is_slow_for_want_of_a_kernel(found, merged_is_slow, convolutions_need_xla):
+def test_where_float16_is_slow_for_want_of_a_kernel(found, merged_is_slow, convolutions_are_slow):
     assert hardware.merged_float16_is_slow(found) is merged_is_slow
-    assert hardware.float16_convolutions_need_xla(found) is convolutions_need_xla
+    assert hardware.float16_convolutions_are_slow(found) is convolutions_are_slow
 
 
 @pytest.mark.parametrize(("hw", "policy"), CASES)

@@ -55,7 +55,7 @@ def test_an_interrupt_keeps_the_runs_of_a_soak(tmp_path, monkeypatch):
     outcomes = iter([None, "cell 'a-again' raised ValueError", None])
 
     def execute(nb, folder, name):
-        assert [cell.id for cell in nb.cells] == ["a", "a-again"]
+        assert [cell.id for cell in nb.cells] == ["clock", "a", "again"]
         for outcome in outcomes:
             return outcome
         raise KeyboardInterrupt

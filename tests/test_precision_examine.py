@@ -496,9 +496,10 @@ def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
     ],
 )
 def test_mp012_float16_convolutions_belong_under_xla_where_onednn_has_no_kernel(
-    sets, of_convolutions, of_dense, here
+    sets, of_convolutions, of_dense, here, monkeypatch
 ):
     here(machine(*sets))
+    monkeypatch.setattr("tensorflow.__version__", "2.21.0")
     with dtype_policy("mixed_float16"):
         cnn = models.mnist_cnn()
     for model, reason in ((cnn, of_convolutions), (stack(), of_dense)):
@@ -508,6 +509,10 @@ def test_mp012_float16_convolutions_belong_under_xla_where_onednn_has_no_kernel(
         assert found.fix.startswith("model.compile(..., jit_compile=True)") == belongs
         found = one("MP012", compiled(model, "adam", jit_compile=True))
         assert ("XLA computes products" in found.message) == ("avx512_fp16" in sets)
+    monkeypatch.setattr("tensorflow.__version__", "2.20.0")
+    found = one("MP012", compiled(cnn, "adam", jit_compile=True))
+    assert ("neither oneDNN nor XLA" in found.message) == ("oneDNN, which" in of_convolutions)
+    assert not found.fix.startswith("model.compile")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_a_policy_is_restored_after_an_error():
     assert keras.config.dtype_policy().name == "float32"
 
 
-def test_only_float16_convolutions_need_xla_and_only_where_the_cpu_does(monkeypatch):
+def test_only_float16_convolutions_are_slow_and_only_where_the_cpu_does(monkeypatch):
     built = {}
     for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
         with dtype_policy(policy):
@@ -128,10 +128,13 @@ def test_only_float16_convolutions_need_xla_and_only_where_the_cpu_does(monkeypa
     with dtype_policy("mixed_float16"):
         nested = keras.Sequential([keras.Input((28, 28, 1)), models.mnist_cnn(2)])
         dense = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    monkeypatch.setattr("tensorflow.__version__", "2.21.0")
     for needed in (False, True):
-        monkeypatch.setattr(hardware, "float16_convolutions_need_xla", lambda needed=needed: needed)
+        monkeypatch.setattr(hardware, "float16_convolutions_are_slow", lambda needed=needed: needed)
         found = {policy: needs_xla(model) for policy, model in built.items()}
         assert found == {"float32": False, "mixed_bfloat16": False, "mixed_float16": needed}
         assert needs_xla(nested) is needed and not needs_xla(dense)
+    monkeypatch.setattr("tensorflow.__version__", "2.20.0")
+    assert not needs_xla(nested)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     assert not needs_xla(nested)

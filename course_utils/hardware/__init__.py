@@ -140,15 +140,15 @@ def merged_float16_is_slow(hardware: Hardware) -> bool:
     return hardware.onednn and not hardware.working("GPU") and has_float16
 
 
-def float16_convolutions_need_xla(hardware: Hardware | None = None) -> bool:
-    """Whether float16 convolutions on this CPU should be trained under XLA (jit_compile=True).
+def float16_convolutions_are_slow(hardware: Hardware | None = None) -> bool:
+    """Whether TensorFlow has only a slow kernel for the gradients of float16 convolutions here.
 
     On CPUs with avx512_fp16 TensorFlow hands them to oneDNN, which without amx_fp16 has only its
-    reference kernel for their gradients: a step of the MNIST CNN takes 50 to 100 times as long as
-    in float32, and 1.2 times under XLA, which does without oneDNN (TensorFlow 2.21).
+    reference kernel for them: a step of the MNIST CNN takes 50 to 100 times as long as in float32.
+    `training.needs_xla` is the cure.
 
     Example:
-        >>> float16_convolutions_need_xla(Hardware("Linux x86_64", "", 2, ("avx512_fp16",)))
+        >>> float16_convolutions_are_slow(Hardware("Linux x86_64", "", 2, ("avx512_fp16",)))
         True
     """
     hw = hardware or detect()

@@ -4,7 +4,7 @@ import ast
 
 import keras
 
-from course_utils import hardware
+from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
 from course_utils.precision.source import methods
 
@@ -22,6 +22,10 @@ DENSE = (
 CONVOLUTIONS = (
     "TensorFlow gives convolutions in float16 to oneDNN, which has only its slow reference kernel "
     "for their gradients on this CPU: they belong under jit_compile=True, where XLA computes them."
+)
+NEITHER = (
+    "neither oneDNN nor XLA before TensorFlow 2.21 has a fast kernel for the gradients of float16 "
+    "convolutions on this CPU."
 )
 
 
@@ -198,7 +202,10 @@ def _reason(case, dtype, here):
         convolves = any("Conv" in type(p.layer).__name__ for p in case.computing_in(dtype))
         if not hardware.merged_float16_is_slow(here):
             return "TensorFlow's kernels for CPUs have no fast float16."
+        slow = convolves and hardware.float16_convolutions_are_slow(here)
+        if slow and not training.xla_cures_float16():
+            return NEITHER
         if case.model.compiled and case.model.jit_compile:
             return "XLA computes products and convolutions in float32 on CPUs."
-        return CONVOLUTIONS if convolves and hardware.float16_convolutions_need_xla(here) else DENSE
+        return CONVOLUTIONS if slow else DENSE
     return why if here.instruction_sets is not None else None  # None: nobody knows

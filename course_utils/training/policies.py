@@ -55,13 +55,26 @@ def tf32(on: bool):
 def needs_xla(model) -> bool:
     """Whether this machine trains a model in reasonable time only if XLA compiles its step.
 
-    So it is for float16 convolutions on the CPUs of `hardware.float16_convolutions_need_xla`. The
-    `keras.Model` need not be compiled.
+    So it is for float16 convolutions on the CPUs of `hardware.float16_convolutions_are_slow`, if
+    `xla_cures_float16`. The `keras.Model` need not be compiled.
 
     Example:
         model.compile("adam", loss, jit_compile=needs_xla(model))
     """
-    if keras.backend.backend() != "tensorflow" or not hardware.float16_convolutions_need_xla():
+    if keras.backend.backend() != "tensorflow" or not hardware.float16_convolutions_are_slow():
+        return False
+    if not xla_cures_float16():
         return False
     convolutions = [x for x in model._flatten_layers() if isinstance(x, CONVOLUTIONS)]
     return any(layer.compute_dtype == "float16" for layer in convolutions)
+
+
+def xla_cures_float16() -> bool:
+    """Whether XLA computes the gradients of float16 convolutions in float32 on every CPU.
+
+    TensorFlow 2.21's does. 2.20's leaves them in float16 on CPUs with avx512_fp16, where one of
+    them took 4,237 ms and float32's 34 (a Xeon, 22 November 2026).
+    """
+    import tensorflow as tf
+
+    return tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 21)

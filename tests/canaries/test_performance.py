@@ -18,7 +18,7 @@ import pytest
 import tensorflow as tf
 from cells import Cells
 
-from course_utils import benchmark, hardware, models, profiling
+from course_utils import benchmark, hardware, models, profiling, training
 from course_utils.benchmark import settings
 from course_utils.training import dtype_policy
 
@@ -262,7 +262,7 @@ def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
 def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
     for memory in memories.values():
         told = [memory.parts[part] for part in ("weights", "optimizer")]
-        assert told == pytest.approx([4.05, 8.09], abs=0.01)
+        assert told == pytest.approx([4.05, 8.09], rel=0.01)
         assert {"activations", "gradients"} <= set(memory.timeline["part"])
     copies = {p: "weight_copies" in set(m.timeline["part"]) for p, m in memories.items()}
     assert copies == {"float32": False, "mixed_bfloat16": True}
@@ -329,7 +329,8 @@ def test_05_xla_on_a_cpu_computes_in_float32(function, dtype, operation):
 
 @pytest.mark.skipif(not ON_CPU, reason="this is about XLA on CPUs")
 def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float32():
-    """Why MP012 sends them there where oneDNN has no kernel for them."""
+    """Why MP012 sends them there where oneDNN has no kernel; before 2.21 not on every CPU."""
+    stays = "avx512_fp16" in SETS and not training.xla_cures_float16()
 
     def gradient(x, w):
         with tf.GradientTape() as tape:
@@ -340,7 +341,8 @@ def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float
     text = optimized(
         gradient, tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
     )
-    assert set(re.findall(r"= (\w+)\[[\d,]+\]\S* convolution\(", text)) == {"f32"}
+    found = set(re.findall(r"= (\w+)\[[\d,]+\]\S* convolution\(", text))
+    assert found == {"f16" if stays else "f32"}
 
 
 # Common mistakes
