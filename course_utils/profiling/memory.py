@@ -74,13 +74,16 @@ def memory(trace, model) -> Memory:
     rows = [(0.0, within[0][1] / 1e6, "", "")]
     for at, _, in_use, block in within:
         op = block.op if block else ""
-        rows.append((at - start, in_use / 1e6, op, _part(block, start, backward, shapes)))
+        rows.append((at - start, in_use / 1e6, op, _part(block, (start, end), backward, shapes)))
     made = dict.fromkeys(block for *_, block in changes if block)  # each once
     live = [block for block in made if block.start <= peak_at < block.end]
     tensors, given = [], sum(block.event.stats.get("allocation_bytes", 0) for block in live) / 1e6
     for block in live:
         asked = block.event.stats.get("requested_bytes", 0) / 1e6
-        dtype, part = block.event.stats.get("data_type"), _part(block, start, backward, shapes)
+        dtype, part = (
+            block.event.stats.get("data_type"),
+            _part(block, (start, end), backward, shapes),
+        )
         dtype = tf.as_dtype(dtype).name if dtype else ""
         tensors.append((block.op, part, asked, block.told("shape"), dtype))
     tensors = pd.DataFrame(tensors, columns=TENSORS)
@@ -135,15 +138,16 @@ def _backward(trace, start, end):
     return min((o.start for o in products or ops), default=math.nan)
 
 
-def _part(block, start, backward, shapes):
-    """Which of `PARTS` a block is, in a step that starts at `start`."""
+def _part(block, step, backward, shapes):
+    """Which of `PARTS` a block is, in a step (start, end)."""
     if block is None:
         return "other"
     if not block.op or block.event.line.startswith(PIPELINE):
         return "batch"
-    if block.start < start:
-        return "other"
     of_weight, output = block.told("shape") in shapes, block.told("region_type") == "output"
+    # An operation may give a variable a new block, which then outlives the step.
+    if block.start < step[0] or (of_weight and block.end > step[1]):
+        return "other"
     if BACKWARD in block.op:
         return "gradients" if of_weight and output else "temporary"
     if output and block.start < backward:
@@ -158,7 +162,7 @@ def _parts(tensors, rounding, peak, model):
     """MB of each part at the peak; what is older than the step goes to the model's variables."""
     parts = tensors.groupby("part")["mb"].sum().reindex(PARTS, fill_value=0.0).rename("mb")
     parts["rounding"] = rounding
-    # A variable that an earlier step of this trace made anew is "other" so far: it is the model's.
+    # A variable that a step of this trace made anew is "other" so far: it is the model's.
     parts["other"] = 0.0
     before = max(peak - parts.sum(), 0.0)
     known = {id(v) for v in model.variables}
