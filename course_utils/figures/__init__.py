@@ -6,7 +6,14 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 """
 
 from course_utils.figures.base import Picture
-from course_utils.figures.formats import binades, long_sum, lost_updates, rounding_errors, spacing
+from course_utils.figures.formats import (
+    bit_strips,
+    long_sum,
+    lost_updates,
+    number_line,
+    rounding_errors,
+    spacing,
+)
 from course_utils.figures.gradients import histogram, lost_by_scale
 from course_utils.figures.learning import digits, histories, loss_curves, loss_scale, training
 from course_utils.figures.looks import COLORS

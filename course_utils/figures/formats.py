@@ -3,18 +3,74 @@
 import math
 
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from course_utils import formats
-from course_utils.figures.base import INK, Drawing, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend, listed
 from course_utils.figures.looks import COLORS, LINES, line_look
 
 
-def binades() -> Drawing:
-    """One row per power of two: the numbers that float32, bfloat16, float16 have in its first 16th.
+def bit_strips(text: str, names) -> Picture:
+    """The bits of a number in each format, aligned where the exponent meets the fraction.
 
-    A stroke is a number, a full bar more of them than can be told apart.
+    `text` is a number as `formats.encode` takes it.
     """
-    return Drawing.stored("binades")
+    figure, ax = canvas(width=8.0, height=0.7 + 0.62 * len(names))
+    words = []
+    for y, name in enumerate(names):
+        stored = formats.encode(text, name)
+        fields = (stored.sign, stored.exponent, stored.fraction)
+        left = -len(stored.sign + stored.exponent)
+        for bits, color in zip(fields, ("#BBBBBB", "#E69F00", "#56B4E9"), strict=True):
+            for x, bit in enumerate(bits, start=left):
+                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, fc=color, ec="black", lw=0.4))
+                box = {"fc": color, "lw": 0, "pad": 1}
+                ax.text(x + 0.5, y, bit, ha="center", va="center", fontsize=9, bbox=box)
+            left += len(bits)
+        ax.text(-9.4, y, name, ha="right", va="center", color=INK, fontsize=10)
+        words.append(f"{name} {' '.join(fields)}")
+    for x, field in ((-8.5, "sign"), (-4, "exponent"), (3.5, "fraction")):
+        ax.text(x, -0.6, field, ha="center", va="bottom", color=INK, fontsize=9)
+    ax.axvline(0, color=INK, linewidth=2)
+    ax.set(xlim=(-13.5, 23.2), ylim=(len(names) - 0.5, -1.1), title=f"{text} in {listed(names)}")
+    ax.set_axis_off()
+    return Picture(figure, "sign, exponent and fraction. " + "; ".join(words) + ".")
+
+
+def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
+    """All numbers from 0 up of a small float, to scale; below, those near zero enlarged.
+
+    Its bias and the codes set aside are those of IEEE 754.
+    """
+    steps, first = 2**fraction_bits, 2 - 2 ** (exponent_bits - 1)  # first: least normal exponent
+    lows = [0.0, *(2.0**e for e in range(first, -first + 2))]
+    gaps = [2.0**first / steps, *(low / steps for low in lows[1:])]
+    end, near = 2 * lows[-1], 4 * lows[1]
+    figure, ax = canvas(width=8.0, height=3.0)
+    for y, stretch in ((1.6, 1.0), (0.0, end / near)):
+        for row, (low, gap) in enumerate(zip(lows, gaps, strict=True)):
+            high = (low + gap * steps) * stretch
+            if high > end:
+                break
+            color = "#CC79A7" if row == 0 else ("#56B4E9", "#E69F00")[row % 2]
+            values = (low + gap * np.arange(steps)) * stretch
+            ax.vlines(values, y, y + 0.6, color=color, linewidth=2)
+            if high - low * stretch > end / 12:
+                told = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
+                x = (low * stretch + high) / 2
+                ax.text(x, y + 0.66, told, ha="center", color=INK, fontsize=9)
+            if high - low * stretch > end / 20:
+                ax.text(high, y - 0.05, f"{high / stretch:g}", ha="center", va="top", color=INK)
+        ax.text(0, y - 0.05, "0", ha="center", va="top", color=INK)
+    ax.plot([0, 0, near, end], [1.3, 0.95, 1.3, 0.95], color=INK, linestyle=":", linewidth=1)
+    ax.text(end, 1.75, "∞", ha="center", color=INK, fontsize=16)
+    largest = lows[-1] * (2 - 1 / steps)
+    bits = f"{exponent_bits} exponent bits, {fraction_bits} fraction bits"
+    title = f"{bits}: the gap doubles, but not near 0"
+    ax.set(xlim=(-end / 40, end * 1.02), ylim=(-0.35, 2.75), title=title)
+    ax.set_axis_off()
+    told = ", ".join(f"{gap:g} from {low:g}" for low, gap in zip(lows, gaps, strict=True))
+    return Picture(figure, f"numbers from 0 to {largest:g}; the gap is {told}.")
 
 
 SPACING = {name: (COLORS[name], line) for name, line in LINES.items()} | {
