@@ -3,7 +3,8 @@
 Multiplying by a power of two moves every value by whole octaves and changes nothing else. So one
 histogram answers for every format and every power-of-two scale, exactly, if each octave also
 knows how many of its values lie past the few borders inside octaves that formats have: a tie that
-rounds to zero, to the smallest normal number or beyond the largest one.
+rounds to zero, to the smallest normal number or beyond the largest one. The rounding error, too,
+depends on the scale only through the number of bits that a value keeps: a sum for each number.
 """
 
 import math
@@ -41,7 +42,13 @@ THRESHOLDS = tuple(sorted({border for fmt in formats.FORMATS for border in _bord
 # it is zero, one if it is a power of two.
 _EDGES = tuple(edge / 2 for edge in (1.0, math.nextafter(1, 2), *THRESHOLDS))
 _PLACES = len(_EDGES) + 1
-_COUNTERS, _ARRAYS = ("zeros", "nans", "infinities"), ("counts", "squares", "powers", "above")
+_COUNTERS = ("zeros", "nans", "infinities")
+_ARRAYS = ("counts", "squares", "powers", "above", "errors")
+_FLOATS = ("squares", "errors")
+
+# How many bits of its fraction a value may keep. With -1 its octave is half of the smallest
+# subnormal, and it becomes that or zero. float32 is left out, which gradients have to begin with.
+KEPT = range(-1, 11)
 
 
 def limits(fmt: str) -> dict:
@@ -112,6 +119,7 @@ class OctaveHistogram:
     squares: np.ndarray  # float64 (n,), sum of (x / 2**octave)**2: each adds from 1 to below 4
     powers: np.ndarray  # int64 (n,), of the counts: exact powers of two
     above: np.ndarray  # int64 (n, k), of the counts: |x| / 2**octave at or past THRESHOLDS[k]
+    errors: np.ndarray  # float64 (n, 12), sum of ((rounded - x) / 2**octave)**2, KEPT[j] bits kept
 
     @classmethod
     def from_values(cls, values) -> "OctaveHistogram":
@@ -127,18 +135,18 @@ class OctaveHistogram:
         """
         nans = infinities = 0
         places = np.zeros((_OCTAVES, _PLACES), np.int64)
-        squares = np.zeros(_OCTAVES)
+        squares, errors = np.zeros(_OCTAVES), np.zeros((_OCTAVES, len(KEPT)))
         with np.errstate(invalid="ignore"):  # A signaling NaN is only a NaN here.
             for sizes in _chunks(values):
                 nans += np.count_nonzero(np.isnan(sizes))
                 infinities += np.count_nonzero(np.isinf(sizes))
-                _count(sizes, places, squares)
+                _count(sizes, places, squares, errors)
         zeros, places = int(places[:, 0].sum()), places[:, 1:]
         held = np.flatnonzero(places.any(axis=1))
         rows = slice(held[0], held[-1] + 1) if len(held) else slice(0, 0)
         reached = places[rows, ::-1].cumsum(axis=1)[:, ::-1]  # this place or a later one
         first = int(held[0]) + _LOWEST if len(held) else 0
-        columns = reached[:, 0], squares[rows], places[rows, 0], reached[:, 2:]
+        columns = reached[:, 0], squares[rows], places[rows, 0], reached[:, 2:], errors[rows]
         return cls(zeros, int(nans), int(infinities), first, *columns)
 
     @property
@@ -163,8 +171,6 @@ class OctaveHistogram:
         small = self.counts[octave < edge["normal_octave"]].sum() - gone
         small -= self.above[octave == edge["normal_octave"] - 1, edge["rounds_up"]].sum()
         lost = np.where(below, self.squares, self.powers * tie)
-        # The last octave as the unit: nothing overflows, and what underflows is too small to count.
-        unit = 4.0 ** np.arange(1 - len(lost), 1)
         return Survival(
             zero=self.zeros,
             rounded_to_zero=int(gone),
@@ -172,8 +178,35 @@ class OctaveHistogram:
             normal=int(self.counts.sum() - gone - small - over),
             overflow=int(over),
             nonfinite_input=self.nans + self.infinities,
-            norm_lost=float(lost @ unit / (self.squares @ unit)) if len(unit) else 0.0,
+            norm_lost=self._share(lost),
         )
+
+    def relative_error(self, fmt: str, log2_scale: int = 0) -> float:
+        """‖fl(S·x)/S − x‖ / ‖x‖ over all values, for S = 2**log2_scale; fl rounds to a format.
+
+        Exact for every S; infinity where a value overflows or was not finite. ValueError for
+        float32.
+
+        Example:
+            >>> OctaveHistogram.from_values([2**-25, 3 * 2**-25]).relative_error("float16")
+            0.4472135954999579
+        """
+        facts, edge = formats.facts(fmt), limits(fmt)
+        if facts["fraction_bits"] > KEPT[-1]:
+            raise ValueError(f"{fmt} keeps more bits than are counted: give a narrower format.")
+        if (found := self.survival(fmt, log2_scale)).overflow or found.nonfinite_input:
+            return math.inf
+        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
+        kept = facts["fraction_bits"] - np.maximum(0, edge["normal_octave"] - octave)
+        column = np.maximum(kept, KEPT[0]) - KEPT[0]
+        errors = np.take_along_axis(self.errors, column[:, None], axis=1)[:, 0]
+        return math.sqrt(self._share(np.where(kept < KEPT[0], self.squares, errors)))
+
+    def _share(self, squares):
+        """What these sums for each octave are of the sum of squares of all finite values."""
+        # The last octave as the unit: nothing overflows, and what underflows is too small to count.
+        unit = 4.0 ** np.arange(1 - len(squares), 1)
+        return float(squares @ unit / (self.squares @ unit)) if len(unit) else 0.0
 
     def __add__(self, other):
         """The histogram of the values of both."""
@@ -198,13 +231,14 @@ class OctaveHistogram:
         """The histogram that `as_data` wrote down."""
         found = {name: int(data[name]) for name in (*_COUNTERS, "first")}
         for name in _ARRAYS:
-            found[name] = np.array(data[name], float if name == "squares" else np.int64)
+            found[name] = np.array(data[name], float if name in _FLOATS else np.int64)
         found["above"] = found["above"].reshape(-1, len(THRESHOLDS))
+        found["errors"] = found["errors"].reshape(-1, len(KEPT))
         return cls(**found)
 
 
-def _count(sizes, places, squares):
-    """Add sizes to the row of their octave: to `places` their number, to `squares` their square."""
+def _count(sizes, places, squares, errors):
+    """Add sizes to the rows of their octaves: their number, their squares, those of the errors."""
     if not (finite := np.isfinite(sizes)).all():
         sizes = sizes[finite]
     half, exponent = np.frexp(sizes)
@@ -218,6 +252,10 @@ def _count(sizes, places, squares):
     rows = slice(first - 1 - _LOWEST, first - 1 - _LOWEST + len(added))
     places[rows] += cells.reshape(-1, _PLACES)
     squares[rows] += 4 * added
+    for column, bits in enumerate(KEPT):
+        steps = half * 2.0 ** (bits + 1)
+        off = (np.rint(steps) - steps) / 2.0**bits
+        errors[rows, column] += np.bincount(row, off * off, minlength=len(added))
 
 
 def _chunks(values):

@@ -67,6 +67,15 @@ def check(values, histogram=None, fmts=formats.FORMATS, scales=SCALES):
                 assert getattr(found, name) == getattr(wanted, name), (fmt, scale, name)
             assert found.norm_lost == pytest.approx(wanted.norm_lost, rel=1e-12), (fmt, scale)
             assert found.total == histogram.total == len(wide)
+            if fmt == "float32":
+                continue
+            error, with_np = histogram.relative_error(fmt, scale), math.inf
+            if not found.overflow and not found.nonfinite_input:
+                scaled = np.abs(np.ldexp(wide, scale))
+                unit = scaled.max(initial=0) or 1  # squares of the smallest would be zero
+                off = np.linalg.norm((rounded(scaled, fmt) - scaled) / unit)
+                with_np = off / (np.linalg.norm(scaled / unit) or 1)
+            assert error == pytest.approx(with_np, rel=1e-12), (fmt, scale)
 
 
 def spread(count=20_000, seed=0):
