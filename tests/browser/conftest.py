@@ -1,9 +1,11 @@
 """Fixtures of the browser tests: `lab` is a learner in front of JupyterLab (see harness.py)."""
 
 import os
+from functools import partial
 
 import pytest
-from harness import browsing, find_chromium
+from explorer_pages import Pages
+from harness import FLAGS, browsing, find_chromium
 from playwright.sync_api import sync_playwright
 from server import running
 
@@ -30,3 +32,20 @@ def lab(jupyterlab):
     jupyterlab.progress.unlink(missing_ok=True)
     with sync_playwright() as playwright, browsing(playwright, jupyterlab) as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def pages(chromium):
+    """A page without JupyterLab, for the tests of a file."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield Pages(browser.new_context(has_touch=True).new_page())
+        browser.close()
+
+
+@pytest.fixture
+def show(pages, request):
+    """A function that shows the file's `Shown` anew; nothing may go wrong until the test ends."""
+    pages.wrong.clear()
+    yield partial(pages.show, request.module.Shown)
+    assert pages.wrong == []

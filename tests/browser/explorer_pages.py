@@ -1,11 +1,6 @@
-"""Explorers on a page, as the browser tests use them: `Panel` finds things in one, `bare_pages`
-gives pages without JupyterLab.
+"""Explorers on a page, as the browser tests use them: `Panel` finds things in one, `Pages` shows
+them without JupyterLab.
 """
-
-from contextlib import contextmanager
-
-from harness import FLAGS
-from playwright.sync_api import sync_playwright
 
 SET = """(input, value) => {
   input.value = value;
@@ -32,6 +27,8 @@ TOO_FAR_OUT = """host => {
 
 class Panel:
     """One explorer on a page; `inside` finds things in its shadow root."""
+
+    explorer = None  # the class that is shown
 
     def __init__(self, place):
         self.inside = place.locator(".explorer")
@@ -62,34 +59,17 @@ class Panel:
 class Pages:
     """A page that can be touched. `wrong` gathers errors, messages and requests."""
 
-    def __init__(self, page, panel):
-        self.page, self.panel, self.wrong = page, panel, []
+    def __init__(self, page):
+        self.page, self.wrong = page, []
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on("console", lambda message: self.wrong.append(message.text))
         page.on("request", lambda request: self.wrong.append(request.url))
 
-    def show(self, explorer, width=1000):
-        """Show an explorer on a new page, and return its panel."""
+    def show(self, kind, *arguments, width=1000, **options):
+        """Show the explorer of a kind of `Panel` on a new page, and return its panel."""
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.mouse.move(0, 0)  # where it lights nothing
-        html = explorer._repr_mimebundle_()["text/html"]
+        html = kind.explorer(*arguments, **options)._repr_mimebundle_()["text/html"]
         meta = '<meta name="viewport" content="width=device-width">'
         self.page.set_content(f"<!doctype html><html lang=en>{meta}<body>{html}")
-        return self.panel(self.page.locator("body"))
-
-
-@contextmanager
-def bare_pages(chromium, panel):
-    """`Pages` without JupyterLab, for the tests of a file; `panel` is a class."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield Pages(browser.new_context(has_touch=True).new_page(), panel)
-        browser.close()
-
-
-@contextmanager
-def unharmed(pages):
-    """Nothing may have gone wrong at the end of a test."""
-    pages.wrong.clear()
-    yield pages
-    assert pages.wrong == []
+        return kind(self.page.locator("body"))

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from explorer_pages import SET, Panel, bare_pages, unharmed
+from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
 from course_utils import formats
@@ -19,7 +19,9 @@ DIGITS = """bits => bits.flatMap((bit) => ["::before", "::after"]
   .map((style) => JSON.parse(style.content)).join("")"""
 
 
-class Lab(Panel):
+class Shown(Panel):
+    explorer = FloatLab
+
     def __init__(self, place):
         super().__init__(place)
         self.entry = self.inside.get_by_label("Number or code")
@@ -48,19 +50,6 @@ class Lab(Panel):
     def result(self, name):
         """A format's row of the arithmetic tab."""
         return self.inside.locator(f".results tr[data-format={name}]")
-
-
-@pytest.fixture(scope="module")
-def pages(chromium):
-    with bare_pages(chromium, Lab) as pages:
-        yield pages
-
-
-@pytest.fixture
-def show(pages):
-    """A function that shows `FloatLab(arguments)` anew."""
-    with unharmed(pages):
-        yield lambda *args, width=1000: pages.show(FloatLab(*args), width=width)
 
 
 def test_a_click_flips_a_bit_and_every_row_follows(show):

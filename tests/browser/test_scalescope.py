@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from explorer_pages import SET, Panel, bare_pages, unharmed
+from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
 from course_utils import formats, gradients
@@ -22,7 +22,9 @@ def late(count=3000, seed=0, mean=-24, sd=5, zeros=0.4):
     return 2.0 ** generator.normal(mean, sd, count) * (generator.random(count) >= zeros)
 
 
-class Scope(Panel):
+class Shown(Panel):
+    explorer = ScaleScope
+
     def __init__(self, place):
         super().__init__(place)
         self.slider = self.inside.get_by_role("slider", name="loss scale")
@@ -41,21 +43,6 @@ class Scope(Panel):
 
     def go(self, step):
         self.step.evaluate(SET, step)
-
-
-@pytest.fixture(scope="module")
-def pages(chromium):
-    with bare_pages(chromium, Scope) as pages:
-        yield pages
-
-
-@pytest.fixture
-def show(pages):
-    """A function that shows `ScaleScope(arguments)` anew."""
-    with unharmed(pages):
-        yield lambda *args, width=1000, **options: pages.show(
-            ScaleScope(*args, **options), width=width
-        )
 
 
 SEEN = """root => [
