@@ -5,7 +5,7 @@
 Each Python that is found is tried with the newest versions that requirements.txt admits and with
 the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which stands for a
 processor without fast bfloat16. Environments are made under .matrix/, one at a time (2.8 GB), and
-removed. A summary goes to tests/records/ after every leg, so that an interrupt keeps those before.
+removed. What has run is written to tests/records/, also after an interrupt.
 """
 
 import os
@@ -15,9 +15,11 @@ import sys
 import time
 from pathlib import Path
 
-from soak import MACHINE, TODAY, write
+from canonical import COURSE
+from soak import MACHINE, write
 
-ROOT = Path(__file__).resolve().parents[2]
+from notebooks import selected
+
 OLDEST = ["tensorflow==2.20.*", "keras==3.13.*", "ipywidgets==7.7.1"]
 SHOWN = ["tensorflow", "keras", "numpy", "pandas", "ipywidgets", "ipykernel"]
 
@@ -26,7 +28,7 @@ def environment(version: str, *arguments: str) -> subprocess.CompletedProcess:
     """Runs tests/tools/environment.sh for one version of Python."""
     env = os.environ | {"VERSIONS": version, "PYTHON": ""}
     command = ["sh", "tests/tools/environment.sh", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    return subprocess.run(command, cwd=COURSE, env=env, capture_output=True, text=True)
 
 
 def versions(python: Path) -> str:
@@ -38,19 +40,15 @@ def versions(python: Path) -> str:
     return subprocess.check_output([python, "-c", code, *SHOWN], text=True).strip()
 
 
-def notebooks() -> list[str]:
-    """The paths of the blank notebooks."""
-    return sorted(str(path) for path in (ROOT / "notebooks").glob("*.ipynb"))
-
-
 def run_leg(python: Path, **variables: str) -> str:
     """Runs the quick tests, then the blank notebooks; says which of them failed."""
     quick = ["-m", "not slow and not browser and not network", "tests"]
-    nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600", *notebooks()]
+    nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600"]
+    nbval += selected(COURSE / "notebooks")
     failed = []
     for part, arguments in {"quick tests": quick, "notebooks": nbval}.items():
         command = [python, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments]
-        if subprocess.run(command, cwd=ROOT, env=os.environ | variables).returncode:
+        if subprocess.run(command, cwd=COURSE, env=os.environ | variables).returncode:
             failed.append(part)
     return "failed: " + ", ".join(failed) if failed else "passed"
 
@@ -61,7 +59,7 @@ def legs(found: list[str]):
         for kind, pins in {"newest": [], "oldest": OLDEST}.items():
             folder = f".matrix/{version}-{kind}"
             made = environment(version, "install", folder, "-r", "tests/requirements.txt", *pins)
-            python, name = ROOT / folder / "bin" / "python", f"Python {version}, {kind}"
+            python, name = COURSE / folder / "bin" / "python", f"Python {version}, {kind}"
             settings = {name: {}}
             if version == found[-1] and kind == "newest":
                 settings[f"{name}, oneDNN off"] = {"TF_ENABLE_ONEDNN_OPTS": "0"}
@@ -76,25 +74,24 @@ def legs(found: list[str]):
                     result = run_leg(python, **variables)
                     yield leg, versions(python), result, f"{time.monotonic() - start:.0f}"
             finally:
-                shutil.rmtree(ROOT / folder, ignore_errors=True)
+                shutil.rmtree(COURSE / folder, ignore_errors=True)
 
 
 def main(wanted: list[str]) -> int:
     found = [v for v in wanted if environment(v, "find").returncode == 0]
     missing = ", ".join(v for v in wanted if v not in found) or "none"
-    names, rows = ", ".join(Path(path).stem for path in notebooks()), []
+    names = ", ".join(path.stem for path in selected(COURSE / "notebooks"))
+    rows = [("leg", "versions", "result", "seconds")]
     head = (
-        f"# make matrix, {TODAY}\n\n{MACHINE}. Each leg: the quick tests, then Run All of the "
-        f"blank notebooks ({names});\ntwo files at a time, seconds without the install. Pythons "
-        f"looked for and not found: {missing}."
+        f"{MACHINE}. Each leg: the quick tests, then Run All of the blank notebooks ({names});\n"
+        f"two files at a time, seconds without the install. Pythons not found: {missing}."
     )
-    record = ROOT / "tests" / "records" / f"matrix-{TODAY}.md"
-    for row in legs(found):
-        rows.append(row)
-        write(record, head, "leg | versions | result | seconds", rows)
-    if rows:
-        print(f"\n{record.read_text(encoding='utf-8')}\nWritten to {record.relative_to(ROOT)}")
-    return 0 if rows and all(row[2] == "passed" for row in rows) else 1
+    try:
+        for row in legs(found):
+            rows.append(row)
+    finally:
+        write("matrix", head, rows)
+    return 0 if {result for _, _, result, _ in rows[1:]} == {"passed"} else 1
 
 
 if __name__ == "__main__":
