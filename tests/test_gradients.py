@@ -165,13 +165,6 @@ def same(one, other):
     assert one == other
 
 
-def test_sums_align_octaves():
-    low, high = np.float32([2e-20, 3e-20, 0, np.nan]), np.float32([7.0, 8.0, np.inf])
-    same(sum_of(low, high), OctaveHistogram.from_values(np.concatenate([low, high])))
-    same(sum_of(high, low), OctaveHistogram.from_values([low, high]))
-    same(sum_of(low, []), OctaveHistogram.from_values(low))
-
-
 @pytest.mark.parametrize("values", [spread(), []], ids=["spread", "empty"])
 def test_what_was_written_down_comes_back_with_its_dtypes(values):
     histogram = OctaveHistogram.from_values(values)

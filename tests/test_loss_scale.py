@@ -77,12 +77,3 @@ def test_it_is_keras_step_by_step(initial_scale, growth_steps, finite):
 def test_the_defaults_are_those_of_keras():
     own, theirs = DynamicLossScale(), keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
     assert own.scale == theirs.initial_scale and own.growth_steps == theirs.dynamic_growth_steps
-
-
-def test_good_steps_count_up_to_the_growth_and_start_anew_after_a_bad_one():
-    loss_scale = DynamicLossScale(np.float32(8), np.int64(3))
-    counts = []
-    for finite in (True, True, tf.constant(False), True, True, np.bool_(True), True):
-        loss_scale.update(finite)
-        counts.append(loss_scale.good_steps)
-    assert counts == [1, 2, 0, 1, 2, 0, 1] and loss_scale.scale == 8

@@ -6,47 +6,39 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from canonical import COURSE, read
+from cells import Cells
 from tqdm.auto import tqdm
 
 from course_utils import datasets, models, precision
 from course_utils.training import dtype_policy
 
-CELLS = {cell.id: cell.source for cell in read(COURSE / "notebooks/03_policy.ipynb").cells}
+NOTEBOOK = Cells("03_policy")
+IMPORTED = {"np": np, "tf": tf, "keras": keras, "dtype_policy": dtype_policy, "tqdm": tqdm}
+IMPORTED |= {"models": models, "precision": precision}
 
 
-def ran(*cells, **names):
-    """The names that hold after these cells of the notebook."""
-    names = {"np": np, "tf": tf, "keras": keras, "dtype_policy": dtype_policy, **names}
-    names |= {"models": models, "precision": precision}
-    for cell in cells:
-        exec(CELLS[cell], names)
-    return names
-
-
-def test_four_norms_survive_squares_that_overflow_and_one_does_not(capsys):
-    ran("norms")
-    errors = dict(re.findall(r"^(\w+) .* error ([\d.]+),", capsys.readouterr().out, re.M))
+def test_four_norms_survive_squares_that_overflow_and_one_does_not():
+    lines = NOTEBOOK.printed("norms", names=dict(IMPORTED))
+    errors = dict(re.findall(r"^(\w+) .* error ([\d.]+),", "\n".join(lines), re.M))
     assert len(errors) == 5 and float(errors.pop("Unit")) > 0.3
     assert max(map(float, errors.values())) < 0.005
 
 
-def test_the_wrong_layers_fail_or_widen_and_examine_names_them(capsys):
-    names = ran("article", "article-mended", "four-layers", "four-layers-2", "four-results")
-    said = capsys.readouterr().out
-    assert re.search("`name` must be passed|multiple values for", said.splitlines()[0])
+def test_the_wrong_layers_fail_or_widen_and_examine_names_them():
+    cells = ("article", "article-mended", "four-layers", "four-layers-2", "four-results", "examine")
+    first, *said = NOTEBOOK.printed(*cells, names=dict(IMPORTED))
+    assert re.search("`name` must be passed|multiple values for", first)
+    said = "\n".join(said)
     assert said.count("returns float16") == 2 and said.count("fails: ") == 2
     assert "NotCast      returns float32" in said
-    ran("examine", **{k: v for k, v in names.items() if k[0].isupper()})
-    said = capsys.readouterr().out
     assert "error · head" in said and "warning · not_cast" in said
 
 
 @pytest.mark.slow
 def test_a_head_on_a_frozen_base_is_as_good_under_every_policy():
     """With the digits that need no network, and another seed than the notebook's."""
-    names = ran("frozen")
-    exec(CELLS["reuse"].replace("set_random_seed(0)", "set_random_seed(5)"), names)
+    names = NOTEBOOK.run("frozen", names=dict(IMPORTED))
+    NOTEBOOK.run("reuse", names=names, replaced=[("set_random_seed(0)", "set_random_seed(5)")])
     right = names["trained"].get_weights()[:-4]
     results = {}
     for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
@@ -60,8 +52,10 @@ def test_a_head_on_a_frozen_base_is_as_good_under_every_policy():
 
 @pytest.mark.slow
 def test_a_16_bit_softmax_hardly_learns_from_large_pixels():
-    source = CELLS["mistake-pixels"].replace("set_random_seed(0)", "set_random_seed(7)")
-    names = ran(tqdm=tqdm, data=datasets.load_mnist())
-    exec(source.partition("\nfor word")[0], names)
+    names, seed = (
+        IMPORTED | {"data": datasets.load_mnist()},
+        ("set_random_seed(0)", "set_random_seed(7)"),
+    )
+    NOTEBOOK.run("mistake-pixels", names=names, replaced=[seed], until="\nfor word")
     right, wrong = (names["trained_head"](dtype) for dtype in ("float32", "mixed_bfloat16"))
     assert right > wrong + 0.1

@@ -69,14 +69,6 @@ def test_what_ignores_sigterm_is_killed_with_all_it_started(family):
 
 
 @posix
-def test_what_heeds_sigterm_is_not_called_stubborn():
-    process = processes.start([sys.executable, "-c", f"import os, time; {WAIT}"])
-    process.stdout.readline()
-    assert processes.stop([process], grace=30) == []
-    assert process.returncode == -signal.SIGTERM
-
-
-@posix
 def test_an_interrupt_while_stopping_cuts_the_grace_short(family, monkeypatch):
     process, pids = family
 
@@ -172,13 +164,6 @@ def test_what_goes_wrong_is_one_sentence(function, arguments, said):
     found = processes.call(function, arguments)
     assert found.problem.startswith(f"Its process {said}")
     assert found.result is None and "\n" not in found.problem
-
-
-def test_a_result_is_handed_back_by_a_printed_line(tmp_path):
-    path = tmp_path / "results.py"
-    path.write_text("print('RESULT [1]'); print('RESULT is no JSON'); print('RESULT', [2])")
-    found = processes.run(processes.script(path))
-    assert (found.result, found.printed) == ([2], "RESULT is no JSON\n")
 
 
 @posix

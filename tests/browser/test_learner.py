@@ -1,7 +1,5 @@
 """What a learner does with a notebook: guesses, answers, restarts, interrupts, looks."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -13,9 +11,6 @@ def test_a_guess_and_answers_survive_a_kernel_restart(lab):
     lab.run("setup", "load-exercises")
     lab.set_source("prediction", "q.predict(3.5)")
     assert "You expect 3.5 times" in lab.run("prediction")
-    for wrong, told in (("7.3", "That is the slowdown"), ("'fast'", "give one number")):
-        lab.set_source("exercise-2", f"q[2].check({wrong})")
-        assert told in lab.run("exercise-2")
     lab.set_source("exercise-2", "q[2].check(0.137)")
     assert "Correct." in lab.run("exercise-2")
     lab.restart()
@@ -56,20 +51,6 @@ def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
     lab.run("panel-result")
     assert "test digits right" in lab.text("panel-result")
     assert lab.errors == []
-
-
-def test_an_interrupted_comparison_keeps_its_rounds(lab):
-    lab.open("notebooks/00_start_here.ipynb")
-    lab.run("setup", "load-exercises", "machine", "matmul-sizes", "data", "build-model")
-    lab.set_source("compare", lab.source("compare").replace("seconds=8", "seconds=300"))
-    lab.start("compare")
-    bar = lab.output("compare").get_by_text("/180.0 [")  # three fifths of 300 s are for steps
-    expect(bar).to_contain_text(re.compile(r"[1-9][0-9.]*/180"), timeout=120_000)
-    lab.interrupt()
-    lab.output("compare").get_by_text("step_ms_q1").wait_for(timeout=30_000)
-    lab.set_source("guess-beside-measured", "print(comparison.notes, len(comparison.steps))")
-    said = lab.run("guess-beside-measured")
-    assert "You interrupted the comparison" in said and int(said.split()[-1]) >= 3
 
 
 def test_a_figure_is_as_wide_as_the_text_and_transparent(lab):

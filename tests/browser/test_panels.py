@@ -26,13 +26,7 @@ PANELS = {
         [
             (MENU, 1, "select_option", "float32", "Pipes carry float32"),
             (MENU, 0, "select_option", "the suspect", ""),
-            (
-                MENU,
-                1,
-                "select_option",
-                "mixed_bfloat16",
-                "error · head: The probabilities",
-            ),
+            (MENU, 1, "select_option", "mixed_bfloat16", "error · head: The probabilities"),
         ],
     ),
     "05_profiling": (
@@ -57,13 +51,7 @@ PANELS = {
         "setup load-exercises strategies-picture choose run network play play-rows cure timeline",
         "Keras's own: replica 1 overflows in step 2, takes the step",
         [
-            (
-                SLIDER,
-                0,
-                "press",
-                "ArrowLeft",
-                "own: replica 0 overflows in step 2, is skipped",
-            ),
+            (SLIDER, 0, "press", "ArrowLeft", "own: replica 0 overflows in step 2, is skipped"),
             (SLIDER, 1, "press", "ArrowRight", "replica 0 overflows in step 3, is skipped"),
         ],
     ),
