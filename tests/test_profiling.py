@@ -348,6 +348,21 @@ def test_the_step_with_the_highest_peak_and_what_is_gone_before_the_backward_pas
     assert list(found.timeline["ms"]) == [0, 1, 2, 3, 16]
 
 
+def test_on_a_gpu_the_backward_pass_begins_when_the_host_starts_it():
+    """The GPU is late: by its clock the host has freed the activations before."""
+    gpu, product = {"allocator_name": "GPU_0_bfc"}, "gradient_tape/layer/MatMul:MatMul"
+    host = made(
+        step(0, 50),
+        allocation(1, "layer/MatMul", 4, 4, 1, **gpu),
+        ("tf_Compute", product, 2, 2.1),
+        allocation(2, "gradient_tape/layer/MatMul", 2, 6, 2, **gpu),
+        allocation(3, "", 4, 2, 1, **gpu),
+    )
+    late = Event("/device:GPU:0", "Stream #1(Compute)", "sgemm_1", 30, 40, {"tf_op": product})
+    found = profiling.memory(Trace(host.folder, (*host.events, late)), a_model())
+    assert (found.backward_ms, found.parts["activations"], found.parts["temporary"]) == (2, 4, 2)
+
+
 def test_a_variable_that_an_earlier_step_of_the_trace_made_anew_is_the_model_s():
     trace = made(
         step(0, 10),

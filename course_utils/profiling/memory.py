@@ -131,9 +131,9 @@ def _backward(trace, start, end):
     """When the backward pass of a step begins, in ms, or NaN.
 
     It begins with its first product: some of its small operations need nothing of the forward
-    pass and run before it.
+    pass and run before it. The host's clock counts, by which blocks come and go: a GPU is late.
     """
-    ops = [o for o in find_ops(trace) if start <= o.start < end and BACKWARD in o.name]
+    ops = [o for o in find_ops(trace, host=True) if start <= o.start < end and BACKWARD in o.name]
     products = [o for o in ops if "MatMul" in o.type or "Conv" in o.type]
     return min((o.start for o in products or ops), default=math.nan)
 
