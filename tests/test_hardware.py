@@ -185,6 +185,25 @@ def test_the_try_on_gpus_reports_what_tensorflow_sees():
     assert not found.problem and isinstance(found.result, list)
 
 
+@pytest.mark.parametrize("level, why", [("12.0", "kernels end at 9.0"), ("9.0", "raised Int")])
+def test_a_gpu_that_cannot_do_one_of_three_things_is_told_with_its_name(level, why, monkeypatch):
+    """As one newer than TensorFlow's kernels, on which some operations may work."""
+    import tensorflow as tf
+
+    def fail(*arguments, **options):
+        raise tf.errors.InternalError(None, None, "CUDA_ERROR_INVALID_HANDLE")
+
+    details = {"compute_capability": tuple(level.split(".")), "device_name": "RTX 5090"}
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a card"])
+    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda gpu: details)
+    assert accelerators.compute_on_gpus() == [("RTX 5090", level, "")]
+    for home, name in ((tf, "matmul"), (tf.nn, "conv2d"), (type(tf.ones(1)), "__mul__")):
+        with monkeypatch.context() as patch:
+            patch.setattr(home, name, fail)
+            ((*named, problem),) = accelerators.compute_on_gpus()
+        assert named == ["RTX 5090", level] and why in problem, name
+
+
 CPUINFO = "model name\t: Fancy CPU\nflags\t\t: fpu avx2 avx512f avx512_bf16 amx_bf16\n"
 SETS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 

@@ -5,7 +5,9 @@ missing kernel can take the whole process down.
 """
 
 import csv
+import math
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +81,7 @@ def _gpus():
     listed = [(row + [""] * 3)[:3] for row in rows if row]
     if not listed:
         return ()
-    print("Trying a small matrix product on the GPU, in a process of its own …")
+    print("Trying a small computation on the GPU, in a process of its own …")
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     found = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
     if not found:
@@ -117,20 +119,24 @@ def compute_on_gpus() -> list[tuple]:
     """Name, compute capability and problem, "" if none, of each GPU that TensorFlow sees."""
     import tensorflow as tf
 
-    found = []
+    found, built = [], tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
+    newest = max((int(re.search(r"\d+", name)[0]) / 10 for name in built), default=math.inf)
     for number, gpu in enumerate(tf.config.list_physical_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)
-        major, minor = details.get("compute_capability", (0, 0))
+        level = "{}.{}".format(*details.get("compute_capability", (0, 0)))
         problem = ""
         try:
-            with tf.device(f"GPU:{number}"):
+            with tf.device(f"GPU:{number}"):  # cuBLAS, a kernel of TensorFlow's own, cuDNN
                 for dtype in (tf.float32, tf.float16):
-                    x = tf.ones((64, 64), dtype)
-                    assert float(tf.matmul(x, x)[0, 0]) == 64.0
+                    x = tf.ones((8, 8), dtype)
+                    assert float(tf.matmul(x, x)[0, 0] * 2) == 16
+                    image, kernel = x[None, ..., None], x[..., None, None]
+                    assert float(tf.nn.conv2d(image, kernel, 1, "VALID")[0, 0, 0, 0]) == 64
         except Exception as error:
-            kind = type(error).__name__
-            problem = f"a small matrix product on it raised {kind}; it is left alone."
-        found.append((details.get("device_name", "GPU"), f"{major}.{minor}", problem))
+            problem = f"a small computation on it raised {type(error).__name__}; it is left alone."
+            if float(level) > newest:
+                problem = f"this TensorFlow's kernels end at {newest}; it is left alone."
+        found.append((details.get("device_name", "GPU"), level, problem))
     return found
 
 
