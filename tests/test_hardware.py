@@ -1,10 +1,12 @@
 """What the machine is, seen through fake machines: files, commands and crashing probes."""
 
 import os
+import sys
 
 import pytest
 
-from course_utils import hardware, processes
+from course_utils import hardware, models, processes, roofline, session
+from course_utils.benchmark.measure import LARGE
 from course_utils.hardware import (
     Accelerator,
     Hardware,
@@ -12,6 +14,7 @@ from course_utils.hardware import (
     policy_reason,
     recommended_policy,
 )
+from course_utils.training import dtype_policy
 
 
 def gpu(cc, works=True):
@@ -83,6 +86,40 @@ def test_of_several_gpus_the_weakest_decides_and_is_named(weaker, policy):
     found = [Accelerator("GPU", name, True, "", cc) for name, cc in (("A100", 8.0), (weaker, 7.5))]
     for hw in (machine(found=found), machine(found=found[::-1])):
         assert recommended_policy(hw) == policy and policy_reason(hw).startswith(weaker)
+
+
+# Their names as `nvidia-smi` prints them, compute capability, policy, and whether they have TF32.
+CARDS = [
+    ({"Tesla T4": 7.5}, "mixed_float16", False),
+    ({"NVIDIA L4": 8.9}, "mixed_bfloat16", True),
+    ({"NVIDIA A100-SXM4-40GB": 8.0}, "mixed_bfloat16", True),
+    ({"NVIDIA H100 80GB HBM3": 9.0}, "mixed_bfloat16", True),
+    ({"NVIDIA H200": 9.0, "NVIDIA L4": 8.9}, "mixed_bfloat16", True),
+    ({"NVIDIA A100-SXM4-40GB": 8.0, "Tesla T4": 7.5}, "mixed_float16", False),
+]
+
+
+@pytest.mark.parametrize("cards, policy, tf32", CARDS)
+def test_what_each_gpu_of_a_class_is_told(cards, policy, tf32):
+    hw = machine(found=[Accelerator("GPU", name, True, "", cc) for name, cc in cards.items()])
+    assert recommended_policy(hw) == policy and hardware.has_tf32(hw) is tf32
+    both = "both 16-bit types" if policy == "mixed_bfloat16" else "for float16 and none for bf"
+    assert both in policy_reason(hw) and policy_reason(hw).startswith(tuple(cards))
+    assert ("TF32" in session._what_differs(hw)) is tf32
+
+
+def test_the_largest_batches_fit_twice_into_a_t4():
+    """Twice: beside the arrays counted here there is working space, and maybe another notebook."""
+    block, totals = {n: LARGE[n] for n in ("tokens", "width", "heads")}, {}
+    for policy in ("float32", "mixed_float16"):
+        with dtype_policy(policy):
+            cnn, transformer = models.mnist_cnn(), models.transformer_block(**block)
+        steps = [(cnn, n) for n in hardware.workload(card("Tesla T4")).batch_sizes]
+        steps.append((transformer, LARGE["batch_size"]))
+        totals[policy] = [roofline.account(*step).total for step in steps]
+    assert 2 * max(totals["float32"]) < 15360 * 2**20
+    ratios = [b / a for a, b in zip(*totals.values(), strict=True)]
+    assert all(0.5 < ratio < 1.1 for ratio in ratios)  # as notebook 04 asserts
 
 
 T4 = "Tesla T4, 7.5, 15360\n"

@@ -63,8 +63,7 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
 def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
     """What is worth multiplying on a machine, this one by default; float32 both ways with TF32."""
     machine = machine or hardware.detect()
-    gpus = [gpu.compute_capability or 0 for gpu in machine.working("GPU")]
-    tf32 = ["tf32"] if gpus and min(gpus) >= 8 else []
+    tf32 = ["tf32"] if hardware.has_tf32(machine) else []
     bfloat16 = [] if hardware.bfloat16_ends_the_process(machine) else ["bfloat16"]
     return ["float32", *tf32, *bfloat16, "float16"]
 

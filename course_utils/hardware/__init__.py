@@ -111,6 +111,17 @@ def policy_reason(hardware: Hardware | None = None) -> str:
     return _decide(hardware or detect())[1]
 
 
+def has_tf32(hardware: Hardware) -> bool:
+    """Whether float32 products go through TF32 here unless they are told otherwise.
+
+    Example:
+        >>> has_tf32(Hardware("Linux x86_64", "some CPU", 2, ()))
+        False
+    """
+    found = [gpu.compute_capability or 0 for gpu in hardware.working("GPU")]
+    return min(found, default=0) >= 8.0
+
+
 def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
     """Whether a bfloat16 product would end this process instead of raising an error.
 
