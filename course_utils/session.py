@@ -1,6 +1,7 @@
 """The first cell of every notebook: what runs here, and what will differ here."""
 
 import contextlib
+import dataclasses
 import importlib.util
 import os
 import platform
@@ -41,7 +42,9 @@ def setup(cpus: int = 1) -> hardware.Hardware:
 
     Example: `machine = session.setup()`
     """
-    machine = hardware.detect()
+    used = machine = hardware.detect()
+    if cpus != 1 and len(machine.working("GPU")) < 2:  # as `distributed.choose` decides
+        used = dataclasses.replace(machine, accelerators=machine.working("TPU"))
     # Both before TensorFlow is imported: leave broken GPUs alone, and leave room on a good one
     # for the kernel of the next notebook.
     gpus = usable_gpus(machine.accelerators)
@@ -75,11 +78,11 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         f"Policy to try first here: {hardware.recommended_policy(machine)}, "
         f"because {hardware.policy_reason(machine)}"
     )
-    print(_what_differs(machine))
-    if hardware.merged_float16_is_slow(machine):
+    print(_what_differs(used))
+    if hardware.merged_float16_is_slow(used):
         tf.config.optimizer.set_experimental_options({"remapping": False})
         print(MERGING_IS_OFF)
-    if hardware.float16_convolutions_are_slow(machine):
+    if hardware.float16_convolutions_are_slow(used):
         print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
     return machine.without_tpu()
 

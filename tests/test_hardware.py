@@ -172,6 +172,42 @@ def test_a_gpu_counts_only_if_it_computes(code, problem, probe, monkeypatch):
     assert f"{said}{found.problem}" in str(machine(found=[found]))
 
 
+IMPORTED = """import os
+names = "TF_FORCE_GPU_ALLOW_GROWTH", "CUDA_VISIBLE_DEVICES"
+print("imported with", *map(os.environ.get, names))
+raise SystemExit"""
+SETUP = """from course_utils.hardware import accelerators
+accelerators.compute_on_gpus = "probe:probe"
+from course_utils import session
+session.setup()"""
+
+
+def test_two_notebooks_leave_each_other_room_and_a_broken_gpu_alone(probe, tmp_path, monkeypatch):
+    """A TensorFlow that tells its environment stands in for the real one."""
+    probe(returns([GOOD, ("Broken", "12.0", "it fails.")]), f"{T4}Broken, 12.0, 32607\n")
+    (tmp_path / "tensorflow.py").write_text(IMPORTED)
+    command, name = [sys.executable, "-c", SETUP], "TF_FORCE_GPU_ALLOW_GROWTH"
+    kernels = [processes.start(command, {name: own}) for own in (None, "false")]
+    printed = [kernel.communicate(timeout=60)[0].splitlines()[-1] for kernel in kernels]
+    assert printed == ["imported with true 0", "imported with false 0"]
+
+
+def test_a_notebook_on_two_parts_of_the_cpu_is_set_up_for_the_cpu(monkeypatch, capsys):
+    """Notebook 07 computes there, also beside a GPU, unless there are two."""
+    import tensorflow as tf
+
+    options, host = [], ("avx512_fp16", "amx_bf16", "amx_fp16")
+    monkeypatch.setattr(tf.config.optimizer, "set_experimental_options", options.append)
+    monkeypatch.setattr(session.distributed, "split_cpu", lambda count: None)
+    for gpus, cpus, for_cpu in ((1, 1, False), (1, 2, True), (2, 2, False), (0, 1, True)):
+        monkeypatch.setattr(hardware, "detect", lambda n=gpus: machine(host, [gpu(9.0)] * n))
+        session.setup(cpus)
+        printed = capsys.readouterr().out
+        assert (options == [{"remapping": False}]) is for_cpu, (gpus, cpus)
+        assert (session.MERGING_IS_OFF in printed) is for_cpu is ("GPU's own" not in printed)
+        options.clear()
+
+
 def test_what_tensorflow_sees_counts_however_many_cards_are_listed(probe):
     probe(returns([GOOD]), f"{T4}{T4}Old Card, 3.5, 1000\n")
     assert [gpu.name for gpu in accelerators.find_accelerators()] == ["Tesla T4"]
