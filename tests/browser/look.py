@@ -1,11 +1,11 @@
 """Save pictures of a notebook as JupyterLab shows it, to be looked at.
 
-    python tests/browser/look.py notebooks/00_start_here.ipynb --out DIR [--run]
+    python tests/browser/look.py notebooks/00_start_here.ipynb DIR
 
-Writes NAME-THEME-01.png, -02.png, … from top to bottom, in the light and in the dark theme.
+Writes NAME-THEME-01.png, -02.png, … from top to bottom, in the light and in the dark theme. A
+blank notebook is run first.
 """
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -37,26 +37,20 @@ def slices(lab, folder, stem):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("notebook", type=Path)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--run", action="store_true", help="run all cells first")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    notebook, out = (Path(name).resolve() for name in sys.argv[1:])
+    out.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as scratch,
         running(Path(scratch)) as server,
         sync_playwright() as playwright,
         browsing(playwright, server) as lab,
     ):
-        lab.open(options.notebook.resolve().relative_to(COURSE))
-        if options.run:
+        lab.open(notebook.relative_to(COURSE))
+        if notebook.parent.name != "solved":
             lab.run_all(timeout=1200)
         for theme in THEMES:
             lab.set_theme(theme)
-            print(*slices(lab, options.out, f"{options.notebook.stem}-{theme}"), sep="\n")
+            print(*slices(lab, out, f"{notebook.stem}-{theme}"), sep="\n")
         print(*lab.errors, *lab.outside, sep="\n", file=sys.stderr)
 
 

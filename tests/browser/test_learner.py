@@ -23,7 +23,7 @@ def test_a_guess_and_answers_survive_a_kernel_restart(lab):
 
 def test_a_prediction_comes_back_in_figure_and_recap(lab):
     lab.open("notebooks/01_floats.ipynb")
-    lab.run("setup", "load-exercises", "by-hand", "range", "number-line", "vanish")
+    lab.run("setup", "load-exercises", "by-hand", "encode", "range", "number-line", "vanish")
     lab.set_source("prediction", "q.predict(10_000)")
     lab.run("prediction", "long-sum", "long-sum-figure", "recap-guess")
     assert "you guessed 10,000" in lab.text("long-sum-figure")
