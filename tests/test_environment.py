@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from canonical import METADATA
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -268,9 +269,8 @@ open(path, "w").close()
 
 def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
     shutil.copy(ROOT / "conftest.py", tmp_path)
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     for name in ("one", "two"):
-        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+        notebook = nbformat.v4.new_notebook(metadata=METADATA)
         notebook.cells.append(nbformat.v4.new_code_cell(SOLVES_SOMETHING))
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
     command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", tmp_path]

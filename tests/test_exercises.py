@@ -293,18 +293,6 @@ def test_load_names_what_exists():
             exercises.load("00")[number]
 
 
-def test_nothing_heavy_is_loaded_before_a_check_needs_it():
-    code = (
-        "import sys; from course_utils import exercises; q = exercises.load('03')\n"
-        "q[1].check({'first': 'float16', 'second': 1, 'third': 2}), q[3].check(3)\n"
-        "q = exercises.load('02'); q[3].check(len), q[4].check(len)\n"
-        "assert not {'keras', 'ml_dtypes'} & set(sys.modules)\n"
-        "for name in exercises.available(): exercises.load(name)\n"
-        "assert not {'tensorflow', 'matplotlib', 'pandas', 'IPython'} & set(sys.modules)\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
-
-
 # --- progress -----------------------------------------------------------------------------------
 
 SOLVE_40 = """

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from javascript import Node, received, sent
+from test_formats import exact_values
 
 from course_utils import formats, gradients, numerals
 from course_utils.explorers import FloatLab, ScaleScope, floatlab, fragment, scalescope
@@ -82,32 +83,21 @@ def run():
     node.close()
 
 
-def random_values(count, seed=0):
-    """Exact values, of both signs: representable, ties, next to ties, thresholds, arbitrary."""
+def hard_values(count, seed=0):
+    """Exact values of both signs: what is hard to round to any of the formats, and any others."""
     chance = random.Random(seed)
-    values = [Fraction(2) ** e for e in range(-160, 140)]
-    for name in NAMES:
-        facts = formats.facts(name)
-        largest = formats.encode(facts["largest"], name).code
-        normal = formats.encode(facts["smallest_normal"], name).code
-        codes = [*range(4), normal - 1, normal, largest - 1, *[largest] * 4]
-        codes += [chance.randrange(largest) for _ in range(40)]
-        for low in (formats.decode(code, name) for code in codes):
-            quarters = [low.exact + low.ulp * Fraction(k, 4) for k in range(7)]
-            values += [edge + near for edge in quarters for near in (-TINY * edge, 0, TINY * edge)]
-    chance.shuffle(values)
-    for index in range(count // 3):
-        bits = chance.choice([3, 12, 26, 60, 300])
-        top = Fraction(chance.getrandbits(bits) + 1, 1 if index % 2 else 1 + 2 * bits)
-        values[index] = top / 2**bits * Fraction(2) ** chance.randint(-165, 140)
-    return [value * chance.choice([-1, 1]) for value in values[:count]]
+    values = [v for name in NAMES for v in exact_values(name, 300, seed) if abs(v) < 2**200]
+    for bits in 500 * [3, 12, 26, 60, 300]:
+        top = Fraction(chance.getrandbits(bits) + 1, 1 + 2 * bits)
+        values.append(top / 2**bits * Fraction(2) ** chance.randint(-165, 140))
+    return [value * chance.choice([-1, 1]) for value in chance.sample(values, count)]
 
 
 def test_values_encode_like_pythons_in_every_mode(run):
     texts = ["0", "inf", "nan", "1e999999999", "1e-999999999", "2^99999", "2^-99999", "pi"]
     texts += ["464", "464.001", "65520", "65519.9"]
     texts += ["-" + text for text in texts]
-    values = random_values(1_500)
+    values = hard_values(1_500)
     modes = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
     ours = run(
         """const values = [...given.texts.map(parse), ...given.values.map(read)];
@@ -217,7 +207,7 @@ def test_texts_mean_the_same_as_in_python(run):
 
 
 def test_digits_are_those_of_the_python(run):
-    values = random_values(1_500, seed=3)
+    values = hard_values(1_500, seed=3)
     values += [Fraction(n, d) for n in range(1, 50) for d in range(1, 50)]
     values += [Fraction(n, 10) for n in (-9_999_999_999_999_996, 9_999_999_999_999_995)]
     values += [Fraction(10) ** e * (1 + k * TINY) for e in range(-7, 18) for k in (-1, 0, 1)]
@@ -256,7 +246,7 @@ def test_arithmetic_is_exact_and_follows_ieee_754(run):
             assert order == ("NaN" if nan else str(int(a > b) - int(a < b))), texts
             if a + b == 0:
                 assert down[0] == (np.signbit(a) or np.signbit(b))
-    values = random_values(4_000, seed=4)[:600]
+    values = hard_values(600, seed=4)
     pairs = list(zip(values[::2], values[1::2], strict=True))
     found = run(values_of + body, [[sent(a), sent(b)] for a, b in pairs])
     for (a, b), (*ours, order, _) in zip(pairs, found, strict=True):

@@ -49,6 +49,7 @@ CASTS = pd.DataFrame(CASTS, ["matrix product", "add"])
 MKL = "_MklNativeFusedConv2D _MklNativeConv2DBackpropFilterWithBias _MklMatMul _FusedMatMul"
 MKL = {**dict(zip(MKL.split(), [5.0, 4.0, 2.0, 1.0], strict=True)), "FusedBatchNormV3": 0.5}
 PLAIN = {"Conv2D": 50.0, "Conv2DBackpropFilter": 40.0, "MatMul": 30.0, "Cast": 0.25}
+PLAIN |= {letter: 0.125 for letter in "ABCDE"}
 OPS = {"float32": rows("op ms", MKL.items()), "mixed_float16": rows("op ms", PLAIN.items())}
 STEP_TIMES = rows(
     "input_ms ops_ms overhead_ms", [(0.0, 9.0, 1.0), (6.0, 2.0, 1.0), (7.0, 3.0, 1.0)]
@@ -255,6 +256,7 @@ SAID = [
     ("speedups", "you guessed 1.5"),
     ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
+    ("step_times", "as it was: waiting for input 6 ms, operations 3 ms, neither 1 ms"),
     ("loss_scale", "1 of them"),
     ("histogram", "20 % of the nonzero gradients become zero"),  # 6 of 30, from 2^-25 down
     ("lost_by_scale", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
@@ -277,6 +279,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence():
 
 
 CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
+CONV += [*"ABC", "all others"]
 SHOWN = [
     ("speedups", lambda ax: [bar.get_width() for bar in ax.patches], [1.0, 2.0, 0.25]),
     # The peak and the accuracy of one policy.
@@ -287,7 +290,10 @@ SHOWN = [
     ("casts", lambda ax: [group[0].get_x() for group in ax.containers[1:]], [0, 1, 5]),
     # One operation is one row, whichever library ran it.
     ("op_times", lambda ax: written(ax.get_yticklabels()), CONV),
-    ("op_times", bars, [[5, 4, 3, 0.5, 0], [50, 40, 30, 0, 0.25]]),
+    ("op_times", lambda ax: bars(ax)[0], [5, 4, 3, 0.5, 0, 0, 0, 0, 0]),
+    ("op_times", lambda ax: bars(ax)[1], [50, 40, 30, 0, 0.25, *[0.125] * 3, 0.25]),
+    # The median step: waiting, operations, neither, one after the other.
+    ("step_times", lambda ax: [bars[0].get_x() for bars in ax.containers], [0, 6, 9]),
     # In use and at the peak, without the 30 MB that were there before; beside it the parts.
     ("step_memory", lambda axes: lines(axes[0]), [[0, 12], [12]]),
     ("step_memory", lambda axes: [c[0].get_height() for c in axes[1].containers], [12]),

@@ -139,15 +139,12 @@ def test_exact_values_round_by_the_definition(fmt, rounding):
     "value, fmt, code, options",
     [
         ("-4200000000", "float32", 0b1_10011110_11110100101011011101010, {}),
-        (65519, "float16", 0x7BFF, {}),
         ("2^-25", "float16", 0, {}),
-        ("464.0000001", "float8_e4m3fn", 0x7F, {}),
         (1e300, "float4_e2m1fn", 0x7, {}),
         ("-0", "float16", 0x8000, {}),
         ("-1e-999999999", "bfloat16", 0x8000, {}),
         ("nan", "float16", 0x7E00, {}),
         ("-nan", "bfloat16", 0xFFC0, {}),
-        (-1000, "float8_e4m3fn", 0xFF, {}),
         ("\u22121", "float16", 0xBC00, {}),
         (Decimal("0.1"), "float16", 0x2E66, {}),
         (Decimal("1e-999999999"), "float16", 0, {}),  # and not for ever
@@ -161,7 +158,6 @@ def test_exact_values_round_by_the_definition(fmt, rounding):
             (huge, "float16", 0x7BFF, {"rounding": "toward_zero"})
             for huge in (Decimal("1e400"), Fraction(10) ** 400, 10**400, "1e400", 1e9)
         ),
-        (-1e9, "float16", 0xFC00, {"rounding": "down"}),
         ("inf", "float16", 0x7C00, {}),
         ("inf", "float16", 0x7BFF, {"saturate": True}),
         (1e9, "float8_e4m3fn", 0x7E, {"saturate": True}),

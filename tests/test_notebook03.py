@@ -1,6 +1,4 @@
-"""What notebook 03 promises and no stored output holds: its own cells run and are looked at."""
-
-import re
+"""What notebook 03 promises and no stored output holds: its own cells run, with other seeds."""
 
 import keras
 import numpy as np
@@ -9,29 +7,12 @@ import tensorflow as tf
 from cells import Cells
 from tqdm.auto import tqdm
 
-from course_utils import datasets, models, precision
+from course_utils import datasets, models
 from course_utils.training import dtype_policy
 
 NOTEBOOK = Cells("03_policy")
 IMPORTED = {"np": np, "tf": tf, "keras": keras, "dtype_policy": dtype_policy, "tqdm": tqdm}
-IMPORTED |= {"models": models, "precision": precision}
-
-
-def test_four_norms_survive_squares_that_overflow_and_one_does_not():
-    lines = NOTEBOOK.printed("norms", names=dict(IMPORTED))
-    errors = dict(re.findall(r"^(\w+) .* error ([\d.]+),", "\n".join(lines), re.M))
-    assert len(errors) == 5 and float(errors.pop("Unit")) > 0.3
-    assert max(map(float, errors.values())) < 0.005
-
-
-def test_the_wrong_layers_fail_or_widen_and_examine_names_them():
-    cells = ("article", "article-mended", "four-layers", "four-layers-2", "four-results", "examine")
-    first, *said = NOTEBOOK.printed(*cells, names=dict(IMPORTED))
-    assert re.search("`name` must be passed|multiple values for", first)
-    said = "\n".join(said)
-    assert said.count("returns float16") == 2 and said.count("fails: ") == 2
-    assert "NotCast      returns float32" in said
-    assert "error · head" in said and "warning · not_cast" in said
+IMPORTED |= {"models": models}
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from course_utils import models, profiling, roofline
 from course_utils.benchmark import counts_memory, device
-from course_utils.figures import profiling as figures
 from course_utils.profiling.trace import Event, Trace
 from course_utils.training import dtype_policy
 
@@ -373,18 +372,3 @@ def test_a_variable_that_an_earlier_step_of_the_trace_made_anew_is_the_model_s()
     parts = profiling.memory(trace, a_model((500, 500))).parts
     assert (parts["weights"], parts["other"]) == (1, 0)
     assert profiling.memory(trace, a_model()).parts["other"] == 1
-
-
-# --- figures
-
-
-def test_the_figures_show_the_values_they_are_given():
-    ops = made(step(0, 10), *[("a", f"x/{n}:Op{n}", n, n + 1 - n / 20) for n in range(10)])
-    bars = figures.op_times({"mixed_float16": profiling.op_times(ops)}).figure.axes[0]
-    assert bars.get_yticklabels()[-1].get_text() == "all others"
-    assert bars.containers[0][-1].get_width() == pytest.approx(0.6 + 0.55)
-    waits = made(step(0, 10), ("a", "IteratorGetNext", 1, 5), ("a", "b:Add", 5, 8))
-    picture = figures.step_times({"slow": profiling.step_times(waits)})
-    parts = [bars[0] for bars in picture.figure.axes[0].containers]
-    assert [(part.get_x(), part.get_width()) for part in parts] == [(0, 4), (4, 3), (7, 3)]
-    assert "slow: waiting for input 4 ms, operations 3 ms, neither 3 ms" in picture.alt

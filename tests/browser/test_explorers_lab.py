@@ -4,6 +4,7 @@ import nbformat
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from canonical import METADATA
 from explorer_pages import Panel
 from harness import browsing
 from nbconvert import HTMLExporter
@@ -15,7 +16,6 @@ from course_utils.explorers import FloatLab, ScaleScope
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
 SOURCES = {
     "floatlab": "import sys; sys.path.insert(0, '..')\n"
     "from course_utils.explorers import FloatLab, ScaleScope\nFloatLab('65520')",

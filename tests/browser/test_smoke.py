@@ -1,6 +1,7 @@
 """The harness itself, on a small notebook: what the tests of the course's notebooks rely on."""
 
 import pytest
+from canonical import METADATA
 from look import SLICE, slices
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
@@ -8,14 +9,13 @@ from PIL import Image
 pytestmark = pytest.mark.browser
 
 PICTURE = "from IPython.display import HTML\nHTML('<img src=\"https://example.com/x.png\">')"
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def test_a_notebook_is_run_watched_and_drawn(lab, tmp_path):
     sources = {"here": "import os; print(os.getcwd())", "long": "print('line\\n' * 200)"}
     sources |= {"away": PICTURE, "bad": "1 / 0"}
     cells = [new_code_cell(source, id=id) for id, source in sources.items()]
-    lab.write("notebooks/small.ipynb", new_notebook(cells=cells, metadata={"kernelspec": KERNEL}))
+    lab.write("notebooks/small.ipynb", new_notebook(cells=cells, metadata=METADATA))
     lab.open("notebooks/small.ipynb")
     assert lab.run("here") == str(lab.server.root / "notebooks")  # not the checkout
     assert lab.outside == []
