@@ -19,7 +19,7 @@ help:
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
 	@echo "make size         print how large the course is, and what its last tests took"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
-	@echo "make colab        write self-contained notebooks for Colab into dist/colab/"
+	@echo "make colab        write a release's files (self-contained notebooks for Colab) into dist/colab/"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
 	@echo "make soak N=10    run every notebook N times (by hand)"
 	@echo "make clean        remove the environments and what was generated; your work stays"

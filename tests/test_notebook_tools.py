@@ -61,7 +61,8 @@ SHEET = SimpleNamespace(
 
 def be_small():
     """Let the tools keep a course of one exercise."""
-    canonical.SETUP, canonical.load_sheet = "import os, sys", lambda name: SHEET
+    canonical.load_sheet = lambda name: SHEET
+    canonical.release.setup_cell = lambda *release: "import os, sys"
 
 
 def tagged(new_cell, source, tag, id=None):
@@ -84,10 +85,11 @@ def good_notebook():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The notebooks folder of a small course, with a good notebook in it."""
-    for name in ("SETUP", "load_sheet"):
-        monkeypatch.setattr(canonical, name, None)  # so that both are set back
+    monkeypatch.setattr(canonical, "load_sheet", None)  # so that both are set back
+    monkeypatch.setattr(canonical.release, "setup_cell", None)
     be_small()
     (tmp_path / "data").mkdir()
+    (tmp_path / "README.md").write_text("# A course\n")
     for name in ("README.md", "line.png"):
         (tmp_path / "data" / name).touch()
     folder = tmp_path / "notebooks"

@@ -4,28 +4,16 @@ import copy
 import re
 import sys
 import warnings
-from pathlib import Path
 
 import nbformat
+import release
+from release import COURSE
 
-COURSE = Path(__file__).resolve().parents[2]
 LONGEST_CELL = 15  # lines
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-SETUP = """\
-import sys
-from pathlib import Path
-
-folders = [Path.cwd(), *Path.cwd().parents]
-root = next((f for f in folders if (f / "course_utils").is_dir()), None)
-assert root, "course_utils was not found: open this notebook from inside the course folder."
-sys.path.insert(0, str(root))
-
-from course_utils import session
-
-machine = session.setup()"""
 CPUS = {"07": 2}  # notebooks that split the CPU into several devices
 VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
@@ -76,11 +64,18 @@ def named(path):
     return f"solved/{path.name}" if path.parent.name == "solved" else path.name
 
 
-def prescribed_source(cell, name, solved=False):
-    """Return the text that the course prescribes for this cell, or None."""
+def opening_source(cell, name):
+    """Return the text of a title or setup cell, which tell where the course lies, or None."""
+    address, version, digest = release.published()
     if cell.get("id") == "setup":
-        cpus = CPUS.get(name[:2])
-        return SETUP.replace("setup()", f"setup(cpus={cpus})") if cpus else SETUP
+        return release.setup_cell(address, version, digest, CPUS.get(name[:2]))
+    if cell.cell_type == "markdown" and cell.source.startswith("# "):
+        return release.with_badge(cell.source, name, address, version)
+    return None
+
+
+def prescribed_source(cell, name, solved=False):
+    """Return the text that the course prescribes for an exercise's cell, or None."""
     match = next(filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))), None)
     if not match:
         return None
@@ -119,7 +114,7 @@ def clean_outputs(nb):
 def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
-    Prescribed cells of a solved notebook are left alone: their outputs belong to their source.
+    Exercises of a solved notebook are left alone: their outputs belong to their source.
     """
     nb = copy.deepcopy(nb)
     nb.nbformat, nb.nbformat_minor = 4, 5
@@ -127,7 +122,9 @@ def canonical(nb, name, solved=False):
     for cell in nb.cells:
         tags = tags_of(cell)
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
-        source = None if solved else prescribed_source(cell, name)
+        source = opening_source(cell, name)
+        if source is None and not solved:
+            source = prescribed_source(cell, name)
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:
             cell.outputs, cell.execution_count = [], None
@@ -203,7 +200,7 @@ def faults(path):
         found += exercise_faults(nb, path.name)
         for cell in code_cells(nb):
             lines = len(cell.source.splitlines())
-            if lines > LONGEST_CELL:
+            if lines > LONGEST_CELL and cell.get("id") != "setup":
                 found.append(f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}.")
     if not found and path.read_text(encoding="utf-8") != text_of(good):
         found.append("the file's layout is not what --fix would write.")

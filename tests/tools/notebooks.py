@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 
+import release
 import template
 from canonical import COURSE, canonical, code_cells, faults, read, solution_form, tags_of, text_of
 from nbclient import NotebookClient
@@ -64,6 +65,9 @@ def check(paths):
         own = [fault for f in with_copy(path) for fault in faults(f) or template.faults(f)]
         found += own or drift(path)
     for folder in {path.parent for path in paths}:
+        _, text, wanted = front_page(folder)
+        if text != wanted:
+            found.append("README.md: its badge is not what --fix would write.")
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
                 found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
@@ -71,13 +75,23 @@ def check(paths):
 
 
 def fix(paths):
-    """Rewrite these notebooks and their solved copies in canonical form."""
+    """Rewrite these notebooks and their solved copies in canonical form, and the README's badge."""
     for path in paths:
         for file in with_copy(path):
             try:
                 write(file, canonical(read(file), file.name, solved=file != path))
             except ValueError as error:
                 print(f"{file.name}: left as it is: {error}")
+    for folder in {path.parent for path in paths}:
+        path, _, wanted = front_page(folder)
+        path.write_text(wanted, encoding="utf-8")
+
+
+def front_page(folder):
+    """Return the README above a folder, its text, and the text with the badge it is to have."""
+    path, first = folder.parent / "README.md", selected(folder)[0].name
+    text = path.read_text(encoding="utf-8")
+    return path, text, release.with_badge(text, first, *release.published()[:2])
 
 
 def write(path, nb):

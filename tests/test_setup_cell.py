@@ -1,0 +1,243 @@
+"""The setup cell: it finds the course, fetches the release on Colab, or says what to do."""
+
+import http.server
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+
+import colab
+import nbformat
+import pytest
+import release
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import course_utils
+import notebooks
+
+PUBLISHED = '\n[project.urls]\nRepository = "https://github.com/ana/course/"\n'
+SESSION = (
+    "import course_utils\ndef setup(**options):\n    print({!r}, options)\n    return 'machine'\n"
+)
+PAGE = "/releases/download/v{}/course.tar.bz2"
+
+
+def make_course(root, version="0.2.0", says="ours"):
+    """Make a small course whose setup() prints what it is told to."""
+    for path in (root / "course_utils", root / "data"):
+        path.mkdir(parents=True, exist_ok=True)
+    (root / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
+    (root / "course_utils/__init__.py").touch()
+    (root / "course_utils/session.py").write_text(SESSION.format(says))
+    (root / f"course_utils/of_{says}.py").touch()
+    (root / "data/claims.json").write_text("[]")
+    return root
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    files, does, asked = {}, "serve", []
+
+    def do_GET(self):
+        data, does = self.files.get(self.path, b""), self.does
+        self.asked.append(self.path)
+        self.send_response(200 if data and does != "refuse" else 404)
+        self.send_header("Content-Length", len(data))
+        self.end_headers()
+        if does == "stall":
+            time.sleep(4)
+        elif does == "trickle":
+            for place in range(40):
+                self.wfile.write(data[place : place + 1])
+                time.sleep(0.1)
+        elif does != "refuse":
+            self.wfile.write({"truncate": data[:-9], "alter": data[:-1] + b"x"}.get(does, data))
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(Server, "files", {})
+    monkeypatch.setattr(Server, "asked", [])
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as running:
+        running.daemon_threads = True
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def cells(course, address):
+    """Return the two ways by which a notebook of this course brings it to Colab."""
+    data, version = release.bundle(course), release.published(course)[1]
+    Server.files[PAGE.format(version)] = data
+    fetch = release.setup_cell(address, version, release.hashlib.sha256(data).hexdigest())
+    carry = f"{colab.files_cell(data, version).source}\n{release.setup_cell('', version, '')}"
+    return {"fetch": fetch, "carry": carry}
+
+
+def run(cell, folder, tmp_path, on_colab=True, **variables):
+    """Run a cell's text as Colab would in this folder: nothing but curl can be called there."""
+    folder.mkdir(exist_ok=True)
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    if not (tmp_path / "bin/curl").exists():
+        (tmp_path / "bin/curl").symlink_to(shutil.which("curl"))
+    env = (
+        {"PATH": str(tmp_path / "bin")}
+        | ({"COLAB_RELEASE_TAG": "ci"} if on_colab else {})
+        | variables
+    )
+    return subprocess.run(
+        [sys.executable, "-"],
+        cwd=folder,
+        env=env,
+        input=cell,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+
+def printed(result):
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_release_is_fetched_once_without_git_and_then_used(server, tmp_path):
+    cell = cells(make_course(tmp_path / "course"), server)["fetch"]
+    for _ in range(2):
+        assert printed(run(cell, tmp_path / "empty", tmp_path)) == "ours {}\n"
+    assert Server.asked == [PAGE.format("0.2.0")]
+    assert (tmp_path / "empty/data/claims.json").exists()
+    assert "missing" in run(cell, tmp_path / "b", tmp_path, on_colab=False).stderr
+
+
+WRONG = {"stall": "(28)", "trickle": "(28)", "truncate": "(18)", "alter": "damaged"}
+WRONG |= {"refuse": "404", "nobody": "(7)"}
+
+
+@pytest.mark.parametrize(("does", "why"), WRONG.items())
+def test_what_does_not_arrive_whole_and_in_time_is_one_sentence(
+    does, why, server, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Server, "does", does)
+    cell = cells(make_course(tmp_path / "course"), server)["fetch"]
+    assert '"--max-time", "20"' in cell
+    if does == "nobody":
+        with socket.socket() as unheard:  # bound, so that nobody else listens there
+            unheard.bind(("127.0.0.1", 0))
+            cell = cell.replace(server, f"http://127.0.0.1:{unheard.getsockname()[1]}")
+            result = run(cell, tmp_path / "empty", tmp_path)
+    else:
+        result = run(cell.replace('"20"', '"1"'), tmp_path / "empty", tmp_path)
+    last = result.stderr.splitlines()[-1]
+    assert result.returncode == 1 and result.stderr.count("Traceback") == 1
+    assert last.startswith("OSError: No course files (") and why in last
+    assert "/releases." in last and "upload a self-contained notebook" in last
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["fetch", "carry"])
+def test_the_newer_of_two_copies_wins_and_a_checkout_is_left_alone(way, server, tmp_path):
+    old, new, empty = (tmp_path / name for name in ("old", "new", "empty"))
+    older = cells(make_course(old, "0.9.0", "old"), server)[way]
+    newer = cells(make_course(new, "0.10.0", "new"), server)[way]
+    says = [run(cell, empty, tmp_path) for cell in (older, newer, older)]
+    assert [printed(result) for result in says] == ["old {}\n", "new {}\n", "new {}\n"]
+    assert not (empty / "course_utils/of_old.py").exists()
+
+    (empty / "course_utils/session.py").write_text(SESSION.format("mine"))
+    assert printed(run(newer, empty, tmp_path)) == "mine {}\n"  # what the learner changed is kept
+    other = cells(make_course(new, "0.10.0", "other"), server)[way]
+    assert printed(run(other, empty, tmp_path)) == "other {}\n"  # of one version, the notebook's
+    for mark in ("", "0" * 64):  # an interrupted unpacking, and a copy from before versions
+        (empty / release.MARK).write_text(mark)
+        (empty / "course_utils/session.py").unlink()
+        assert printed(run(other, empty, tmp_path)) == "other {}\n"
+    (empty / release.MARK).unlink()
+    assert printed(run(newer, empty, tmp_path)) == "other {}\n"  # a checkout has no mark
+
+
+def test_the_archive_begins_with_the_empty_mark(tmp_path):
+    data = release.bundle(make_course(tmp_path))
+    first = release.tarfile.open(fileobj=release.io.BytesIO(data)).next()
+    assert (first.name, first.size) == (release.MARK, 0)
+
+
+@pytest.mark.parametrize("way", ["fetch", "carry"])
+@pytest.mark.parametrize("damage", ["x = (", "import course_utils.none", "\0", "1 / 0", None])
+def test_a_damaged_copy_is_one_sentence_and_mended_by_deleting_it(way, damage, server, tmp_path):
+    cell, empty = cells(make_course(tmp_path / "course"), server)[way], tmp_path / "empty"
+    run(cell, empty, tmp_path)
+    session = empty / "course_utils/session.py"
+    session.write_text(damage) if damage else session.unlink()
+    result = run(cell, empty, tmp_path)
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: course_utils is missing or damaged (")
+    assert "delete course_utils" in last and result.stderr.count("Traceback") == 1
+    shutil.rmtree(session.parent)
+    assert printed(run(cell, empty, tmp_path)) == "ours {}\n"
+
+
+@pytest.mark.parametrize("address", ["", "http://127.0.0.1:9"])
+def test_the_course_is_found_beside_above_and_installed(address, tmp_path):
+    root = make_course(tmp_path / "course")
+    cell = release.setup_cell(address, "0.2.0", "0" * 64, cpus=2)
+    where = "\nprint(root)"
+    for folder in (root, root / "notebooks"):
+        for on_colab in (True, False):
+            result = run(cell + where, folder, tmp_path, on_colab)
+            assert printed(result) == f"ours {{'cpus': 2}}\n{root}\n"
+    installed = run(cell + where, tmp_path / "empty", tmp_path, PYTHONPATH=str(root))
+    assert printed(installed) == f"ours {{'cpus': 2}}\n{root}\n"
+
+
+def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
+    tmp_path, monkeypatch, capsys
+):
+    root = make_course(tmp_path / "course")
+    read = release.published.__wrapped__  # each time anew
+    monkeypatch.setattr(release, "published", lambda: read(root))
+    unpublished = (root / "pyproject.toml").read_text()
+    title = new_markdown_cell("# A title\n\nText.", id="title")
+    nb = new_notebook(cells=[title, new_code_cell("", id="setup")])
+    (root / "notebooks/solved").mkdir(parents=True)
+    files = [root / "README.md", *(root / f"notebooks/{d}00_a.ipynb" for d in ("", "solved/"))]
+    files[0].write_text("# Course\n\nText.\n")
+    for path in files[1:]:
+        nbformat.write(nb, path)
+
+    def tool(what):
+        notebooks.main([what], root / "notebooks")
+        wanted = "its badge", "its source", "does not follow", "at most"
+        return sum(any(w in line for w in wanted) for line in capsys.readouterr().out.splitlines())
+
+    tool("--fix")
+    assert tool("--check") == 0
+    before = [path.read_text() for path in files]
+    assert not any("http" in text or "Colab" in text for text in before)
+    (root / "pyproject.toml").write_text(unpublished + PUBLISHED)
+    assert tool("--check") == 5  # a title and a setup cell in either notebook, and the README
+    tool("--fix")
+    assert tool("--check") == 0
+    target = "https://colab.research.google.com/github/ana/course/blob/v0.2.0/notebooks/00_a.ipynb"
+    for path in files:
+        assert path.read_text().count(f"]({target})") == 1, path
+    for path in files[1:]:
+        title, setup = nbformat.read(path, 4).cells
+        assert title.source.startswith("# A title\n\n[![") and title.source.endswith("\n\nText.")
+        assert "https://github.com/ana/course/releases" in setup.source
+        assert release.hashlib.sha256(release.bundle(root)).hexdigest() in setup.source
+        assert len(setup.source.splitlines()) <= 26
+    (root / "pyproject.toml").write_text(unpublished)
+    tool("--fix")
+    assert [path.read_text() for path in files] == before
+
+
+def test_the_version_stands_in_one_more_place_and_is_the_same(tmp_path):
+    table = tomllib.loads((colab.COURSE / "pyproject.toml").read_text())
+    assert table["project"]["version"] == course_utils.__version__
+    assert len(release.setup_cell("", "0.1.0", "").splitlines()) <= 15
