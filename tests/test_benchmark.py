@@ -303,13 +303,9 @@ def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("small_matrices")
-def test_tf32_is_tried_where_the_gpu_has_it_and_left_as_it_was(monkeypatch):
+def test_tf32_is_tried_and_left_as_it_was(monkeypatch):
     import tensorflow as tf
 
-    for capability, tried in ((7.5, False), (8.0, True)):
-        gpu = types.SimpleNamespace(kind="GPU", works=True, compute_capability=capability)
-        machine = hardware.Hardware("Linux x86_64", "some CPU", 2, (), accelerators=(gpu,))
-        assert ("tf32" in rates.likely_dtypes(machine)) is tried
     now = tf.config.experimental.tensor_float_32_execution_enabled
     seen, real = [], keras.ops.matmul
     monkeypatch.setattr(keras.ops, "matmul", lambda a, b: (seen.append(now()), real(a, b))[1])

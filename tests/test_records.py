@@ -4,6 +4,8 @@ import dataclasses
 import importlib.util
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import types
@@ -347,3 +349,24 @@ def test_another_file_is_refused_by_name(tmp_path):
             (tmp_path / "other.json").write_text(text)
         with pytest.raises(ValueError, match="^other.json is not a recording of gradients"):
             records.gradients(tmp_path / "other.json")
+
+
+def test_the_checklist_names_what_is_there_and_fits_on_a_page(monkeypatch, capsys):
+    text = (records.FOLDER / "CHECKLIST.md").read_text("utf-8")
+    assert sum(any(map(str.isalnum, word)) for word in text.split()) <= 350
+    assert "**Not run by us: any GPU, any TPU, Colab itself.**" in text
+    devices = [json.loads(path.read_text("utf-8"))["cpu"] for path in RECORDED]
+    assert not any(re.search("· [GT]PU ", device) for device in devices)  # else it is out of date
+    assert records.OWN.relative_to(ROOT).as_posix() in text
+    sections = dict(re.findall(r"`(\w+\.ipynb)`.*?section (\d)", text))
+    assert [notebook[:2] for notebook in sections] == ["00", "04"]
+    for notebook, section in sections.items():
+        assert f'"## {section}. ' in (ROOT / "notebooks" / notebook).read_text("utf-8")
+    for page in (ROOT / "README.md", ROOT / "data/README.md"):
+        (link,) = re.findall(r"\(([^()]+CHECKLIST\.md)\)", page.read_text("utf-8"))
+        assert (page.parent / link).is_file()
+    monkeypatch.setattr(command, "session", types.SimpleNamespace(setup=None, SetupError=TypeError))
+    lines = re.findall(r"^!(\S+ )?python -m course_utils (.+)$", text, re.MULTILINE)
+    assert [before for before, _ in lines] == ["", "KERAS_BACKEND=jax "]
+    for _, words in lines:  # read to the end, then there is no setup to call
+        assert command.main(shlex.split(words)) == 1 and "not callable" in capsys.readouterr().err
