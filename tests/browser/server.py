@@ -5,14 +5,16 @@ import os
 import secrets
 import shutil
 import socket
-import subprocess
-import sys
+import sysconfig
+import threading
 import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from course_utils import processes
 
 COURSE = Path(__file__).resolve().parents[2]
 START_SECONDS = 90
@@ -23,15 +25,6 @@ SETTINGS = {
     "docmanager-extension/plugin": {"autosave": False},
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-# `python -m jupyterlab` that ends when its standard input does: also when the tests are killed.
-COMMAND = """\
-import os, runpy, signal, sys, threading
-def watch():
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)
-threading.Thread(target=watch, daemon=True).start()
-runpy.run_module("jupyterlab", run_name="__main__")
-"""
 
 
 @dataclass
@@ -42,7 +35,6 @@ class Server:
     token: str
     root: Path
     progress: Path  # the file that COURSE_PROGRESS names
-    log: Path
 
 
 def copy_course(target):
@@ -61,7 +53,7 @@ def free_port():
 
 
 def environment(folder):
-    """Return an environment in which nothing of the user's own Jupyter is read or written."""
+    """Return variables with which nothing of the user's own Jupyter is read or written."""
     own = {"COURSE_PROGRESS": folder / "progress.json", "IPYTHONDIR": folder / "ipython"}
     for name in ("config", "data", "runtime"):
         own[f"JUPYTER_{name.upper()}_DIR"] = folder / name
@@ -70,8 +62,8 @@ def environment(folder):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
     unwanted = ("JUPYTER_", "JUPYTERLAB_", "MPLBACKEND", "PYTEST_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(unwanted)}
-    return kept | {"JUPYTER_PREFER_ENV_PATH": "1"} | {key: str(value) for key, value in own.items()}
+    unset = {key: None for key in os.environ if key.startswith(unwanted)}
+    return unset | {"JUPYTER_PREFER_ENV_PATH": "1"} | own
 
 
 def wait_until_up(server, process):
@@ -82,7 +74,7 @@ def wait_until_up(server, process):
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{server.log.read_text()[-3000:]}")
+    raise RuntimeError("\n".join(["JupyterLab did not start:", *process.errors]))
 
 
 @contextmanager
@@ -90,28 +82,16 @@ def running(folder):
     """Start JupyterLab on a copy of the course below `folder`; stop it at the end for certain."""
     root, port, token = folder / "course", free_port(), secrets.token_hex(16)
     copy_course(root)
-    address = f"http://127.0.0.1:{port}"
-    server = Server(address, token, root, folder / "progress.json", folder / "log")
-    command = [sys.executable, "-c", COMMAND, "--no-browser", "--expose-app-in-browser"]
-    command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--allow-root"]
-    command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
-    command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
-    with server.log.open("w") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=root,
-            env=environment(folder),
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    server = Server(f"http://127.0.0.1:{port}", token, root, folder / "progress.json")
+    options = ["--no-browser", "--expose-app-in-browser", "--allow-root"]
+    options += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    options += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
+    options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    program = Path(sysconfig.get_path("scripts")) / "jupyter-lab"
+    process = processes.start(processes.script(program, *options), environment(folder))
+    threading.Thread(target=list, args=[processes.watch([process])], daemon=True).start()
     try:
         wait_until_up(server, process)
         yield server
     finally:
-        process.stdin.close()  # the server ends with it, and takes its kernels along
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        processes.stop([process], grace=30)  # the server takes its kernels along
