@@ -16,11 +16,6 @@ import fcntl, socket, struct
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
     flags = struct.unpack("16sh", fcntl.ioctl(s, 0x8913, struct.pack("16sh", b"lo", 0)))[1]
     fcntl.ioctl(s, 0x8914, struct.pack("16sh", b"lo", flags | 1))
-try:
-    socket.create_connection(("1.1.1.1", 443), timeout=5)
-    raise SystemExit("this is not a machine without a network")
-except OSError:
-    pass
 """
 
 
