@@ -134,7 +134,7 @@ GIVEN = [
     (figures.long_sum, {d: np.arange(16.0) for d in DTYPES}, 99),
     (figures.loss_curves, rows("policy seed step loss", LOSSES)),
     (figures.loss_scale, TRACE),
-    (figures.lost_by_scale, {"early": GRADIENTS}, range(41)),
+    (figures.bathtub, {"early": GRADIENTS}, range(41), {"run": {0: 0.5, 3: 0.1, 6: np.inf}}),
     (figures.lost_updates, {d: {2: 0.0, 4: 1.0} for d in DTYPES}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
     (figures.memory_accounts, {(64, "float32"): ACCOUNT}, {(64, "float32"): 9.0}),
@@ -259,7 +259,7 @@ SAID = [
     ("step_times", "as it was: waiting for input 6 ms, operations 3 ms, neither 1 ms"),
     ("loss_scale", "1 of them"),
     ("histogram", "20 % of the nonzero gradients become zero"),  # 6 of 30, from 2^-25 down
-    ("lost_by_scale", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
+    ("bathtub", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
     ("updates", "forgotten: 1/32,768 as long as the right step; skipped: no step"),
     ("efficiency", "slow: 50 % at 2, 25 % at 1,024 devices. fast: 100 % at 2, 96 % at 1,024"),
     ("replica_timelines", ALONE),
@@ -343,11 +343,12 @@ def test_a_histogram_hatches_what_becomes_zero():
     assert hatched == {octave + 0.5 for octave in range(-30, -25)}
 
 
-def test_lost_by_scale_shows_survival_and_crosses_where_something_overflows():
-    line, cross, *_ = drawn("lost_by_scale")[0].lines
-    shares = [GRADIENTS.survival("float16", s).rounded_to_zero / 30 for s in range(41)]
-    assert list(zip(*line.get_data(), strict=True)) == [(s, v) for s, v in enumerate(shares) if v]
-    assert list(cross.get_xdata()) == [17]
+def test_a_bathtub_goes_up_where_something_overflows():
+    ax = drawn("bathtub")
+    errors = [GRADIENTS.relative_error("float16", s) for s in range(17)]
+    assert ax.lines[0].get_ydata()[:17] == pytest.approx(errors)
+    assert min(ax.lines[0].get_ydata()[17:]) > ax.get_ylim()[1]
+    assert ax.collections[0].get_offsets().tolist() == [[0, 0.5], [3, 0.1]]
 
 
 SIGNS = {  # of a step: the end of its arrow, or the sign of a point and whether it is filled

@@ -50,31 +50,6 @@ answer = {"smallest": smallest_normal - -31, "largest": last_octave - -9}""",
         right="8 scales fit. The spread takes 23 of the 30 octaves in which float16 is normal.",
     ),
     Exercise(
-        id=3,
-        title="the first overflow",
-        minutes=5,
-        task="""\
-The largest gradient of a network is 0.031, and suppose that it stays so. The scale begins at
-`2**15`, and 2,000 finite steps in a row double it, as in Keras. A gradient overflows if
-0.031 times the scale, rounded to float16, is infinity.
-
-Count the steps from 1. Which is the first step that overflows?""",
-        stub="step = ...  # a whole number",
-        solution="""\
-scale, step = 2**15, 1
-while 0.031 * scale < 65520:  # from there on float16 rounds to infinity
-    step += 2000
-    scale *= 2""",
-        name="step",
-        answer=scales.FIRST_OVERFLOW,
-        hints=[
-            "Float16 rounds to infinity from 65,520 on. Which 0.031 × 2**k is the first beyond it?",
-            "The steps 1 to 2,000 have the scale 2**15, the steps 2,001 to 4,000 have 2**16.",
-        ],
-        wrong=[(13999, "65,011.7 is finite"), (18001, "An earlier step"), (0, "counted 1, 2, 3")],
-        right="Step 14,001 is skipped, and so is one in 2,001 from then on: a steady price.",
-    ),
-    Exercise(
         id=4,
         title="write the scaler",
         minutes=8,
@@ -130,6 +105,31 @@ answer = [*before, "unscale", "clip", "update"]  # and out before anything looks
         ],
         wrong=[(["forward", "scale"], "give a list with the six names")],
         right="S lives from the loss to the unscaling alone: nothing behind it knows S.",
+    ),
+    Exercise(
+        id=3,
+        title="going further: the first overflow",
+        minutes=5,
+        task="""\
+The largest gradient of a network is 0.031, and suppose that it stays so. The scale begins at
+`2**15`, and 2,000 finite steps in a row double it, as in Keras. A gradient overflows if
+0.031 times the scale, rounded to float16, is infinity.
+
+Count the steps from 1. Which is the first step that overflows?""",
+        stub="step = ...  # a whole number",
+        solution="""\
+scale, step = 2**15, 1
+while 0.031 * scale < 65520:  # from there on float16 rounds to infinity
+    step += 2000
+    scale *= 2""",
+        name="step",
+        answer=scales.FIRST_OVERFLOW,
+        hints=[
+            "Float16 rounds to infinity from 65,520 on. Which 0.031 × 2**k is the first beyond it?",
+            "The steps 1 to 2,000 have the scale 2**15, the steps 2,001 to 4,000 have 2**16.",
+        ],
+        wrong=[(13999, "65,011.7 is finite"), (18001, "An earlier step"), (0, "counted 1, 2, 3")],
+        right="Step 14,001 is skipped, and so is one in 2,001 from then on: a steady price.",
     ),
     Exercise(
         id=6,

@@ -115,7 +115,8 @@ FIRST_OVERFLOW = Number(
         12001: "There the scale becomes 2**21, and 0.031 × 2**21 = 65,011.7 is still finite.",
         14000: "Step 14,000 is the last with the scale 2**21. The doubled scale counts from the"
         " next step on.",
-        14002: "The overflow comes one step earlier. Step 14,002 has the halved scale, 2**21.",
+        14002: "The overflow comes one step earlier. It halves the scale, so that step 14,002 is at"
+        " 2**21 again.",
         16001: "Step 14,001 overflows already and halves the scale, so step 16,001 is at 2**21"
         " again.",
         16002: "That is the second overflow, 2,000 finite steps after the first.",

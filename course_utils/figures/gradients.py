@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, legend, panels
+from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS
 from course_utils.gradients import limits
 
 ZERO, SUBNORMAL = "#999999", "#F0E442"  # always with a hatch or a label too
 AGES = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # no dtype's colors
-FLOOR = 1e-10  # where the logarithmic axis ends
 EDGE = limits("float16")
 
 
@@ -50,35 +49,35 @@ def _bands(ax):
         ax.annotate(name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), **look)
 
 
-def lost_by_scale(histograms: dict, scales) -> Picture:
-    """Two panels over the loss scale: what float16 rounds to zero by count, and by the norm.
+def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
+    """The relative error of float16 over the loss scale: underflow, floor and overflow.
 
-    A line ends where nothing is lost; a cross shows from which scale on something overflows.
     `histograms`: label to `gradients.OctaveHistogram`, up to four; `scales`: exponents of 2.
+    `measured`: label to {exponent: relative error}, shown as dots. Where a value overflows the
+    error is infinite, and the line goes up.
     """
-    figure, axes = panels(2, sharey=True)
-    words, scales = [], np.array(scales)
+    figure, ax = canvas(width=8.0, height=3.8)
+    words, top = [], 3.0
     styles = zip(AGES, "os^v", ("-", "--", ":", "-."), strict=True)
     for (label, values), (color, marker, line) in zip(histograms.items(), styles, strict=False):
-        results = [values.survival("float16", int(s)) for s in scales]
-        held = max(1, values.counts.sum())
-        over = [s for s, result in zip(scales, results, strict=True) if result.overflow][:1]
-        counts = np.array([result.rounded_to_zero / held for result in results])
-        norms = np.array([result.norm_lost for result in results])
+        errors = np.array([values.relative_error("float16", int(s)) for s in scales])
         style = {"color": color, "marker": marker, "markersize": 3, "linestyle": line}
-        for ax, share in zip(axes, (counts, norms), strict=True):
-            shown = share > FLOOR
-            ax.plot(scales[shown], share[shown], label=label, **style)
-            ax.plot(over, [FLOOR] * len(over), "x", color=color, markersize=9)
-        words.append(
-            f"{label}: at scale 1, {100 * counts[0]:.2g} % of the nonzero gradients are lost "
-            f"and {norms[0]:.1g} of the squared norm; "
-            + (f"overflow from 2^{over[0]} on" if over else "no overflow")
-        )
-    axes[0].set(yscale="log", ylabel="share rounded to zero", title="by count")
-    axes[1].set_title("by ‖gradient‖²")
-    axes[1].plot([], [], "x", color=INK, label="first overflow")
-    for ax in axes:
-        ax.set(xlabel="log2 of the loss scale", ylim=(FLOOR / 2, 2))
-    legend(axes[1], fontsize=8)
+        ax.plot(scales, np.minimum(errors, 2 * top), label=label, **style)
+        words.append(f"{label}: {_told(scales, errors)}")
+    for label, errors in (measured or {}).items():
+        shown = [(s, error) for s, error in errors.items() if np.isfinite(error)]
+        ax.scatter(*zip(*shown, strict=True), color="#009E73", zorder=3, label=label)
+        words.append(f"{label}: {_told(list(errors), np.array(list(errors.values())))}")
+    ax.axvline(15, color=INK, linestyle=":", linewidth=1, label="Keras's first scale")
+    ax.set(yscale="log", ylim=(1e-4, top), xlabel="log2 of the loss scale")
+    ax.set(ylabel="relative error of the gradient", title="Too small: underflow. Too large: ∞")
+    legend(ax, fontsize=9)
     return Picture(figure, ". ".join(words) + ".")
+
+
+def _told(scales, errors):
+    """The errors of a bathtub in words."""
+    over = [s for s, error in zip(scales, errors, strict=True) if not np.isfinite(error)]
+    ends = f"overflow from 2^{over[0]} on" if over else "no overflow"
+    lowest = np.min(errors, where=np.isfinite(errors), initial=np.inf)
+    return f"{errors[0]:.2g} at 2^{scales[0]}, at best {lowest:.2g}, {ends}"
