@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-from canonical import code_cells, read, text_of
+from canonical import canonical, code_cells, read, text_of
 from release import ARCHIVE, COURSE, STALE, UNPACK, bundle, filled, published
 
 CELL = f"""\
@@ -66,7 +66,7 @@ def main(arguments=None, course=COURSE):
     data, version = bundle(course), published(course)[1]
     (out / ARCHIVE).write_bytes(data)
     for path in sorted((course / "notebooks").glob("*.ipynb")):
-        text = text_of(carrying(read(path), data, version))
+        text = text_of(carrying(canonical(read(path), path.name), data, version))
         (out / path.name).write_text(text, encoding="utf-8")
         print(out / path.name)
     return 0
