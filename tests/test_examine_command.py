@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import keras
 import pytest
+from canonical import COURSE
 from keras import layers
 from test_precision_examine import here  # noqa: F401  (on a fast GPU)
 
@@ -18,8 +18,6 @@ from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 
 # The optimizers of the models here have not taken a step.
 pytestmark = pytest.mark.filterwarnings("ignore:Skipping variable loading for optimizer")
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
@@ -163,7 +161,7 @@ def test_layers_that_keras_does_not_know_or_that_could_do_anything(capsys, save)
 
 def in_a_process(*arguments):
     line = [sys.executable, "-m", "course_utils", "examine", *map(str, arguments)]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(line, cwd=COURSE, capture_output=True, text=True)
 
 
 @pytest.mark.slow

@@ -363,12 +363,12 @@ def test_a_corrupt_file_is_set_aside(text, progress_file, capsys):
 
 
 def test_an_old_file_is_read_and_notebooks_of_a_newer_course_are_kept(progress_file):
-    old = '{"42": {"solved": [7], "guess": 1, "more": "x"}, "00": {"solved": [99]}}'
+    old = '{"42": {"solved": [7], "guess": 1, "more": "x"}, "00": {"solved": [99], "guess": 4}}'
     progress_file.write_text(old)
     solve(), solve(), exercises.load("00")[2].check(7.3)
     state = json.loads(progress_file.read_text())
-    assert state == {"42": {"solved": [7], "guess": 1, "more": "x"}, "00": {"solved": [2, 99]}}
-    assert exercises.load("00").solved == [2]
+    assert state == json.loads(old) | {"00": {"solved": [2, 99], "guess": 4}}
+    assert (exercises.load("00").solved, exercises.load("00").guess) == ([2], 4)
 
 
 @pytest.mark.parametrize("path", ["file/progress.json", "folder", "/proc/nothing/progress.json"])

@@ -4,12 +4,12 @@ import random
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from canonical import COURSE
 
 from course_utils import exercises
 from course_utils.exercises import checkpoint, nb06, small_training, training_step
@@ -18,7 +18,6 @@ from course_utils.exercises.small_training import STEPS, TRIALS, right_step
 from course_utils.training import dtype_policy
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).resolve().parents[1]
 ADAM, STEP, CHECKPOINT = exercises.load("06").exercises
 LossScaleOptimizer, SGD = keras.optimizers.LossScaleOptimizer, keras.optimizers.SGD
 
@@ -197,4 +196,4 @@ def test_the_verdicts_with_deterministic_operations():
         "    assert exercise.answer(names[exercise.name]) is None\n"
         "    wrong, said = exercise.examples()[0]; assert said in exercise.answer(wrong)\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=COURSE).returncode == 0

@@ -4,11 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from canonical import COURSE
 
 # A network namespace begins with its loopback interface down, and a kernel talks over it.
 LOOPBACK_UP = """
@@ -43,6 +41,6 @@ def test_notebook_00_runs_without_a_network(tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
     env["KERAS_HOME"] = str(tmp_path / "keras")
     command = ["unshare", "-rn", sys.executable, "-c", LOOPBACK_UP + NOTEBOOK]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=COURSE, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "not MNIST" in done.stdout

@@ -5,11 +5,10 @@ import graphlib
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import size
+from canonical import COURSE
 
-ROOT = Path(__file__).resolve().parent.parent
 HEAVY = "tensorflow keras matplotlib pandas sklearn jax ml_dtypes IPython".split()
 
 
@@ -24,15 +23,15 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
         "list(map(exercises.load, exercises.available()));"
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=COURSE, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def imports():
     """{module: the modules of the course that it imports}, by path from course_utils on."""
     modules = {}
-    for path in sorted((ROOT / "course_utils").rglob("*.py")):
-        *outer, name = path.relative_to(ROOT).with_suffix("").parts
+    for path in sorted((COURSE / "course_utils").rglob("*.py")):
+        *outer, name = path.relative_to(COURSE).with_suffix("").parts
         modules[(*outer, name) if name != "__init__" else tuple(outer)] = path
     found = {module: set() for module in modules}
     for module, path in modules.items():
@@ -89,7 +88,7 @@ def test_no_imports_go_in_a_circle():
 
 def test_no_module_is_long():
     """Over 300 lines a module holds more than one noun."""
-    found = size.lines(ROOT / "course_utils")
+    found = size.lines(COURSE / "course_utils")
     assert max(found.values()) <= size.MOST["module"], max(found, key=found.get)
 
 
@@ -97,6 +96,6 @@ def test_nothing_in_the_course_names_a_machine():
     """No path of somebody's machine in what is shipped."""
     pattern = re.compile(r"(?<![\w.])/(?:work|root|home/\w+|tmp)/")
     for folder in ("course_utils", "notebooks", "data"):
-        for path in (ROOT / folder).rglob("*"):
+        for path in (COURSE / folder).rglob("*"):
             if path.suffix in (".py", ".ipynb", ".json", ".md"):
                 assert not pattern.search(path.read_text(encoding="utf-8")), path

@@ -9,11 +9,11 @@ import shlex
 import subprocess
 import sys
 import types
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
+from canonical import COURSE
 
 from course_utils import __main__ as command
 from course_utils import hardware, models
@@ -21,7 +21,6 @@ from course_utils.benchmark import gradient_record, measure, records, start
 from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
 
-ROOT = Path(__file__).resolve().parent.parent
 GRADIENTS = records.FOLDER / "gradients.json"
 RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path != GRADIENTS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
@@ -30,7 +29,7 @@ POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 def run(*arguments, **variables):
     """What a command printed."""
     command = [sys.executable, "-m", "course_utils", *map(str, arguments)]
-    options = {"cwd": ROOT, "env": {**os.environ, **variables}, "timeout": 600}
+    options = {"cwd": COURSE, "env": {**os.environ, **variables}, "timeout": 600}
     done = subprocess.run(command, capture_output=True, text=True, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -121,7 +120,7 @@ def test_bench_runs_on_jax_without_tensorflow_and_says_so(tmp_path):
         *((["bench", "--seconds", text], "not a number of seconds from 1 to 3600")
           for text in ("x", "0", "-3", "nan", "1e9")),
         *((["bench", "--parts", text], "there are no parts") for text in ("gpu", "cnn,", "")),
-        (["bench", "--output", str(ROOT)], "is a folder: give the name of a file"),
+        (["bench", "--output", str(COURSE)], "is a folder: give the name of a file"),
     ],
 )  # fmt: skip
 def test_odd_arguments_are_refused_before_anything_starts(arguments, said, capsys):
@@ -282,7 +281,7 @@ def test_the_machine_that_the_backend_uses(monkeypatch):
 
 
 def test_published_figures_have_their_sources():
-    published = json.loads((ROOT / "data" / "published.json").read_text(encoding="utf-8"))
+    published = json.loads((COURSE / "data" / "published.json").read_text(encoding="utf-8"))
     speedups = [row["speedup"] for row in published["rows"]]
     assert len(speedups) > 20 and min(speedups) <= 1.0 and max(speedups) == 5.25
     for row in published["rows"]:
@@ -357,12 +356,12 @@ def test_the_checklist_names_what_is_there_and_fits_on_a_page(monkeypatch, capsy
     assert "**Not run by us: any GPU, any TPU, Colab itself.**" in text
     devices = [json.loads(path.read_text("utf-8"))["cpu"] for path in RECORDED]
     assert not any(re.search("· [GT]PU ", device) for device in devices)  # else it is out of date
-    assert records.OWN.relative_to(ROOT).as_posix() in text
+    assert records.OWN.relative_to(COURSE).as_posix() in text
     sections = dict(re.findall(r"`(\w+\.ipynb)`.*?section (\d)", text))
     assert [notebook[:2] for notebook in sections] == ["00", "04"]
     for notebook, section in sections.items():
-        assert f'"## {section}. ' in (ROOT / "notebooks" / notebook).read_text("utf-8")
-    for page in (ROOT / "README.md", ROOT / "data/README.md"):
+        assert f'"## {section}. ' in (COURSE / "notebooks" / notebook).read_text("utf-8")
+    for page in (COURSE / "README.md", COURSE / "data/README.md"):
         (link,) = re.findall(r"\(([^()]+CHECKLIST\.md)\)", page.read_text("utf-8"))
         assert (page.parent / link).is_file()
     monkeypatch.setattr(command, "session", types.SimpleNamespace(setup=None, SetupError=TypeError))

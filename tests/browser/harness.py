@@ -159,11 +159,6 @@ class Lab:
     def interrupt(self):
         self.js("await panel.sessionContext.session.kernel.interrupt()")
 
-    def restart(self):
-        """Restart the kernel, without the question that the menu asks."""
-        self.js("await panel.sessionContext.session.kernel.restart()")
-        self.wait_idle()
-
     # Reading and writing cells.
 
     def output(self, cell):

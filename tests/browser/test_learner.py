@@ -1,24 +1,9 @@
-"""What a learner does with a notebook: guesses, answers, restarts, interrupts, looks."""
+"""What a learner does with a notebook: guesses, interrupts, looks."""
 
 import pytest
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-def test_a_guess_and_answers_survive_a_kernel_restart(lab):
-    lab.open("notebooks/00_start_here.ipynb")
-    lab.run("setup", "load-exercises")
-    lab.set_source("prediction", "q.predict(3.5)")
-    assert "You expect 3.5 times" in lab.run("prediction")
-    lab.set_source("exercise-2", "q[2].check(0.137)")
-    assert "Correct." in lab.run("exercise-2")
-    lab.restart()
-    lab.run("setup", "load-exercises")
-    lab.set_source("progress", "print(q.guess); exercises.progress()")
-    said = lab.run("progress")
-    assert "3.5" in said and "1 of 3" in said
-    assert "solved" in lab.run("summary")
 
 
 def test_a_prediction_comes_back_in_figure_and_recap(lab):
