@@ -2,8 +2,9 @@
 
     python tests/tools/size.py
 
-All lines count: Python's as ruff leaves them, JavaScript's and CSS's as they are written. The
-seconds are those of the last `make test` on this machine, by file, two files running at a time.
+All lines count: Python's as ruff leaves them; JavaScript's, CSS's and the shell's as they are
+written, because nothing formats them. The seconds are those of the last `make test` on this
+machine, by file, two files running at a time.
 """
 
 import sys
