@@ -81,7 +81,7 @@ pins: .venv/test.stamp
 	else echo "No Python 3.13 was found: the blank notebooks run on this one, not on Colab's versions."; \
 	$(MAKE) --no-print-directory blank; fi
 
-# What Colab does: notebooks alone in a folder, nothing of the checkout beside them. Quick cells run twice.
+# What Colab does: notebooks alone in a folder, nothing of the checkout beside them. Quick sections run twice.
 pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
 	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && \

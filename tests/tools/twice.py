@@ -3,7 +3,8 @@
     python tests/tools/twice.py FOLDER
 
 Whoever chooses Run All again in the same kernel does this; no cell may raise the second time. A
-cell that took more than SECONDS the first time is left out the second.
+section that took more than SECONDS the first time is left out the second: whole, because its cells
+read what its others write.
 """
 
 import sys
@@ -12,35 +13,43 @@ from pathlib import Path
 import nbformat
 from canonical import read, text_of
 
-SECONDS = 10
+SECONDS = 20
 CLOCK = """\
 import time
 
-_runs, _started = [], []
+_took, _started = [], []
 
 def _start(info):
     _started.append(time.perf_counter())
 
 def _end(result):
     if _started:  # not this cell, which began before there was a clock
-        _runs.append((result.info.raw_cell, time.perf_counter() - _started.pop()))
+        _took.append((result.info.raw_cell, time.perf_counter() - _started.pop()))
 
 get_ipython().events.register("pre_run_cell", _start)
 get_ipython().events.register("post_run_cell", _end)
 """
-AGAIN = f"""\
-for _source, _seconds in _runs[:]:
-    if _seconds <= {SECONDS}:
-        print(_source[:70])  # the last of them is what raised
-        get_ipython().run_cell(_source).raise_error()
+AGAIN = """\
+_run, _sections, _first = list(_took), {sections}, 0
+for _count in _sections:
+    _cells, _first = _run[_first : _first + _count], _first + _count
+    if sum(_seconds for _, _seconds in _cells) <= {seconds}:
+        for _source, _ in _cells:
+            print(_source[:70])  # the last of them is what raised
+            get_ipython().run_cell(_source).raise_error()
 """
 
 
 def twice(nb):
-    """Give a notebook a clock above its cells, and a cell below that repeats them; return it."""
+    """Give a notebook a clock above its cells and a cell below that repeats them; return it."""
+    sections = [0]  # how many code cells each has
+    for cell in nb.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            sections.append(0)
+        sections[-1] += cell.cell_type == "code"
     clock = nbformat.v4.new_code_cell(CLOCK, id="clock")
-    again = nbformat.v4.new_code_cell(AGAIN, id="again")
-    nb.cells = [clock, *nb.cells, again]
+    source = AGAIN.format(sections=sections, seconds=SECONDS)
+    nb.cells = [clock, *nb.cells, nbformat.v4.new_code_cell(source, id="again")]
     return nb
 
 
