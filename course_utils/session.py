@@ -2,18 +2,21 @@
 
 import contextlib
 import dataclasses
+import importlib.metadata
 import importlib.util
 import os
 import platform
 import subprocess
 import sys
+import time
 import warnings
 
-from course_utils import distributed, hardware
-from course_utils.hardware.accelerators import usable_gpus
+from course_utils import distributed, hardware, processes
+from course_utils.hardware.accelerators import shows_a_tpu, usable_gpus
 from course_utils.processes import Told
 
 GFLOAT = "gfloat>=0.5,<0.6"  # As in requirements.txt; the one package that Colab lacks.
+TENSORFLOW = "tensorflow-tpu==2.20.*"  # Colab's TPU runtimes lack TensorFlow.
 MERGING_IS_OFF = (
     "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
     "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
@@ -38,10 +41,14 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     Running it again goes back to the same start: the float32 policy, the same seed. `cpus` splits
     the CPU into logical devices, as `distributed.split_cpu` does (DeviceError if TensorFlow has
     started with another number); SetupError says what to run if a package is missing. Gives what
-    `hardware.detect()` found, less the TPU, on which the notebooks do not compute.
+    `hardware.detect()` found. On Colab's TPU runtimes it installs TensorFlow first.
 
     Example: `machine = session.setup()`
     """
+    if shows_a_tpu():
+        if on_colab() and "tensorflow" not in importlib.metadata.packages_distributions():
+            _install_tensorflow()
+        os.environ.update(distributed.find_tpu())
     used = machine = hardware.detect()
     if cpus != 1 and len(machine.working("GPU")) < 2:  # as `distributed.choose` decides
         used = dataclasses.replace(machine, accelerators=machine.working("TPU"))
@@ -62,6 +69,8 @@ def setup(cpus: int = 1) -> hardware.Hardware:
 
         if cpus != 1:
             distributed.split_cpu(cpus)
+        if machine.working("TPU"):
+            distributed.tpu_strategy()
         tf.constant(1)
     tf.get_logger().setLevel("ERROR")  # Building many models in one kernel is on purpose here.
     import keras
@@ -84,7 +93,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         print(MERGING_IS_OFF)
     if hardware.float16_convolutions_are_slow(used):
         print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
-    return machine.without_tpu()
+    return machine
 
 
 def on_colab() -> bool:
@@ -101,16 +110,39 @@ def _install_gfloat():
     importlib.invalidate_caches()
 
 
+def _install_tensorflow():
+    """What pip does stands in one line that moves; SetupError if it replaced a package."""
+    print(f"This TPU runtime lacks TensorFlow: installing {TENSORFLOW}, 263 MB, some minutes.")
+    pip = [sys.executable, "-m", "pip", "install", "--retries", "1", "--progress-bar", "off"]
+    process, start = processes.start([*pip, TENSORFLOW]), time.monotonic()
+    doing, replaced = "pip starts", False
+    try:
+        for _, line in processes.watch([process]):
+            doing = line or doing
+            replaced |= "Uninstalling" in doing
+            print(f"\r{time.monotonic() - start:4.0f} s  {doing.strip():70.70}", end="")
+    finally:
+        processes.kill(process)
+        print()
+    importlib.invalidate_caches()
+    if replaced:
+        raise SetupError(
+            "Installing TensorFlow replaced packages that this kernel may have loaded: restart it "
+            "(Runtime > Restart session) and run this cell again."
+        )
+
+
 def _missing(package):
     if on_colab() and package == "gfloat":
         return (
             "The package gfloat could not be installed: check that this runtime has a network "
             f'and run `%pip install "{GFLOAT}"`, then this cell again.'
         )
-    if on_colab() and os.environ.get("TPU_ACCELERATOR_TYPE"):
+    if on_colab() and shows_a_tpu():
         return (
-            "This Colab TPU runtime has no TensorFlow: run `%pip install tensorflow-tpu` and "
-            "restart the kernel, or choose a CPU or GPU runtime."
+            "TensorFlow could not be installed on this TPU runtime: check that it has a network "
+            f"and run `%pip install {TENSORFLOW}`, then this cell again, or choose a CPU or GPU "
+            "runtime."
         )
     return (
         f"The package {package} is not installed in this kernel: run `make lab` in the course "
@@ -121,8 +153,8 @@ def _missing(package):
 def _what_differs(machine):
     if machine.working("TPU"):
         return (
-            "The notebooks so far use this machine's CPU, not its TPU, "
-            "and the course was not run on a TPU yet."
+            "Notebooks 00, 04 and 05 train on this TPU, 07 does if it has several cores, and the "
+            "others use the CPU; the course was not run on a TPU yet."
         )
     if machine.working("GPU"):
         tf32 = " Its float32 products go through TF32, with 10 of float32's 23 fraction bits."

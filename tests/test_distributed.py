@@ -222,6 +222,8 @@ KINDS = ("TPU", "GPU", "CPU")
     ("counts", "kind", "devices"),
     [
         ((8, 0, 1), "TPUStrategy", [f"TPU:{i}" for i in range(8)]),
+        ((1, 0, 1), "TPUStrategy", ["TPU:0"]),
+        ((1, 0, 2), "MirroredStrategy", ["CPU:0", "CPU:1"]),
         ((0, 2, 4), "MirroredStrategy", ["GPU:0", "GPU:1"]),
         ((0, 1, 1), "one device", ["GPU:0"]),
         ((0, 1, 2), "MirroredStrategy", ["CPU:0", "CPU:1"]),
@@ -236,6 +238,7 @@ def test_the_strategy_follows_from_the_devices(counts, kind, devices, found, mon
     monkeypatch.setattr("course_utils.hardware.detect", lambda: machine)
     choice = distributed.choose()
     assert (choice.kind, list(choice.devices)) == (kind, devices)
+    assert ("its only TPU core" in choice.reason) == (counts == (1, 0, 2))
     assert choice.reason.endswith(".") and choice.reason.count(". ") == 0
     assert ("find_tpu" in choice.reason) == (bool(found) and counts == (0, 0, 1))
 
@@ -247,23 +250,22 @@ FAILS = Outcome(None, "", "Its process ended with exit code 1 (ImportError: no l
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "framework", "told"),
+    ("outcomes", "variables", "told"),
     [
-        ((WORKS, FAILS), "TensorFlow", ["TensorFlow can use this TPU"]),
-        ((FAILS, WORKS), "JAX", ["TensorFlow cannot .*: its .* no libtpu", "Keras .* on JAX"]),
-        ((NONE, FAILS), None, ["TensorFlow cannot .*: it found no core", "JAX cannot",
-                               "Neither .* on the CPU: run"]),
+        ((WORKS, FAILS), {"NAME": "value"}, ["TensorFlow can use this TPU"]),
+        ((FAILS, WORKS), {"NAME": "value"}, ["TensorFlow cannot .*: its .* no libtpu",
+                                             "Keras on JAX can.*KERAS_BACKEND=jax .* bench"]),
+        ((NONE, FAILS), accelerators.NO_TPU, ["TensorFlow cannot .*: it found no core",
+                                              "JAX cannot", "Neither .* on the CPU: .*run"]),
     ],
 )  # fmt: skip
-def test_the_ways_to_a_tpu_are_tried_in_turn(outcomes, framework, told, monkeypatch, capsys):
+def test_the_ways_to_a_tpu_are_tried_in_turn(outcomes, variables, told, monkeypatch, capsys):
     monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
     found = dict(zip(("TensorFlow", "JAX"), outcomes, strict=True))
     monkeypatch.setattr(accelerators, "try_tpu", found.get)
-    route = distributed.find_tpu()
+    assert distributed.find_tpu() == variables
     shown = capsys.readouterr().out.splitlines()
-    assert (route.framework, route.cores) == (framework, 8 if framework else 0)
-    assert route.environment == ({"NAME": "value"} if framework else {})
-    assert route.reason == shown[-1] and len(shown) == len(told)
+    assert len(shown) == len(told)
     for sentence, pattern in zip(shown, told, strict=True):
         assert re.search(pattern, sentence)
         assert sentence.endswith(".") and ". " not in sentence
@@ -273,7 +275,7 @@ def test_without_signs_of_a_tpu_nothing_is_tried(monkeypatch, capsys):
     for sign in accelerators.TPU_SIGNS:
         monkeypatch.delenv(sign, raising=False)
     monkeypatch.setattr(accelerators, "try_tpu", None)
-    assert distributed.find_tpu().framework is None
+    assert distributed.find_tpu() == {}
     told = "This machine has no TPU, so the course runs on what TensorFlow finds.\n"
     assert capsys.readouterr().out == told
 

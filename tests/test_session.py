@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import keras
 import pytest
+from test_processes import posix
 
-from course_utils import hardware, session
+from course_utils import distributed, hardware, session
 from course_utils.hardware import Accelerator, Hardware
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,6 +64,13 @@ def test_setup_goes_back_to_the_same_start(capsys):
     assert (keras.random.uniform((3,)).numpy() == first).all()
 
 
+TPU = Accelerator("TPU", "v5e-1", True)
+
+
+def a_machine(sets=("avx2",), *found):
+    return Hardware("Linux x86_64", "CPU", 2, sets, accelerators=found)
+
+
 def hide(package, monkeypatch):
     real = session.importlib.util.find_spec
     monkeypatch.setattr(
@@ -78,10 +87,73 @@ def test_a_missing_package_is_one_sentence_without_a_traceback(package, monkeypa
     assert "make lab" in str(error.value) and package in str(error.value)
 
 
-def test_on_colab_s_tpu_the_sentence_is_another(monkeypatch):
+PIP = """#!/bin/sh
+echo "$@" >> {asked}
+echo "Collecting tensorflow-tpu==2.20.*"
+{then}
+"""
+
+
+@pytest.fixture
+def tpu_runtime(tmp_path, monkeypatch):
+    """Colab's TPU runtime without TensorFlow, and a Python whose pip does what a test says."""
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
-    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
-    assert "tensorflow-tpu" in session._missing("tensorflow")
+    monkeypatch.setenv("COLAB_TPU_1VM", "1")
+    monkeypatch.setenv("TPU_FOUND", "")
+    monkeypatch.setattr(session, "distributed", SimpleNamespace(**vars(distributed)))
+    monkeypatch.setattr(session.distributed, "find_tpu", lambda: {"TPU_FOUND": "yes"})
+    monkeypatch.setattr(session.distributed, "tpu_strategy", lambda: None)
+    monkeypatch.setattr(hardware, "detect", lambda: a_machine(("avx2",), TPU))
+    python, asked, metadata = tmp_path / "python", tmp_path / "asked", session.importlib.metadata
+    found = lambda: {"tensorflow": []} if asked.exists() else {}  # noqa: E731
+    monkeypatch.setattr(metadata, "packages_distributions", found)
+
+    def set_up(then=""):
+        python.write_text(PIP.format(asked=asked, then=then))
+        python.chmod(0o755)
+        monkeypatch.setattr(session.sys, "executable", str(python))
+        return session.setup()
+
+    return SimpleNamespace(setup=set_up, asked=asked)
+
+
+@posix
+def test_tensorflow_is_installed_once_on_a_tpu_runtime_and_told_of_its_tpu(tpu_runtime, capsys):
+    machine = tpu_runtime.setup("sleep 1; echo Installing; sleep 1")
+    pip = "-m pip install --retries 1 --progress-bar off tensorflow-tpu==2.20.*\n"
+    assert tpu_runtime.asked.read_text() == pip
+    said = capsys.readouterr().out
+    assert said.index("263 MB") < said.index("Collecting tensorflow") < said.index("Installing")
+    assert "not run on a TPU" in said and session.os.environ["TPU_FOUND"] == "yes"
+    assert hardware.workload(machine).batch_size == 2048
+    tpu_runtime.setup()
+    assert tpu_runtime.asked.read_text() == pip
+    assert "263 MB" not in capsys.readouterr().out
+
+
+@posix
+def test_an_installation_that_fails_or_asks_for_a_restart_is_one_sentence(tpu_runtime, monkeypatch):
+    hide("tensorflow", monkeypatch)
+    with pytest.raises(session.SetupError, match="a network and run `%pip install tensorflow-tpu="):
+        tpu_runtime.setup("exit 1")
+    tpu_runtime.asked.unlink()
+    with pytest.raises(session.SetupError, match="restart it .* run this cell again"):
+        tpu_runtime.setup("echo '    Uninstalling protobuf-6.1:'")
+
+
+@posix
+def test_an_interrupt_stops_the_installation(tpu_runtime, monkeypatch):
+    started = []
+
+    def interrupted(processes):
+        started.extend(processes)
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(session.processes, "watch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tpu_runtime.setup("sleep 300")
+    assert started[0].poll() is not None
 
 
 def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
@@ -102,10 +174,6 @@ def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
     assert session.GFLOAT in (ROOT / "requirements.txt").read_text().splitlines()
 
 
-def a_machine(sets=("avx2",), *found):
-    return Hardware("Linux x86_64", "CPU", 2, sets, accelerators=found)
-
-
 def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch, capsys):
     machine = a_machine(("avx2",), Accelerator("GPU", "Broken", False, "it fails.", 12.0, None))
     monkeypatch.setattr(hardware, "detect", lambda: machine)
@@ -113,13 +181,6 @@ def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch
     assert session.setup() == machine
     assert session.os.environ["CUDA_VISIBLE_DEVICES"] == "-1"
     assert "GPU Broken" in capsys.readouterr().out
-
-
-def test_a_tpu_on_which_no_notebook_computes_sets_no_sizes(monkeypatch, capsys):
-    tpu = Accelerator("TPU", "v5e-1", True)
-    monkeypatch.setattr(hardware, "detect", lambda: a_machine(("avx2",), tpu))
-    assert hardware.workload(session.setup()).batch_size == 256
-    assert "TPU v5e-1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -152,7 +213,7 @@ TOLD = [
     (a_machine(("avx512_bf16",)), "float16 to be slower"),
     (a_machine(("amx_bf16", "amx_fp16")), "measure whether float16"),
     (a_machine((), Accelerator("GPU", "T4", True, "", 7.5, 1)), "GPU's own"),
-    (a_machine((), Accelerator("TPU", "v5e", True)), "CPU, not its TPU"),
+    (a_machine((), TPU), "train on this TPU"),
 ]
 
 

@@ -17,6 +17,7 @@ from course_utils import hardware, models
 from course_utils.benchmark.compare import POLICIES
 from course_utils.benchmark.records import SWITCHES
 from course_utils.benchmark.timer import rounds
+from course_utils.hardware.accelerators import CPU_ALONE
 from course_utils.processes import Outcome, call
 from course_utils.training import dtype_policy
 
@@ -25,12 +26,11 @@ SETTINGS = {
     "AVX-512 without bfloat16": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"},
     "oneDNN off": {"TF_ENABLE_ONEDNN_OPTS": "0"},
 }
-# The CPU is asked, also where there is a GPU, and always by TensorFlow.
+# The CPU is asked, also where there is a GPU or a TPU, and always by TensorFlow.
 ALWAYS = {
-    "CUDA_VISIBLE_DEVICES": "-1",
+    **CPU_ALONE,
     "KERAS_BACKEND": "tensorflow",
     "ONEDNN_VERBOSE": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
 }
 PRODUCTS = ("convolution", "inner_product", "matmul", "gemm_api")
 # One of ONEDNN_VERBOSE's lines: operation, kernel, dtype and milliseconds. The dtype of the

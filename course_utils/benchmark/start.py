@@ -52,9 +52,9 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> hardware.Hardware:
-    """What `hardware.detect` found and the backend uses: on JAX its device, else no TPU."""
+    """What `hardware.detect` found and the backend uses."""
     if not on_jax():
-        return hardware.detect().without_tpu()
+        return hardware.detect()
     import jax
 
     used = jax.devices()[0]

@@ -1,8 +1,10 @@
 """Which of TensorFlow's distribution strategies fits this machine, and why."""
 
+import contextlib
 from dataclasses import dataclass
 
 from course_utils import hardware
+from course_utils.distributed.tpu import tpu_strategy
 from course_utils.processes import Told
 
 
@@ -23,12 +25,30 @@ class Choice:
         import tensorflow as tf
 
         if self.kind == "TPUStrategy":
-            resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
-            tf.tpu.experimental.initialize_tpu_system(resolver)
-            return tf.distribute.TPUStrategy(resolver)
+            return tpu_strategy()
         if self.kind == "MirroredStrategy":
             return tf.distribute.MirroredStrategy(list(self.devices))
         return tf.distribute.get_strategy()
+
+
+def scope():
+    """Where models are built that train on a TPU, or on the devices of `split_cpu`.
+
+    `fit` shares each batch out among replicas; `train_on_batch` gives each the whole batch. One
+    device, several GPUs, Keras on JAX, and the scope of another strategy stay as they are.
+
+    Example: `with scope(): model = build_model()`
+    """
+    import keras
+
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        choice = choose()
+        alone = choice.kind == "one device" or choice.devices[0].startswith("GPU")
+        if not alone and not tf.distribute.has_strategy():
+            return choice.strategy().scope()
+    return contextlib.nullcontext()
 
 
 def split_cpu(count: int = 2) -> tuple[str, ...]:
@@ -67,14 +87,15 @@ def choose() -> Choice:
     # A TPU_SYSTEM device is listed without any TPU too, so cores are counted.
     kinds = ("TPU", "GPU", "CPU")
     tpu_cores, gpus, cpus = (len(tf.config.list_logical_devices(kind)) for kind in kinds)
-    if tpu_cores:
+    if tpu_cores > 1 or (tpu_cores and cpus == 1):
         reason = f"TensorFlow can use the {_number(tpu_cores, 'core')} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
     if gpus > 1:
         reason = f"each of the {gpus} GPUs of this machine takes its part of every batch."
         return Choice("MirroredStrategy", _names("GPU", gpus), reason)
     if cpus > 1:
-        speed = "slower than its only GPU." if gpus else "and they make nothing faster."
+        only = "GPU" if gpus else "TPU core" if tpu_cores else ""
+        speed = f"slower than its only {only}." if only else "and they make nothing faster."
         reason = (
             f"{cpus} logical devices of one CPU show all that happens between replicas, {speed}"
         )
@@ -82,7 +103,7 @@ def choose() -> Choice:
     if gpus:
         return Choice("one device", ("GPU:0",), "this machine has one GPU and nothing to share.")
     reason = "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two to learn on."
-    if hardware.detect().working("TPU"):
+    if any(a.kind == "TPU" for a in hardware.detect().accelerators):
         reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
     return Choice("one device", ("CPU:0",), reason)
 

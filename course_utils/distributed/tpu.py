@@ -4,50 +4,48 @@ TensorFlow with the package tensorflow-tpu comes first, then Keras on JAX, last 
 initialization that fails can take its process down, so it is never tried in the learner's.
 """
 
-from dataclasses import dataclass
+import functools
 
+from course_utils import processes
 from course_utils.hardware import accelerators
 
+ON_JAX = f"PYTHONPATH={processes.ROOT} KERAS_BACKEND=jax python -m course_utils bench"
 SENTENCES = {
-    "TensorFlow": "TensorFlow can use this TPU: set the route's environment before importing it.",
-    "JAX": "Keras can use this TPU on JAX: set KERAS_BACKEND=jax before importing Keras.",
+    "TensorFlow": "TensorFlow can use this TPU.",
+    "JAX": f"Keras on JAX can, so measure this TPU with `!{ON_JAX}`; the notebooks use the CPU.",
 }
 
 
-@dataclass(frozen=True)
-class Route:
-    """The way to this machine's TPU: which framework can use it (None: the CPU), and why.
-
-    `environment`: variables to set before that framework is imported.
-    """
-
-    framework: str | None
-    cores: int
-    environment: dict
-    reason: str
-
-
-def find_tpu() -> Route:
-    """Try the ways to a TPU, the best one first; never raises.
+def find_tpu() -> dict:
+    """Try the ways to a TPU: the variables to set before TensorFlow is imported; never raises.
 
     Without the signs of a TPU (variables that Colab and Google Cloud set, a device file) nothing is
     tried. Each try takes up to some minutes. A sentence is printed for each, and on where the
-    course runs. Example: `find_tpu().framework` is None on a machine without a TPU.
+    course runs. Example: `find_tpu()` is `{}` on a machine without a TPU.
     """
-    found = None, 0, {}
-    reason = "This machine has no TPU, so the course runs on what TensorFlow finds."
-    if accelerators.shows_a_tpu():
-        reason = (
-            "Neither TensorFlow nor JAX can use this TPU, so the course runs on the CPU: run "
-            "`%pip install tensorflow-tpu` and restart the kernel to try again."
-        )
-        for framework, sentence in SENTENCES.items():
-            outcome = accelerators.try_tpu(framework)
-            cores, variables = outcome.result or (0, {})
-            if cores:
-                found, reason = (framework, cores, variables), sentence
-                break
-            problem = outcome.problem.removesuffix(".") or "It found no core"
-            print(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
-    print(reason)
-    return Route(*found, reason)
+    if not accelerators.shows_a_tpu():
+        print("This machine has no TPU, so the course runs on what TensorFlow finds.")
+        return {}
+    for framework, sentence in SENTENCES.items():
+        outcome = accelerators.try_tpu(framework)
+        cores, variables = outcome.result or (0, {})
+        if cores:
+            print(sentence)
+            return variables
+        problem = outcome.problem.removesuffix(".") or "It found no core"
+        print(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
+    print(
+        "Neither TensorFlow nor JAX can use this TPU, so the course runs on the CPU: shut down "
+        "other notebooks, run `%pip install tensorflow-tpu`, and restart the kernel to try again."
+    )
+    return accelerators.NO_TPU
+
+
+@functools.cache
+def tpu_strategy():
+    """The strategy of this machine's TPU, whose system a process can start only once."""
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+    tf.tpu.experimental.initialize_tpu_system(resolver)
+    return tf.distribute.TPUStrategy(resolver)

@@ -6,7 +6,7 @@
     workers.results
 
 Each process gets TF_CONFIG, from which `tf.distribute.MultiWorkerMirroredStrategy` reads who it is
-and where the others are. GPUs are hidden from them. Not run on Windows and macOS.
+and where the others are. GPUs and TPUs are hidden from them. Not run on Windows and macOS.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 from course_utils import processes
+from course_utils.hardware.accelerators import CPU_ALONE
 from course_utils.processes import Interrupted, ProcessError
 
 PORTS = range(20000, 32000)  # below those that Linux, macOS and Windows give to connections
-HIDDEN_GPUS = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 class Workers:
@@ -52,7 +52,7 @@ class Workers:
         self._deadline = time.monotonic() + self.timeout
         try:
             for rank in range(self.count):
-                own = {**HIDDEN_GPUS, "TF_CONFIG": tf_config(self._ports, rank)}
+                own = {**CPU_ALONE, "TF_CONFIG": tf_config(self._ports, rank)}
                 self._processes.append(processes.start(self._command, own))
         except BaseException as error:
             self.__exit__(type(error), error, None)

@@ -1,6 +1,5 @@
 """What this machine is and which dtype policy follows, without TensorFlow or a network."""
 
-import dataclasses
 import functools
 import os
 import platform
@@ -35,11 +34,6 @@ class Hardware:
     def working(self, kind):
         """The accelerators of one kind ("GPU" or "TPU") that work."""
         return tuple(a for a in self.accelerators if a.kind == kind and a.works)
-
-    def without_tpu(self):
-        """The same machine as TensorFlow uses it outside of a TPUStrategy."""
-        used = tuple(a for a in self.accelerators if a.kind != "TPU")
-        return dataclasses.replace(self, accelerators=used)
 
     def __str__(self):
         sets = "instruction sets unknown"

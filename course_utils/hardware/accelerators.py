@@ -5,6 +5,7 @@ missing kernel can take the whole process down.
 """
 
 import csv
+import functools
 import math
 import os
 import re
@@ -16,6 +17,10 @@ from course_utils import processes
 
 SECONDS = 180  # for each try
 TPU_SIGNS = ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM")  # set by Google Cloud and Colab
+# For a process that is to leave a TPU alone; where there is none, tensorflow-tpu without this asks
+# the cloud's metadata server for minutes and lists a TPU_SYSTEM that is not there.
+NO_TPU = {"TPU_LIBRARY_PATH": "/nonexistent", "TF_PLUGGABLE_DEVICE_LIBRARY_PATH": ""}
+CPU_ALONE = {**NO_TPU, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 UNSEEN = (
     "on Windows TensorFlow uses no NVIDIA GPU; run the course in WSL2."
     if sys.platform == "win32"
@@ -61,11 +66,16 @@ def shows_a_tpu() -> bool:
     return any(os.environ.get(sign) for sign in TPU_SIGNS) or Path("/dev/accel0").exists()
 
 
+@functools.cache
 def try_tpu(framework: str) -> processes.Outcome:
-    """Compute on the TPU with a framework of `TPU_TRIES`, in a process of its own.
+    """Compute on the TPU with a framework of `TPU_TRIES`, once, in a process of its own.
 
-    Its result is [cores that can be used, variables to set before the framework is imported].
+    Its result is [cores that can be used, variables to set before TensorFlow is imported]. The
+    first outcome is kept: once this process holds the TPU itself, no other can try it.
     """
+    chips = [*Path("/dev").glob("accel*"), *Path("/dev").glob("vfio/[0-9]*")]
+    if not chips:
+        os.environ["TPU_SKIP_MDS_QUERY"] = "1"  # else the metadata server is asked, for minutes
     return processes.call(TPU_TRIES[framework], timeout=SECONDS)
 
 
@@ -98,11 +108,9 @@ def _tpus():
     if not shows_a_tpu():
         return ()
     name = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
-    for framework in TPU_TRIES:
-        cores, _ = try_tpu(framework).result or (0, {})
-        if cores:
-            return (Accelerator("TPU", name, True),) * cores
-    return (Accelerator("TPU", name, False, "its initialization failed; it is left alone."),)
+    cores, _ = try_tpu("TensorFlow").result or (0, {})
+    unused = Accelerator("TPU", name, False, "TensorFlow cannot use it; it is left alone.")
+    return (Accelerator("TPU", name, True),) * cores or (unused,)
 
 
 def _number(text):
@@ -170,7 +178,7 @@ def compute_on_tpu_with_jax() -> tuple[int, dict]:
 
     cores = jax.devices("tpu")
     assert float(jax.device_put(jax.numpy.ones((8, 8)), cores[0]).sum()) == 64
-    return len(cores), {"KERAS_BACKEND": "jax"}
+    return len(cores), NO_TPU
 
 
 # The best one first.
