@@ -6,7 +6,7 @@ import pandas as pd
 
 from course_utils import hardware, training
 from course_utils.benchmark.timer import timings
-from course_utils.benchmark.trainee import device_kind
+from course_utils.benchmark.trainee import device, device_kind
 
 MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8192)}
 ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
@@ -27,9 +27,10 @@ def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
         dtypes.remove("bfloat16")
         print("Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process.")
     cases = {}
-    for n in sizes:
-        cases |= {(n, dtype): (_product(n, dtype, tf32=True), 2e-9 * n**3) for dtype in dtypes}
-    found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
+    with keras.device(device()):  # TensorFlow may leave a TPU alone unless it is told
+        for n in sizes:
+            cases |= {(n, dtype): (_product(n, dtype, tf32=True), 2e-9 * n**3) for dtype in dtypes}
+        found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
     return found.drop(columns="runs")
 
 
@@ -45,19 +46,20 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
     """
     kind = device_kind()
     cases, mib = {}, ARRAY_MIB[kind]
-    for dtype in dtypes or likely_dtypes():
-        for n in MATRICES[kind]:
-            run = _product(n, dtype, tf32=dtype == "tf32")
-            cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
-    # Sums of two float32 arrays: every number is read and written, none is used again.
-    a, gigabytes = keras.ops.ones((mib * 2**18,), "float32"), 1e-9 * mib * 2**20
-    cases["memory", f"a + a into a new array, {mib} MiB"] = lambda: a + a, 2 * gigabytes
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
+    with keras.device(device()):
+        for dtype in dtypes or likely_dtypes():
+            for n in MATRICES[kind]:
+                run = _product(n, dtype, tf32=dtype == "tf32")
+                cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
+        # Sums of two float32 arrays: every number is read and written, none is used again.
+        a, gigabytes = keras.ops.ones((mib * 2**18,), "float32"), 1e-9 * mib * 2**20
+        cases["memory", f"a + a into a new array, {mib} MiB"] = lambda: a + a, 2 * gigabytes
+        if keras.backend.backend() == "tensorflow":
+            import tensorflow as tf
 
-        there = tf.Variable(a)
-        cases["memory", f"b += a, {mib} MiB each"] = lambda: there.assign_add(a), 3 * gigabytes
-    return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
+            there = tf.Variable(a)
+            cases["memory", f"b += a, {mib} MiB each"] = lambda: there.assign_add(a), 3 * gigabytes
+        return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
 
 
 def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from course_utils import training
+from course_utils import distributed, training
 
 
 def device() -> str:
@@ -74,16 +74,17 @@ class Trainee:
 
     def __init__(self, build_model, policy: str, seed: int = 0):
         self.policy, self._build = policy, build_model
-        self.model = self._fresh(seed)
-        if not self.model.compiled:
-            raise ValueError(
-                "build_model must return a compiled model: call model.compile(...) in it."
-            )
+        with distributed.scope():
+            self.model = self._fresh(seed)
+            if not self.model.compiled:
+                raise ValueError(
+                    "build_model must return a compiled model: call model.compile(...) in it."
+                )
+            self.model.optimizer.build(self.model.trainable_variables)
         self.needs_xla = training.needs_xla(self.model)
         if self.needs_xla:
             self.model.jit_compile = True
         self._optimizer = self.model.optimizer
-        self._optimizer.build(self.model.trainable_variables)
         self._start = [keras.ops.convert_to_numpy(v) for v in self._optimizer.variables]
 
     def _fresh(self, seed):
@@ -127,7 +128,8 @@ class Trainee:
 
     def right(self, x, y):
         """Whether the model labels each image of a batch right, an array of booleans."""
-        return np.argmax(self.model.predict_on_batch(x), axis=-1) == y
+        answers = self.model.predict_on_batch(x)[: len(x)]  # each replica gives all of them
+        return np.argmax(answers, axis=-1) == y
 
 
 def batches(x, y, batch_size: int, seed: int):
