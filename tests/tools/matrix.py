@@ -4,8 +4,10 @@
 
 Each Python that is found is tried with the newest versions that requirements.txt admits and with
 the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which stands for a
-processor without fast bfloat16. Environments are made under .matrix/, one at a time (2.8 GB), and
-removed. What has run is written to tests/records/, also after an interrupt.
+processor without fast bfloat16, and one runs the notebooks on the packages of Colab's TPU runtimes
+with tensorflow-tpu, as if a TPU were there: there is none. Environments are made under .matrix/,
+one at a time (2.8 GB), and removed. What has run is written to tests/records/, also after an
+interrupt.
 """
 
 import os
@@ -21,7 +23,8 @@ from soak import MACHINE, write
 from notebooks import selected
 
 OLDEST = ["tensorflow==2.20.*", "keras==3.13.*", "ipywidgets==7.7.1"]
-SHOWN = ["tensorflow", "keras", "numpy", "pandas", "ipywidgets", "ipykernel"]
+TPU = {"COLAB_RELEASE_TAG": "ci", "COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1"}
+SHOWN = ["tensorflow", "tensorflow_tpu", "keras", "numpy", "pandas", "ipywidgets", "ipykernel"]
 
 
 def environment(version: str, *arguments: str) -> subprocess.CompletedProcess:
@@ -35,18 +38,24 @@ def versions(python: Path) -> str:
     """The versions that matter, as installed in that environment."""
     code = (
         "import sys, importlib.metadata as m; "
-        "print(', '.join(f'{p} {m.version(p)}' for p in sys.argv[1:]))"
+        "found = {d.name: d.version for d in m.distributions()};"
+        "print(', '.join(f'{p} {found[p]}' for p in sys.argv[1:] if p in found))"
     )
     return subprocess.check_output([python, "-c", code, *SHOWN], text=True).strip()
 
 
 def run_leg(python: Path, **variables: str) -> str:
-    """Runs the quick tests, then the blank notebooks; says which of them failed."""
+    """Runs the quick tests, then the blank notebooks; says which of them failed.
+
+    As on Colab's TPU runtimes it runs the notebooks alone.
+    """
     quick = ["-m", "not slow and not browser and not network", "tests"]
     nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600"]
     nbval += selected(COURSE / "notebooks")
-    failed = []
-    for part, arguments in {"quick tests": quick, "notebooks": nbval}.items():
+    parts, failed = {"quick tests": quick, "notebooks": nbval}, []
+    if variables == TPU:
+        del parts["quick tests"]
+    for part, arguments in parts.items():
         command = [python, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments]
         if subprocess.run(command, cwd=COURSE, env=os.environ | variables).returncode:
             failed.append(part)
@@ -56,11 +65,17 @@ def run_leg(python: Path, **variables: str) -> str:
 def legs(found: list[str]):
     """(name, versions, result, seconds) of each leg, as soon as it has run."""
     for version in found:
-        for kind, pins in {"newest": [], "oldest": OLDEST}.items():
+        kinds = {
+            "newest": ["tests/requirements.txt"],
+            "oldest": ["tests/requirements.txt", *OLDEST],
+        }
+        if version == "3.13":  # Colab's
+            kinds["TPU"] = ["tests/colab-tpu-requirements.txt"]
+        for kind, wanted in kinds.items():
             folder = f".matrix/{version}-{kind}"
-            made = environment(version, "install", folder, "-r", "tests/requirements.txt", *pins)
+            made = environment(version, "install", folder, "-r", *wanted)
             python, name = COURSE / folder / "bin" / "python", f"Python {version}, {kind}"
-            settings = {name: {}}
+            settings = {name: TPU if kind == "TPU" else {}}
             if version == found[-1] and kind == "newest":
                 settings[f"{name}, oneDNN off"] = {"TF_ENABLE_ONEDNN_OPTS": "0"}
             try:
