@@ -69,6 +69,16 @@ def needs_xla(model) -> bool:
     return any(layer.compute_dtype == "float16" for layer in convolutions)
 
 
+def has_xla() -> bool:
+    """Whether XLA compiles for this device; for CPUs the package tensorflow-tpu has none."""
+    import tensorflow as tf
+
+    try:
+        return bool(tf.function(lambda: tf.constant(True), jit_compile=True)())
+    except tf.errors.NotFoundError:
+        return False
+
+
 def xla_cures_float16() -> bool:
     """Whether XLA computes the gradients of float16 convolutions in float32 on every CPU.
 
