@@ -12,7 +12,7 @@ import time
 import warnings
 
 from course_utils import distributed, hardware, processes
-from course_utils.hardware.accelerators import shows_a_tpu, usable_gpus
+from course_utils.hardware.accelerators import shows_a_tpu, tpu_strategy, usable_gpus
 from course_utils.processes import Told
 
 GFLOAT = "gfloat>=0.5,<0.6"  # As in requirements.txt; the one package that Colab lacks.
@@ -70,7 +70,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         if cpus != 1:
             distributed.split_cpu(cpus)
         if machine.working("TPU"):
-            distributed.tpu_strategy()
+            tpu_strategy()
         tf.constant(1)
     tf.get_logger().setLevel("ERROR")  # Building many models in one kernel is on purpose here.
     import keras

@@ -102,7 +102,7 @@ def tpu_runtime(tmp_path, monkeypatch):
     monkeypatch.setenv("TPU_FOUND", "")
     monkeypatch.setattr(session, "distributed", SimpleNamespace(**vars(distributed)))
     monkeypatch.setattr(session.distributed, "find_tpu", lambda: {"TPU_FOUND": "yes"})
-    monkeypatch.setattr(session.distributed, "tpu_strategy", lambda: None)
+    monkeypatch.setattr(session, "tpu_strategy", lambda: None)
     monkeypatch.setattr(hardware, "detect", lambda: a_machine(("avx2",), TPU))
     python, asked, metadata = tmp_path / "python", tmp_path / "asked", session.importlib.metadata
     found = lambda: {"tensorflow": []} if asked.exists() else {}  # noqa: E731

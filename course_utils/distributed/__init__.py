@@ -12,6 +12,6 @@ from course_utils.distributed.costs import (
     zero_share,
 )
 from course_utils.distributed.strategies import DeviceError, choose, scope, split_cpu
-from course_utils.distributed.tpu import find_tpu, tpu_strategy
+from course_utils.distributed.tpu import find_tpu
 from course_utils.distributed.workers import Workers, run_workers, tf_config
 from course_utils.processes import Interrupted, ProcessError

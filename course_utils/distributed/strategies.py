@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from course_utils import hardware
-from course_utils.distributed.tpu import tpu_strategy
+from course_utils.hardware.accelerators import tpu_strategy
 from course_utils.processes import Told
 
 

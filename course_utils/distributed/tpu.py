@@ -4,8 +4,6 @@ TensorFlow with the package tensorflow-tpu comes first, then Keras on JAX, last 
 initialization that fails can take its process down, so it is never tried in the learner's.
 """
 
-import functools
-
 from course_utils import processes
 from course_utils.hardware import accelerators
 
@@ -20,32 +18,20 @@ def find_tpu() -> dict:
     """Try the ways to a TPU: the variables to set before TensorFlow is imported; never raises.
 
     Without the signs of a TPU (variables that Colab and Google Cloud set, a device file) nothing is
-    tried. Each try takes up to some minutes. A sentence is printed for each, and on where the
-    course runs. Example: `find_tpu()` is `{}` on a machine without a TPU.
+    tried. A sentence is printed for each try. Example: `find_tpu()` is `{}` without a TPU.
     """
     if not accelerators.shows_a_tpu():
         print("This machine has no TPU, so the course runs on what TensorFlow finds.")
         return {}
     for framework, sentence in SENTENCES.items():
         outcome = accelerators.try_tpu(framework)
-        cores, variables = outcome.result or (0, {})
-        if cores:
+        if outcome.result:
             print(sentence)
-            return variables
-        problem = outcome.problem.removesuffix(".") or "It found no core"
+            return outcome.result[1]
+        problem = outcome.problem.removesuffix(".")
         print(f"{framework} cannot use this TPU: {problem[:1].lower()}{problem[1:]}.")
     print(
         "Neither TensorFlow nor JAX can use this TPU, so the course runs on the CPU: shut down "
         "other notebooks, run `%pip install tensorflow-tpu`, and restart the kernel to try again."
     )
     return accelerators.NO_TPU
-
-
-@functools.cache
-def tpu_strategy():
-    """The strategy of this machine's TPU, whose system a process can start only once."""
-    import tensorflow as tf
-
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
-    tf.tpu.experimental.initialize_tpu_system(resolver)
-    return tf.distribute.TPUStrategy(resolver)

@@ -17,8 +17,7 @@ from course_utils import processes
 
 SECONDS = 180  # for each try
 TPU_SIGNS = ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM")  # set by Google Cloud and Colab
-# For a process that is to leave a TPU alone; where there is none, tensorflow-tpu without this asks
-# the cloud's metadata server for minutes and lists a TPU_SYSTEM that is not there.
+# Leaves a TPU alone; without one tensorflow-tpu else waits minutes for the metadata server.
 NO_TPU = {"TPU_LIBRARY_PATH": "/nonexistent", "TF_PLUGGABLE_DEVICE_LIBRARY_PATH": ""}
 CPU_ALONE = {**NO_TPU, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 UNSEEN = (
@@ -77,6 +76,16 @@ def try_tpu(framework: str) -> processes.Outcome:
     if not chips:
         os.environ["TPU_SKIP_MDS_QUERY"] = "1"  # else the metadata server is asked, for minutes
     return processes.call(TPU_TRIES[framework], timeout=SECONDS)
+
+
+@functools.cache
+def tpu_strategy():
+    """TensorFlow's strategy for this machine's TPU, which a process can start only once."""
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+    tf.tpu.experimental.initialize_tpu_system(resolver)
+    return tf.distribute.TPUStrategy(resolver)
 
 
 def _gpus():
@@ -163,9 +172,7 @@ def compute_on_tpu_with_tensorflow() -> tuple[int, dict]:
     os.environ.update(variables)
     import tensorflow as tf
 
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
-    tf.tpu.experimental.initialize_tpu_system(resolver)
-    strategy = tf.distribute.TPUStrategy(resolver)
+    strategy = tpu_strategy()
     cores = strategy.num_replicas_in_sync
     sums = strategy.run(tf.function(lambda: tf.reduce_sum(tf.ones((8, 8)))))
     assert float(strategy.reduce("SUM", sums, None)) == 64 * cores
