@@ -14,6 +14,7 @@ from test_processes import FAMILY, all_gone, posix
 
 from course_utils import distributed, processes
 from course_utils.distributed import Interrupted, Link, ProcessError, Workers, run_workers, workers
+from course_utils.distributed.strategies import Choice
 from course_utils.hardware import Accelerator, Hardware, accelerators
 from course_utils.processes import Outcome
 
@@ -241,6 +242,12 @@ def test_the_strategy_follows_from_the_devices(counts, kind, devices, found, mon
     assert ("its only TPU core" in choice.reason) == (counts == (1, 0, 2))
     assert choice.reason.endswith(".") and choice.reason.count(". ") == 0
     assert ("find_tpu" in choice.reason) == (bool(found) and counts == (0, 0, 1))
+
+
+def test_a_strategy_is_made_once():
+    assert distributed.choose().strategy() is distributed.choose().strategy()
+    mirrored = Choice("MirroredStrategy", ("CPU:0",), "")
+    assert mirrored.strategy() is mirrored.strategy()
 
 
 # TPU

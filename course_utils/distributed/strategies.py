@@ -1,6 +1,7 @@
 """Which of TensorFlow's distribution strategies fits this machine, and why."""
 
 import contextlib
+import functools
 from dataclasses import dataclass
 
 from course_utils import hardware
@@ -21,13 +22,13 @@ class Choice:
     reason: str
 
     def strategy(self):
-        """Make the `tf.distribute.Strategy`; "one device" is TensorFlow's default strategy."""
+        """The `tf.distribute.Strategy`, made once; "one device" is the default one."""
         import tensorflow as tf
 
         if self.kind == "TPUStrategy":
             return tpu_strategy()
         if self.kind == "MirroredStrategy":
-            return tf.distribute.MirroredStrategy(list(self.devices))
+            return _mirrored(self.devices)
         return tf.distribute.get_strategy()
 
 
@@ -106,6 +107,17 @@ def choose() -> Choice:
     if any(a.kind == "TPU" for a in hardware.detect().accelerators):
         reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
     return Choice("one device", ("CPU:0",), reason)
+
+
+@functools.cache
+def _mirrored(devices):
+    """One for all cells: a second one on the same devices numbers its all-reduces anew.
+
+    TensorFlow 2.21 then takes one for another of the first strategy's and refuses its shape.
+    """
+    import tensorflow as tf
+
+    return tf.distribute.MirroredStrategy(list(devices))
 
 
 def _names(kind, count):

@@ -126,7 +126,7 @@ def _parameters(name):
 
 def _plain(name, layer):
     """A histogram for JSON, as short as may be."""
-    data = layer.as_data()
+    data = {key: value for key, value in layer.as_data().items() if key != "errors"}
     squares = [float(f"{value:.{DIGITS}g}") for value in data["squares"]]
     above = [[count for count in row if count] for row in data["above"]]  # zeros come last in a row
     return {"name": name, "total": layer.total, **data, "squares": squares, "above": above}
