@@ -6,6 +6,7 @@ import pytest
 
 from course_utils import hardware, models
 from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla
+from course_utils.training.policies import has_xla
 
 GRADIENT = "a gradient is not finite"
 LOSS = "the loss is not finite"
@@ -138,3 +139,18 @@ def test_only_float16_convolutions_are_slow_and_only_where_the_cpu_does(monkeypa
     assert not needs_xla(nested)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     assert not needs_xla(nested)
+
+
+def test_xla_is_asked_whether_it_compiles_here(monkeypatch):
+    import tensorflow as tf
+
+    assert has_xla()  # the package tensorflow has it everywhere
+
+    def refused(function, jit_compile):
+        assert jit_compile
+        raise tf.errors.NotFoundError(
+            None, None, "no registered transfer manager"
+        )  # tensorflow-tpu
+
+    monkeypatch.setattr(tf, "function", refused)
+    assert not has_xla()
