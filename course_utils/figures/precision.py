@@ -5,6 +5,7 @@ import re
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
+from matplotlib.ticker import EngFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
 from course_utils.figures.looks import COLORS, EDGE, HATCHES
@@ -14,6 +15,7 @@ PER_ROW = 4
 # pipe is; the piece of pipe that each row begins with.
 CELL, BOX, WEIGHTS, PIPE, STUB = (2.0, 1.25), (1.0, 0.56), (0.5, 0.14), 0.13, 0.25
 WIDE = 15  # characters in a line of a box
+BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
 NAMED = 6  # casts that the alt text names
 
 
@@ -98,7 +100,7 @@ def _layer(ax, x, y, cell):
         ax.plot([x, x], [low, top], color=INK, linewidth=1.2)
         corner = (x - WEIGHTS[0] / 2, top - WEIGHTS[1])
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
-        text = f"{cell.variable_dtype}, {_size(cell.weight_bytes)}"
+        text = f"{cell.variable_dtype}, {BYTES(float(f'{cell.weight_bytes:.3g}'))}"
         _write(ax, x, corner[1] - 0.03, text, va="top")
 
 
@@ -130,13 +132,6 @@ def _wrap(text):
             lines.append("")
         lines[-1] += word
     return lines
-
-
-def _size(count):
-    for unit, size in (("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} B"
 
 
 def _signs(ax, dtypes, cast, changed):

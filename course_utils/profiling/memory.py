@@ -80,10 +80,8 @@ def memory(trace, model) -> Memory:
     tensors, given = [], sum(block.event.stats.get("allocation_bytes", 0) for block in live) / 1e6
     for block in live:
         asked = block.event.stats.get("requested_bytes", 0) / 1e6
-        dtype, part = (
-            block.event.stats.get("data_type"),
-            _part(block, (start, end), backward, shapes),
-        )
+        part = _part(block, (start, end), backward, shapes)
+        dtype = block.event.stats.get("data_type")
         dtype = tf.as_dtype(dtype).name if dtype else ""
         tensors.append((block.op, part, asked, block.told("shape"), dtype))
     tensors = pd.DataFrame(tensors, columns=TENSORS)

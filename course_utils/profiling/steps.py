@@ -65,11 +65,11 @@ def step_times(trace) -> pd.DataFrame:
         profiling.step_times(trace).median()
     """
     inputs = [e for e in trace.events if e.name.startswith(INPUT)]
-    waits = _union((event.start, event.end) for event in inputs)
-    either = _union([*waits, *((op.start, op.end) for op in find_ops(trace))])
+    waits = sorted((event.start, event.end) for event in inputs)
+    either = sorted([*waits, *((op.start, op.end) for op in find_ops(trace))])
     rows = []
     for number, (start, end) in enumerate(windows(trace)):
-        waited, used = (_within(spans, start, end) for spans in (waits, either))
+        waited, used = (_covered(spans, start, end) for spans in (waits, either))
         rows.append((number, end - start, waited, used - waited, end - start - used))
     return pd.DataFrame(rows, columns=["step", "step_ms", "input_ms", "ops_ms", "overhead_ms"])
 
@@ -155,17 +155,10 @@ def _reason(table, was):
     return f"products and convolutions got faster, and {took}"
 
 
-def _union(spans):
-    """Overlapping spans merged, sorted by start."""
-    merged = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _within(spans, start, end):
-    """The length of the parts of merged spans that lie between start and end."""
-    return sum(min(b, end) - max(a, start) for a, b in spans if b > start and a < end)
+def _covered(spans, start, end):
+    """How much of the time from start to end lies in one of the spans, sorted by start."""
+    covered = 0.0
+    for a, b in spans:
+        covered += max(min(b, end) - max(a, start), 0.0)
+        start = max(start, b)
+    return covered

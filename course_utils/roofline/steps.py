@@ -53,7 +53,9 @@ def work(model, batch_size: int, inputs=None) -> Work:
     import pandas as pd
 
     calls = calls_with_batch(model, batch_size, inputs)
-    trained = [i for i, call in enumerate(calls) if _stands_alone_and_trains(call.layer)]
+    # Layers that hold others train by these.
+    alone = [not call.layer._flatten_layers(include_self=False) for call in calls]
+    trained = [i for i, call in enumerate(calls) if alone[i] and call.layer.trainable_variables]
     first = min(trained, default=len(calls))
     scaled = model.dtype_policy.name == "mixed_float16"
     rows, unknown = [], []
@@ -126,10 +128,6 @@ def _count(layer, call, to_inputs):
         casts += Count(0, forward, 0, backward)
     found = count(layer, Arrays(tuple(inputs), tuple(call.left), to_inputs))
     return found and found + casts
-
-
-def _stands_alone_and_trains(layer):
-    return bool(layer.trainable_variables) and not layer._flatten_layers(include_self=False)
 
 
 def _update(layer, scaled):
