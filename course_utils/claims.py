@@ -21,13 +21,9 @@ class Table:
     note: str
 
     def __repr__(self):
-        table = [self.header, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        return "\n".join([self.title, *lines, self.note])
+        from course_utils.explorers.fragment import plain_table  # late: it loads NumPy and gfloat
+
+        return f"{plain_table(self.title, [self.header, *self.rows])}\n{self.note}"
 
     def _repr_html_(self):
         def line(cells, tag):

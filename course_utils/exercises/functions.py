@@ -45,6 +45,12 @@ def stub(code, wanted):
     return f"{head}{body}    ...  # {wanted}"
 
 
+def parts(values, comment=""):
+    """The cell of an answer in parts, one on each line: {name: its code, such as "..."}."""
+    lines = (f'    "{name}": {code},' for name, code in values.items())
+    return "\n".join([f"answer = {{{comment}", *lines, "}"])
+
+
 def edit(code, edits):
     """The code after `edits`, {old: new} in turn."""
     for old, new in edits.items():

@@ -2,6 +2,7 @@
 
 from .answers import describe, near
 from .engine import Exercise, Prediction
+from .functions import parts
 from .judges import Choice, Fields, Number
 
 TITLE = "Start here"
@@ -151,13 +152,7 @@ You train a model with large layers. Which policy makes a training step fastest 
 - **TPU**: Google's accelerator
 
 Where two are equally good, either counts.""",
-        stub="""\
-answer = {
-    "T4": ...,
-    "A100": ...,
-    "AVX2 laptop": ...,
-    "TPU": ...,
-}""",
+        stub=parts(dict.fromkeys(MACHINES, "...")),
         solution="""\
 answer = {
     "T4": "mixed_float16",

@@ -3,7 +3,7 @@
 from . import layer
 from .answers import describe
 from .engine import Exercise, Prediction
-from .functions import edit
+from .functions import edit, parts
 from .judges import Choice, Fields
 
 TITLE = "Setting the policy"
@@ -135,22 +135,8 @@ Five models, each a `keras.Sequential` with two Dense layers. Each is compiled w
 - **mixed**: like global, with the policy `mixed_bfloat16`
 - **pure**: like global, with the policy `float16`
 - **reset**: made under `mixed_float16`; the global policy is set to `float32`; then compiled""",
-        stub="""\
-answer = {  # True or False
-    "global": ...,
-    "per layer": ...,
-    "mixed": ...,
-    "pure": ...,
-    "reset": ...,
-}""",
-        solution="""\
-answer = {  # True or False
-    "global": True,
-    "per layer": False,
-    "mixed": False,
-    "pure": False,
-    "reset": True,
-}""",
+        stub=parts(dict.fromkeys(SCALED.judges, "..."), "  # True or False"),
+        solution=parts(SCALED.right, "  # True or False"),
         answer=SCALED,
         wrong=[({**SCALED.right, "reset": 1}, "the number 1: give True or False")],
         hints=[

@@ -2,7 +2,7 @@
 
 from . import measurement
 from .engine import Exercise, Prediction, percentage
-from .functions import stub
+from .functions import parts, stub
 from .judges import Fields, Number, nearly
 from .limits import LIMITS
 
@@ -196,15 +196,7 @@ launching, while nothing runs).
 **Then** a 16-bit policy: on some device, products take a quarter of their time and the other
 operations half. Waiting and the time in which nothing runs stay. How many times as fast is the
 step that gains most, and the one that gains least? One decimal is enough.""",
-        stub="""\
-answer = {
-    "A": ...,
-    "B": ...,
-    "C": ...,
-    "D": ...,
-    "largest speedup": ...,
-    "smallest speedup": ...,
-}""",
+        stub=parts(dict.fromkeys(LIMITS.judges, "...")),
         solution="""\
 answer = {
     "A": "memory",

@@ -69,7 +69,7 @@ def cell(content: str, style: str = CELL) -> str:
     return f'<td style="{style}">{content}</td>'
 
 
-def plain_table(title: str, lines: list[list[str]]) -> str:
+def plain_table(title: str, lines: list) -> str:
     """Lines of cells, aligned below a title."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
