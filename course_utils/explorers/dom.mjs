@@ -87,9 +87,9 @@ export function makeSpeaker() {
 // Whether a key goes with Ctrl, Alt or ⌘: then it is the browser's or the notebook's.
 export const isCommand = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
-// One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them.
-// `chosen(index)` is called when they do.
-function roveAmong(group, buttons, chosen = () => {}) {
+// One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them, and
+// from the last on to the first if it goes `round`. `chosen(index)` is called when they do.
+export function roveAmong(group, buttons, chosen = () => {}, round = true) {
   const settle = (to) => buttons.forEach((button, index) => {
     setProperty(button, "tabIndex", index === to ? 0 : -1);
   });
@@ -99,9 +99,11 @@ function roveAmong(group, buttons, chosen = () => {}) {
   group.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(event.target);
     if (at < 0 || isCommand(event)) return;
-    const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: -1 };
+    const last = buttons.length - 1;
+    const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
     if (!(event.key in targets)) return;
-    const to = (targets[event.key] + buttons.length) % buttons.length;
+    const aim = targets[event.key];
+    const to = round ? (aim + last + 1) % (last + 1) : Math.max(0, Math.min(last, aim));
     chosen(to);
     buttons[to].focus();
     event.preventDefault();

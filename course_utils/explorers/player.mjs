@@ -118,11 +118,10 @@ export function makePlayer(layer, on) {
   const slider = make("input", { type: "range", class: "slider", min: 1, max: STEPS, step: 1,
     "aria-label": "step", oninput: () => go(Number(slider.value)) });
   const growth = make("input", { type: "number", class: "growth", min: 1, max: LONGEST_GROWTH,
-    step: 1, oninput: () => {
-      const steps = Number(growth.value);
-      const good = Number.isInteger(steps) && steps >= 1 && steps <= LONGEST_GROWTH;
-      setOne(growth, "aria-invalid", good ? null : "true");
-      if (good) on.growth(steps);
+    step: 1, required: "", oninput: () => {
+      const { valid } = growth.validity;
+      setOne(growth, "aria-invalid", valid ? null : "true");
+      if (valid) on.growth(Number(growth.value));
     } });
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   const play = button(calm() ? "Next step" : "Play", () => toggle());

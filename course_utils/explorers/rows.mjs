@@ -1,7 +1,7 @@
 // A row per format: its bits as buttons, its value, its error, and steps to its neighbors; and the
 // formula of the selected row, where each factor belongs to bits, and each bit to a term.
 
-import { isCommand, make, powerOfTwo, setOne, setText } from "./dom.mjs";
+import { isCommand, make, powerOfTwo, roveAmong, setOne, setText } from "./dom.mjs";
 import { bitLength, readable } from "./values.mjs";
 
 const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction" };
@@ -26,7 +26,7 @@ export function makeRow(format, on) {
   const field = (name) => {
     const [, width] = fields[name];
     const mine = Array.from({ length: width }, (_, index) => make("button", {
-      type: "button", class: `bit ${name}`, tabindex: "-1", "data-index": bits.length + index,
+      type: "button", class: `bit ${name}`, "data-index": bits.length + index,
       "aria-pressed": "false", "aria-label": bitLabel(name, width - 1 - index, width) }));
     bits.push(...mine);
     const letter = name[0].toUpperCase();
@@ -55,24 +55,13 @@ export function makeRow(format, on) {
   make("div", { class: "head" }, name, hex), strip,
   make("div", { class: "facts" }, value, kind, error, make("span", { class: "steps" }, down, up)));
 
-  let current = 0; // the bit that Tab reaches
-  bits[0].tabIndex = 0;
-  function rove(index) {
-    bits[current].tabIndex = -1;
-    current = Math.max(0, Math.min(bits.length - 1, index));
-    bits[current].tabIndex = 0;
-  }
   const isBit = (node) => node.matches(".bit");
-  const moves = { ArrowLeft: () => current - 1, ArrowRight: () => current + 1, Home: () => 0,
-    End: () => bits.length - 1 };
+  roveAmong(element, bits, undefined, false);
   element.addEventListener("keydown", (event) => {
     if (!isBit(event.target) || isCommand(event)) return;
     const [first] = fields[FIELD_KEYS[event.key.toLowerCase()]] ?? [];
-    const target = first ?? moves[event.key]?.();
-    if (target !== undefined) {
-      rove(target);
-      bits[current].focus();
-    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+    if (first !== undefined) bits[first].focus();
+    else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       on.step(event.key === "ArrowUp" ? 1 : -1);
     } else return;
     event.preventDefault();
@@ -82,9 +71,8 @@ export function makeRow(format, on) {
   });
   element.addEventListener("focusin", ({ target }) => {
     if (!isBit(target)) return;
-    rove(Number(target.dataset.index));
     on.select();
-    on.light(current);
+    on.light(Number(target.dataset.index));
   });
   element.addEventListener("focusout", () => on.light(null));
   element.addEventListener("pointerover", ({ target }) => {

@@ -74,10 +74,7 @@ export function nearNumber(value) {
 
 // Integers
 
-export function bitLength(n) {
-  const hex = n.toString(16);
-  return 4 * hex.length - 4 + 32 - Math.clz32(parseInt(hex[0], 16));
-}
+export const bitLength = (n) => n.toString(2).length;
 
 // What floor(log2(num/den)) is, for num > 0.
 export function floorLog2(num, den) {
