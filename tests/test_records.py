@@ -273,11 +273,6 @@ def test_the_machine_that_the_backend_uses(monkeypatch):
     assert hidden == ["-1"] and os.environ["CUDA_VISIBLE_DEVICES"] == "0"
     used.platform = "cpu"
     assert start.machine().accelerators == ()
-    # Nor is TensorFlow measured with the sizes of a TPU that it does not use.
-    found = dataclasses.replace(SOME_CPU, accelerators=(hardware.Accelerator("TPU", "v5e", True),))
-    monkeypatch.setattr(hardware, "detect", lambda: found)
-    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
-    assert start.machine().accelerators == ()
 
 
 def test_published_figures_have_their_sources():

@@ -89,8 +89,8 @@ def _histograms(model, x, y, loss):
     def whole(where, name):
         parts = (OctaveHistogram.from_values(gradients[where][name]) for gradients in found)
         data = sum(parts, OctaveHistogram.from_values([])).as_data()
-        # Four digits: notebooks carry this file, and what is read off it are two.
-        data["errors"] = [[float(f"{error:.3e}") for error in row] for row in data["errors"]]
+        # Three digits: notebooks carry this file, and what is read off it are two.
+        data["errors"] = [[float(f"{error:.2e}") for error in row] for row in data["errors"]]
         return data
 
     return {where: {name: whole(where, name) for name in found[0][where]} for where in found[0]}
