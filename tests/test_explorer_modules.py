@@ -75,7 +75,7 @@ def run():
     node(
         """store.formats = given.rows.map(makeFormat);
         store.limits = new Map(given.formats.map((row) => [row.name, row]));
-        store.layers = [...given.layers, given.whole];""",
+        store.layers = [...given.layers, addUp(given.layers)];""",
         given,
     )
     yield node

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from course_utils import formats, gradients, numerals
+from course_utils.benchmark import records
 from course_utils.explorers import FloatLab, ScaleScope, floatlab, scalescope
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
@@ -244,6 +245,11 @@ def test_a_fragment_is_one_host_one_json_and_one_small_classic_script(name):
         {"type": "application/json"}, {}]  # fmt: skip
     assert not any("id" in attributes for _, attributes in page.tags)
     assert len(text.encode()) <= 80_000  # it is stored in the notebook
+
+
+def test_the_recorded_gradients_fit_into_a_notebook_layer_by_layer():
+    for layers in records.gradients().values():
+        assert len(shown(ScaleScope(layers))["text/html"].encode()) <= 80_000
 
 
 @both

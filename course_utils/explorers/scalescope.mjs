@@ -5,12 +5,13 @@ import { makeChart } from "./chart.mjs";
 import { attach, labelled, make, makeSelect, makeSpeaker, makeTabs, setText } from "./dom.mjs";
 import { makeLadder, makeOctaves, makeReadout, makeScale } from "./panels.mjs";
 import { makePlayer } from "./player.mjs";
-import { ALL_SCALES, bestScales, survive } from "./survival.mjs";
+import { ALL_SCALES, addUp, bestScales, survive } from "./survival.mjs";
 import { describeSurvival } from "./words.mjs";
 
 // Build one ScaleScope from the host's data.
 function build(data) {
-  const { layers, whole } = data; // the whole is all layers as one
+  const { layers } = data;
+  const whole = addUp(layers);
   const formats = new Map(data.formats.map((limits) => [limits.name, limits]));
   const state = { format: "float16", scale: 0, growth: data.growth, tab: data.tab };
   const known = new Map(); // format → what does not depend on the scale

@@ -77,7 +77,6 @@ class ScaleScope:
             "tab": self.tab,
             "formats": [_parameters(name) for name in numbers.FORMATS],
             "layers": [_plain(name, layer) for name, layer in self.layers.items()],
-            "whole": _plain("all", self.whole),
         }
 
 

@@ -9,6 +9,28 @@ export const STEPS = 200;
 export const FIRST_SCALE = 2 ** 15;
 const SMALLEST_NORMAL = 2 ** -126;
 
+const sumOf = (list) => list.reduce((sum, value) => sum + value, 0);
+// The sums of what stands at the same place in lists of any length.
+const added = (lists) => Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) },
+  (_, place) => sumOf(lists.map((list) => list[place] ?? 0)));
+
+// Several layers as one.
+export function addUp(layers) {
+  const filled = layers.filter(({ counts }) => counts.length);
+  const first = filled.length ? Math.min(...filled.map((layer) => layer.first)) : 0;
+  const columns = (name, nothing) => filled.map((layer) =>
+    [...Array(layer.first - first).fill(nothing), ...layer[name]]);
+  const total = (name) => sumOf(layers.map((layer) => layer[name]));
+  const counts = added(columns("counts", 0));
+  const above = columns("above", []);
+  return { first, counts,
+    squares: added(columns("squares", 0)),
+    powers: added(columns("powers", 0)),
+    above: counts.map((_, row) => added(above.map((rows) => rows[row] ?? []))),
+    zeros: total("zeros"), nans: total("nans"), infinities: total("infinities"),
+    total: total("total") };
+}
+
 // How many values of an octave come to each of CLASSES; `limits` as Python's `limits(fmt)`.
 export function splitOctave(layer, index, limits, scale) {
   const count = layer.counts[index];
