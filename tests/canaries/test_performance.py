@@ -266,7 +266,8 @@ def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
 def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
     for memory in memories.values():
         told = [memory.parts[part] for part in ("weights", "optimizer")]
-        assert told == pytest.approx([4.05, 8.09], rel=0.01)
+        # In a fresh process 12 kB of the smallest variables lie outside of the traced allocator.
+        assert told == pytest.approx([4.05, 8.09], abs=0.015)
         assert {"activations", "gradients"} <= set(memory.timeline["part"])
     copies = {p: "weight_copies" in set(m.timeline["part"]) for p, m in memories.items()}
     assert copies == {"float32": False, "mixed_bfloat16": True}
