@@ -10,9 +10,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import NOTEBOOK, THEMES, browsing
-from playwright.sync_api import sync_playwright
-from server import COURSE, running
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # the tests have it by their settings
+
+from harness import NOTEBOOK, THEMES, browsing  # noqa: E402
+from playwright.sync_api import sync_playwright  # noqa: E402
+from server import COURSE, running  # noqa: E402
 
 SLICE = 1600  # pixels
 
