@@ -433,6 +433,19 @@ def test_a_replica_that_ends_early_is_seen_to_end():
     assert "replica 0 ends before its first step" in picture.alt
 
 
+def test_a_picture_is_shown_with_its_words_folded(monkeypatch):
+    """Every page that reads an output's `alt` has them as well; a terminal has them as text."""
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
+    picture = base.Picture(base.canvas()[0], 'The <small> & "large" ones.')
+    picture._ipython_display_()
+    assert shown[0]._repr_mimebundle_()[1]["image/png"]["alt"] == picture.alt
+    fold = ElementTree.fromstring(shown[1]["text/html"])
+    assert fold.tag == "details" and fold.get("open") is None
+    assert ["".join(part.itertext()) for part in fold] == ["In words", picture.alt]
+    assert shown[1]["text/plain"] == f"In words: {picture.alt}"
+
+
 # Drawings that are kept as files
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,7 +15,7 @@ INK = "#767676"  # Text and axes: readable on white and on JupyterLab's dark bac
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure and `alt`, what it shows in words; Jupyter shows both together."""
+    """A figure and `alt`, what it shows in words; Jupyter shows the words folded below it."""
 
     figure: Figure
     alt: str
@@ -34,8 +34,9 @@ class Picture:
     def _ipython_display_(self):
         from IPython import display
 
-        display.display(display.Image(self.png(), format="png", retina=True))
-        display.display(display.Markdown(f"*In words: {self.alt}*"))
+        display.display(display.Image(self.png(), format="png", retina=True, alt=self.alt))
+        # A second output: JupyterLab would show only the HTML of an output that holds both.
+        display.display(_in_words(self.alt), raw=True)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,14 @@ class Drawing:
         url = f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
         shown = f'<img src="{url}" alt="{html.escape(self.alt)}">'
         display.display({"text/html": shown, "text/plain": title}, raw=True)
-        display.display(display.Markdown(f"*In words: {self.alt}*"))
+        display.display(_in_words(self.alt), raw=True)
+
+
+def _in_words(alt):
+    """What a figure shows, folded: a reader, a screen reader or the page's search opens it."""
+    said = f"<small>{html.escape(alt)}</small>"
+    shown = f"<details><summary><small>In words</small></summary>{said}</details>"
+    return {"text/html": shown, "text/plain": f"In words: {alt}"}
 
 
 def canvas(width=7.0, height=3.4):
