@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import canonical
+import clock
 import pytest
 import size
 import template
@@ -26,7 +27,7 @@ What you’ll do · What you'll learn · What you'll need: [data](../data/README
 SECTIONS = """\
 ## 1. First
 
-*≈5 min · 5 min so far*
+*≈1 min · 1 min so far*
 
 We adjust $n!$, and ![A falling line](../data/line.png) shows it; see [this](https://a.org/!x).
 
@@ -36,17 +37,21 @@ We adjust $n!$, and ![A falling line](../data/line.png) shows it; see [this](htt
 
 ## 2. Second
 
-*≈10 min · 15 min so far*
+*≈1 min · 1 min so far*
 
 ## Common mistakes
 
+*≈1 min · 1 min so far*
+
 ## Recap
+
+*≈14 min · 15 min so far*
 
 ## Further reading"""
 
 
 class Question:
-    exercise = SimpleNamespace(task="How many bits?")
+    exercise = SimpleNamespace(task="How many bits?", minutes=14)
     cell = ("answer = ...", "answer = 8\nprint(answer)")
 
     def __repr__(self):
@@ -195,9 +200,6 @@ REFUSED = [
     (text("## Recap", ""), "'Recap'"),
     (text("## Further reading", "Further reading"), "'Further reading'"),
     (text("## 2. Second", "## 3. Second"), "number 2"),
-    (text("15 min so far", "20 min so far"), "included 15"),
-    (text("*≈10 min · 15 min so far*", ""), "no clock"),
-    (text("**15 minutes**", "**20 minutes**"), "add up to 15"),
     (text("**15 minutes**", "15 minutes"), "no minutes"),
     (text("We adjust", "We simply adjust"), "'simply'"),
     (text("We adjust", "Just adjust"), "'just'"),
@@ -220,6 +222,62 @@ def test_what_fix_cannot_mend_is_named(folder, edit, fragment):
     path = save(change_of(edit), folder)
     notebooks.fix([path])
     assert any(fragment in fault for fault in notebooks.check([path]))
+
+
+STALE = {
+    "the clock of a section": ("*≈14 min · 15 min so far*", "*≈14 min · 20 min so far*"),
+    "no clock": ('    "*≈14 min · 15 min so far*\\n",\n    "\\n",\n', ""),
+    "at a glance": ("**15 minutes**", "**20 minutes**, of which 15 core"),
+    "a map": ("| 00 · Small | 15 |", "| 00 · Small | 12 to 15 |"),
+    "the core path": ("The core path is 00 to 05: 0 hours.", "The core path is 00 to 05: 2 hours."),
+}
+
+
+@pytest.mark.parametrize(("right", "stale"), STALE.values(), ids=STALE.keys())
+def test_a_stale_minute_is_named_and_written_anew(folder, right, stale):
+    path = folder / "00_small.ipynb"
+    notebooks.fix([path])
+    readme, files = folder.parent / "README.md", (path, folder.parent / "README.md")
+    readme.write_text("\n".join(STALE[id][0] for id in ("a map", "the core path")))
+    good = [file.read_text() for file in files]
+    for file in files:
+        file.write_text(file.read_text().replace(right, stale))
+    assert "minutes are not what --fix" in notebooks.check([path])[-1]
+    notebooks.fix([path])
+    assert [file.read_text() for file in files] == good
+
+
+def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
+    nb = good_notebook()
+    nb.cells[3].source = (
+        f"## 1. One\n\n{'word ' * 359}<details><summary>s</summary>{'word ' * 900}</details>\n\n"
+        f"![A line](../data/line.png)\n\n## 2. Going further: two\n\n{'word ' * 177}"
+    )
+    nb.cells += [new_code_cell("1\n\n" * 10, id="lines")]
+    nb.cells += [new_markdown_cell(f"<details>{'word ' * 180}</details>", id="quiz")]
+    path = save(nb, folder)
+    (folder / "solved").mkdir()
+    nb.cells[-2].outputs = [new_output("display_data", {"image/png": "AAAA"}), STREAM]
+    nb.cells[-2].metadata["seconds"] = 60
+    notebooks.write(folder / "solved" / path.name, nb)
+    first, second = clock.account(path).sections
+    # A title and a prediction above; a task, a recorded figure, ten lines, a minute's wait below.
+    above = clock.words(TITLE)
+    assert (first.words, first.lines, first.figures) == (above + 361, 1, 1)
+    assert (second.words, second.lines, second.figures) == (181 + 10 + 180, 1 + 10, 1)
+    assert second.minutes == pytest.approx(371 / 180 + 1.1 + 0.5 + 14 + 1)
+    assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
+    assert clock.account(path).span == "3 to 22"
+    notebooks.fix([path])
+    assert not any("00: its core" in fault for fault in notebooks.check([path]))
+    monkeypatch.setattr(clock, "BUDGET", {"00": 2})
+    monkeypatch.setattr(clock, "MOST", {"words": 300, "lines": 0})
+    faults = [fault for fault in notebooks.check([path]) if "00: its core" in fault]
+    assert [fault.split("has ")[1].split(",")[0] for fault in faults] == [
+        "3 minutes",
+        f"{first.words} words",
+        "1 lines of code",
+    ]
 
 
 def test_paths_and_errors_in_stored_outputs_are_named():

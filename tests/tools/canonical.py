@@ -120,8 +120,9 @@ def canonical(nb, name, solved=False):
     nb.nbformat, nb.nbformat_minor = 4, 5
     nb.metadata = nbformat.from_dict(METADATA)
     for cell in nb.cells:
-        tags = tags_of(cell)
-        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        tags, seconds = tags_of(cell), cell.metadata.get("seconds") if solved else None
+        kept = {"seconds": seconds, "tags": tags}  # what the reader waited for, and the tags
+        cell.metadata = nbformat.from_dict({key: value for key, value in kept.items() if value})
         source = opening_source(cell, name)
         if source is None and not solved:
             source = prescribed_source(cell, name)

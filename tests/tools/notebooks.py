@@ -8,13 +8,26 @@ A name is the start of a notebook's file name, such as 04. Without names, all no
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
+import time
 
+import clock
 import release
 import template
-from canonical import COURSE, canonical, code_cells, faults, read, solution_form, tags_of, text_of
+from canonical import (
+    COURSE,
+    canonical,
+    code_cells,
+    faults,
+    named,
+    read,
+    solution_form,
+    tags_of,
+    text_of,
+)
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
@@ -65,9 +78,11 @@ def check(paths):
         own = [fault for f in with_copy(path) for fault in faults(f) or template.faults(f)]
         found += own or drift(path)
     for folder in {path.parent for path in paths}:
-        _, text, wanted = front_page(folder)
-        if text != wanted:
-            found.append("README.md: its badge is not what --fix would write.")
+        accounts = times(folder)
+        found += [fault for account in accounts for fault in clock.over(account)]
+        for path, text, wanted in timed(folder, accounts):
+            if text != wanted:
+                found.append(f"{named(path)}: its badge or minutes are not what --fix would write.")
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
                 found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
@@ -75,7 +90,7 @@ def check(paths):
 
 
 def fix(paths):
-    """Rewrite these notebooks and their solved copies in canonical form, and the README's badge."""
+    """Rewrite these notebooks and their solved copies in canonical form, and all minutes."""
     for path in paths:
         for file in with_copy(path):
             try:
@@ -83,15 +98,39 @@ def fix(paths):
             except ValueError as error:
                 print(f"{file.name}: left as it is: {error}")
     for folder in {path.parent for path in paths}:
-        path, _, wanted = front_page(folder)
-        path.write_text(wanted, encoding="utf-8")
+        wind(folder)
 
 
-def front_page(folder):
-    """Return the README above a folder, its text, and the text with the badge it is to have."""
+def times(folder):
+    """Return the account of every notebook of a folder that is one."""
+    found = []
+    for path in selected(folder):
+        with contextlib.suppress(ValueError, KeyError):  # which `faults` names
+            found.append(clock.account(path))
+    return found
+
+
+def timed(folder, accounts):
+    """Yield what carries minutes or a badge: its file, its text, and the text it is to have."""
     path, first = folder.parent / "README.md", selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
-    return path, text, release.with_badge(text, first, *release.published()[:2])
+    badge = release.with_badge(text, first, *release.published()[:2])
+    yield path, text, clock.mapped(badge, accounts)
+    for path in selected(folder):
+        own = [account for account in accounts if account.name == path.name[:2]]
+        for file in with_copy(path) if own else []:
+            nb = read(file)
+            text = text_of(nb)
+            for cell in template.markdown(nb):
+                cell.source = clock.mapped(clock.wound(cell.source, own[0]), accounts)
+            yield file, text, text_of(nb)
+
+
+def wind(folder):
+    """Write the minutes wherever they stand, and the README's badge."""
+    for path, text, wanted in timed(folder, times(folder)):
+        if text != wanted:
+            path.write_text(wanted, encoding="utf-8")
 
 
 def write(path, nb):
@@ -112,9 +151,14 @@ def execute(nb, folder, name):
         store_widget_state=True,  # without it, output inside an interact panel is an error
     )
     client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
-    bar, started = tqdm(total=len(code_cells(nb)), desc=name), []
-    client.on_cell_execute = lambda cell, **_: started.append(cell.id)
-    client.on_cell_executed = lambda **_: bar.update()
+    bar, started = tqdm(total=len(code_cells(nb)), desc=name), {}
+
+    def done(cell, **_):
+        cell.metadata["seconds"] = round(time.perf_counter() - started[cell.id])
+        bar.update()
+
+    client.on_cell_execute = lambda cell, **_: started.update({cell.id: time.perf_counter()})
+    client.on_cell_executed = done
     with bar, tempfile.TemporaryDirectory() as scratch:
         own = {"COURSE_PROGRESS": f"{scratch}/progress.json", "IPYTHONDIR": f"{scratch}/ipython"}
         try:
@@ -122,7 +166,7 @@ def execute(nb, folder, name):
         except (CellControlSignal, DeadKernelError) as error:
             kind = getattr(error, "ename", type(error).__name__)
             text = str(getattr(error, "evalue", error)).strip()
-            return f"cell {started[-1]!r} raised {kind}: {text}"
+            return f"cell {list(started)[-1]!r} raised {kind}: {text}"
     return None
 
 
@@ -140,8 +184,18 @@ def solve(path):
         loud = any(output.get("name") == "stderr" for output in cell.outputs)
         if loud and "nbval-ignore-output" not in tags_of(cell):
             print(f"{path.name}: cell {cell.id!r} writes to stderr, which nbval will complain of.")
+    waited_less(nb, folder / path.name)
     write(folder / path.name, canonical(nb, path.name, solved=True))
     return None
+
+
+def waited_less(nb, before):
+    """Let each cell that did not change keep the shorter waiting: a busy machine adds to it."""
+    old = {cell.id: cell for cell in (read(before).cells if before.exists() else [])}
+    for cell in code_cells(nb):
+        same = cell.id in old and old[cell.id].source == cell.source
+        if same and "seconds" in old[cell.id].metadata:
+            cell.metadata.seconds = min(cell.metadata.seconds, old[cell.id].metadata.seconds)
 
 
 def main(arguments=None, folder=COURSE / "notebooks"):
@@ -156,6 +210,7 @@ def main(arguments=None, folder=COURSE / "notebooks"):
     paths = selected(folder, names)
     if options.solve is not None:
         found = list(filter(None, map(solve, paths)))
+        wind(folder)
     else:
         if options.fix is not None:
             fix(paths)

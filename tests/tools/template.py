@@ -4,9 +4,9 @@ import re
 from urllib.parse import unquote
 
 from canonical import COURSE, code_cells, named, read
+from clock import GLANCE
 
 LARGEST = 700_000  # bytes of a notebook
-CLOCK = re.compile(r"\*≈\s?(\d+) min · (\d+) min so far\*")
 # A folder of the machine that ran a notebook, where a path begins.
 MACHINE_PATH = re.compile(
     rf"{re.escape(str(COURSE))}|C:\\Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
@@ -68,29 +68,19 @@ def parts(nb):
     return missing
 
 
-def clock(nb):
-    """Numbered sections, a running clock, and the total that 'At a glance' promises."""
-    found, so_far, number = [], 0, 0
-    for level, heading, text, _ in headings(nb):
-        times = CLOCK.search(text) if level == 2 else None
-        if level == 2 and re.match(r"\d+\.", heading):
-            number += 1
-            if not heading.startswith(f"{number}. "):
-                found.append(f"Section '{heading}' should be number {number}.")
-            if not times:
-                found.append(f"Section '{heading}' has no clock like *≈10 min · 25 min so far*.")
-        if times:
-            so_far += int(times[1])
-            if so_far != int(times[2]):
-                found.append(f"'{heading}' says {times[2]} min so far, its own included {so_far}.")
-    if number == 0:
-        found.append("There is no section '## 1. …'.")
+def sections(nb):
+    """Numbered sections, each with the clock that --fix writes below its heading."""
+    names = [heading for level, heading, _, _ in headings(nb) if level == 2]
+    numbered = [name for name in names if re.match(r"\d+\.", name)]
+    found = [
+        f"Section '{name}' should be number {number}."
+        for number, name in enumerate(numbered, start=1)
+        if not name.startswith(f"{number}. ")
+    ]
     glance = next((c.source for c in markdown(nb) if "At a glance" in c.source), "")
-    promised = re.search(r"\*\*(\d+) minutes\*\*", glance)
-    if not promised or int(promised[1]) != so_far:
-        says = promised[0] if promised else "no minutes like **15 minutes**"
-        found.append(f"'At a glance' says {says}; the sections add up to {so_far}.")
-    return found
+    if not GLANCE.search(glance):
+        found.append("'At a glance' says no minutes like **15 minutes**.")
+    return found if numbered else ["There is no section '## 1. …'."]
 
 
 def links(nb, folder):
@@ -154,5 +144,5 @@ def faults(path):
     if path.stat().st_size > LARGEST:
         found.append(f"it is larger than {LARGEST:,} bytes.")
     if path.parent.name != "solved":  # whose text is that of the blank notebook
-        found += title(nb) + parts(nb) + clock(nb) + wording(nb) + alternative_text(nb)
+        found += title(nb) + parts(nb) + sections(nb) + wording(nb) + alternative_text(nb)
     return [f"{named(path)}: {fault}" for fault in found]
