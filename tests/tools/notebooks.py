@@ -9,16 +9,19 @@ A name is the start of a notebook's file name, such as 04. Without names, all no
 
 import argparse
 import contextlib
+import itertools
 import os
 import sys
 import tempfile
 import time
 
 import clock
+import nbformat
 import release
 import template
 from canonical import (
     COURSE,
+    VIEW,
     canonical,
     code_cells,
     faults,
@@ -170,6 +173,34 @@ def execute(nb, folder, name):
     return None
 
 
+def settle_panels(nb):
+    """Put what each panel of `interact` shows at first in its place: a page may have no kernel."""
+    stored = nb.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
+
+    def parts(model):
+        own = stored["state"].get(model, {}).get("state", {})
+        below = (parts(child.removeprefix("IPY_MODEL_")) for child in own.get("children", ()))
+        return [own, *itertools.chain(*below)]
+
+    def still(output):
+        if VIEW not in output.get("data", {}):
+            return [output]
+        found, at = parts(output.data[VIEW]["model_id"]), []
+        outputs = [nbformat.from_dict(shown) for own in found for shown in own.get("outputs", ())]
+        for own in found:
+            if own.get("description"):
+                options = own.get("_options_labels")
+                at.append(
+                    f"{own['description']} = {options[own['index']] if options else own['value']}"
+                )
+        told = f"*The panel at {', '.join(at)}. It answers where a kernel runs.*"
+        caption = nbformat.v4.new_output("display_data", {"text/markdown": told})
+        return [caption, *outputs] if outputs else []
+
+    for cell in code_cells(nb):
+        cell.outputs = list(itertools.chain(*map(still, cell.outputs)))
+
+
 def solve(path):
     """Write the solved copy of a blank notebook; return the reason if it could not be made."""
     folder = path.parent / "solved"
@@ -180,6 +211,7 @@ def solve(path):
         return f"{path.name}: not solved: {error}"
     if failure := execute(nb, folder, path.stem):
         return f"{path.name}: solved copy not written, {failure}"
+    settle_panels(nb)
     for cell in code_cells(nb):
         loud = any(output.get("name") == "stderr" for output in cell.outputs)
         if loud and "nbval-ignore-output" not in tags_of(cell):
