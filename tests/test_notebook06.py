@@ -15,6 +15,7 @@ DEFINED = ("digits", "network", "right-loop", "five-loops", "make-step", "train"
            "probe-loop", "refused")  # fmt: skip
 HIDDEN = ("scaling forgotten", "unscaled twice", "clipped too early")  # by Adam
 SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
+POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +120,89 @@ def test_one_of_three_means_survives_the_overflow(notebook):
     means = [float(line.split()[-1]) for line in lines[:3]]
     assert np.isnan(means[:2]).all() and 0.2 < means[2] < 2.4
     assert lines[3] == "steps skipped: 1 · weights finite: True"
+
+
+# What the text says of losses, of fit, and of what is compiled
+
+
+def length(vector):
+    return np.linalg.norm(np.asarray(vector, np.float64))
+
+
+def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(notebook):
+    names = NOTEBOOK.run("snippet", "cut", names=dict(notebook))
+    logits, gradient = names["logits"].numpy(), names["gradient"]
+    cut = (logits < 0) | (logits > 1)
+    assert cut.any() and not gradient[cut].any()
+    model, (x, y) = names["build"]("float32"), (names["x"][:32], names["y"][:32])
+    with tf.GradientTape(persistent=True) as tape:
+        losses = names["crossentropy"](y, model(x), from_logits=True)
+        mean = tf.reduce_mean(losses)
+    each, one = (tape.gradient(v, model.layers[-1].kernel.value) for v in (losses, mean))
+    assert length(each) == pytest.approx(32 * length(one), rel=1e-4)
+
+
+def test_a_train_step_needs_scale_loss_under_mixed_float16_alone(notebook):
+    names = NOTEBOOK.run("own-step", "compiled", names=dict(notebook))
+    for kind in ("Own", "Forgetful"):
+        for policy in POLICIES:
+            model = names["compiled"](names[kind], policy)
+            moved = float(names["probe"](model, model.train_on_batch).split()[2])
+            wrong = kind == "Forgetful" and policy == "mixed_float16"
+            assert moved < 2e-3 if wrong else moved == pytest.approx(1, abs=0.1), (kind, policy)
+
+
+def test_fit_puts_the_average_into_the_model_at_its_end(notebook):
+    ends = []
+    for use_ema in (False, True):
+        model = notebook["build"]()
+        start = notebook["weights_of"](model)
+        sgd = SGD(0.5, use_ema=use_ema, ema_momentum=0.9)
+        model.compile(sgd, notebook["loss_fn"], jit_compile=False)
+        model.fit(notebook["x"][:128], notebook["y"][:128], 8, shuffle=False, verbose=0)
+        ends.append(length(notebook["weights_of"](model) - start))
+    assert 0.1 < ends[1] / ends[0] < 0.9
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way(policy, notebook):
+    names = NOTEBOOK.run("compile-make", "compile-step", "compile-run", names=dict(notebook))
+    rng = np.random.default_rng(5)
+    batches = [(rng.random((32, 64), "float32"), rng.integers(0, 10, 32)) for _ in range(12)]
+    ways = (lambda f: f, tf.function, lambda f: tf.function(f, jit_compile=True))
+    runs = [names["run_compiled"](policy, way, batches) for way in ways]
+    scales = {said.rpartition(", ")[0] for *_, said in runs}
+    assert scales == ({"scale 2^18"} if policy == "mixed_float16" else {""})
+    start, plain, _ = runs[0]
+    for _, end, _ in runs[1:]:
+        assert length(end - plain) < 0.1 * length(plain - start)
+    if policy == "float32":  # the others may be merged with a bias, and rounded once
+        assert np.array_equal(runs[1][1], plain)
+
+
+def test_what_a_compiled_function_may_do(notebook):
+    lines = NOTEBOOK.printed("compile-limits", "compile-try", names=dict(notebook))
+    in_graph = "works", "OperatorNotAllowedInGraphError", "AttributeError", "works"
+    in_xla = *in_graph[:3], "InvalidArgumentError"
+    assert [line.split()[-1] for line in lines[::2]] == list(in_graph)
+    assert [line.split()[-1] for line in lines[1::2]] == list(in_xla)
+
+
+@pytest.mark.parametrize(
+    ("policy", "way", "largest"),
+    [
+        ("mixed_bfloat16", "unscaled", 15),
+        ("mixed_float16", "unscaled", 15),
+        ("mixed_float16", "not scaled", 15),
+        ("mixed_float16", "left scaled", 0),
+        ("mixed_float16", "squared in float16", 0),
+    ],
+)
+def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(
+    policy, way, largest, notebook
+):
+    names = NOTEBOOK.run("penalty-critic", "penalty-ways", "penalty-gradient", names=dict(notebook))
+    exact = names["penalty_gradient"]("float32", "not scaled", 1.0)
+    for power in (0, 8, 15):
+        error = length(names["penalty_gradient"](policy, way, 2.0**power) - exact) / length(exact)
+        assert error < 0.03 if power <= largest else not np.isfinite(error)

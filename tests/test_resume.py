@@ -85,6 +85,16 @@ def test_checkpoints_that_are_not_finished_are_not_read(tmp_path):
     assert tf.train.latest_checkpoint(tmp_path) == good
 
 
+def test_keras_own_means_keep_the_scale_and_neither_the_place_in_the_data_nor_the_dice(notebook):
+    names = {**notebook, "loss_fn": keras.losses.SparseCategoricalCrossentropy(from_logits=True)}
+    lines = NOTEBOOK.printed("resume-backup", "resume-fit", names=names)
+    assert lines[0] == "18 batches, then 57 more"  # the epoch begins again
+    assert names["after"][0] == names["before"][15] != names["before"][0]
+    for line in NOTEBOOK.printed("resume-save", names=names):
+        before, after = line[11:].split(" → ")
+        assert (before == after) == (line[:4] != "dice"), line
+
+
 @pytest.mark.parametrize("double", [False, True])
 def test_a_backup_cut_off_is_lost_unless_the_one_before_is_kept(tmp_path, double):
     models, backups = [], []
