@@ -24,14 +24,16 @@ def assemble(name: str, static: str, data: dict) -> str:
     """Put an explorer together, as HTML.
 
     Args:
-        name: of the module and the style in this folder; the hosts carry the attribute
-            `data-<name>`. All modules that it needs share one function's scope, in which the
-            constant `CSS` is the text of the styles.
+        name: of the module in this folder; the hosts carry the attribute `data-<name>`. All modules
+            that it needs share one function's scope, in which the constant `CSS` is the text of
+            the styles: shared.css, and that of every module that has one of its name.
         static: HTML to show before the script runs, and where none may run. It is not escaped.
         data: what the script reads from the host's JSON.
     """
-    css = "".join(LOOSE.sub("", _read(style)) for style in ("shared.css", f"{name}.css"))
-    code = "".join(IMPORT.sub("", _read(module)) for module in modules(f"{name}.mjs"))
+    needed = modules(f"{name}.mjs")
+    styles = (FOLDER / style.replace(".mjs", ".css") for style in ("shared.css", *needed))
+    css = "".join(LOOSE.sub("", _read(style)) for style in styles if style.exists())
+    code = "".join(IMPORT.sub("", _read(module)) for module in needed)
     code = LOOSE.sub("", re.sub("^export ", "", code, flags=re.MULTILINE))
     return (
         f'<div data-{name}>\n{static}\n<script type="application/json">{_json(data)}</script>\n'

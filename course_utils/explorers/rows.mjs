@@ -1,14 +1,11 @@
 // A row per format: its bits as buttons, its value, its error, and steps to its neighbors; and the
 // formula of the selected row, where each factor belongs to bits, and each bit to a term.
 
+import { fieldsOf, makeBits } from "./bits.mjs";
 import { isCommand, make, powerOfTwo, roveAmong, setOne, setText } from "./dom.mjs";
 import { bitLength, readable } from "./values.mjs";
 
 const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction" };
-
-// The fields of a format: {name: [index of the first bit, how many]}.
-const fieldsOf = ({ exponentBits, fractionBits }) => ({
-  sign: [0, 1], exponent: [1, exponentBits], fraction: [1 + exponentBits, fractionBits] });
 
 // What a screen reader says about a bit; `place` counts from 0 at the field's right end.
 function bitLabel(field, place, width) {
@@ -20,27 +17,9 @@ function bitLabel(field, place, width) {
 // A row for one format. on: {select(), flip(index), step(direction), light(index | null)}.
 // → {element, update(view), light(lit)}
 export function makeRow(format, on) {
-  const bits = [];
   const fields = fieldsOf(format);
-  // The buttons of one field, under the field's letter and width.
-  const field = (name) => {
-    const [, width] = fields[name];
-    const mine = Array.from({ length: width }, (_, index) => make("button", {
-      type: "button", class: `bit ${name}`, "data-index": bits.length + index,
-      "aria-pressed": "false", "aria-label": bitLabel(name, width - 1 - index, width) }));
-    bits.push(...mine);
-    const letter = name[0].toUpperCase();
-    return make("span", { class: `field ${name}` },
-      make("span", { class: "tag", "aria-hidden": "true" },
-        name === "sign" ? letter : `${letter} ${width}`),
-      make("span", { class: "cells" }, ...mine));
-  };
-  const lead = make("span", { class: "lead", title: "the leading bit, which is not stored" }, "1");
-  const ghost = make("span", { class: "ghost", "aria-hidden": "true" }, lead,
-    make("span", { class: "point" }, "."));
-  const strip = make("div", { class: "strip" },
-    make("span", { class: "left" }, field("sign"), field("exponent")),
-    make("span", { class: "right" }, ghost, field("fraction")));
+  const { element: strip, bits, ghost, show } = makeBits(format, (...place) =>
+    ({ type: "button", "aria-label": bitLabel(...place) }));
   const stepper = (direction, face, text) => make("button", {
     type: "button", class: "step", tabindex: "-1", title: `${text} to the next value (${face})`,
     "aria-label": `${text} in ${format.name}`, onclick: () => on.step(direction) }, face);
@@ -86,9 +65,7 @@ export function makeRow(format, on) {
     element.classList.toggle("selected", selected);
     setOne(name, "aria-pressed", selected);
     element.classList.toggle("refused", !stored);
-    const digits = stored ? stored.sign + stored.exponent + stored.fraction : "";
-    bits.forEach((bit, index) => setOne(bit, "aria-pressed", String(digits[index] === "1")));
-    setText(lead, stored?.kind === "normal" ? "1" : stored?.value.kind === "finite" ? "0" : "");
+    show(stored);
     setText(hex, stored ? stored.hex : "–");
     setText(kind, stored ? stored.kind.replace("nan", "NaN") : "refused");
     setOne(kind, "data-kind", stored ? stored.kind : "refused");
