@@ -316,9 +316,9 @@ CELLS = {
     "interpreter": "print(sys.executable == os.environ['PYTHON'])",
     "progress": "print(os.environ['COURSE_PROGRESS'] != 'mine')",
     "place": "print(os.path.basename(os.getcwd()))",
-    "panel": "import ipywidgets\n@ipywidgets.interact(n=(0, 9), to=['a', 'b'])\n"
-    "def shown(n, to='b'): print(n, to)",
-    "widget": "ipywidgets.VBox([ipywidgets.IntSlider(3)])",
+    "panel": "from ipywidgets import *;"
+    "interact(lambda n, to='b': print(n, to), n=(0, 9), to=['a', 'b']);",
+    "widget": "VBox([IntSlider(3)])",
 }
 
 
