@@ -1,12 +1,13 @@
 // The histogram over the bands: it slides with the scale, and the bands stand still. Around it
 // stand its axes, and the ruler of surviving bits.
 
+import { ROW, drawAxis, placeTitles } from "./axis.mjs";
 import { SLIM, bandsOf, clipped, drawBands, slanted, write } from "./bands.mjs";
 import { draw, setAttributes, setOne, setText } from "./dom.mjs";
 import { CLASSES, bitsKept, splitOctave } from "./survival.mjs";
 import { part, percent, raised } from "./words.mjs";
 
-const PLOT = { height: 200, row: 15, right: 6, ruler: 26, tick: 48, letter: 7.1 }; // pixels
+const PLOT = { height: 200, right: 6, ruler: 26 }; // pixels
 
 // The upright axis; `top` is the share at its upper end, 0 where there are no values.
 function drawUpright(top, { plot, width }) {
@@ -23,21 +24,6 @@ function drawUpright(top, { plot, width }) {
     group.append(write(left - 6, at + 4, share ? percent(share * top).replace(" ", "") : "0",
       { "text-anchor": "end" }));
   }
-  return group;
-}
-
-// The octaves below the plot, as powers of two.
-function drawAxis({ range, plot }) {
-  const { left, width, step, bottom: y } = plot;
-  const every = [1, 2, 4, 8, 16, 32, 64].find((gap) => gap * step >= PLOT.tick);
-  const group = draw("g", { class: "axis" }, draw("path", { d: `M${left},${y}h${width}` }));
-  for (let octave = Math.ceil(range.low / every) * every; octave <= range.high; octave += every) {
-    const x = left + (octave - range.low) * step;
-    if (x > left + width - 10 || x < left + 8) continue;
-    group.append(draw("path", { d: `M${x},${y}v4` }), write(x, y + 17, raised(octave)));
-  }
-  group.append(write(left + width, y + 32, "size of a gradient after scaling",
-    { class: "small", "text-anchor": "end" }));
   return group;
 }
 
@@ -70,31 +56,6 @@ function drawRuler({ limits, range, plot }) {
   return group;
 }
 
-// The bands' names above the plot, in as many rows as keep them apart. → {group, rows}
-function placeTitles(limits, range, plot) {
-  const ends = []; // per row, where its last title ends
-  const titles = bandsOf(limits, range).map((band) => {
-    const half = (band.title.length * PLOT.letter) / 2;
-    const place = plot.left + ((band.from + band.to) / 2 - range.low) * plot.step;
-    const middle = Math.max(plot.left - 36 + half, Math.min(plot.left + plot.width - half, place));
-    let row = ends.findIndex((end) => end < middle - half - 8);
-    if (row < 0) row = ends.length;
-    ends[row] = middle + half;
-    return { ...band, place, middle, row };
-  });
-  const group = draw("g", { class: "titles" });
-  const rows = Math.max(1, ends.length);
-  for (const { name, title, place, middle, row } of titles) {
-    const y = PLOT.row * (rows - row);
-    if (row) {
-      group.append(draw("path", { class: "leader",
-        d: `M${place},${y + 3}V${rows * PLOT.row + 8}` }));
-    }
-    group.append(draw("text", { class: `title ${name}`, x: middle, y }, title));
-  }
-  return { group, rows };
-}
-
 // The smallest of some round shares that is not below the given one.
 function roundShare(share) {
   const grain = 10 ** Math.floor(Math.log10(Math.max(share, 1e-9)));
@@ -121,7 +82,7 @@ export function makeChart(layer) {
     plot.step = plot.width / (range.high - range.low);
     built = { limits, range, width, plot };
     const titles = placeTitles(limits, range, plot);
-    plot.top = 8 + PLOT.row * titles.rows;
+    plot.top = 8 + ROW * titles.rows;
     plot.bottom = plot.top + plot.height;
     const height = plot.bottom + 22 + 18 + PLOT.ruler + 34;
     setAttributes(element, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -134,7 +95,8 @@ export function makeChart(layer) {
     const { below, above } = drawBands(limits, range, plot.step, plot.height);
     const frame = clipped(left, plot.top, plot.width, plot.height,
       below, parts.ghost, parts.bars, above, parts.arrow);
-    element.replaceChildren(frame, titles.group, drawUpright(top, built), drawAxis(built),
+    element.replaceChildren(frame, titles.group, drawUpright(top, built),
+      drawAxis(range, plot, "size of a gradient after scaling"),
       drawRuler(built), parts.zeroColumn, parts.leftNote, parts.rightNote);
   }
 
