@@ -40,3 +40,13 @@ def test_a_16_bit_softmax_hardly_learns_from_large_pixels():
     NOTEBOOK.run("mistake-pixels", names=names, replaced=[seed], until="\nfor word")
     right, wrong = (names["trained_head"](dtype) for dtype in ("float32", "mixed_bfloat16"))
     assert right > wrong + 0.1
+
+
+def test_normalization_layers_but_one_compute_in_float32_inside():
+    """A variance of 250,000 fits into no float16, and all but UnitNormalization get it right."""
+    *right, unit = NOTEBOOK.printed("norms", names=dict(IMPORTED))
+    for line in (*right, unit):
+        kind, _, dtype, _, _, _, error, _, weights = line.split(maxsplit=8)
+        assert dtype == "float16," and weights == ("['float32']" if line != unit else "[]"), line
+        assert float(error.rstrip(",")) < 0.01 if line != unit else float(error.rstrip(",")) > 0.1
+    assert [line.split()[0] for line in right] == ["Batch", "Layer", "Group", "RMS"]

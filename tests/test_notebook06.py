@@ -28,6 +28,14 @@ def notebook():
 # One step, in arithmetic and in Keras
 
 
+def test_gradients_are_float16_inside_and_float32_at_the_weights(notebook):
+    found = NOTEBOOK.run("where", names=dict(notebook))["found"]
+    dtypes = [tensor.dtype.name for tensor in found.values()]
+    assert dtypes == ["float32", "float32", "float16", "float32"]
+    at_weights = [*found.values()][-1].numpy()  # cast: what underflowed in float16 stays 0
+    assert np.array_equal(at_weights, at_weights.astype(np.float16))
+
+
 def one_update(name, g, scale=2.0**15):
     """One step of Keras's SGD(1.0) in one of the five loops, on two weights with the gradient g.
 
