@@ -1,13 +1,11 @@
 """Where the digits come from, and what happens to files and servers that are not sound."""
 
 import hashlib
-import http.server
 import io
-import threading
-import time
 
 import numpy as np
 import pytest
+from unreliable import Server, serving
 
 from course_utils import datasets
 
@@ -130,46 +128,14 @@ def test_without_any_file_the_fallback_is_real_digits_in_mnist_s_form(
     assert np.array_equal(datasets.load_mnist().x_test, digits.x_test)  # the same split
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    behavior = "good"
-
-    def do_GET(self):
-        if self.behavior == "404":
-            self.send_error(404)
-        elif self.behavior == "speaks something else":
-            self.wfile.write(b"220 welcome to my mail server\r\n")
-        else:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(GOOD)))
-            self.end_headers()
-            content, pause = SENT.get(self.behavior, (GOOD, 0))
-            self.wfile.write(content)
-            self.wfile.flush()
-            for byte in GOOD[:200] if pause else b"":
-                time.sleep(pause)
-                self.wfile.write(bytes([byte]))
-                self.wfile.flush()
-
-    def log_message(self, *_):
-        pass
-
-
-SENT = {  # at once, and after a pause a byte of the rest
-    "truncates": (GOOD[:500], 0),
-    "stalls": (GOOD[:500], 10),
-    "trickles": (b"", 0.05),
-    "corrupts": (GOOD[:-1] + b"x", 0),
-}
-
-
 @pytest.fixture
 def server(sources, monkeypatch):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as running:
-        running.daemon_threads = True
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        monkeypatch.setattr(datasets, "MNIST_URL", f"http://127.0.0.1:{running.server_port}/m.npz")
+    with serving(monkeypatch, **{"/m.npz": GOOD}) as address:
+        monkeypatch.setattr(datasets, "MNIST_URL", f"{address}/m.npz")
         yield sources / "keras" / "datasets" / "mnist.npz"
-        running.shutdown()
+
+
+WRONG = ("refuses", "speaks something else", "truncates", "stalls", "trickles", "corrupts")
 
 
 def test_a_download_is_verified_and_kept(server):
@@ -179,15 +145,15 @@ def test_a_download_is_verified_and_kept(server):
     assert list(server.parent.iterdir()) == [server]
 
 
-@pytest.mark.parametrize("behavior", ["404", "speaks something else", *SENT])
-def test_a_bad_server_is_left_for_the_next_source(behavior, server, monkeypatch, capsys):
-    monkeypatch.setattr(Server, "behavior", behavior)
-    if behavior in ("stalls", "trickles"):
+@pytest.mark.parametrize("does", WRONG)
+def test_a_bad_server_is_left_for_the_next_source(does, server, monkeypatch, capsys):
+    monkeypatch.setattr(Server, "does", does)
+    if does in ("stalls", "trickles"):
         monkeypatch.setattr(datasets, "STALL_SECONDS", 0.5)
         monkeypatch.setattr(datasets, "DOWNLOAD_SECONDS", 3)
     assert datasets.load_mnist().is_fallback
     said, why = capsys.readouterr().out, {"stalls": "timed out", "trickles": "was stopped after 3"}
-    assert "could not be downloaded" in said and why.get(behavior, "") in said
+    assert "could not be downloaded" in said and why.get(does, "") in said
     assert not list(server.parent.iterdir())
 
 

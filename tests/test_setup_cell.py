@@ -1,12 +1,9 @@
 """The setup cell: it finds the course, fetches the release on Colab, or says what to do."""
 
-import http.server
 import shutil
 import socket
 import subprocess
 import sys
-import threading
-import time
 import tomllib
 
 import colab
@@ -14,6 +11,7 @@ import nbformat
 import pytest
 import release
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from unreliable import Server, serving
 
 import course_utils
 import notebooks
@@ -37,37 +35,10 @@ def make_course(root, version="0.2.0", says="ours"):
     return root
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    files, does, asked = {}, "serve", []
-
-    def do_GET(self):
-        data, does = self.files.get(self.path, b""), self.does
-        self.asked.append(self.path)
-        self.send_response(200 if data and does != "refuse" else 404)
-        self.send_header("Content-Length", len(data))
-        self.end_headers()
-        if does == "stall":
-            time.sleep(4)
-        elif does == "trickle":
-            for place in range(40):
-                self.wfile.write(data[place : place + 1])
-                time.sleep(0.1)
-        elif does != "refuse":
-            self.wfile.write({"truncate": data[:-9], "alter": data[:-1] + b"x"}.get(does, data))
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(Server, "files", {})
-    monkeypatch.setattr(Server, "asked", [])
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as running:
-        running.daemon_threads = True
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
+    with serving(monkeypatch) as address:
+        yield address
 
 
 def cells(course, address):
@@ -115,8 +86,8 @@ def test_the_release_is_fetched_once_without_git_and_then_used(server, tmp_path)
     assert "missing" in run(cell, tmp_path / "b", tmp_path, on_colab=False).stderr
 
 
-WRONG = {"stall": "(28)", "trickle": "(28)", "truncate": "(18)", "alter": "damaged"}
-WRONG |= {"refuse": "404", "nobody": "(7)"}
+WRONG = {"stalls": "(28)", "trickles": "(28)", "truncates": "(18)", "corrupts": "damaged"}
+WRONG |= {"refuses": "404", "is not there": "(7)"}
 
 
 @pytest.mark.parametrize(("does", "why"), WRONG.items())
@@ -126,7 +97,7 @@ def test_what_does_not_arrive_whole_and_in_time_is_one_sentence(
     monkeypatch.setattr(Server, "does", does)
     cell = cells(make_course(tmp_path / "course"), server)["fetch"]
     assert '"--max-time", "20"' in cell
-    if does == "nobody":
+    if does == "is not there":
         with socket.socket() as unheard:  # bound, so that nobody else listens there
             unheard.bind(("127.0.0.1", 0))
             cell = cell.replace(server, f"http://127.0.0.1:{unheard.getsockname()[1]}")
