@@ -183,26 +183,35 @@ def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch
     assert "GPU Broken" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "sets", [("avx512_bf16",), ("avx512_bf16", "avx512_fp16"), ("avx512_fp16", "amx_fp16")]
-)
-def test_float16_products_are_not_merged_where_that_makes_them_slow(sets, monkeypatch, capsys):
+FP16 = ("avx512_bf16", "avx512_fp16")
+GPU = Accelerator("GPU", "some GPU", True, "", 9.0)
+SPLIT = [  # CPU, working GPUs, parts of the CPU; is merging turned off, are convolutions slow
+    (("avx512_bf16",), 0, 1, False, False),
+    *((FP16, gpus, parts, gpus < parts, gpus < parts)
+      for gpus, parts in ((0, 1), (1, 1), (1, 2), (2, 2))),
+    (("avx512_fp16", "amx_fp16"), 0, 1, True, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sets, gpus, cpus, off, slow", SPLIT)
+def test_float16_products_are_not_merged_where_that_makes_them_slow(
+    sets, gpus, cpus, off, slow, monkeypatch, capsys
+):
+    """Also on a GPU's machine, where the notebook runs on parts of the CPU."""
     import tensorflow as tf
 
-    before = tf.config.optimizer.get_experimental_options().get("remapping", True)
-    monkeypatch.setattr(hardware, "detect", lambda: a_machine(sets))
-    try:
-        tf.config.optimizer.set_experimental_options({"remapping": True})
-        session.setup()
-        off = not tf.config.optimizer.get_experimental_options()["remapping"]
-    finally:
-        tf.config.optimizer.set_experimental_options({"remapping": before})
-    assert off is ("avx512_fp16" in sets)
+    options = []
+    monkeypatch.setattr(tf.config.optimizer, "set_experimental_options", options.append)
+    monkeypatch.setattr(session.distributed, "split_cpu", lambda count: None)
+    monkeypatch.setattr(hardware, "detect", lambda: a_machine(sets, *[GPU] * gpus))
+    session.setup(cpus)
     printed = capsys.readouterr().out
+    assert options == [{"remapping": False}] * off
     assert (session.MERGING_IS_OFF in printed) is off
-    assert (session.CONVOLUTIONS_ARE_SLOW in printed) is (off and "amx_fp16" not in sets)
+    assert (session.CONVOLUTIONS_ARE_SLOW in printed) is slow
+    assert ("GPU's own" in printed) is (gpus >= cpus)
     cured = not tf.__version__.startswith("2.20.")
-    assert (session.CURES[cured] in printed) is (session.CONVOLUTIONS_ARE_SLOW in printed)
+    assert (session.CURES[cured] in printed) is slow
     assert session.CURES[not cured] not in printed
 
 
