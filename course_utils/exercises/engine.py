@@ -43,14 +43,27 @@ class Note:
 class Feedback(Note):
     """The verdict on an answer: a `status` (a key of `LOOKS`) and one or two sentences.
 
+    `explorer` shows why, folded below them; where nothing unfolds, so does its plain text.
+
     >>> Feedback("not yet", "16 bits are two bytes.")
     Not yet. 16 bits are two bytes.
     """
 
-    def __init__(self, status, message):
-        self.status = status
+    def __init__(self, status, message, explorer=None):
+        self.status, self.explorer = status, explorer
         label, color = LOOKS[status]
         super().__init__(label, message, color=color)
+
+    def __repr__(self):
+        shown = [self.explorer._repr_mimebundle_()["text/plain"]] if self.explorer else []
+        return "\n".join([super().__repr__(), *shown])
+
+    def _repr_html_(self):
+        if not self.explorer:
+            return super()._repr_html_()
+        name, shown = type(self.explorer).__name__, self.explorer._repr_mimebundle_()["text/html"]
+        summary = f"<summary>See why in {name}</summary>"
+        return f"{super()._repr_html_()}\n<details>{summary}\n{shown}</details>"
 
 
 @dataclass(frozen=True)
@@ -59,8 +72,9 @@ class Exercise:
 
     Progress is kept under `id`, which stays when other exercises come or go. `task` is Markdown; a
     call of `check` is added to `stub` and `solution`. `answer` judges the variable `name`; of a
-    right one `right` is said. For the tests: `slips` is {a part of what is said: the edits that
-    make the solution a wrong one}, `wrong` has further (answer, a part of what is said of it).
+    right one `right` is said; `explore(wrong answer)` may show why, in an explorer, or is None. For
+    the tests: `slips` is {a part of what is said: the edits that make the solution a wrong one},
+    `wrong` has further (answer, a part of what is said of it).
     """
 
     id: int
@@ -73,6 +87,7 @@ class Exercise:
     hints: list
     right: str
     name: str = "answer"
+    explore: Callable = lambda answer: None
     slips: dict = field(default_factory=dict)
     wrong: list = field(default_factory=list)
 
@@ -154,14 +169,17 @@ class Question:
         try:
             if untouched(answer):
                 return Feedback("not attempted", "Replace each `...` and run the cell again.")
-            problem = self.exercise.answer(answer)
+            problem, explorer = self.exercise.answer(answer), None
+            if problem:
+                explorer = self.exercise.explore(answer)
         except Exception as error:  # judges read what raises; what comes here is their own
+            explorer = None
             problem = (
                 f"You gave {describe(answer)}, and this check itself failed on it"
                 f" ({shorten(told(error), 120)}). That is a fault of the course: please report it."
             )
         if problem:
-            return Feedback("not yet", problem)
+            return Feedback("not yet", problem, explorer)
         store.save(self.notebook, solved=[self.exercise.id])
         return Feedback("correct", self.exercise.right)
 

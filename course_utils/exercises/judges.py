@@ -183,6 +183,14 @@ class Fields:
         said = f"{first} is right. " if name != first and len(others) == 1 else ""
         return said + _named(name, problems[name])
 
+    def first_wrong(self, answer):
+        """The name and the value of the first wrong part of an answer, or (None, None)."""
+        if not missing_key(answer, list(self.judges)):
+            for name, judge in self.judges.items():
+                if judge(answer[name]):
+                    return name, judge.read(answer[name])[0]
+        return None, None
+
     def examples(self):
         """Yield `(wrong answer, a part of what is said of it)`."""
         for key, message in self.wrong.items():
