@@ -280,6 +280,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence():
 
 CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
 CONV += [*"ABC", "all others"]
+TENTH = "0011110111" + f"{0x3DCCCCCD & 0x7FFFFF:023b}"  # with the 1 that is not stored
 SHOWN = [
     ("speedups", lambda ax: [bar.get_width() for bar in ax.patches], [1.0, 2.0, 0.25]),
     # The peak and the accuracy of one policy.
@@ -304,7 +305,9 @@ SHOWN = [
     ("accumulator_errors", lambda axes: [a.get_title() for a in axes], ["one sign", "both signs"]),
     ("accumulator_errors", lambda axes: lines(axes[0]), [[1e-3, 5e-1], [2e-4, 2e-4]]),
     ("efficiency", lines, [[100, 50, 25], [100, 100, 96]]),
-    ("bit_strips", lambda ax: "".join(written(ax.texts))[32:39], "float32"),
+    # After 9 bits the digit before the point, after all of them the format and the value.
+    ("bit_strips", lambda ax: "".join(written(ax.texts)[:33]), TENTH),
+    ("bit_strips", lambda ax: written(ax.texts)[33:35], ["float32", "0.1000000015"]),
     ("efficiency", lambda ax: written(ax.get_xticklabels()), ["1", "2", "1,024"]),
 ]
 

@@ -9,32 +9,48 @@ from course_utils import formats
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
 from course_utils.figures.looks import COLORS, LINES, line_look
 
+FIELDS = {"sign": "#888888", "exponent": "#E69F00", "implicit": "none", "fraction": "#56B4E9"}
 
-def bit_strips(text: str, names) -> Picture:
-    """The bits of a number in each format, aligned where the exponent meets the fraction.
 
-    `text` is a number as `formats.encode` takes it.
+def bit_strips(numbers, names, title=None) -> Picture:
+    """The bits of numbers in formats, a strip each, aligned where the fraction begins.
+
+    `numbers`, as `formats.encode` takes them, is one for several formats, or several for one. The
+    dashed box is the digit before the point, which is not stored.
     """
-    figure, ax = canvas(width=8.0, height=0.7 + 0.62 * len(names))
-    words = []
-    for y, name in enumerate(names):
-        stored = formats.encode(text, name)
-        fields = (stored.sign, stored.exponent, stored.fraction)
-        left = -len(stored.sign + stored.exponent)
-        for bits, color in zip(fields, ("#BBBBBB", "#E69F00", "#56B4E9"), strict=True):
-            for x, bit in enumerate(bits, start=left):
-                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, fc=color, ec="black", lw=0.4))
-                box = {"fc": color, "lw": 0, "pad": 1}
-                ax.text(x + 0.5, y, bit, ha="center", va="center", fontsize=9, bbox=box)
-            left += len(bits)
-        ax.text(-9.4, y, name, ha="right", va="center", color=INK, fontsize=10)
-        words.append(f"{name} {' '.join(fields)}")
-    for x, field in ((-8.5, "sign"), (-4, "exponent"), (3.5, "fraction")):
-        ax.text(x, -0.6, field, ha="center", va="bottom", color=INK, fontsize=9)
-    ax.axvline(0, color=INK, linewidth=2)
-    ax.set(xlim=(-13.5, 23.2), ylim=(len(names) - 0.5, -1.1), title=f"{text} in {listed(names)}")
+    numbers, facts = np.atleast_1d(numbers).tolist(), [formats.facts(name) for name in names]
+    rows = [(number, name) for number in numbers for name in names]
+    most = [max(row[f"{field}_bits"] for row in facts) for field in ("exponent", "fraction")]
+    few, words = len(rows) < 5, []
+    figure, ax = canvas(width=8.0, height=0.7 + (0.62 if few else 0.36) * len(rows))
+    for y, (number, name) in enumerate(rows):
+        stored = formats.encode(number, name)
+        leading = "1" if stored.kind == "normal" else "0"
+        x = -2.0 - len(stored.exponent + stored.sign)
+        for field, bits in zip(
+            FIELDS, (stored.sign, stored.exponent, leading, stored.fraction), strict=True
+        ):
+            hidden = field == "implicit"
+            edge = {"ls": "--", "ec": INK} if hidden else {"ec": FIELDS[field]}
+            x += 0.5 * (hidden or field == "fraction")
+            for bit in bits:
+                color = "white" if bit == "0" and not hidden else FIELDS[field]
+                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, fc=color, lw=1.2, **edge))
+                ink = {"color": INK} if hidden else {"bbox": {"fc": color, "lw": 0, "pad": 1}}
+                ax.text(x + 0.5, y, bit, ha="center", va="center", fontsize=9, **ink)
+                x += 1
+        label = name if len(rows) == len(names) else f"{number:.4g}"
+        told = f"{stored.value:.10g}" if few else f"{stored.value:.4g} {stored.kind}"
+        ax.text(-3.4 - most[0], y, label, ha="right", va="center", color=INK)
+        ax.text(x + 0.4, y, told, va="center", color=INK)
+        words.append(f"{label}: {stored.bits}, {told}")
+    middles = (-2.5 - most[0], -2 - most[0] / 2, -1, most[1] / 2)
+    for field, x in zip(FIELDS, middles, strict=True):
+        ax.text(x, -0.55, field, ha="center", va="bottom", color=INK, fontsize=9)
+    title = title or f"{numbers[0]} in {listed(names)}"
+    ax.set(xlim=(-9 - most[0], most[1] + 9), ylim=(len(rows) - 0.5, -1.1), title=title)
     ax.set_axis_off()
-    return Picture(figure, "sign, exponent and fraction. " + "; ".join(words) + ".")
+    return Picture(figure, "sign, exponent, fraction and value. " + "; ".join(words) + ".")
 
 
 def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
@@ -133,9 +149,9 @@ def lost_updates(shares) -> Picture:
     words = []
     for name, by_ratio in shares.items():
         ratios, share = list(by_ratio), list(by_ratio.values())
-        ax.plot(ratios, share, label=name, **line_look(name))
-        told = ", ".join(f"{s:.1%} at {r}" for r, s in by_ratio.items() if 0 < s)
-        words.append(f"{name}: {told or 'none'}")
+        ax.plot(ratios, share, label=name, markevery=4, **line_look(name))
+        told = [f"{s:.1%} at {r:g}" for r, s in by_ratio.items() if 0 < s]
+        words.append(f"{name}: {' to '.join(told[:1] + told[-1:]) or 'none'}")
     ax.set_xscale("log", base=2)
     ax.set(xlabel="weight / update", ylabel="share of weights unchanged", ylim=(-0.05, 1.05))
     ax.set_title("Updates do not vanish at one ratio: they fade out")
@@ -150,7 +166,10 @@ def long_sum(sums, guess=None) -> Picture:
     for name, running in sums.items():
         count, every = np.arange(1, len(running) + 1), max(1, len(running) // 8)
         ax.plot(count, running, label=name, linewidth=2, markevery=every, **line_look(name))
-        words.append(f"{name} ends at {float(running[-1]):,.0f}")
+        end = f"{float(running[-1]):,.0f}"
+        ax.annotate(end, (count[-1], running[-1]), (6, 0), textcoords="offset points", va="center")
+        ax.texts[-1].set_color(INK)
+        words.append(f"{name} ends at {end}")
     if guess is not None:
         ax.scatter([len(running)], [guess], marker="D", color=INK, zorder=3, label="your guess")
         words.append(f"you guessed {guess:,.0f}")
