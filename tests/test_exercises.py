@@ -96,9 +96,13 @@ def holds(feedback, answer):
     assert feedback.status in ("correct", "not yet", "not attempted", "recorded")
     assert "fault of the course" not in feedback.message, (feedback, type(answer))
     assert len(feedback.message) < 300 and not re.search(r"0x[0-9a-f]{6,}", feedback.message)
-    html = feedback._repr_html_()
-    assert "\n" not in repr(feedback) + html and "<b>" not in html and "<script" not in html
-    (repr(feedback) + html).encode()
+    text, *table = repr(feedback).split("\n")
+    html, *explorer = feedback._repr_html_().split("\n<details>")
+    assert (
+        bool(feedback.explorer) == bool(table) == bool(explorer) <= (feedback.status == "not yet")
+    )
+    assert "\n" not in html and "<b>" not in html and "<script" not in html
+    (text + html).encode()
     return feedback
 
 
@@ -158,9 +162,11 @@ def shares(*steps):
 RIGHT = {  # tuples are the values of a dictionary
     ("00", 1): [{**nb00.EXERCISES[0].answer.right, "A100": "mixed_float16"}],
     ("00", 2): [0.137, 0.14, np.float32(0.1368), Fraction(128, 936), Decimal("0.137")],
-    ("01", 4): [(0.001, 1), (0.00098, np.float64(1))],
-    ("01", 5): [(np.float16(512), ml_dtypes.bfloat16(64))],
-    ("01", 6): [-(1 + 2**-8 + 2**-40), 2.0**-134 * (1 + 2**-40)],
+    ("01", 1): [(np.uint16(0xC640), np.float16(-0.3125))],
+    ("01", 3): [("BFLOAT16", np.float16, " neither ")],
+    ("01", 5): [(0.001, 1), (0.00098, np.float64(1))],
+    ("01", 6): [(np.float16(512), ml_dtypes.bfloat16(64))],
+    ("01", 7): [-(1 + 2**-8 + 2**-40), 2.0**-134 * (1 + 2**-40)],
     ("02", 1): [{"largest": 24.0, "smallest": np.int64(17), "more": None}],
     ("04", 1): [115.854, np.array(116)],
     ("04", 2): [(0.797, 0.564), (0.8, 0.56)],
@@ -172,10 +178,10 @@ RIGHT = {  # tuples are the values of a dictionary
     ("07", 4): [(np.array([0.19995, math.inf, 0]), (Decimal("0.2002"), 3, 1.9984e-13))],
 }
 NEARLY_RIGHT = {
-    ("01", 1): [0xC640 + 0.5],
-    ("01", 3): [65519.999999],
-    ("01", 4): [(0.00091, 1), (1 / 1024, 1023 / 1024)],
-    ("01", 5): [(512.25, 64)],
+    ("01", 1): [(0xC640 + 0.5, -0.3125), (0xC640, -0.3126)],
+    ("01", 4): [65519.999999],
+    ("01", 5): [(0.00091, 1), (1 / 1024, 1023 / 1024)],
+    ("01", 6): [(512.25, 64)],
     ("02", 1): [(17.0001, 24)],
     ("02", 4): [14000.5],
     ("02", 5): [6.5],

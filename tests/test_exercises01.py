@@ -5,9 +5,10 @@ import time
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 from course_utils import exercises
-from course_utils.exercises import encoder, rounding
+from course_utils.exercises import codes, encoder, rounding
 
 BFLOAT16 = ml_dtypes.bfloat16
 FORMATS = {"float16": np.float16, "bfloat16": BFLOAT16}
@@ -26,8 +27,8 @@ def running_sum(kind, addend):
 
 
 def test_the_code_and_its_slips():
-    assert float16_code(-6.25) == rounding.CODE.right == 0xC640
-    assert set(rounding.CODE.wrong) == {
+    assert float16_code(-6.25) == codes.CODE.right == 0xC640
+    assert set(codes.CODE.wrong) == {
         float16_code(6.25), float16_code(-12.5), int(BFLOAT16(-6.25).view(np.uint16)),
         int(np.float32(-6.25).view(np.uint32)), int(np.float64(-6.25).view(np.uint64)),
         0x8000 | 2 << 10 | 0x240,  # no bias
@@ -38,6 +39,81 @@ def test_the_code_and_its_slips():
         0x10000 - 0x4640, -0x4640, int(np.float16(-6.25).view(np.int16)),
         int(f"{0xC640:b}"), -6.25,
     }  # fmt: skip
+
+
+def test_the_number_of_a_code_and_its_slips():
+    bits = np.uint16(0xB500)
+    sign, exponent, fraction = -1, (0xB500 >> 10) & 31, (0xB500 & 1023) / 1024
+    assert float(bits.view(np.float16)) == codes.NUMBER.right
+    assert codes.NUMBER.right == sign * (1 + fraction) * 2.0 ** (exponent - 15)
+    assert set(codes.NUMBER.wrong) == {
+        -codes.NUMBER.right, sign * fraction * 2.0 ** (exponent - 15), sign * (1 + fraction),
+        sign * (1 + fraction) * 2.0**exponent, sign * (1 + fraction) * 2.0 ** (15 - exponent),
+        0xB500, int(bits.view(np.int16)), float(bits.view(BFLOAT16)),
+    }  # fmt: skip
+    assert float16_code(0.3125) == 0x3500  # as a message says
+    assert "0xB900, not" in codes.which_number(-0.625) and float16_code(-0.625) == 0xB900
+
+
+def test_each_tensor_has_one_format_of_16_bits_or_none():
+    def loses(values, kind):
+        with np.errstate(over="ignore"):
+            kept = np.asarray(values).astype(kind).astype(float)
+        return {
+            "gradients": (kept == 0).any(),
+            "scores": len(set(kept)) < len(kept),
+            "counts": (kept != values).any(),
+        }
+
+    tensors = {
+        "gradients": np.geomspace(1e-9, 1e-3, 100),
+        "scores": np.arange(1, 2, 0.002),
+        "counts": np.arange(100_001.0),
+    }
+    for name, values in tensors.items():
+        fit = [f for f, kind in FORMATS.items() if not loses(values, kind)[name]]
+        assert codes.FORMATS.right[name] == (fit[0] if fit else "neither") and len(fit) < 2
+        assert loses([float(codes.LOST[name])], FORMATS["float16"])[name] or name == "scores"
+    assert float(FORMATS["bfloat16"](1.002)) == 1
+
+
+SHOWN = {  # a wrong answer: what FloatLab is opened at, and what it says of it
+    (1, (0x8A40, -0.3125)): ("0x8A40", "1 00010 1001000000"),
+    (1, (0xC640, -5)): ("-5", "0xC500"),
+    (2, 2048): ("2048", "no error"),
+    (2, 65505): ("65505", "65504"),
+    (2, 10**20): ("1e+20", "infinity"),
+    (3, ("float16", "float16", "neither")): ("1e-9", "zero"),
+    (3, ("bfloat16", "neither", "neither")): ("1.002", "1.001953125"),
+    (4, 65505): ("65505", "1 too low, 0.0312 ULP"),
+    (5, (0, 1)): ("1.00048828125", "0.5 ULP"),
+    (5, (1, 1)): ("1.500732421875", "1.5009765625"),
+    (5, (1 / 1024, 0.5)): ("1.5003662109375", "0.375 ULP"),
+    (6, (256, 32)): ("256.25", "no error"),
+    (6, (512, 60)): ("60.25", "bfloat16"),
+    (7, 0.1): ("0.1", "0x3DCCCCCD"),
+}
+
+
+@pytest.mark.parametrize("number, given", SHOWN)
+def test_a_wrong_answer_opens_floatlab_where_one_sees_why(number, given):
+    question = exercises.load("01")[number]
+    if isinstance(given, tuple):
+        given = dict(zip(question.exercise.answer.right, given, strict=True))
+    feedback = question.check(given)
+    entry, said = SHOWN[(number, tuple(given.values()) if isinstance(given, dict) else given)]
+    assert feedback.explorer.entry == entry and said in repr(feedback)
+    html = feedback._repr_html_()
+    assert "<details><summary>See why in FloatLab</summary>\n<div data-floatlab>" in html
+    assert len(html.encode()) < 80_000
+
+
+def test_what_floatlab_shows_of_a_wrong_answer_is_not_the_right_one():
+    for number, right in ((1, "0xC640"), (2, "2049"), (4, "65520"), (6, "512.25")):
+        exercise = exercises.load("01")[number].exercise
+        shown = [exercise.explore(answer) for answer, _ in exercise.examples()]
+        shown = [explorer.entry for explorer in shown if explorer]
+        assert len(shown) > 2 and right not in shown
 
 
 def test_the_first_gap_and_where_infinity_begins():
@@ -72,7 +148,7 @@ def test_the_trials_of_the_encoder_are_those_of_numpy():
     assert {65520.0, math.nextafter(65520, 0), 2.0**-25, math.nextafter(2**-25, 1)} <= set(x)
     assert all(encoder.right(case[0]) == float16_code(case[0]) for case in encoder.CASES)
     assert encoder.judge(lambda x: np.uint16(float16_code(x))) is None
-    q = exercises.load("01")[7].exercise
+    q = exercises.load("01")[8].exercise
     assert "253,952" in q.task and "253,952" in q.right
 
 

@@ -1,9 +1,10 @@
 """Prediction and exercises of notebook 01."""
 
-from . import encoder, rounding
+from . import codes, encoder, rounding
 from .answers import describe
 from .engine import Exercise, Prediction
-from .functions import stub
+from .functions import parts, stub
+from .lab import lab_of_number
 
 TITLE = "Floats, bit by bit"
 
@@ -28,38 +29,44 @@ Guess before you run any code: a wrong guess teaches more than none. Section 6 m
 
 EXERCISES = [
     Exercise(
-        id=2,
-        title="a code by hand",
-        minutes=4,
+        id=9,
+        title="to the code and back",
+        minutes=5,
         task="""\
-float16 has 1 sign bit, 5 exponent bits with the bias 15, and 10 fraction bits. Put the 16 bits of
-−6.25 together and read them as one integer: which code is it? Python reads hexadecimal (`0x3C00`)
-and binary (`0b0011110000000000`) alike; both of these are the code of 1.0.""",
-        stub="code = ...  # 0x and four hexadecimal digits",
+By hand: which float16 code has −6.25, as an integer, and which number has the code `0xB500`?
+Python reads hexadecimal (`0x3C00`) and binary (`0b0011110000000000`) alike; both are 1.0.""",
+        stub="""\
+answer = {
+    "code of -6.25": ...,  # 0x and four hexadecimal digits
+    "number of 0xB500": ...,
+}""",
         solution="""\
-sign = 1
-exponent = 2 + 15  # 6.25 = 1.5625 * 2**2
-fraction = int(0.5625 * 1024)
-code = sign << 15 | exponent << 10 | fraction""",
-        name="code",
-        answer=rounding.CODE,
+answer = {
+    "code of -6.25": 0b1_10001_1001000000,  # 6.25 = 1.5625 * 2**2
+    "number of 0xB500": -(1 + 0b0100000000 / 1024) * 2.0 ** (0b01101 - 15),
+}""",
+        answer=codes.BOTH_WAYS,
+        explore=codes.lab_of_code,
         hints=[
-            "6.25 is binary 110.01, which is 1.1001 × 2**2.",
-            "The 1 before the point is implicit. The fraction field begins with 1001.",
-            "The exponent field holds 2 + 15 = 17, binary 10001.",
+            "6.25 is binary 110.01, which is 1.1001 × 2**2. The exponent field holds 2 + 15.",
+            "`f'{0xB500:016b}'` shows the bits. The first is the sign, five are the exponent.",
+            "The fraction field counts 1024ths, and the 1 before the point is not stored.",
         ],
-        wrong=[(0xC641, "code of -6.25391"), (0x1C640, "from 0 to 65,535")],
-        right="1 10001 1001000000: sign, 2 + 15, and the bits after the implicit 1.",
+        wrong=[
+            ({"code of -6.25": 0xC641, "number of 0xB500": -0.3125}, "code of -6.25391"),
+            ({"code of -6.25": 0x1C640, "number of 0xB500": -0.3125}, "from 0 to 65,535"),
+            ({"code of -6.25": 0xC640, "number of 0xB500": -0.625}, "is 0xB900, not 0xB500"),
+            ({"code of -6.25": 0xC640, "number of 0xB500": 1e9}, "too large for float16"),
+        ],
+        right="1 10001 1001000000 is −1.5625 × 2**2, and 1 01101 0100000000 is −1.25 × 2**−2.",
     ),
     Exercise(
         id=3,
         title="the first gap",
-        minutes=3,
+        minutes=2,
         task="""\
-Which is the smallest positive whole number that float16 **cannot** hold exactly?
-
-If you let NumPy search, compare `float(np.float16(n))` with n. In `np.float16(n) == n` it turns
-both sides into float16, and every n looks as if it were held.""",
+Which is the smallest positive whole number that float16 **cannot** hold exactly? (If you search:
+`np.float16(n) == n` turns both sides into float16. Compare `float(np.float16(n))` with n.)""",
         stub="answer = ...  # a whole number",
         solution="""\
 import numpy as np
@@ -68,6 +75,7 @@ answer = 1
 while float(np.float16(answer)) == answer:
     answer += 1""",
         answer=rounding.FIRST_GAP,
+        explore=lab_of_number,
         hints=[
             "The significand has 11 bits: 1 implicit and 10 stored.",
             "With 3 bits you can write 1 to 7, and 8 as 1.00 × 2**3. Which is the first that is too"
@@ -82,18 +90,41 @@ while float(np.float16(answer)) == answer:
         right="2,049 needs 12 bits. From 2,048 on the step is 2, and float16 skips 2,049.",
     ),
     Exercise(
-        id=4,
-        title="where infinity begins",
+        id=10,
+        title="a format for each tensor",
         minutes=3,
         task="""\
-float16 rounds to nearest, and a tie goes to the even neighbor. Which is the smallest positive whole
-number that float16 turns into infinity?""",
+Three tensors are to be stored in 16 bits. Choose `"float16"` or `"bfloat16"` for each, or
+`"neither"` where both lose what matters.
+
+- *gradients*, from 1e-9 to 1e-3: none may become 0.
+- *scores*, from 1 to 2: a difference of 0.002 must survive.
+- *counts*, whole numbers up to 100,000: each must stay exact.""",
+        stub=parts(dict.fromkeys(codes.LOST, "...")),
+        solution=parts({name: f'"{fmt}"' for name, fmt in codes.FORMATS.right.items()}),
+        answer=codes.FORMATS,
+        explore=codes.lab_of_format,
+        hints=[
+            "Gradients ask for range, scores for a small gap, counts for both.",
+            "Write 0.002 as a power of two, and compare it with the gaps above 1.",
+            "With n significant bits, whole numbers are exact up to 2**n.",
+        ],
+        right="Range is bfloat16's strength, the gap float16's. 100,000 needs 17 bits: float32.",
+    ),
+    Exercise(
+        id=4,
+        title="where infinity begins",
+        minutes=2,
+        task="""\
+float16's largest number is 65504. Which is the smallest positive whole number that it turns into
+infinity?""",
         stub="answer = ...  # a whole number",
         solution="""\
 largest = (2 - 2**-10) * 2**15
 step = 2**-10 * 2**15
 answer = largest + step / 2  # a tie: the largest number has an odd code""",
         answer=rounding.LIMIT,
+        explore=lab_of_number,
         hints=[
             "The largest finite number is 65,504. How large is the step right below it?",
             "If the exponent went on, 65,536 would follow. What happens halfway?",
@@ -105,12 +136,11 @@ answer = largest + step / 2  # a tie: the largest number has an odd code""",
     Exercise(
         id=5,
         title="updates that vanish",
-        minutes=5,
+        minutes=4,
         task="""\
-Take all 1,024 float16 numbers w with 1 <= w < 2. A training step adds w / ratio to each of them,
-and all of it happens in float16. For what share of them is w + w / ratio == w, so that the update
-is lost? Once for the ratio 2048, once for 4096. Dividing by a power of two is exact here, so only
-the sum is rounded.""",
+Take all 1,024 float16 numbers w with 1 <= w < 2, and add w / ratio to each, in float16. For what
+share of them is w + w / ratio == w, so that the update is lost? Once for the ratio 2048, once for
+4096.""",
         stub="""\
 answer = {2048: ..., 4096: ...}  # shares between 0 and 1""",
         solution="""\
@@ -125,6 +155,7 @@ def share(ratio):
 
 answer = {2048: share(2048), 4096: share(4096)}""",
         answer=rounding.SHARES,
+        explore=rounding.lab_of_share,
         hints=[
             "From 1 to 2 the step of float16 is 2**-10. A sum goes back to w if less than half a"
             " step is added.",
@@ -141,11 +172,10 @@ answer = {2048: share(2048), 4096: share(4096)}""",
     Exercise(
         id=6,
         title="where a sum stalls",
-        minutes=4,
+        minutes=3,
         task="""\
-Start at 0 and add 0.25 ten thousand times. After each addition the sum is rounded to the format
-(to nearest, a tie goes to even). What does the sum say at the end in float16, and what in
-bfloat16?""",
+Start at 0 and add 0.25 ten thousand times. What does the sum say at the end in float16, and what
+in bfloat16?""",
         stub="""\
 answer = {"float16": ..., "bfloat16": ...}""",
         solution="""\
@@ -158,6 +188,7 @@ def last_sum(fraction_bits):
 
 answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
         answer=rounding.SUMS,
+        explore=rounding.lab_of_sum,
         hints=[
             "From 2**e on the step of float16 is 2**(e - 10), and that of bfloat16 2**(e - 7).",
             "The sum stays where 0.25 is half a step: a tie, and a power of two is even.",
@@ -181,6 +212,7 @@ number counts.""",
 x = 1 + 2**-8 + 2**-40  # above the tie, by less than float32 can see""",
         name="x",
         answer=rounding.check_twice,
+        explore=lambda answer: lab_of_number(answer, "float32", "bfloat16"),
         hints=[
             "Twice goes wrong where the first rounding makes a tie out of what was none.",
             "From 1 to 2 the step of bfloat16 is 2**-7, so 1 + 2**-8 is halfway. float32's step is"

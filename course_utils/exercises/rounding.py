@@ -1,47 +1,10 @@
-"""Judges of notebook 01: codes of numbers, and what rounding to 16 bits does to them."""
+"""Judges of notebook 01: what rounding to 16 bits does to numbers, sums and updates."""
 
 import struct
 
 from .answers import describe, number
 from .judges import Fields, Number
-
-# --- a code by hand -----------------------------------------------------------------------------
-
-
-def which_code(value):
-    """Say which number has a code."""
-    if not value.is_integer() or not 0 <= value <= 0xFFFF:
-        return f"You gave {value!r}. A code of 16 bits is a whole number from 0 to 65,535."
-    stands_for = struct.unpack("<e", struct.pack("<H", int(value)))[0]
-    return f"0x{int(value):04X} is the float16 code of {stands_for:g}, not of -6.25."
-
-
-CODE = Number(
-    0xC640,
-    {
-        0x8A40: "There the exponent field is 2. Stored is the exponent plus 15, the bias.",
-        0xC720: "There the fraction begins with the 1 of 1.1001, which is implicit.",
-        0x28640: "That has 18 bits. A bias of 127 is for 8 exponent bits, and float16 has 5.",
-        0x8640: "There the bias is 127, cut to 5 bits. That bias is for 8 exponent bits.",
-        0x4640: "That is the code of +6.25. The sign is the first bit.",
-        0xCA40: "That is the code of -12.5, with an exponent one too large. 6.25 is 1.5625 × 2**2,"
-        " and `math.frexp` gives 3 because its factor lies below 1.",
-        0xC0C8: "That is the code in bfloat16, with 8 exponent bits. float16 has 5.",
-        0xC0C80000: "That is the code in float32, 32 bits. float16 has 16.",
-        0xC019000000000000: "That is the code in float64, 64 bits. float16 has 16.",
-        0x40C6: "The two bytes are in the other order, as some files store them.",
-        0xC6: "That is the first byte. A float16 code has two.",
-        0xB9C0: "That is the two's complement of 0x4640. IEEE 754 stores the sign as a bit of its"
-        " own.",
-        -0x4640: "A code has no minus in front. The sign is its first bit.",
-        0xC640 - 0x10000: "Those are the right bits, read as a signed integer. Add 65,536.",
-        1100011001000000: "Those are the bits as a decimal number. Put `0b` in front.",
-        -6.25: "That is the number itself. Its code is the 16 bits, read as an integer.",
-    },
-    otherwise=which_code,
-    asked="give one number without quotes, such as 0x3C00",
-    close=0,
-)
+from .lab import lab, lab_of_number
 
 # --- the first gap, and where infinity begins ---------------------------------------------------
 
@@ -147,6 +110,15 @@ SHARES = Fields(
 )
 
 
+def lab_of_share(answer):
+    """FloatLab at a sum that moves its weight, or does not, against the share given."""
+    ratio, value = SHARES.first_wrong(answer)
+    if value is None:
+        return None
+    w = 1 if value < SHARES.right[ratio] < 1 else 1.5
+    return lab(repr(w + w / ratio))
+
+
 def stalled(right, wrong):
     """The judge of the last sum in one format."""
 
@@ -177,6 +149,14 @@ SUMS = Fields(
         (65504, 256): "65,504 is where the range ends. No sum of ten thousand 0.25 gets that far.",
     },
 )
+
+
+def lab_of_sum(answer):
+    """FloatLab at the sum after the one given, where that is not the last."""
+    name, value = SUMS.first_wrong(answer)
+    stops = value is None or not 0 <= value < SUMS.right[name]
+    return None if stops else lab_of_number(value + 0.25, name)
+
 
 # --- rounding twice -----------------------------------------------------------------------------
 
