@@ -16,9 +16,9 @@ class TrainingPanel(keras.callbacks.Callback):
     Show `panel.box`, pass the panel to `fit` as a callback, and call `fit` inside `with panel:`; an
     interrupt of the kernel then ends training and keeps everything. (A stop button could not work:
     clicks are handled after the cell has ended.) Training ends after `seconds` even if epochs are
-    left. `history` has a dict per step: step, loss, accuracy (means since the epoch's start, as
-    Keras reports them), and loss_scale where there is one; `interrupted` tells whether an interrupt
-    ended it.
+    left. `history` has a dict per step: step, loss and accuracy of this batch (Keras reports means
+    since the epoch's start; batches are of one size), and loss_scale where there is one;
+    `interrupted` tells whether an interrupt ended it.
 
     Example: `with (panel := TrainingPanel(20)): model.fit(x, y, callbacks=[panel], verbose=0)`.
     """
@@ -28,6 +28,7 @@ class TrainingPanel(keras.callbacks.Callback):
         self.seconds = seconds
         self.history = []
         self.interrupted = False
+        self._summed = {}  # loss and accuracy of this epoch's batches, added up
         self._bar = ipywidgets.FloatProgress(min=0, max=1, description="training")
         self._text = ipywidgets.Label("not started")
         self._image = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="720px"))
@@ -55,7 +56,10 @@ class TrainingPanel(keras.callbacks.Callback):
         self._epoch = epoch
 
     def on_train_batch_end(self, batch, logs=None):
-        row = {"step": len(self.history) + 1, **{k: float(v) for k, v in (logs or {}).items()}}
+        summed = {key: float(mean) * (batch + 1) for key, mean in (logs or {}).items()}
+        before, self._summed = self._summed if batch else {}, summed
+        row = {"step": len(self.history) + 1}
+        row |= {key: value - before.get(key, 0.0) for key, value in summed.items()}
         scale = getattr(self.model.optimizer, "dynamic_scale", None)
         if scale is not None:
             row["loss_scale"] = float(keras.ops.convert_to_numpy(scale))

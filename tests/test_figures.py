@@ -115,6 +115,8 @@ DTYPES = ("float32", "bfloat16", "float16")
 RATES = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in DTYPES]
 ACCOUNT = {"weights": 1, "gradients": 2e6, "optimizer": 3e6, "weight_copies": 4}
 ACCOUNT = SimpleNamespace(**ACCOUNT, activations=5e6, activation_gradients=6e6)
+LARGER = SimpleNamespace(**vars(ACCOUNT) | {"activations": 20e6, "activation_gradients": 24e6})
+LINE = {(size, p): a for size, a in ((64, ACCOUNT), (256, LARGER)) for p in POLICIES}
 ROW = {"device": "V100 32GB", "baseline": "float32"}
 SPEEDUPS = [ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))]
 ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
@@ -137,7 +139,9 @@ GIVEN = [
     (figures.bathtub, {"early": GRADIENTS}, range(41), {"run": {0: 0.5, 3: 0.1, 6: np.inf}}),
     (figures.lost_updates, {d: {2: 0.0, 4: 1.0} for d in DTYPES}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
+    (figures.bytes_per_parameter, rows("policy batch_size samples_per_s peak_mb", SWEEP), 1e6, 64),
     (figures.memory_accounts, {(64, "float32"): ACCOUNT}, {(64, "float32"): 9.0}),
+    (figures.memory_by_batch, LINE, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
     (figures.published, SPEEDUPS, [("mine", "mixed_float16", [1.8, 0.2])]),
     (figures.roofline, DEVICE, POINTS),
     (figures.rounding_errors, np.linspace(1, 2, 9), ROUNDED, 2),

@@ -1,7 +1,8 @@
 """Prediction and exercises of notebook 04."""
 
-from .answers import describe
+from .answers import call, describe, near, number
 from .engine import Exercise, Prediction
+from .functions import Function, parts, stub
 from .judges import Choice, Fields, Number
 
 TITLE = "The MNIST CNN, three ways"
@@ -29,72 +30,97 @@ that needs less is what share of its peak memory under `float32`?
     read=read_guess,
 )
 
-# The CNN, counted by hand; the tests count it again from the layers.
-WEIGHTS = 1_011_466
-OUTPUTS = 34_922  # numbers per image that the layers put out
+# --- 1: which comparison is fair -----------------------------------------------------------------
 
-# --- 1: where fixed arrays and activations meet -------------------------------------------------
-
-NEAR = {  # an image more or less, and what it counts
-    232: "That is the answer for outputs of 2 bytes. Under float32 each number takes 4.",
-    29: "That counts the weights alone. Gradients and Adam's two slots count too.",
-    58: "That counts two arrays, and Adam keeps two more, one for each moment. Or it counts the"
-    " gradients of the outputs, which are left out here.",
-    87: "That counts three arrays. Adam has two slots for each weight.",
-    463: "You count an output as one byte. Under float32 it takes 4, like a weight.",
-}
-CUT_OFF = "You gave {value:g}. Round to the nearest image: the two meet at 115.85."
-BATCH = Number(
-    116,
-    accept=lambda value: 115.8 <= value <= 116,  # or the fraction 115.85
-    asked="give one number of images, without quotes",
-    rules=tuple(
-        (batch, lambda value, batch=batch: abs(value - batch) < 1, message)
-        for batch, message in NEAR.items()
-    )
-    + (
-        (0, lambda value: value <= 0, "You gave {value:g}. A batch has at least one image."),
-        (115, lambda value: 115 <= value < 115.8, CUT_OFF),
-    ),
-    otherwise=lambda value: (
-        f"At batch {value:g} the outputs take {value * 4 * OUTPUTS / 1e6:.4g} MB and the four"
-        " arrays 16.18 MB."
-    ),
+FAULTS = ("fair", "steps", "batch", "order")
+FAIR = Fields(
+    {
+        letter: Choice(right, otherwise=f"Look at {letter} again: {said}", options=FAULTS)
+        for letter, right, said in (
+            ("A", "steps", "after a minute each, the faster one has trained longer."),
+            ("B", "batch", "a larger batch is often faster under float32 too."),
+            ("C", "order", "the laptop was cool for the one and warm for the other."),
+            ("D", "fair", "same steps, same batch, and what drifts hits both."),
+        )
+    }
 )
 
-# --- 2: the ideal memory ratio ------------------------------------------------------------------
+# --- 2: the peak of a batch that was not measured ------------------------------------------------
 
+PREDICT = """\
+import numpy as np
 
-def ratio(batch):
-    """The judge of one batch's ratio, which may be rounded or cut off."""
-    fixed, images = 4 * 4 * WEIGHTS, batch * OUTPUTS
-    right = (fixed + 2 * WEIGHTS + 2 * images) / (fixed + 4 * images)
-    return Number(
-        right,
-        accept=lambda value: -0.008 <= value - right <= 0.006,
-        asked="give a share, such as 0.9",
-        otherwise="{value:g} does not fit. Add up the bytes for each policy first.",
-        close=0.02,
-    )
-
-
-RATIOS = Fields(
-    {128: ratio(128), 1024: ratio(1024)},
-    wrong={
-        (0.5, 0.5): "Only the layer outputs halve. The four arrays stay in float32.",
-        (0.74, 0.55): "Either the 16-bit copy of the weights is missing, 2 bytes for each, or you"
-        " halved the gradients, which stay in float32.",
-        (0.68, 0.54): "The float32 weights stay, and the 16-bit copy is added to them.",
-        (0.695, 0.533): "You count the gradients of the outputs too. They are left out here.",
-        (80, 56): "Those are percentages. Give shares, such as 0.9 for 90 %.",
-        (1.25, 1.77): "That is float32 divided by the 16-bit policy. Turn it around.",
-        (0.2, 0.44): "That is the share that is saved. The ratio is what remains.",
-        (0.56, 0.8): "The two are swapped: the larger batch has more that halves.",
-        (1.06, 1.01): "You add the 16-bit weights, but the outputs still take 4 bytes.",
+def predict(batch_sizes, peaks, batch):
+    slope, intercept = np.polyfit(batch_sizes, peaks, 1)
+    return intercept + slope * batch"""
+PREDICT_SLIPS = {
+    "does not grow with the batch": [
+        {"np.polyfit(batch_sizes, peaks, 1)": "peaks[0] / batch_sizes[0], 0"},
+        {"np.polyfit(batch_sizes, peaks, 1)": "peaks[-1] / batch_sizes[-1], 0"},
+    ],
+    "left out what is there at batch 0": {"intercept + slope": "slope"},
+    "the slope first": {"slope, intercept =": "intercept, slope ="},
+    "beyond the largest": {
+        "slope, intercept = np.polyfit(batch_sizes, peaks, 1)\n": "",
+        "intercept + slope * batch": "np.interp(batch, batch_sizes, peaks)",
     },
+}
+# Batch sizes, MB at batch 0, MB for each image, the batch to predict.
+LINES = (
+    ((64, 256, 1024), 16.0, 0.25, 512),
+    ((8, 16, 32, 64), 400.0, 2.0, 128),
+    ((128, 512), 20.0, 0.5, 64),
 )
 
-# --- 3: which accuracy is better ----------------------------------------------------------------
+
+def predict_problem(predict, line):
+    """What is wrong with the predicted peak of a step whose peaks lie on this line, or None."""
+    sizes, fixed, each, batch = line
+    peaks = [fixed + each * size for size in sizes]
+    found, problem = call(predict, list(sizes), list(peaks), batch)
+    value, right = number(found), fixed + each * batch
+    if problem or value is None:
+        return problem or f"It returns {describe(found)}: return one number, in MB."
+    if near(value, right, 0.02):
+        return None
+    seen = f"From {peaks} MB at batch {list(sizes)} you predict {value:.4g} MB at {batch}."
+    some = [share * batch for share in (peaks[0] / sizes[0], peaks[-1] / sizes[-1])]
+    why = (
+        (near(value, each * batch, 0.02), "You left out what is there at batch 0: the intercept."),
+        (near(value, each + fixed * batch, 0.02), "np.polyfit gives the slope first."),
+        (
+            any(near(value, s, 0.02) for s in some),
+            "A part of the peak does not grow with the batch.",
+        ),
+        (value == peaks[-1], "The line goes on beyond the largest measured batch."),
+    )
+    return " ".join([seen, *(said for holds, said in why if holds)][:2])
+
+
+# --- 3: from which batch on 16 bits save memory --------------------------------------------------
+
+PAYS = Number(
+    2048,
+    {
+        1024: "That halves the gradients of the activations too. In a chain of equal layers few of"
+        " them are there at once.",
+        4096: "That is for copies of 4 bytes. In 16 bits a copied weight takes 2.",
+        512: "That is the network of this section. Its layers are 512 wide.",
+        (
+            0,
+            1,
+        ): "At batch 1 the copies of the weights cost more than the activations save: look at the"
+        " left end of the two lines.",
+        16_384: "That counts the parameters of all 8 layers and the activations of one.",
+        256: "That counts the parameters of one layer and the activations of all 8.",
+    },
+    accept=lambda value: 2040 <= value <= 2060,
+    asked="give one batch size",
+    otherwise="At batch {value:g} a layer saves 2 × {value:g} × 2,048 bytes and adds 2 × 2,048²"
+    " bytes for its copied weights.",
+)
+
+# --- 4: which accuracy is better ----------------------------------------------------------------
 
 FRACTION = "That standard error is a fraction. Multiply it by 100 to get points."
 VERDICT = Fields(
@@ -127,65 +153,73 @@ VERDICT = Fields(
 
 EXERCISES = [
     Exercise(
-        id=3,
-        title="where the layer outputs catch up",
-        minutes=3,
+        id=6,
+        title="which comparison is fair",
+        minutes=2,
         task="""\
-Training this CNN with Adam keeps four arrays of 1,011,466 numbers each: the weights, their
-gradients and two slots. They do not grow with the batch. The outputs of the layers do, and the
-backward pass needs them. (Here their gradients, as many bytes again, are left out.)
+Four people compare `float32` with `mixed_bfloat16` on one laptop:
 
-| layer | numbers it puts out per image |
-|---|---|
-| convolution, 32 filters | 26 × 26 × 32 = 21,632 |
-| max pooling | 13 × 13 × 32 = 5,408 |
-| convolution, 64 filters | 11 × 11 × 64 = 7,744 |
-| flatten | none: the same bytes in another shape |
-| dense, 128 units | 128 |
-| dense, 10 units | 10 |
-| **together** | **34,922** |
+- **A** trains each for one minute, batch 256, and compares the accuracies.
+- **B** compares images per second at the largest batch that fits: 256 and 512.
+- **C** times 500 steps of `float32`, then 500 of `mixed_bfloat16`, batch 256, on a cold morning.
+- **D** lets them take turns, 500 steps each, batch 256, and compares times and accuracies.
 
-Everything is float32. At which batch size do the layer outputs take as many bytes as the four
-arrays? Round to the nearest image.""",
-        stub="answer = ...  # images per batch",
-        solution="answer = round(4 * 1_011_466 * 4 / (34_922 * 4))",
-        answer=BATCH,
-        wrong=[(100, "13.97 MB"), ("116", "without quotes")],
-        hints=[
-            "The four arrays take 4 × 1,011,466 × 4 bytes = 16.18 MB.",
-            "One image takes 34,922 × 4 = 139,688 bytes. How many images fill 16.18 MB?",
+What spoils each: `"steps"` (unequal numbers of them), `"batch"` (another size), `"order"` (one
+after the other) or nothing (`"fair"`)?""",
+        stub=parts(dict.fromkeys("ABCD", "...")),
+        solution=parts({"A": '"steps"', "B": '"batch"', "C": '"order"', "D": '"fair"'}),
+        answer=FAIR,
+        wrong=[
+            ({"A": "steps"}, "key 'B' is missing"),
+            ({"A": "fair", "B": "batch", "C": "order", "D": "fair"}, "trained longer"),
+            ({"A": "steps", "B": "fair", "C": "order", "D": "fair"}, "larger batch is often"),
+            ({"A": "steps", "B": "batch", "C": "steps", "D": "fair"}, "cool for the one"),
+            ({"A": "steps", "B": "batch", "C": "order", "D": "order"}, "hits both"),
         ],
-        right="Below 116 images the four arrays take more memory, above it the layer outputs do."
-        " With the gradients of the outputs it is half as many.",
+        hints=[
+            "Ask for each: is the policy the only thing that differs?",
+            "B has two batch sizes, A two numbers of steps, C two temperatures.",
+        ],
+        right="One thing differs, and it hits both alike: that is a comparison.",
     ),
     Exercise(
-        id=4,
-        title="the ideal memory ratio",
-        minutes=4,
+        id=7,
+        title="the peak of a batch that you did not measure",
+        minutes=3,
         task="""\
-Now the same CNN under a 16-bit policy. The four arrays of 1,011,466 numbers stay in float32. The
-34,922 layer outputs per image take 2 bytes each instead of 4. One thing is new: the layers compute
-with a 16-bit copy of the weights, 2 bytes for each. Count the last layer like the others.
-
-Counting these alone, again without the gradients of the outputs, what is the memory under the
-16-bit policy divided by the memory under `float32`, for a batch of 128 and of 1024? Two decimals
-are enough.""",
-        stub="answer = {128: ..., 1024: ...}",
-        solution="""\
-def ratio(batch):
-    fixed = 4 * 4 * 1_011_466
-    outputs = batch * 34_922
-    return (fixed + 2 * 1_011_466 + 2 * outputs) / (fixed + 4 * outputs)
-
-
-answer = {128: ratio(128), 1024: ratio(1024)}""",
-        answer=RATIOS,
-        wrong=[({128: 0.8, 1024: 0.6}, "1024: 0.6"), ({128: 0.8}, "key 1024 is missing")],
+Write `predict(batch_sizes, peaks, batch)`. It gets a list of batch sizes, the peaks measured at
+them in MB, and another batch size; it returns the peak to expect there, in MB. The cell below then
+asks it for a batch that your sweep left out, and measures.""",
+        stub=stub(PREDICT, "the peak at this batch, in MB"),
+        solution=PREDICT,
+        name="predict",
+        answer=Function(predict_problem, LINES),
+        slips=PREDICT_SLIPS,
+        wrong=[(lambda *given: "many", "one number"), (lambda *given: 1 / 0, "ZeroDivisionError")],
         hints=[
-            "At batch 128 under float32: 16.18 MB in the four arrays and 17.88 MB of outputs.",
-            "Under the 16-bit policy: 16.18 MB + 2.02 MB of copied weights + half of 17.88 MB.",
+            "The figure above: a line with an intercept and a slope.",
+            "`np.polyfit(x, y, 1)` returns slope and intercept of the line through the points.",
         ],
-        right="Only the layer outputs halve, so the ratio nears one half where they dominate.",
+        right="An intercept that training cannot avoid, and a slope that 16 bits halve.",
+    ),
+    Exercise(
+        id=8,
+        title="from which batch on",
+        minutes=2,
+        task="""\
+Another network has 8 dense layers, each 2,048 wide (2,048² weights; leave out the biases). A
+16-bit policy adds a copy of the weights, 2 bytes each, and saves 2 bytes for each activation: 2,048
+numbers an image and layer. From which batch size on does it save memory?""",
+        stub="answer = ...  # images per batch",
+        solution="answer = 2 * 2048**2 / (2 * 2048)",
+        answer=PAYS,
+        wrong=[(100, "At batch 100")],
+        hints=[
+            "Compare what one layer adds with what one layer saves.",
+            "It adds 2 × 2048² bytes. Each image saves 2 × 2048.",
+        ],
+        right="For layers of one width it is the width. A convolution uses few weights at many"
+        " places, so it pays at a few images already.",
     ),
     Exercise(
         id=5,

@@ -21,57 +21,55 @@ def digits(images, labels) -> Picture:
 
 
 def loss_curves(curves) -> Picture:
-    """Two panels: the loss over the steps, and how far apart two runs are at each step.
+    """How far two runs are apart at each step, beside the loss itself; medians over the seeds.
 
-    Left: the median of the seeds as a line and their range as a band, per policy. Right: the
-    distance from float32 with the same seed, beside the distance between two seeds. `curves`: the
+    Apart are each policy and float32 with the same seed, and two seeds of float32. `curves`: the
     DataFrame of `benchmark.loss_curves`, float32 among the policies.
     """
-    figure, axes = panels(2)
+    figure, ax = canvas(width=8.0, height=3.6)
     if curves.empty:
         return Picture(figure, "the training was interrupted before its first step.")
     loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss")
     loss = loss.loc[:, loss.notna().sum() == len(loss)]  # without a seed that was interrupted
-    seeds = loss["float32"].columns
+    lines = {"the loss itself": (loss["float32"], {"color": INK, "linewidth": 3, "alpha": 0.6})}
+    pairs = itertools.combinations(loss["float32"], 2)
+    seeds = [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs]
+    if seeds:
+        lines["two seeds, float32"] = pd.concat(seeds, axis=1), line_look("float32")
+    for policy in loss.columns.unique("policy").drop("float32"):
+        apart = (loss[policy] - loss["float32"]).abs()
+        lines[f"{policy} and float32, same seed"] = apart, line_look(policy)
     words = []
-    for policy in loss.columns.unique("policy"):
-        style, runs = line_look(policy) | {"marker": ""}, loss[policy]
-        axes[0].plot(runs.median(axis=1), label=policy, **style)
-        band = runs.min(axis=1), runs.max(axis=1)
-        axes[0].fill_between(runs.index, *band, alpha=0.2, color=style["color"])
-        if policy != "float32":
-            apart = (runs - loss["float32"]).abs().median(axis=1)
-            axes[1].plot(_smooth(apart), label=f"{policy} and float32", **style)
-            words.append(f"{policy} and float32 differ by {apart.median():.2g}")
-    if len(seeds) > 1:
-        pairs = itertools.combinations(seeds, 2)
-        two = [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs]
-        apart = pd.concat(two, axis=1).median(axis=1)
-        style = {"color": COLORS["float32"], "marker": "."}
-        axes[1].plot(_smooth(apart), label="two seeds, float32", **style)
-        words.append(f"two seeds of float32 by {apart.median():.2g}")
-    axes[0].set(ylabel="loss of the batch", title=f"Median and range of {len(seeds)} seeds")
-    axes[1].set_ylabel("difference in loss")
-    axes[1].set_title("How far two runs are apart (mean of 10 steps)", fontsize=10)
-    for ax in axes:
-        ax.set(xlabel="training step", yscale="log")
-        legend(ax, fontsize=8)
-    return Picture(figure, f"half of the time, {', '.join(words)} or less.")
+    for label, (values, look) in lines.items():
+        middle = values.median(axis=1)
+        ax.plot(middle.rolling(10, min_periods=1).mean(), label=label, markevery=0.1, **look)
+        words.append(f"{label}: {middle.head(10).mean():.2g}, then {middle.tail(10).mean():.2g}")
+    title = "How far two runs are apart, beside the loss (means of 10 steps)"
+    ax.set(xlabel="training step", ylabel="loss, or difference in loss", yscale="log", title=title)
+    legend(ax, fontsize=8)
+    return Picture(figure, f"in the first and the last ten steps, {'; '.join(words)}.")
 
 
 def training(history) -> Picture:
-    """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy, loss scale."""
+    """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy, loss scale.
+
+    A dot is a batch, the line the median of the 25 around it.
+    """
     keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
     figure, axes = panels(len(keys), height=2.4)
-    shown = history[:: len(history) // 500 + 1]  # more points than pixels only take time
+    rows = pd.DataFrame(history).set_index("step")[keys]
+    thin = slice(None, None, len(rows) // 500 + 1)  # more points than pixels only take time
     for ax, key in zip(axes, keys, strict=True):
-        ax.plot([r["step"] for r in shown], [r[key] for r in shown], color=COLORS["float32"])
+        middle = rows[key].rolling(25, min_periods=1, center=True).median()
+        ax.plot(rows[key][thin], ".", color=COLORS["tf32"], markersize=3)
+        ax.plot(middle[thin], color=COLORS["float32"])
         ax.set(xlabel="step", title=key.replace("_", " "))
     axes[0].set_yscale("log")
     if "loss_scale" in keys:
         axes[-1].set_yscale("log", base=2)
-    last = ", ".join(f"{key.replace('_', ' ')} {history[-1][key]:.4g}" for key in keys)
-    return Picture(figure, f"after {len(history)} steps: {last}.")
+    last = rows.tail(25).mean()
+    said = ", ".join(f"{key.replace('_', ' ')} {last[key]:.4g}" for key in keys)
+    return Picture(figure, f"after {len(rows)} steps, mean of the last 25: {said}.")
 
 
 def histories(losses: dict, title: str, ylabel: str = "training loss") -> Picture:
@@ -121,7 +119,3 @@ def _name_the_ends(ax, ends):
         place = max((np.log10(value) - low) / (high - low), place + 0.075)
         ax.plot([1.01, 1.07], [place, place], transform=ax.transAxes, clip_on=False, **style)
         ax.text(1.08, place, label, color=INK, va="center", fontsize=9, transform=ax.transAxes)
-
-
-def _smooth(series):
-    return series.rolling(10, min_periods=1).mean()

@@ -80,27 +80,20 @@ def matmul(rates) -> Picture:
 
 
 def batch_sweep(sweep) -> Picture:
-    """Samples per second and peak memory over the batch size, from `benchmark.batch_sweep`."""
-    figure, axes = panels(2)
-    figure.suptitle("Speed and memory of a step as the batch grows", color=INK)
-    if sweep.empty:
-        return Picture(figure, "No batch size was measured.")
+    """Samples per second over the batch size, from `benchmark.batch_sweep`."""
+    figure, ax = canvas()
+    ax.set(title="Images per second as the batch grows", xlabel="batch size", ylabel="images/s")
     words = []
     for policy, rows in sweep.groupby("policy", sort=False):
-        for ax, column in zip(axes, ("samples_per_s", "peak_mb"), strict=True):
-            ax.plot(rows["batch_size"], rows[column], label=policy, **line_look(policy))
+        ax.plot(rows["batch_size"], rows["samples_per_s"], label=policy, **line_look(policy))
         last = rows.iloc[-1]
-        peak = "" if np.isnan(last["peak_mb"]) else f" and {last['peak_mb']:.0f} MB"
-        rate = f"{last['samples_per_s']:,.0f} images/s"
-        words.append(f"{policy} reaches {rate}{peak} at batch {last['batch_size']}")
-    for ax, label in zip(axes, ("images per second", "peak memory (MB)"), strict=True):
-        ax.set(xscale="log", xlabel="batch size", ylabel=label, ylim=(0, None))
-        _ticks(ax, sweep["batch_size"])
-    if sweep["peak_mb"].isna().all():
-        middle = {"ha": "center", "color": INK, "transform": axes[1].transAxes}
-        axes[1].text(0.5, 0.5, "this device's allocator\ndoes not count", **middle)
-    legend(axes[0])
-    return Picture(figure, "; ".join(words) + ".")
+        words.append(
+            f"{policy} {last['samples_per_s']:,.0f} images/s at batch {last['batch_size']}"
+        )
+    ax.set_ylim(0, None)
+    if words:
+        legend(ax)
+    return Picture(figure, f"{'; '.join(words) or 'No batch size was measured'}.")
 
 
 def published(rows, own: list[tuple] = ()) -> Picture:
