@@ -83,6 +83,7 @@ COMPARED = [
 COLUMNS = "step_ms step_ms_q1 step_ms_q3 speedup peak_mb accuracy accuracy_se steps"
 COMPARED = rows(COLUMNS, COMPARED, pd.Index(POLICIES, name="policy"))
 COMPARISON = SimpleNamespace(table=COMPARED, batch_size=64, device="CPU:0")
+RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(device="a CPU", settings="")
 # A step that began at 30 MB and took 12 MB of activations.
 PARTS = dict.fromkeys(profiling.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
 IN_USE = rows("ms mb", [(0.0, 30.0), (1.0, 42.0)])
@@ -148,6 +149,7 @@ GIVEN = [
     (figures.spacing,),
     (figures.bit_strips, "0.1", DTYPES),
     (figures.number_line, 3, 3),
+    (figures.recorded, RECORDED),
     (figures.speedups, COMPARISON, 1.5),
     (figures.training, [STEP]),
     (figures.updates, STEPS, RIGHT, "Six steps"),
@@ -286,7 +288,10 @@ CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
 CONV += [*"ABC", "all others"]
 TENTH = "0011110111" + f"{0x3DCCCCCD & 0x7FFFFF:023b}"  # with the 1 that is not stored
 SHOWN = [
-    ("speedups", lambda ax: [bar.get_width() for bar in ax.patches], [1.0, 2.0, 0.25]),
+    # From 1 to the guess and to each speed, and half as fast as far from 1 as twice as fast.
+    ("speedups", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:3]], [1.5, 2.0, 0.25]),
+    ("speedups", lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())), ("log", 1)),
+    ("recorded", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]], [2.0, 0.25]),
     # The peak and the accuracy of one policy.
     ("comparison", lambda axes: sum(written(ax.texts).count("unknown") for ax in axes), 2),
     ("loss_scale", lambda ax: list(ax.lines[1].get_xdata()), [1]),  # crosses at skipped steps

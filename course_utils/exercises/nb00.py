@@ -1,8 +1,8 @@
 """Prediction and exercises of notebook 00."""
 
-from .answers import describe, near
+from .answers import call, describe
 from .engine import Exercise, Prediction
-from .functions import parts
+from .functions import Function, parts
 from .judges import Choice, Fields, Number
 
 TITLE = "Start here"
@@ -21,75 +21,77 @@ def read_guess(value):
 
 PREDICTION = Prediction(
     task="""\
-Some number formats in this course take 16 bits instead of float32's 32. How many times faster does
-one training step get on **this** machine with the better of the two 16-bit policies, compared with
-float32?
+float32 gives every number 32 bits. Two formats take half, **float16** and **bfloat16**. How many
+times faster does one training step get on **this** machine with the better of the two?
 
-1.0 means the same speed, 2.0 twice as fast, 0.5 half as fast. Guess before you measure: a wrong
-guess teaches more than none.""",
+1.0 means as fast as float32, 2.0 twice as fast, 0.5 half as fast. A wrong guess teaches more than
+none.""",
     comment="1.0 = as fast as float32, 0.5 = half as fast",
     example=2.0,
     read=read_guess,
 )
 
-# --- 1: a policy for each machine ---------------------------------------------------------------
+# --- 1: which policy to train in ----------------------------------------------------------------
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "cannot tell")
+OVERLAP = "the medians differ by less than the steps of one policy do. The next run may reverse it."
+FIRST = "one step each is the first step, which traces the model. It says nothing of the others."
 
 
-def policy(right, also=(), **why_not):
-    """The judge of one machine's policy; `why_not` says why each other one is not the fastest."""
-    stores = "that one also stores its weights in 16 bits; choose mixed_{value}."
-    wrong = {f"mixed_{name}" if name != "float32" else name: f"not `{{value}}`, because {why}"
-             for name, why in why_not.items()}  # fmt: skip
-    wrong |= dict.fromkeys([("float16", "bfloat16")], stores)
-    names = ("float32", "mixed_float16", "mixed_bfloat16")
-    asked = f"one policy name as text is needed. Choose from {', '.join(names)}"
-    return Choice(right, wrong, options=(*names, "float16", "bfloat16"), also=also, asked=asked)
+def run(right, **why_not):
+    """The judge of one run; `why_not` says why each other policy does not follow from it."""
+    names = {"bfloat16": "mixed_bfloat16", "float16": "mixed_float16", "tell": "cannot tell"}
+    wrong = {names.get(name, name): f"not `{{value}}`: {why}" for name, why in why_not.items()}
+    return Choice(right, wrong, options=POLICIES)
 
 
-MACHINES = {
-    "T4": policy(
-        "mixed_float16",
-        bfloat16="its compute capability is 7.5, which has no bfloat16 units; they start at 8.0.",
-        float32="it has Tensor Cores for float16, and float32 leaves them idle.",
-    ),
-    "A100": policy(
-        "mixed_float16",
-        also=("mixed_bfloat16",),
-        float32="its Tensor Cores run 16-bit products faster than float32 ones.",
-    ),
-    "AVX2 laptop": policy(
-        "float32",
-        float16="float16 goes a slow way on this CPU. float32 is fastest, and the 16-bit numerics"
-        " stay the same to study.",
-        bfloat16="a CPU's fast way for bfloat16 needs AVX-512 or newer; AVX2 alone converts back"
-        " and forth.",
-    ),
-    "TPU": policy(
+RUNS = {
+    "A": run(
         "mixed_bfloat16",
-        float16="its matrix units take bfloat16, not float16.",
-        float32="its matrix units are built for bfloat16, and float32 moves more bytes.",
+        float32="25 ms is less than 41, and the middle halves lie far apart.",
+        float16="its step takes four times as long as in float32.",
+        tell="the middle halves of 25 and 41 ms lie far apart, and each has 188 steps.",
+    ),
+    "B": run(
+        "float32",
+        bfloat16="the chip has the circuits, and here TensorFlow does not use them. What was"
+        " measured goes before what is listed.",
+        float16="it beats bfloat16, and float32 beats both.",
+        tell="61 ms lies far from 375 and 166.",
+    ),
+    "C": run("cannot tell", float32=OVERLAP, bfloat16=OVERLAP, float16=OVERLAP),
+    "D": run(
+        "cannot tell",
+        float32=FIRST,
+        bfloat16=FIRST,
+        float16=f"it is what you would try first on this chip, but {FIRST}",
     ),
 }
 
-# --- 2: the speedup -----------------------------------------------------------------------------
+# --- 2: a speedup to trust ----------------------------------------------------------------------
 
 SPEEDUP = Number(
-    128 / 936,
-    accept=lambda value: 0.13 <= value <= 0.14,  # rounded to two decimals, or cut off
+    0.25,
+    accept=lambda value: 0.245 <= value <= 0.255,  # two decimals of it, and no other ratio's
     asked="give one number without quotes, such as 1.5",
     wrong={
-        936 / 128: "That is the slowdown, 936 / 128. A speedup is time before over time after.",
-        (1 - 128 / 936, 100 - 12800 / 936): "That is by how much the speed falls. Give what"
-        " remains.",
-        12800 / 936: "That is the speedup in percent. Give the ratio, such as 0.5 for half.",
-        (6.3125, 631.25): "That is the extra time as a share of 128 ms. Divide the two times.",
-        (808, -808): "That is the difference in ms. A speedup is a ratio and has no unit.",
-        731.25: "That is the time after, in percent of the time before. Turn the ratio around.",
+        4: "That is the slowdown. A speedup is the time before over the time after.",
+        1600 / 679: "That is a slowdown, of means with the first step in. Turn it around, and use"
+        " medians of the later steps.",
+        194 / 53.4: "That is a slowdown, and of means. Turn it around, and use medians.",
+        679 / 1600: "That has the first steps in. They trace the model and are paid once.",
+        412 / 630: "Those are the first steps. They trace the model and are paid once.",
+        53.4 / 194: "Those are means: one slow step moves each of them. Use medians.",
+        43 / 179: "Those are the fastest steps. The median says what a step usually takes.",
+        (0.75, 75): "That is by how much the speed falls. Give what remains.",
+        25: "That is the speedup in percent. Give the ratio, such as 0.5 for half.",
+        (3, 300): "That is the extra time as a share of float32's. Divide the two times.",
+        (135, -135): "That is the difference in ms. A speedup is a ratio and has no unit.",
         0: "You gave 0; a ratio of two times is positive. Divide with `/`, not `//`.",
     },
     rules=(
         (
-            -0.86,
+            -0.7,
             lambda value: value < 0,
             "That is a relative change. A speedup is the time before over the time after.",
         ),
@@ -99,108 +101,146 @@ SPEEDUP = Number(
             "You gave {value:g}. The step takes longer than before, so its speedup is below 1.",
         ),
     ),
-    otherwise="You gave {value:g}, on the right side of 1. Divide the float32 time by the other"
-    " one.",
+    otherwise="You gave {value:g}, on the right side of 1. Divide float32's median by the other.",
 )
 
-# --- 3: megabytes -------------------------------------------------------------------------------
-
-MEGABYTES = {"float32": 4, "TF32": 4, "float16": 2, "bfloat16": 2}
-TF32 = "TF32 is a way to multiply; the number is stored as float32, in 4 bytes."
-HALF = "TF32 does not save memory: a stored float32 is rounded on its way into the units."
-UNITS = {  # a factor of all four numbers, and what it comes of
-    1e6 / 2**20: "Those are MiB, of 1,048,576 bytes. Here an MB is 1,000,000 bytes.",
-    1e6: "Those are bytes. Divide by 1,000,000 to get MB.",
-    1e3: "Those are kB. Divide by 1,000 once more.",
-    8: "Those are bits. A byte has 8 of them.",
-    2: "8 bytes each is float64, which is Python's own float. A float32 has 32 bits.",
-}
+# --- 3: the policy that comes too late ----------------------------------------------------------
 
 
-def in_unit(factor, message):
-    """An answer in another unit, the condition that its first number is in it, and the message."""
-    example = {name: factor * mb for name, mb in MEGABYTES.items()}
-    return example, lambda given: near(given["float32"], 4 * factor), message
+def switch_problem(build, _):
+    """What is wrong with a `build` that should make a model in mixed_bfloat16, or None."""
+    import keras
 
+    from course_utils.training import dtype_policy
 
-OTHER_SIZE = "you gave {value:g}. Multiply a million by the bytes of one number."
-SIZES = Fields(
-    {name: Number(mb, otherwise=OTHER_SIZE) for name, mb in MEGABYTES.items()},
-    together=(
-        (
-            MEGABYTES | {"TF32": 2.4},
-            lambda given: 2 < given["TF32"] < 4 and near(given["float32"], 4),
-            TF32,
-        ),
-        *(in_unit(*each) for each in UNITS.items()),
-        (MEGABYTES | {"TF32": 2}, lambda given: near(given["TF32"], 2), HALF),
-    ),
-)
+    with dtype_policy("float32"):  # and back, whatever the function does
+        model, problem = call(build, end="`return model`")
+        left = keras.config.dtype_policy().name
+    if problem:
+        return problem
+    if not isinstance(model, keras.Model):
+        return f"Your function returns {describe(model)}: return the model."
+    layer = next((layer for layer in model.layers if layer.weights), None)
+    if layer is None:
+        return "Your model has no weights yet: keep `keras.Input((784,))` and the Dense layer."
+    kept, computes = layer.variable_dtype, layer.compute_dtype
+    if kept != "float32":
+        mixed = "The policies that begin with `mixed_` keep them in float32."
+        return f"Your layer keeps its weights in {kept}. {mixed}"
+    if computes == "float32":
+        return "Your layer computes in float32. It took the policy that was set when it was made."
+    if computes != "bfloat16":
+        return f"Your layer computes in {computes}, and bfloat16 was asked for."
+    if left != "float32":
+        still = f"the policy is still {left} when your function ends, and the next model gets it."
+        return f"The model is right. But {still}"
+    return None
+
 
 EXERCISES = [
     Exercise(
-        id=1,
-        title="a policy for each machine",
-        minutes=3,
+        id=4,
+        title="which policy to train in",
+        minutes=2,
         task="""\
-You train a model with large layers. Which policy makes a training step fastest on each machine:
-`"float32"`, `"mixed_float16"` or `"mixed_bfloat16"`?
+Four people send you their runs: ms for a step, the median and the middle half. Which policy do you
+tell them to train in? Where a run cannot decide, answer `"cannot tell"`. A and B are
+recorded, C and D made up.
 
-- **T4**: a GPU with compute capability 7.5
-- **A100**: a GPU with compute capability 8.0
-- **AVX2 laptop**: a CPU that has AVX2 and not AVX-512, and no GPU
-- **TPU**: Google's accelerator
-
-Where two are equally good, either counts.""",
-        stub=parts(dict.fromkeys(MACHINES, "...")),
+| run | float32 | mixed_bfloat16 | mixed_float16 |
+|---|---|---|---|
+| A: CPU with `avx512_bf16`, 188 steps | 41 (39 to 46) | 25 (24 to 29) | 168 (162 to 175) |
+| B: the same CPU, oneDNN switched off | 61 (58 to 64) | 375 (367 to 393) | 166 (160 to 171) |
+| C: GPU of capability 8.0, small network | 3.1 (2.8 to 3.5) | 3.0 (2.7 to 3.4) | 3.2 (2.8 to 3.6) |
+| D: GPU of capability 7.5, one step each | 2100 | 3900 | 2400 |""",
+        stub=parts(dict.fromkeys(RUNS, "...")),
         solution="""\
 answer = {
-    "T4": "mixed_float16",
-    "A100": "mixed_bfloat16",  # mixed_float16 is as fast
-    "AVX2 laptop": "float32",
-    "TPU": "mixed_bfloat16",
+    "A": "mixed_bfloat16",
+    "B": "float32",
+    "C": "cannot tell",
+    "D": "cannot tell",
 }""",
-        answer=Fields(MACHINES),
-        wrong=[({**Fields(MACHINES).right, "T4": "fp16"}, "one policy name as text")],
+        answer=Fields(RUNS),
+        wrong=[({**Fields(RUNS).right, "A": "bf16"}, "choose from float32")],
         hints=[
-            "Data-center GPUs have float16 Tensor Cores from 7.0 and bfloat16 ones from 8.0.",
-            "A format is fast only where the chip has units for it. Elsewhere it is converted.",
+            "Do the middle halves of two policies overlap? Then the next run may reverse them.",
+            "What did section 2 say of the first call?",
         ],
-        right="Each machine is fastest in the format that its multipliers are built for.",
+        right="What a chip lists says what to try; what you measure says what to keep.",
     ),
     Exercise(
         id=2,
-        title="a speedup below one",
+        title="a speedup to trust",
         minutes=1,
         task="""\
-On one CPU a training step takes 128 ms under `float32` and 936 ms under `mixed_float16`.
-What is the speedup of `mixed_float16`? Two decimals are enough.""",
-        stub="answer = ...  # a ratio",
-        solution="answer = 128 / 936",
+Here are the first six steps of a training under each policy, in ms. What is the speedup of
+`mixed_float16` against `float32`? Two decimals are enough.""",
+        stub="""\
+float32 = [412, 45, 44, 90, 45, 43]
+mixed_float16 = [630, 181, 179, 250, 180, 180]
+answer = ...""",
+        solution="""\
+from statistics import median
+
+float32 = [412, 45, 44, 90, 45, 43]
+mixed_float16 = [630, 181, 179, 250, 180, 180]
+answer = median(float32[1:]) / median(mixed_float16[1:])""",
         answer=SPEEDUP,
         wrong=[(0.5, "right side of 1")],
         hints=[
             "A speedup of 2 means half the time, 1 the same time. On which side of 1 is this one?",
-            "Speedup = time before / time after.",
+            "Leave the first step out and take the median of the others, as in section 2.",
         ],
-        right="128 / 936 = 0.137: the 16-bit step takes 7.3 times as long on that CPU.",
+        right="45 / 180 = 0.25: a 16-bit step takes four times as long there.",
     ),
     Exercise(
-        id=3,
-        title="bytes in memory",
+        id=5,
+        title="the policy that comes too late",
         minutes=2,
         task="""\
-How many megabytes (1 MB = 1,000,000 bytes) does a tensor of 1000 × 1000 numbers take in memory in
-each format? TF32 is the format in which many GPUs multiply float32 matrices: 1 sign bit,
-8 exponent bits and 10 fraction bits.""",
-        stub='answer = {"float32": ..., "TF32": ..., "float16": ..., "bfloat16": ...}',
-        solution='answer = {"float32": 4, "TF32": 4, "float16": 2, "bfloat16": 2}',
-        answer=SIZES,
-        wrong=[({**MEGABYTES, "bfloat16": 4}, "bfloat16: you gave 4")],
+This function is meant to make a model that computes in bfloat16. Keras accepts it, and the model
+computes in float32:
+
+```python
+def build():
+    model = keras.Sequential([keras.Input((784,)), keras.layers.Dense(10)])
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    return model
+```
+
+Write it so that it does, and so that the policy is float32 again when it ends.""",
+        stub="""\
+def build():
+    ...  # the same lines and one more""",
+        solution="""\
+import keras
+
+
+def build():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    model = keras.Sequential([keras.Input((784,)), keras.layers.Dense(10)])
+    keras.config.set_dtype_policy("float32")
+    return model
+""",
+        name="build",
+        answer=Function(switch_problem),
+        slips={
+            "was set when it was made": {
+                'keras.config.set_dtype_policy("mixed_bfloat16")\n    ': "",
+                '"float32"': '"mixed_bfloat16"',
+            },
+            "The policies that begin with `mixed_`": {"mixed_bfloat16": "bfloat16"},
+            "computes in float16": {"mixed_bfloat16": "mixed_float16"},
+            "is still mixed_bfloat16": {'    keras.config.set_dtype_policy("float32")\n': ""},
+            "returns None": {"    return model\n": ""},
+            "has no weights": {"keras.Input((784,)), ": ""},
+        },
+        wrong=[(lambda: 3, "returns the number 3")],
         hints=[
-            "The digits in float32, float16 and bfloat16 count bits. A byte is 8 bits.",
-            "No tensor has the dtype TF32. As what is a number stored before it is multiplied?",
+            "A layer takes the policy once, when it is made. Which line makes it?",
+            "Set the policy before the model, and set it back behind it.",
         ],
-        right="float16 and bfloat16 halve the memory; TF32 saves time alone.",
+        right="A layer keeps the policy under which it was made.",
     ),
 ]

@@ -20,5 +20,12 @@ from course_utils.figures.looks import COLORS
 from course_utils.figures.memory import bytes_per_parameter, memory_accounts, memory_by_batch
 from course_utils.figures.precision import dtype_flow
 from course_utils.figures.roofline import roofline
-from course_utils.figures.speed import batch_sweep, comparison, matmul, published, speedups
+from course_utils.figures.speed import (
+    batch_sweep,
+    comparison,
+    matmul,
+    published,
+    recorded,
+    speedups,
+)
 from course_utils.figures.updates import updates

@@ -2,31 +2,57 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend, panels
+from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import COLORS, bar_look, line_look
 
 
 def speedups(comparison, guess: float | None = None) -> Picture:
-    """Bars: speed against float32 for each policy of a `benchmark.Comparison`, and the guess."""
-    figure, ax = canvas(height=2.9)
-    title = f"How fast is a step? Batch {comparison.batch_size} on {comparison.device}"
-    figure.suptitle(title, color=INK)
-    speed = comparison.table["speedup"]
-    shown = {name: "unknown" if np.isnan(v) else f"{v:.2f}×" for name, v in speed.items()}
-    ax.barh(speed.index, speed.fillna(0), **_looks(speed.index))
-    ax.invert_yaxis()
-    ax.set_yticks(range(len(shown)), [f"{name}   {value}" for name, value in shown.items()])
-    ax.axvline(1, color=INK, linewidth=1)
-    words = "speed against float32: " + "; ".join(f"{n} {v}" for n, v in shown.items())
+    """Bars from float32's speed to that of the other policies of a `benchmark.Comparison`.
+
+    The axis is logarithmic: half as fast reaches as far to the left as twice as fast to the right.
+    A dashed bar is the guess; whiskers are the quartiles of the step time.
+    """
+    table = comparison.table.drop(index="float32", errors="ignore")
+    baseline = comparison.table["step_ms"].get("float32", np.nan)
+    figure, ax = canvas(7.0, 1.3 + 0.55 * len(table) + 0.55 * (guess is not None))
+    labels, speed = [], table["speedup"]
     if guess is not None:
-        ax.axvline(guess, color=INK, linestyle="--")
-        place = {"ha": "center", "va": "bottom", "transform": ax.get_xaxis_transform()}
-        ax.text(guess, 1.0, f"your guess {guess:g}×", color=INK, **place)
-        words += f"; you guessed {guess:g}"
-    farthest = 1.2 * np.nanmax([*speed, guess or 0, 1])
-    said = "speed of a training step against float32 (higher is faster)"
-    ax.set(xlabel=said, xlim=(0, farthest))
-    return Picture(figure, words + ".")
+        look = {"color": "none", "edgecolor": INK, "linestyle": "--", "linewidth": 1.5}
+        _from_one(ax, 0, guess, **look)
+        labels.append("your guess")
+    for name, row in table.iterrows():
+        spread = (baseline / row["step_ms_q3"], baseline / row["step_ms_q1"])
+        _from_one(ax, len(labels), row["speedup"], spread, **bar_look(name))
+        labels.append(name)
+    ax.set_yticks(range(len(labels)), labels, fontsize=11)
+    _around_one(ax, [*speed, guess or 1])
+    found = f"The better policy: {speed.max():.2f}×" if speed.notna().any() else "Not measured"
+    ax.set_title(found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22)
+    step = "" if np.isnan(baseline) else f" ({baseline:.3g} ms)"
+    where = f"batch {comparison.batch_size} on {comparison.device}"
+    ax.set_xlabel(f"speed of a training step against float32{step}, {where}")
+    words = [f"{n} {'unknown' if np.isnan(v) else f'{v:.2f}×'}" for n, v in speed.items()]
+    words += [] if guess is None else [f"you guessed {guess:g}"]
+    return Picture(figure, f"speed of a training step against float32: {'; '.join(words)}.")
+
+
+def recorded(table) -> Picture:
+    """The same bars, a pair for each machine and its settings, from `benchmark.records.table`."""
+    pairs = list(table[table["policy"] != "float32"].groupby(["device", "settings"], sort=False))
+    figure, ax = canvas(8.0, 1.2 + 0.85 * len(pairs))
+    words = []
+    for y, ((device, settings), rows) in enumerate(pairs):
+        for side, row in zip((-0.2, 0.2), rows.itertuples(), strict=False):
+            label = "" if y else row.policy
+            _from_one(ax, y + side, row.speedup, height=0.38, label=label, **bar_look(row.policy))
+            words.append(f"{device} {settings} {row.policy} {row.speedup:.2f}×")
+    shown = [f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip() for (d, s), _ in pairs]
+    ax.set_yticks(range(len(pairs)), shown, fontsize=9)
+    _around_one(ax, table["speedup"])
+    ax.set_title("One policy, a gain here and a loss there", size=13, pad=22)
+    ax.set_xlabel("speed of a training step against float32")
+    legend_below(figure, columns=2)
+    return Picture(figure, "; ".join(" ".join(w.split()) for w in words) + ".")
 
 
 def comparison(result, guess: float | None = None) -> Picture:
@@ -145,6 +171,37 @@ def _dots(ax, values, spread):
             ax.text(i + 0.06, value, f" {value:.1f}", **said)
     ax.set_xlim(-0.5, len(values) - 0.3)
     ax.margins(y=0.3)
+
+
+def _from_one(ax, y, speed, spread=(), height=0.66, **look):
+    """A lying bar from 1 to a speed, which is written at its end; "unknown" where it is NaN."""
+    known = not np.isnan(speed)
+    ax.barh(y, speed - 1 if known else 0, height, left=1, **look)
+    ax.plot(spread, [y] * len(spread), color=INK, linewidth=1.5)
+    slower = known and speed < 1
+    end = (min if slower else max)([speed, *spread]) if known else 1
+    place = {"textcoords": "offset points", "ha": "right" if slower else "left", "va": "center"}
+    said = f"{speed:.2f}×" if known else "unknown"
+    ax.annotate(said, (end, y), (-6 if slower else 6, 0), color=INK, size=12, **place)
+
+
+def _around_one(ax, speeds):
+    """A logarithmic axis that reaches as far below 1 as above it."""
+    reach = int(max(2, np.ceil(1.25 * np.nanmax(np.abs(np.log2(speeds))) + 0.4)))
+    apart = 1 if reach < 5 else 2
+    powers = range(-(reach // apart) * apart, reach + 1, apart)
+    shown = [f"{2**p}×" if p >= 0 else f"1/{2**-p}×" for p in powers]
+    ax.set(xscale="log", xlim=(2.0**-reach, 2.0**reach))
+    ax.set_xticks([2.0**p for p in powers], shown)
+    ax.minorticks_off()
+    ax.invert_yaxis()
+    ax.axvline(1, color=INK, linewidth=1.5)
+    ax.axvspan(2.0**-reach, 1, color=INK, alpha=0.07, linewidth=0)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    above = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "color": INK}
+    for side, offset, said in (("right", -8, "← slower"), ("left", 8, "faster →")):
+        ax.annotate(said, (1, 1), (offset, 4), ha=side, va="bottom", **above)
 
 
 def _bars(ax, values, spread=None):
