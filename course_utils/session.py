@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import subprocess
 import sys
 import time
 import warnings
@@ -15,8 +14,8 @@ from course_utils import distributed, hardware, processes
 from course_utils.hardware.accelerators import shows_a_tpu, tpu_strategy, usable_gpus
 from course_utils.processes import Told
 
-GFLOAT = "gfloat>=0.5,<0.6"  # As in requirements.txt; the one package that Colab lacks.
-TENSORFLOW = "tensorflow-tpu==2.20.*"  # Colab's TPU runtimes lack TensorFlow.
+# What Colab lacks: everywhere gfloat, as in requirements.txt, and on its TPU runtimes TensorFlow.
+LACKING = {"gfloat": "gfloat>=0.5,<0.6", "tensorflow": "tensorflow-tpu==2.20.*"}
 MERGING_IS_OFF = (
     "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
     "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
@@ -47,7 +46,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     """
     if shows_a_tpu():
         if on_colab() and "tensorflow" not in importlib.metadata.packages_distributions():
-            _install_tensorflow()
+            _install("tensorflow", "263 MB, some minutes")
         os.environ.update(distributed.find_tpu())
     used = machine = hardware.detect()
     if cpus != 1 and len(machine.working("GPU")) < 2:  # as `distributed.choose` decides
@@ -59,7 +58,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     if on_colab() and not importlib.util.find_spec("gfloat"):
-        _install_gfloat()
+        _install("gfloat", "22 kB")
     for package in ("tensorflow", "keras", "gfloat"):
         if not importlib.util.find_spec(package):
             raise SetupError(_missing(package))
@@ -101,20 +100,11 @@ def on_colab() -> bool:
     return "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ
 
 
-def _install_gfloat():
-    """22 kB and two small packages below it; pip leaves alone what Colab has."""
-    print(f"Installing {GFLOAT}, which Colab lacks.")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--retries", "1", GFLOAT]
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(pip, capture_output=True, stdin=subprocess.DEVNULL, timeout=90)
-    importlib.invalidate_caches()
-
-
-def _install_tensorflow():
+def _install(package, size):
     """What pip does stands in one line that moves; SetupError if it replaced a package."""
-    print(f"This TPU runtime lacks TensorFlow: installing {TENSORFLOW}, 263 MB, some minutes.")
+    print(f"This runtime lacks {package}: installing {LACKING[package]}, {size}.")
     pip = [sys.executable, "-m", "pip", "install", "--retries", "1", "--progress-bar", "off"]
-    process, start = processes.start([*pip, TENSORFLOW]), time.monotonic()
+    process, start = processes.start([*pip, LACKING[package]]), time.monotonic()
     doing, replaced = "pip starts", False
     try:
         for _, line in processes.watch([process]):
@@ -127,22 +117,16 @@ def _install_tensorflow():
     importlib.invalidate_caches()
     if replaced:
         raise SetupError(
-            "Installing TensorFlow replaced packages that this kernel may have loaded: restart it "
+            f"Installing {package} replaced packages that this kernel may have loaded: restart it "
             "(Runtime > Restart session) and run this cell again."
         )
 
 
 def _missing(package):
-    if on_colab() and package == "gfloat":
+    if on_colab() and package in LACKING:
         return (
-            "The package gfloat could not be installed: check that this runtime has a network "
-            f'and run `%pip install "{GFLOAT}"`, then this cell again.'
-        )
-    if on_colab() and shows_a_tpu():
-        return (
-            "TensorFlow could not be installed on this TPU runtime: check that it has a network "
-            f"and run `%pip install {TENSORFLOW}`, then this cell again, or choose a CPU or GPU "
-            "runtime."
+            f"The package {package} could not be installed: check that this runtime has a network "
+            f'and run `%pip install "{LACKING[package]}"`, then this cell again.'
         )
     return (
         f"The package {package} is not installed in this kernel: run `make lab` in the course "

@@ -134,7 +134,9 @@ def test_tensorflow_is_installed_once_on_a_tpu_runtime_and_told_of_its_tpu(tpu_r
 @posix
 def test_an_installation_that_fails_or_asks_for_a_restart_is_one_sentence(tpu_runtime, monkeypatch):
     hide("tensorflow", monkeypatch)
-    with pytest.raises(session.SetupError, match="a network and run `%pip install tensorflow-tpu="):
+    with pytest.raises(
+        session.SetupError, match="a network and run `%pip install .tensorflow-tpu="
+    ):
         tpu_runtime.setup("exit 1")
     tpu_runtime.asked.unlink()
     with pytest.raises(session.SetupError, match="restart it .* run this cell again"):
@@ -157,21 +159,19 @@ def test_an_interrupt_stops_the_installation(tpu_runtime, monkeypatch):
 
 
 def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
-    """Here pip is only asked; `make pins` lets it install into an environment like Colab's."""
+    """Here pip is not asked; `make pins` lets it install into an environment like Colab's."""
     asked = []
     monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
     assert not session.on_colab()
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
-    monkeypatch.setattr(session.subprocess, "run", lambda command, **_: asked.append(command))
+    monkeypatch.setattr(session, "_install", lambda package, size: asked.append(package))
     session.setup()
     assert asked == [] and session.on_colab()
     hide("gfloat", monkeypatch)
     with pytest.raises(session.SetupError, match="could not be installed: check"):
         session.setup()
-    ((python, *pip, package),) = asked
-    assert python == sys.executable and pip[:3] == ["-m", "pip", "install"]
-    assert package == session.GFLOAT
-    assert session.GFLOAT in (ROOT / "requirements.txt").read_text().splitlines()
+    assert asked == ["gfloat"]
+    assert session.LACKING["gfloat"] in (ROOT / "requirements.txt").read_text().splitlines()
 
 
 def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch, capsys):

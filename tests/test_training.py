@@ -8,8 +8,6 @@ from course_utils import hardware, models
 from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla
 from course_utils.training.policies import has_xla
 
-GRADIENT = "a gradient is not finite"
-LOSS = "the loss is not finite"
 X, Y = np.ones((12, 4), np.float32), np.zeros((12, 1), np.float32)
 
 
@@ -39,7 +37,6 @@ def test_fit_with_an_overflow_is_recorded_step_by_step_and_not_changed(eager):
     assert 0 < skipped < 12
     assert table["applied"].tolist() == [False] * skipped + [True] * (12 - skipped)
     assert table["scale"].tolist() == [2.0 ** (20 - min(step, skipped)) for step in range(12)]
-    assert table["reason"].tolist() == [GRADIENT] * skipped + [""] * (12 - skipped)
     assert float(model.optimizer.dynamic_scale.numpy()) == table["scale"].iloc[-1]
     alone = model_with(2**20, run_eagerly=eager)
     alone.fit(X, Y, 2, 2, shuffle=False, verbose=0)
@@ -57,34 +54,6 @@ def test_rows_go_on_over_calls_of_fit_and_a_scale_set_in_between_is_seen():
     table = fit(model_with(4.0), recorder)
     assert table["step"].iloc[-1] == len(table) == 18
     assert table["scale"].tolist() == [2.0 ** (30 - n) for n in range(6)] + [2] * 6 + [4] * 6
-
-
-def test_a_loss_that_is_not_finite_is_told_apart_until_the_mean_is_spoiled():
-    """Step 2 has an infinite loss; later the logged mean says nothing, until the next epoch."""
-    y = Y.copy()
-    y[3] = np.inf
-    table = fit(model_with(2**30), LossScaleRecorder(), y=y, epochs=2)
-    untold = (
-        f"{GRADIENT} (whether the loss was finite cannot be told: its mean over this epoch was not "
-        "finite before)"
-    )
-    assert table["reason"].tolist() == ([GRADIENT, LOSS] + [untold] * 4) * 2
-
-    y = np.where(np.arange(12) == 0, np.nan, Y[:, 0])  # a step after a bad loss can be applied
-    table = fit(model_with(8.0), LossScaleRecorder(), y=y, epochs=2)
-    assert table["reason"].tolist() == ([LOSS] + [""] * 5) * 2
-
-
-def test_a_train_step_that_logs_no_loss_is_said_so():
-    class Model(keras.Model):
-        def train_step(self, data):
-            return {"other": super().train_step(data)["loss"]}
-
-    like = model_with(2**30)
-    model = Model(like.inputs, like.outputs)
-    model.compile(like.optimizer, "mse", jit_compile=False)
-    reasons = fit(model, LossScaleRecorder())["reason"]
-    assert set(reasons) == {f"{GRADIENT} (the loss was not logged)"}
 
 
 def test_accumulated_gradients_count_as_applied():
@@ -111,7 +80,7 @@ def test_several_steps_at_once_are_refused_and_an_empty_table_has_its_columns():
     with pytest.raises(ValueError, match=r"takes 3 steps at a time .* steps_per_execution=1\.$"):
         fit(model, recorder)
     table = recorder.table
-    assert table.columns.tolist() == ["step", "scale", "applied", "reason"]
+    assert table.columns.tolist() == ["step", "scale", "applied"]
     assert len(table) == 0 and table["applied"].dtype == bool and table["scale"].dtype == float
 
 

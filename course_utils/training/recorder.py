@@ -3,8 +3,7 @@
 import keras
 import numpy as np
 
-COLUMNS = {"step": "int64", "scale": "float64", "applied": "bool", "reason": "str"}
-LOSS, GRADIENT = "the loss is not finite", "a gradient is not finite"
+COLUMNS = {"step": "int64", "scale": "float64", "applied": "bool"}
 
 
 class LossScaleRecorder(keras.callbacks.Callback):
@@ -26,14 +25,13 @@ class LossScaleRecorder(keras.callbacks.Callback):
         super().__init__()
         self._rows = []
         self._before = None
-        self._mean_is_finite = True
 
     @property
     def table(self):
-        """A pandas DataFrame with one row per step: step (1, 2, …), scale, applied, reason.
+        """A pandas DataFrame with one row per step: step (1, 2, …), scale, applied.
 
         scale is the one that the step was computed with; applied says whether the inner optimizer
-        got the gradients, and reason why not, as far as can be told ("" where it did).
+        got the gradients.
         """
         import pandas as pd
 
@@ -53,29 +51,13 @@ class LossScaleRecorder(keras.callbacks.Callback):
                 "keras.optimizers.LossScaleOptimizer."
             )
 
-    def on_epoch_begin(self, epoch, logs=None):
-        self._mean_is_finite = True  # Keras's mean of the loss starts anew
-
     def on_train_batch_begin(self, batch, logs=None):
         self._before = _state(self.model.optimizer)
 
     def on_train_batch_end(self, batch, logs=None):
-        # Keras logs the mean since the epoch began: finite says that this loss was finite too, and
-        # once it is not finite it says nothing about later ones.
-        mean = (logs or {}).get("loss")
-        before, self._mean_is_finite = self._mean_is_finite, mean is None or np.isfinite(mean)
-        if mean is None:
-            reason = f"{GRADIENT} (the loss was not logged)"
-        elif self._mean_is_finite or before:
-            reason = GRADIENT if self._mean_is_finite else LOSS
-        else:
-            reason = (
-                f"{GRADIENT} (whether the loss was finite cannot be told: its mean over this epoch "
-                "was not finite before)"
-            )
         scale, count = self._before
         applied = _state(self.model.optimizer)[1] > count
-        self._rows.append((len(self._rows) + 1, scale, applied, "" if applied else reason))
+        self._rows.append((len(self._rows) + 1, scale, applied))
 
 
 def _state(optimizer):
