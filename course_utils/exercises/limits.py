@@ -24,8 +24,6 @@ MISJUDGED = {  # what may be taken to be left of each part, and what is said
     (1, 1 / 2, 1 / 2, 1): "that halves the products, and they take a quarter.",
     (1, 1 / 4, 1 / 4, 1): "that takes a quarter of the other operations, and half of them is left.",
     (1, 1 / 4, 1 / 2, 1 / 2): "that shortens the time in which nothing runs, and it stays.",
-    (1, 1 / 4, 1 / 2, 0): "that leaves out the time in which nothing runs, and it stays.",
-    (1, 3 / 4, 1 / 2, 1): "that takes a quarter off, and a quarter is left.",
 }
 
 
@@ -58,13 +56,9 @@ def gain(step, which):
     }
     mistakes = {
         1 / right: "that is upside down, so divide the time before by the time after.",
-        100 * right: "that is a percentage, and 2 stands for twice.",
-        100 * (right - 1): "that is the gain in percent, and 2 stands for twice.",
         right - 1: "that is the gain, and 2 stands for twice as fast.",
         **{speedup(step, left): said for left, said in MISJUDGED.items()},
         4: "that is what products gain, and the rest of the step gains less.",
-        1: "a part of each step gets shorter, so none stays as it was.",
-        sum(STEPS[step]) / right: f"those are the milliseconds of {step} after the change.",
     }
     return Number(
         right,

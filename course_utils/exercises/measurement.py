@@ -153,17 +153,14 @@ def _mistake(device, ms, calls, later, median):
     mistakes = {
         second: "The first call is still running when you begin. Wait for the warm-up too.",
         median / 1000: "That is in seconds. A second is 1000 ms.",
-        median * 1000: "That is in microseconds. A second is 1000 ms.",
         -median: "It is negative: subtract the earlier reading from the later one.",
         statistics.mean(later): "That is the mean, which slow calls move. Take the median.",
         statistics.mean(calls): "That is the mean, with the slow first call. Take the median.",
         max(later): "That is the slowest call. Take the median.",
-        1000 / median: "Those are calls per second. Give the milliseconds of one.",
         calls[0]: "The first call is measured, and it is slow: warm up before.",
     }
     for total in (sum(calls), sum(later), sum(calls) - 1000 * LAUNCH):
         mistakes.setdefault(total, "That is the time of all calls together.")
-        mistakes.setdefault(total / 1000, "That is the time of all calls, in seconds.")
     value = min(mistakes, key=lambda mistake: abs(ms / mistake - 1))
     return mistakes[value] if near(ms, value, 0.03) else None
 
@@ -206,8 +203,6 @@ SLIPS = {  # a part of what is said, and the edits that make the right measureme
     "all calls together": {"statistics.median": "sum"},
     "That is in seconds": {"1000 * ": ""},
     "It is negative": {"1000": "-1000"},
-    "microseconds": {"1000": "10**6"},
-    "calls per second": {"1000 * ": "1 / "},
     "goes on for 3.": {LIMIT: "for _ in range(100)"},
     "stops 0.3": {LIMIT: "for _ in range(10)"},
     "never reads `clock`": {LIMIT: "for _ in range(5)", "clock()": "time.perf_counter()"},

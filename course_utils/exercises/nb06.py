@@ -77,11 +77,6 @@ NOT_HALVED = {
     SCALE: "That is S. At which |g| does |g| / S equal ε?",
     HALF / (1 - BETA) ** 0.5: "That is where the first update is halved. Adam's mean of the squares"
     " is still small then: take many steps.",
-    2 * HALF: "There two thirds of the update remain.",
-    HALF / 2: "There a third of the update remains.",
-    SCALE * HALF: "That divides by S three times. Unscaled twice is divided by S once more.",
-    EPSILON**0.5: "That is the root of ε. Adam adds ε after it takes the root.",
-    SCALE * EPSILON**0.5: "That takes the root of ε. Adam adds ε after it takes the root.",
     SCALE * 1e-8: "That is for ε = 1e-8. In Keras it is 1e-7.",
 }
 NOT_LEFT = {
@@ -90,11 +85,8 @@ NOT_LEFT = {
     1 - LEFT: "That is what is lost. Give what remains.",
     100 * LEFT: "That is the percentage. Give the share, as 0.5 for one half.",
     1 / LEFT: "That is the right update over the small one. Turn it around.",
-    1e-3 * LEFT: "That is the small update itself. Divide it by the right one.",
     1 / SCALE: "That is the factor for SGD. Adam divides by the size of its gradients.",
     1.0: "So Adam would hide it all. What you measure is less: the gradient is not far above ε.",
-    1e-3: "That is the learning rate, the right update. Divide the small one by it.",
-    0.5: "One half is left at another gradient. Measure it at 0.001.",
 }
 GROWS = "You gave {value:.4g}, and the share still grows. Take a few thousand steps."
 ADAM = Fields(
