@@ -128,7 +128,8 @@ def spacing(names=tuple(SPACING)) -> Picture:
 def rounding_errors(values, errors, unit) -> Picture:
     """Signed errors of ways to round {name: rounded minus exact} at `values`, all of shape (n,).
 
-    They are shown in units of `unit`, the format's gap there.
+    They are shown in units of `unit`, the format's gap there. Where the first errs by half a gap,
+    on ties, there are dots.
     """
     figure, ax = canvas(width=7.0, height=3.0)
     words, styles = [], (("-", "#56B4E9"), ("--", "#E69F00"))
@@ -136,10 +137,14 @@ def rounding_errors(values, errors, unit) -> Picture:
         share = np.asarray(error) / unit
         ax.plot(values, share, line, color=color, label=name, linewidth=2)
         words.append(f"{name} from {share.min():.2f} to {share.max():.2f} gaps")
+    first = np.asarray(next(iter(errors.values()))) / unit
+    tie = abs(first) == 0.5
+    ax.plot(np.asarray(values)[tie], first[tie], "o", color=INK, label="ties")
+    words.append(f"ties at {', '.join(f'{share:+g}' for share in first[tie]) or 'no number'}")
     ax.axhline(0, color=INK, linewidth=0.8)
     title = "Rounding errs to both sides, dropping bits to one"
     ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7), title=title)
-    legend(ax, loc="lower center", ncols=2)
+    legend(ax, loc="lower center", ncols=3)
     return Picture(figure, "the error zigzags: " + ", ".join(words) + ".")
 
 

@@ -6,7 +6,7 @@ import pytest
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
-from course_utils import formats
+from course_utils import exercises, formats
 from course_utils.explorers import FloatLab
 
 pytestmark = pytest.mark.browser
@@ -327,6 +327,22 @@ def test_the_last_value_is_said_aloud_and_loading_is_not(show):
     sentence = "float16: 0.0999755859375, normal, error 2.44e-5"
     expect(panel.spoken).to_have_text(sentence)
     assert heard() == [sentence]
+
+
+def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
+    q, page = exercises.load("01"), pages.page
+    boxes = [q[1].check({"code of -6.25": 0x8A40, "number of 0xB500": 1}), q[4].check(65505)]
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.set_content("".join(box._repr_html_() for box in boxes))
+    panels = [Shown(host) for host in page.locator("[data-floatlab]").all()]
+    for panel, value in zip(panels, ("−0.00019073486328125", "65504"), strict=True):
+        expect(panel.entry).to_be_hidden()
+        page.locator("summary:visible", has_text="See why in FloatLab").nth(
+            panels.index(panel)
+        ).click()
+        assert panel.value("float16") == value and panel.too_far_out() == []
+    panels[0].bit("float16", 1).click()
+    assert panels[0].value("float16").startswith("−12.5") and panels[1].value("float16") == "65504"
 
 
 def test_nothing_stands_out_of_a_narrow_page(show):
