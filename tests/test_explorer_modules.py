@@ -23,7 +23,7 @@ from course_utils.loss_scale import DynamicLossScale
 NAMES = list(formats.FORMATS)
 TINY = Fraction(1, 2**200)
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}
-TESTED = {"calculate"}  # exported for these tests
+TESTED = {"calculate", "percent"}  # exported for these tests
 
 
 # Form: what the linter says, and how a fragment is put together.
@@ -53,7 +53,8 @@ def test_a_module_is_whole(name):
     # No text goes on in a next line, where it would lose its indentation.
     assert all(line.count("`") % 2 == 0 for line in source.splitlines())
     exported = set(names_in(name, what="export const|export function|export class"))
-    assert exported - TESTED == set().union(*(imported(other, name) for other in MODULES))
+    wanted = set().union(*(imported(other, name) for other in MODULES))
+    assert wanted <= exported <= wanted | TESTED
 
 
 def test_the_modules_of_an_explorer_share_a_scope():
@@ -75,7 +76,7 @@ def run():
     node(
         """store.formats = given.rows.map(makeFormat);
         store.limits = new Map(given.formats.map((row) => [row.name, row]));
-        store.layers = [...given.layers, addUp(given.layers)];""",
+        store.layers = [...given.layers, addUp(given.layers, given.errors)];""",
         given,
     )
     yield node
@@ -374,37 +375,51 @@ HISTOGRAMS = {
     "ties": [2.0**-25, 2.0**-25, 3 * 2.0**-26, 2.0**-11, 3 * 2.0**-12],
 }
 LAYERS = [gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS.values()]
-SCALES = range(-24, 41)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_counts_and_best_scales_are_pythons_at_every_scale(run, name):
+@pytest.mark.parametrize("name", scalescope.FORMATS)
+def test_counts_and_errors_are_pythons_at_every_scale(run, name):
     found = run(
         """const limits = store.limits.get(given);
-        return store.layers.map((layer) => [bestScales(layer, limits),
-          Array.from({ length: 65 }, (_, index) => {
-            const found = survive(layer, limits, index - 24);
-            return [found.alreadyZero, found.roundedToZero, found.subnormal, found.normal,
-              found.overflow, found.nonfinite, found.total, found.normLost];
-          })]);""",
+        return store.layers.map((layer) => [...Array(73).keys()].map((index) => {
+          const scale = index - 24;
+          const found = survive(layer, limits, scale);
+          const error = errorAt(layer, limits, scale);
+          return [[found.alreadyZero, found.zero, found.subnormal, found.normal, found.overflow,
+            found.nonfinite], found.nonzero, scale >= overflowFrom(layer, limits),
+            error === null ? null : errorText(error)];
+        }));""",
         name,
     )
     whole = sum(LAYERS[1:], start=LAYERS[0])
-    for layer, (best, rows) in zip([*LAYERS, whole], found, strict=True):
-        rights = [layer.survival(name, scale) for scale in SCALES]
-        for scale, right, (*counts, lost) in zip(SCALES, rights, rows, strict=True):
+    for layer, rows in zip([*LAYERS, whole], found, strict=True):
+        for scale, (counts, nonzero, over, told) in enumerate(rows, -24):
+            right, error = layer.survival(name, scale), layer.relative_error(name, scale)
             assert counts == [
                 right.zero, right.rounded_to_zero, right.subnormal, right.normal, right.overflow,
-                right.nonfinite_input, right.total,
+                right.nonfinite_input,
             ], (name, scale)  # fmt: skip
-            assert lost == pytest.approx(right.norm_lost, rel=1e-6, abs=1e-300)
-        nonzero = int(layer.counts.sum())
-        good = [r.norm_lost < 0.001 and not r.overflow for r in rights]
-        for what, holds in (("both", good), ("tight", [r.normal == nonzero for r in rights])):
-            scales = [s for s, here in zip(SCALES, holds, strict=True) if here and nonzero]
-            ends = {"from": scales[0], "to": scales[-1]} if scales else None
-            assert best[what] == ends
-            assert not scales or len(scales) == scales[-1] - scales[0] + 1
+            assert nonzero == right.total - right.zero - right.nonfinite_input
+            assert over == math.isinf(error)
+            if math.isinf(error):
+                assert told == "∞"
+            elif scale < 0:
+                assert told is None
+            elif 0 < error < 1e-5:
+                assert told == "<0.001 %"
+            else:
+                assert float(told.removesuffix(" %")) == float(f"{100 * error:.2g}"), (name, scale)
+
+
+@pytest.mark.parametrize("name", scalescope.FORMATS)
+def test_the_followed_gradient_gets_the_bits_of_the_python(run, name):
+    values = [float(value) for value in [0, *hard_values(4_000)]]
+    body = "return given.values.map((value) => storedIn(value, store.limits.get(given.name)));"
+    for value, ours in zip(values, run(body, {"values": values, "name": name}), strict=True):
+        right = formats.encode(abs(value), name)
+        assert ours["exponent"] + ours["fraction"] == right.exponent + right.fraction, value
+        assert (ours["kind"], ours["sign"]) == (right.kind, str(int(value < 0))), value
+        assert right.exact is None or float(ours["value"]) == math.copysign(right.value, value)
 
 
 TRACE = """return playLossScale(store.layers[given.layer], store.limits.get(given.name),
@@ -413,7 +428,7 @@ TRACE = """return playLossScale(store.layers[given.layer], store.limits.get(give
 INJECTED = [[], [3, 57], list(range(30, 200)), random.Random(0).sample(range(1, 201), 100)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", scalescope.FORMATS)
 def test_the_controller_moves_as_pythons_and_skips_what_overflows(run, name):
     chance = random.Random(name)
     overflows = functools.cache(lambda index, scale: LAYERS[index].survival(name, scale).overflow)

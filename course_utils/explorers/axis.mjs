@@ -21,26 +21,29 @@ export function drawAxis(range, plot, label) {
   return group;
 }
 
-// The bands' names above it, in as many rows of ROW pixels as keep them apart. → {group, rows}
-export function placeTitles(limits, range, plot) {
+// The bands' names above it, in as many rows of ROW pixels as keep them apart, with room for so
+// many letters more. → {group, rows, texts}, the last by the band's name
+export function placeTitles(limits, range, plot, more = 0) {
   const ends = []; // per row, where its last title ends
   const titles = bandsOf(limits, range).map((band) => {
-    const half = (band.title.length * LETTER) / 2;
+    const half = ((band.title.length + more) * LETTER) / 2;
     const place = plot.left + ((band.from + band.to) / 2 - range.low) * plot.step;
-    const middle = Math.max(plot.left - 36 + half, Math.min(plot.left + plot.width - half, place));
+    const middle = Math.max(plot.left + half, Math.min(plot.left + plot.width - half, place));
     let row = ends.findIndex((end) => end < middle - half - 8);
     if (row < 0) row = ends.length;
     ends[row] = middle + half;
     return { ...band, place, middle, row };
   });
   const group = draw("g", { class: "titles" });
+  const texts = new Map();
   const rows = Math.max(1, ends.length);
   for (const { name, title, place, middle, row } of titles) {
     const y = ROW * (rows - row);
     if (row) {
       group.append(draw("path", { class: "leader", d: `M${place},${y + 3}V${rows * ROW + 8}` }));
     }
-    group.append(draw("text", { class: `title ${name}`, x: middle, y }, title));
+    texts.set(name, draw("text", { class: `title ${name}`, x: middle, y }, title));
+    group.append(texts.get(name));
   }
-  return { group, rows };
+  return { group, rows, texts };
 }

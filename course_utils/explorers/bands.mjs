@@ -2,11 +2,12 @@
 
 import { draw, setAttributes } from "./dom.mjs";
 
-export const BANDS = [["zero", "rounded to zero"], ["subnormal", "subnormal"],
+const BANDS = [["zero", "rounded to zero"], ["subnormal", "subnormal"],
   ["normal", "normal"], ["overflow", "overflow"]];
-export const LARGEST_SCALE = 24; // the right end of the slider, as an exponent
+export const LAST_SCALE = 48; // the right end of the slider, as an exponent, as in scalescope.py
 export const SLIM = 560; // pixels: narrower, and things move closer together
 const FAR = 60; // octaves from 1: bands that begin farther out are not reached for
+const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
 // The octave of the middle nonzero value.
 function medianOctave({ counts, first }) {
@@ -15,24 +16,19 @@ function medianOctave({ counts, first }) {
   return first + counts.findIndex((count) => (seen += count) >= half);
 }
 
-// The octaves to show, [low, high): the values at every scale of the slider and the bands, but not
-// what lies so far away that the rest would be a speck.
+// The octaves to show, [low, high): the values where they are and the bands that they can reach,
+// but not what lies so far away that the rest would be a speck.
 export function rangeOf(layer, limits) {
   const near = limits.top_octave < FAR;
-  const core = { low: limits.zero_octave - 5, high: limits.top_octave + 5 };
-  if (!layer.counts.length) return near ? core : { low: -40, high: 30 };
-  const [low, high] = [layer.first - 2, layer.first + layer.counts.length + LARGEST_SCALE + 1];
-  const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
-  if (near) return { low: clamp(low, core.low - 40, core.low), high: clamp(high, core.high, 60) };
+  const { length } = layer.counts;
+  if (near) {
+    const core = { low: limits.zero_octave - 8, high: limits.top_octave + 9 };
+    return { low: clamp(length ? layer.first - 2 : 0, core.low - 32, core.low), high: core.high };
+  }
+  if (!length) return { low: -40, high: 30 };
   const middle = medianOctave(layer);
-  return { low: clamp(low, middle - 50, middle - 10), high: clamp(high, middle + 34, middle + 60) };
-}
-
-// The same for a scale that may be any: all bands, where they are far apart too.
-export function rangeOfAll(layer, limits) {
-  const { low, high } = rangeOf(layer, limits);
-  return {
-    low: Math.min(low, limits.zero_octave - 6), high: Math.max(high, limits.top_octave + 6) };
+  return { low: clamp(layer.first - 2, middle - 40, middle - 10),
+    high: clamp(layer.first + length + LAST_SCALE, middle + 34, middle + 50) };
 }
 
 // Where each band begins and ends in a range: [{name, title, from, to}] of those that show.
@@ -49,7 +45,7 @@ export const write = (x, y, text, more = {}) =>
   draw("text", { x, y, "text-anchor": "middle", ...more }, text);
 
 // Slanted lines over a box, as a path; clipped by the svg it stands in.
-export function slanted(width, height, gap, start, rising = true) {
+function slanted(width, height, gap, start, rising = true) {
   const lines = [];
   for (let x = start - height; x < width; x += gap) {
     lines.push(rising ? `M${x},${height}l${height},${-height}` : `M${x},0l${height},${height}`);
@@ -58,63 +54,69 @@ export function slanted(width, height, gap, start, rising = true) {
 }
 
 // A box that cuts off what stands out, without an id to refer to.
-export const clipped = (x, y, width, height, ...content) =>
+const clipped = ({ x, y, width, height }, ...content) =>
   draw("svg", { x, y, width, height, overflow: "hidden" }, ...content);
 
 // Hatching for a band: lines one way for zero, both ways for overflow; nothing for the others.
 // → [] or [the svg], to be spread among children.
-export function hatching(name, { x, y, width, height }, className, gap = 7) {
+export function hatching(name, box, className = "hatch", gap = 7) {
   if (name !== "zero" && name !== "overflow") return [];
+  const { width, height } = box;
   const start = className === "stripe" ? gap / 2 : 0; // stripes leave the lines behind them visible
   const lines = slanted(width, height, gap, start)
     + (name === "overflow" ? slanted(width, height, gap, start, false) : "");
-  return [clipped(x, y, width, height, draw("path", { class: `${className} ${name}`, d: lines }))];
+  return [clipped(box, draw("path", { class: `${className} ${name}`, d: lines }))];
 }
 
-// The bands of a plot whose octaves are `step` pixels wide: `below` goes under the bars, and
-// `above`, which stripes whatever stands in the hatched bands, over them.
-export function drawBands(limits, range, step, height, gap) {
-  const [below, above] = [draw("g", { class: "bands" }), draw("g", { class: "stripes" })];
-  const bands = bandsOf(limits, range);
-  for (const { name, from, to } of bands) {
-    const box = { x: (from - range.low) * step, y: 0, width: (to - from) * step, height };
-    below.append(draw("rect", { class: `band ${name}`, ...box }),
-      ...hatching(name, box, "hatch", gap));
-    above.append(...hatching(name, box, "stripe", gap));
-  }
-  for (const { from } of bands.slice(1)) {
-    below.append(draw("path", { class: "border", d: `M${(from - range.low) * step},0V${height}` }));
-  }
-  return { below, above };
-}
-
-// A thin strip of one histogram against the bands, for the ladder and the controller.
-// → {element, update({limits, range, scale, width})}; other bands or another width build it anew.
-export function makeStrip(layer, height) {
+// A histogram against the bands, with some room above it: it slides, and they stand still.
+// → {element, heights, update({limits, range, scale, width})}; other bands or another width build
+// it anew. `heights` are those of the bars, in pixels.
+export function makeStrip(layer, height, room = 3, gap = 5) {
   const element = draw("svg", { class: "strip", height, "aria-hidden": "true" });
   const most = Math.max(1, ...layer.counts);
-  const bars = draw("g", { class: "shift" });
+  const heights = layer.counts.map((count) =>
+    (count ? Math.max(1.5, (count / most) * (height - room)) : 0));
   let built = {};
+  let bars = []; // the same in each band, which cuts them off at its borders
+
   function build(limits, range, width) {
     const step = width / (range.high - range.low);
     built = { limits, range, width, step };
     setAttributes(element, { viewBox: `0 0 ${width} ${height}` });
-    const { below, above } = drawBands(limits, range, step, height, 5);
-    const boxes = layer.counts.map((count, index) => {
-      if (!count) return "";
-      const [x, tall] = [(layer.first + index - range.low) * step,
-        Math.max(1.5, (count / most) * (height - 3))];
-      return `M${x.toFixed(2)},${height}v${-tall.toFixed(2)}h${step.toFixed(2)}`
-        + `v${tall.toFixed(2)}z`;
+    const d = heights.map((tall, index) => (tall ? `M${(index * step).toFixed(2)},${height}`
+      + `v${-tall.toFixed(2)}h${step.toFixed(2)}v${tall.toFixed(2)}z` : "")).join("");
+    bars = [];
+    const bands = bandsOf(limits, range).map(({ name, from, to }) => {
+      const path = draw("path", { class: `silhouette ${name}`, d });
+      bars.push({ path, from });
+      const box = { x: 0, y: 0, width: (to - from) * step, height };
+      return clipped({ ...box, x: (from - range.low) * step },
+        draw("rect", { class: `band ${name}`, ...box }), ...hatching(name, box, "hatch", gap), path,
+        ...hatching(name, box, "stripe", gap),
+        draw("path", { class: "border", d: from > range.low ? `M0,0V${height}` : "" }));
     });
-    bars.replaceChildren(draw("path", { class: "silhouette", d: boxes.join("") }));
-    element.replaceChildren(below, bars, above);
+    element.replaceChildren(...bands);
   }
   function update({ limits, range, scale, width }) {
     if (built.limits !== limits || built.range !== range || built.width !== width) {
       build(limits, range, width);
     }
-    bars.style.transform = `translate(${(scale * built.step).toFixed(2)}px)`;
+    for (const { path, from } of bars) {
+      const x = (layer.first + scale - from) * built.step;
+      path.style.transform = `translate(${x.toFixed(2)}px)`;
+    }
   }
-  return { element, update };
+  return { element, heights, update };
+}
+
+// Call act(x) while a drawing is pressed, x in its pixels from the left.
+export function whilePressed(element, act) {
+  const go = ({ buttons, clientX }) => {
+    if (buttons & 1) act(clientX - element.getBoundingClientRect().left);
+  };
+  element.addEventListener("pointerdown", (event) => {
+    element.setPointerCapture(event.pointerId);
+    go(event);
+  });
+  element.addEventListener("pointermove", go);
 }

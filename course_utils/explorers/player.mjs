@@ -1,11 +1,11 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
-import { hatching, makeStrip, write } from "./bands.mjs";
+import { hatching, whilePressed, write } from "./bands.mjs";
 import { draw, labelled, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
-import { ALL_SCALES, FIRST_SCALE, STEPS, playLossScale } from "./survival.mjs";
+import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
 
-const TRACE = { height: 230, left: 46, right: 10, top: 10, bottom: 34 };
+const TRACE = { height: 200, left: 46, right: 10, top: 10, bottom: 34 };
 const TICK_MS = 90; // per step while it plays
 const IN_A_ROW = 10;
 const LONGEST_GROWTH = 100;
@@ -19,12 +19,10 @@ function spanOf(trace) {
   return { low: least - 1.5 - Math.floor(room), high: most + 1.5 + Math.floor(room) };
 }
 
-// The trace as a step line. pick(step) is called on a click. → {element, build, point}
+// The trace as a step line. pick(step) is called where it is pressed. → {element, build, point}
 function makeTrace(pick) {
-  const element = draw("svg", { class: "trace", role: "img", onclick: (event) => {
-    const { left } = element.getBoundingClientRect();
-    pick(Math.round((event.clientX - left - inner.left) / inner.step + 0.5));
-  } });
+  const element = draw("svg", { class: "trace", role: "img" });
+  whilePressed(element, (x) => pick(Math.round((x - inner.left) / inner.step + 0.5)));
   const cursor = draw("path", { class: "cursor" });
   const dot = draw("circle", { class: "dot", r: 5 });
   const bottom = TRACE.height - TRACE.bottom;
@@ -37,19 +35,15 @@ function makeTrace(pick) {
     return bottom - share * (bottom - TRACE.top);
   }
 
-  // A labeled zone of scales, between two exponents; [] where it does not show.
-  function zone(name, from, to, title) {
+  // The scales from an exponent on, at which something overflows; [] where they do not show.
+  function zone(from, name) {
     const { low, high, left, right } = inner;
-    const [least, most] = [Math.max(low, from), Math.min(high, to)];
-    if (least >= most) return [];
-    const [y, end] = [yOf(2 ** most), yOf(2 ** least)];
-    const box = { x: left, y, width: right - left, height: end - y };
-    const group = draw("g", {}, draw("rect", { class: `band ${name}`, ...box }),
-      ...hatching(name, box, "hatch"));
-    const [x, base, anchor] = name === "overflow" ? [left + 8, y + 15, "start"]
-      : [right - 8, end - 7, "end"];
-    if (box.height <= 17) return [group];
-    return [group, write(x, base, title, { class: "zone", "text-anchor": anchor })];
+    if (from >= high) return [];
+    const { top } = TRACE;
+    const box = { x: left, y: top, width: right - left,
+      height: yOf(2 ** Math.max(low, from)) - top };
+    return [draw("rect", { class: "band overflow", ...box }), ...hatching("overflow", box),
+      write(left + 8, top + 15, `overflows ${name}`, { class: "zone", "text-anchor": "start" })];
   }
 
   function drawAxis(trace) {
@@ -73,14 +67,12 @@ function makeTrace(pick) {
     return axis;
   }
 
-  function build(trace, injected, { fits, keeps }, limits, width, label) {
+  function build(trace, injected, wall, limits, width, label) {
     const right = width - TRACE.right;
     inner = { ...spanOf(trace), right, left: TRACE.left,
       step: (right - TRACE.left) / trace.length };
     setAttributes(element, { width, height: TRACE.height, "aria-label": label,
       viewBox: `0 0 ${width} ${TRACE.height}` });
-    const over = !fits ? -Infinity : fits.to === ALL_SCALES.to ? Infinity : fits.to + 0.5;
-    const least = !keeps ? Infinity : keeps.from === ALL_SCALES.from ? -Infinity : keeps.from - 0.5;
     const line = trace.map(({ step, scale }, index) => `${index ? "V" : `M${inner.left},`}`
       + `${yOf(scale).toFixed(1)}H${(inner.left + step * inner.step).toFixed(1)}`);
     const skipped = trace.filter(({ applied }) => !applied);
@@ -90,9 +82,7 @@ function makeTrace(pick) {
       cx: xOf(step), cy: yOf(trace[step - 1].scale) }));
     setOne(cursor, "d", `M0,${TRACE.top}V${bottom}`);
     element.replaceChildren(
-      ...zone("zero", -Infinity, Math.min(least, over), "loses 0.1 % of ‖g‖² or more"),
-      ...zone("normal", least, over, "keeps 99.9 % of ‖g‖² and fits"),
-      ...zone("overflow", over, Infinity, `overflows ${limits.name}`),
+      ...zone(wall - 0.5, limits.name),
       drawAxis(trace), draw("path", { class: "line", d: line.join("") }),
       draw("path", { class: "skips", d: skipped.map(cross).join("") }), ...rings, cursor, dot);
   }
@@ -104,15 +94,15 @@ function makeTrace(pick) {
   return { element, build, point };
 }
 
-// The tab. on: {growth(steps), say(text)}. → {element, update(view), stop()}
-export function makePlayer(layer, on) {
+// The tab. on: {growth(steps), scale(exponent, text)}, called with the scale of the step to show.
+// → {element, update({layer, limits, growth, width}), stop()}
+export function makePlayer(on) {
   let step = 1;
   let timer = 0;
   let view = null;
   let trace = [];
   const injected = new Set();
   const picture = makeTrace((to) => go(to));
-  const strip = makeStrip(layer, 44);
   const button = (text, onclick) => make("button", { type: "button", class: "button", onclick },
     text);
   const slider = make("input", { type: "range", class: "slider", min: 1, max: STEPS, step: 1,
@@ -133,14 +123,12 @@ export function makePlayer(layer, on) {
     inject.focus(); // a disabled button would lose it
   });
   const sentence = make("p", { class: "sentence" });
-  const [summary, remark] = [make("p", { class: "note" }), make("p", { class: "note" })];
-  const stripName = make("span", { class: "strip-name" });
+  const summary = make("p", { class: "note" });
   const element = make("div", { class: "player" },
     make("div", { class: "options" }, play, inject, row, clear,
       labelled("doubles after", growth, "finite steps")),
     make("div", { class: "trace-box" }, picture.element, slider),
-    sentence,
-    make("div", { class: "here-strip" }, stripName, strip.element), summary, remark);
+    sentence, summary);
 
   function add(count) {
     for (let at = step; at < step + count && at <= STEPS; at += 1) injected.add(at);
@@ -149,7 +137,7 @@ export function makePlayer(layer, on) {
   function go(to) {
     stop();
     step = Math.max(1, Math.min(STEPS, to));
-    point(true);
+    point();
   }
   function stop() {
     clearInterval(timer);
@@ -169,28 +157,25 @@ export function makePlayer(layer, on) {
     timer = setInterval(() => {
       step += 1;
       if (step >= STEPS || !element.isConnected) stop();
-      point(!timer);
+      point();
     }, TICK_MS);
   }
 
   // Show the step at the scrubber.
-  function point(aloud) {
+  function point() {
     const at = trace[step - 1];
     if (!at) return;
-    const { limits, growth: steps, range, width } = view;
+    const { limits, growth: steps } = view;
     picture.point(at);
     setProperty(slider, "value", String(step));
     setOne(slider, "aria-valuetext", `step ${step}, scale ${scaleText(at.scale, spelled)}`);
     setText(sentence, describeStep(at, limits.name, steps));
     sentence.classList.toggle("skipped", !at.applied);
-    const edge = Math.max(-1000, Math.min(1000, Math.log2(at.scale))); // of scales 0 and infinity
-    strip.update({ limits, range, scale: edge, width });
-    setText(stripName, `the gradients at scale ${scaleText(at.scale)}`);
-    if (aloud) on.say(describeStep(at, limits.name, steps, spelled));
+    on.scale(Math.log2(at.scale), describeStep(at, limits.name, steps, spelled));
   }
 
   function refresh() {
-    const { limits, best, growth: steps, width } = view;
+    const { layer, limits, growth: steps, width } = view;
     trace = playLossScale(layer, limits, steps, injected);
     const skipped = trace.filter(({ applied }) => !applied).length;
     const { next } = trace.at(-1);
@@ -200,19 +185,18 @@ export function makePlayer(layer, on) {
       ? " Nothing stops its fall: at scale 0 the next finite gradient is divided by zero, and "
         + "the weights are NaN."
       : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : ""));
-    setText(remark, limits.overflow_is === "normal"
-      ? `${limits.name} has no infinity, so a real controller would notice nothing. Here, what `
-        + "is too large counts as not finite." : "");
-    picture.build(trace, injected, best, limits, width,
+    picture.build(trace, injected, overflowFrom(layer, limits), limits, width,
       `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
       + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}`);
     setProperty(clear, "disabled", injected.size === 0);
-    point(true);
+    point();
   }
   function update(next) {
     if (!view) growth.value = String(next.growth);
+    const same = view && Object.keys(next).every((name) => view[name] === next[name]);
     view = next;
-    refresh();
+    if (same) point();
+    else refresh();
   }
   return { element, update, stop };
 }

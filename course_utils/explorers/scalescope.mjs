@@ -1,20 +1,30 @@
-// ScaleScope: gradients against a format's range. State lives in here, per host.
+// ScaleScope: one gradient and all of them against a format's range. State lives in here, per host.
 
-import { LARGEST_SCALE, SLIM, rangeOf, rangeOfAll } from "./bands.mjs";
+import { SLIM, rangeOf } from "./bands.mjs";
+import { makeBathtub } from "./bathtub.mjs";
 import { makeChart } from "./chart.mjs";
-import { attach, labelled, make, makeSelect, makeSpeaker, makeTabs, setText } from "./dom.mjs";
-import { makeLadder, makeOctaves, makeReadout, makeScale } from "./panels.mjs";
+import {
+  attach, labelled, make, makeSelect, makeSpeaker, makeTabs, setProperty, setText,
+} from "./dom.mjs";
+import { makeFollow, rounded } from "./follow.mjs";
 import { makePlayer } from "./player.mjs";
-import { ALL_SCALES, addUp, bestScales, survive } from "./survival.mjs";
-import { describeSurvival } from "./words.mjs";
+import { addUp, errorAt, survive } from "./survival.mjs";
+import { describeRest, describeSurvival, errorText, shortName } from "./words.mjs";
+
+const WIDE = 840; // pixels: the controls stand beside the tabs
+
+// A gradient that float16 loses without a scale, if there is one; its fraction is 1001 1001 1…
+const tellingOne = ({ first, counts }) => rounded(
+  1.6 * 2 ** (counts.length ? Math.max(first, Math.min(first + counts.length - 1, -27)) : -27));
 
 // Build one ScaleScope from the host's data.
 function build(data) {
-  const { layers } = data;
-  const whole = addUp(layers);
+  const whole = addUp(data.layers, data.errors);
+  const layers = data.layers.length > 1 ? [whole, ...data.layers] : [whole];
   const formats = new Map(data.formats.map((limits) => [limits.name, limits]));
-  const state = { format: "float16", scale: 0, growth: data.growth, tab: data.tab };
-  const known = new Map(); // format → what does not depend on the scale
+  const state = { format: "float16", scale: 0, growth: data.growth, tab: data.tab, layer: whole,
+    followed: tellingOne(whole) };
+  const ranges = new Map([...formats.values()].map((limits) => [limits, rangeOf(whole, limits)]));
   let width = 640;
 
   const speaker = makeSpeaker();
@@ -24,59 +34,67 @@ function build(data) {
   };
   const select = makeSelect([...formats.keys()].map((name) => [name, name]), state.format,
     (name) => set({ format: name }));
-  const note = make("span", { class: "note" });
-  const toolbar = make("div", { class: "toolbar" },
-    make("div", { class: "options" }, labelled("format", select), note));
-  const scale = makeScale((to) => set({ scale: to }));
-  const chart = makeChart(whole);
-  const readout = makeReadout();
-  const parts = [...(layers.length > 1 ? [makeLadder(layers)] : []), makeOctaves(whole)];
-  const player = makePlayer(whole, {
-    growth: (steps) => set({ growth: steps }), say: speaker.say });
-  const panel = make("div", { class: "gradients" }, scale.element,
-    make("div", { class: "picture" }, chart.element), readout.element,
-    ...parts.map((one) => one.element));
+  const which = makeSelect(layers.map(({ name }, index) => [String(index), shortName(name)]), "0",
+    (index) => set({ layer: layers[index] }));
+  const chosen = labelled("gradients of", which);
+  const toolbar = make("div", { class: "options" }, labelled("format", select), chosen);
+  const bathtub = makeBathtub((scale) => set({ scale }));
+  const player = makePlayer({ growth: (growth) => set({ growth }), scale: show });
   const tabs = makeTabs({
-    gradients: { title: "Gradients", element: panel },
-    controller: { title: "Controller", element: player.element },
+    gradients: { title: "You set S", element: bathtub.element },
+    controller: { title: "A controller sets S", element: player.element },
   }, (tab) => set({ tab }));
-  const element = make("div", { class: "explorer scalescope" },
-    toolbar, tabs.element, speaker.element);
+  const chart = makeChart((octave) => set({ followed: rounded(2 ** octave) }));
+  const rest = make("span", {});
+  const follow = makeFollow((followed) => set({ followed }));
+  const element = make("div", { class: "explorer scalescope" }, toolbar, tabs.element,
+    make("div", { class: "picture" }, chart.element,
+      make("p", { class: "note" }, rest,
+        make("span", {}, "size after scaling · press to follow another gradient"))),
+    follow.element, speaker.element);
 
-  function factsOf(name) {
-    if (!known.has(name)) {
-      const limits = formats.get(name);
-      known.set(name, { limits, range: rangeOf(whole, limits), best: bestScales(whole, limits),
-        farRange: rangeOfAll(whole, limits), farBest: bestScales(whole, limits, ALL_SCALES) });
+  // All that the scale moves, whoever set it.
+  function show(scale, words = "") {
+    const { layer, followed } = state;
+    const limits = formats.get(state.format);
+    const range = ranges.get(limits);
+    const found = survive(layer, limits, scale);
+    const error = errorAt(layer, limits, scale);
+    const label = describeSurvival(found, limits.name, scale, error);
+    if (state.tab === "gradients") {
+      bathtub.update({ layer, others: layers.filter((one) => one !== layer), limits, scale, error,
+        width });
     }
-    return known.get(name);
+    chart.update({ layer, limits, range, scale, found, width, label,
+      size: Math.log2(Math.abs(followed)) });
+    layers.forEach((one, index) => {
+      const its = errorAt(one, limits, scale);
+      setText(which.options[index], shortName(one.name) + (its === null ? ""
+        : ` · ${errorText(its)}`));
+    });
+    setText(rest, describeRest(found));
+    const fate = follow.update({ limits, scale, followed });
+    speaker.say(words || `${fate} ${label}`);
   }
   function refresh() {
-    const { limits, range, best, farRange, farBest } = factsOf(state.format);
-    // A remark where the bands lie outside the picture.
-    const always = best.tight && best.tight.from <= 0 && best.tight.to >= LARGEST_SCALE;
-    setText(note, always
-      ? `All of it is inside the normal range of ${limits.name} at every scale here.` : "");
-    tabs.choose(state.tab);
-    if (state.tab === "controller") {
-      player.update({ limits, range: farRange, best: farBest, growth: state.growth, width });
-      return;
+    const { layer, tab, growth } = state;
+    const limits = formats.get(state.format);
+    tabs.choose(tab);
+    if (tab === "controller") player.update({ layer, limits, growth, width });
+    else {
+      player.stop();
+      show(state.scale);
     }
-    player.stop();
-    const found = survive(whole, limits, state.scale);
-    const label = describeSurvival(found, limits.name, state.scale);
-    const view = { limits, range, scale: state.scale, found, width, label };
-    scale.update(state.scale, best, whole, limits);
-    for (const part of [chart, ...parts]) part.update(view);
-    readout.update(found);
-    speaker.say(label);
   }
   function fit(next) {
     if (Math.floor(next) === width) return;
     width = Math.floor(next);
+    element.style.setProperty("--width", `${width}px`);
     element.classList.toggle("slim", width < SLIM);
+    element.classList.toggle("wide", width >= WIDE);
     refresh();
   }
+  setProperty(chosen, "hidden", layers.length === 1);
   refresh();
   return { element, measured: tabs.element, fit };
 }

@@ -1,7 +1,6 @@
-"""ScaleScope: what a format keeps of gradients, and what a loss scale changes about it."""
+"""ScaleScope: one gradient's bits and all gradients' error, while a loss scale moves them."""
 
 import math
-from dataclasses import astuple
 from html import escape
 
 from course_utils import formats as numbers
@@ -10,25 +9,18 @@ from course_utils.explorers import fragment
 from course_utils.numerals import quoted
 
 TABS = ("gradients", "controller")
+FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 LONGEST_GROWTH = 100  # steps
-TABLE_SCALES = (0, 3, 7, 9, 10, 15)
-HEADS = [
-    "loss scale",
-    "already zero",
-    "rounded to zero",
-    "subnormal",
-    "normal",
-    "overflow",
-    "share of ‖g‖² lost",
-]
-DIGITS = 7  # of the sums of squares in the fragment: they only make shares
+LAST_SCALE = 48  # the right end of the slider, as an exponent
+TABLE_SCALES = (0, 3, 9, 15, 24, 32)
+HEADS = ["loss scale", "relative error", "rounded to zero", "subnormal", "normal", "overflow"]
 
 
 class ScaleScope:
-    """An interactive figure: slide gradients along a format's number line, and see what survives.
+    """An interactive figure: drag the loss scale, and follow one gradient and the error of all.
 
     Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
-    a table shows the same numbers at some scales.
+    a table shows the same numbers at some scales. Shares are those of the nonzero gradients.
 
     Args:
         gradients: an array, a list of arrays, a `gradients.OctaveHistogram`, or a dict of those
@@ -57,15 +49,17 @@ class ScaleScope:
         self.whole = sum(self.layers.values(), counting.OctaveHistogram.from_values([]))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = f"ScaleScope: {self.whole.total:,} gradients in float16"
+        title = f"ScaleScope: {self.whole.total:,} gradients in float16, shares of the nonzero"
         bad = self.whole.nans + self.whole.infinities
         if bad:
             title += f", of which {bad:,} NaN or infinite"
         rows = []
         for scale in TABLE_SCALES:
-            *counts, _, lost = astuple(self.whole.survival("float16", scale))
-            shares = [*(count / (self.whole.total or 1) for count in counts), lost]
-            rows.append([f"2^{scale} = {2**scale}", *map(percent, shares)])
+            found = self.whole.survival("float16", scale)
+            counts = found.rounded_to_zero, found.subnormal, found.normal, found.overflow
+            error = error_text(in_percent(self.whole.relative_error("float16", scale)))
+            shares = [percent(count / (sum(counts) or 1)) for count in counts]
+            rows.append([f"2^{scale} = {2**scale}", error, *shares])
         cells = [[head, *(fragment.cell(escape(text)) for text in texts)] for head, *texts in rows]
         table = fragment.html_table(title, HEADS, cells)
         html = fragment.assemble("scalescope", table, self._data())
@@ -75,8 +69,9 @@ class ScaleScope:
         return {
             "growth": self.growth_steps,
             "tab": self.tab,
-            "formats": [_parameters(name) for name in numbers.FORMATS],
-            "layers": [_plain(name, layer) for name, layer in self.layers.items()],
+            "formats": [_parameters(name) for name in FORMATS],
+            "layers": [{"name": name} | _plain(layer) for name, layer in self.layers.items()],
+            "errors": _errors(self.whole),
         }
 
 
@@ -100,6 +95,23 @@ def percent(share: float) -> str:
     return f"{math.floor(value * grain + 0.5) / grain:g} %"
 
 
+def in_percent(error: float) -> float:
+    """A relative error in percent, rounded to the two digits that are shown."""
+    return float(f"{100 * error:.2g}")
+
+
+def error_text(error: float) -> str:
+    """An error in percent, as words.mjs writes it.
+
+    Example:
+        >>> error_text(in_percent(0.02837)), error_text(math.inf)
+        ('2.8 %', '∞')
+    """
+    if error == math.inf:
+        return "∞"
+    return "<0.001 %" if 0 < error < 0.001 else f"{error:g} %"
+
+
 def _layers(given):
     """Name of the layer -> its histogram."""
     if not isinstance(given, dict):
@@ -116,17 +128,32 @@ def _histogram(values):
 
 def _parameters(name):
     """What the app needs to know about a format."""
+    facts, too_large = numbers.facts(name), numbers.encode("inf", name)
     return {
         "name": name,
-        "precision": numbers.facts(name)["fraction_bits"] + 1,
-        "overflow_is": numbers.encode("inf", name).kind,
+        "precision": facts["fraction_bits"] + 1,
+        "exponent_bits": facts["exponent_bits"],
+        "largest_code": numbers.encode(facts["largest"], name).code,
+        "too_large_code": too_large.code,
+        "overflow_is": too_large.kind,
         **counting.limits(name),
     }
 
 
-def _plain(name, layer):
+def _plain(layer):
     """A histogram for JSON, as short as may be."""
-    data = {key: value for key, value in layer.as_data().items() if key != "errors"}
-    squares = [float(f"{value:.{DIGITS}g}") for value in data["squares"]]
+    data = layer.as_data()
+    kept = {name: data[name] for name in ("zeros", "nans", "infinities", "first", "counts")}
     above = [[count for count in row if count] for row in data["above"]]  # zeros come last in a row
-    return {"name": name, "total": layer.total, **data, "squares": squares, "above": above}
+    return {**kept, "powers": data["powers"], "above": above, "errors": _errors(layer)}
+
+
+def _errors(layer):
+    """For each format the error at scales 2^0, 2^1, … until it is finite and stays the same."""
+    found = {}
+    for name in FORMATS:
+        errors = [layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1)]
+        found[name] = [in_percent(error) for error in errors if error < math.inf]
+        while found[name][1:] and found[name][-1] == found[name][-2]:
+            found[name].pop()
+    return found

@@ -1,10 +1,6 @@
 // What becomes of gradients times a power of two in a format: counts alone answer it exactly,
 // since scaling by a power of two moves whole octaves. And the controller that moves the scale.
 
-export const CLASSES = ["zero", "subnormal", "normal", "overflow"]; // of the result, in this order
-export const KEPT = 0.001; // a scale is good while it loses less of the sum of squares
-export const SCANNED = { from: -24, to: 40 }; // scales looked at for the best ones, as exponents
-export const ALL_SCALES = { from: -126, to: 127 }; // the powers of two of float32, as exponents
 export const STEPS = 200;
 export const FIRST_SCALE = 2 ** 15;
 const SMALLEST_NORMAL = 2 ** -126;
@@ -14,8 +10,8 @@ const sumOf = (list) => list.reduce((sum, value) => sum + value, 0);
 const added = (lists) => Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) },
   (_, place) => sumOf(lists.map((list) => list[place] ?? 0)));
 
-// Several layers as one.
-export function addUp(layers) {
+// Several layers as one; `errors` are those of all together, as `errorAt` reads them.
+export function addUp(layers, errors) {
   const filled = layers.filter(({ counts }) => counts.length);
   const first = filled.length ? Math.min(...filled.map((layer) => layer.first)) : 0;
   const columns = (name, nothing) => filled.map((layer) =>
@@ -23,16 +19,15 @@ export function addUp(layers) {
   const total = (name) => sumOf(layers.map((layer) => layer[name]));
   const counts = added(columns("counts", 0));
   const above = columns("above", []);
-  return { first, counts,
-    squares: added(columns("squares", 0)),
+  return { name: "all layers", errors, first, counts,
     powers: added(columns("powers", 0)),
     above: counts.map((_, row) => added(above.map((rows) => rows[row] ?? []))),
-    zeros: total("zeros"), nans: total("nans"), infinities: total("infinities"),
-    total: total("total") };
+    zeros: total("zeros"), nans: total("nans"), infinities: total("infinities") };
 }
 
-// How many values of an octave come to each of CLASSES; `limits` as Python's `limits(fmt)`.
-export function splitOctave(layer, index, limits, scale) {
+// How many values of an octave become zero, subnormal, normal, or overflow; `limits` as Python's
+// `limits(fmt)`.
+function splitOctave(layer, index, limits, scale) {
   const count = layer.counts[index];
   const octave = layer.first + index + scale;
   const pastBorder = (column) => layer.above[index][column] ?? 0; // zeros at the end are left out
@@ -47,49 +42,53 @@ export function splitOctave(layer, index, limits, scale) {
   return [zero, count - zero - upward, upward, 0];
 }
 
-// Python's `OctaveHistogram.survival`: the counts of the classes, and the share of ‖g‖² lost.
+// Python's `OctaveHistogram.survival`: the counts of the classes, of `nonzero` finite values.
 export function survive(layer, limits, scale) {
-  const sums = [0, 0, 0, 0];
-  let [lost, all] = [0, 0];
-  const last = layer.counts.length - 1;
-  for (let index = 0; index <= last; index += 1) {
-    if (!layer.counts[index]) continue;
-    const parts = splitOctave(layer, index, limits, scale);
-    parts.forEach((count, place) => { sums[place] += count; });
-    const weight = 4 ** (index - last);
-    all += layer.squares[index] * weight;
-    // Of the octave that is cut, the exact powers of two are lost: 1 each in its own unit.
-    if (parts[0] === layer.counts[index]) lost += layer.squares[index] * weight;
-    else lost += parts[0] * weight;
-  }
-  const [roundedToZero, subnormal, normal, overflow] = sums;
-  return { alreadyZero: layer.zeros, roundedToZero, subnormal, normal, overflow,
-    nonfinite: layer.nans + layer.infinities, total: layer.total,
-    normLost: all > 0 ? lost / all : 0, nonzero: roundedToZero + subnormal + normal + overflow };
+  const [zero, subnormal, normal, overflow] = added([[0, 0, 0, 0],
+    ...layer.counts.map((_, index) => splitOctave(layer, index, limits, scale))]);
+  const nonzero = sumOf(layer.counts);
+  return { zero, subnormal, normal, overflow, nonzero, alreadyZero: layer.zeros,
+    nonfinite: layer.nans + layer.infinities };
 }
 
-// The best of some scales, as exponents: {keeps, fits, both, tight}, each {from, to} or null.
-// keeps: loses less than KEPT; fits: nothing overflows; both; tight: every nonzero value is normal.
-export function bestScales(layer, limits, scanned = SCANNED) {
-  const found = { keeps: null, fits: null, both: null, tight: null };
-  for (let scale = scanned.from; scale <= scanned.to; scale += 1) {
-    const { normLost, overflow, normal, nonzero } = survive(layer, limits, scale);
-    const [keeps, fits] = [normLost < KEPT, overflow === 0];
-    const holds = { keeps, fits, both: keeps && fits, tight: normal === nonzero };
-    for (const [what, here] of Object.entries(holds)) {
-      if (!here || !nonzero) continue;
-      found[what] ??= { from: scale, to: scale };
-      found[what].to = scale;
-    }
-  }
-  return found;
+// The smallest scale, as an exponent, at which something overflows.
+export function overflowFrom({ first, counts, above, nans, infinities }, limits) {
+  if (nans + infinities) return -Infinity;
+  const last = counts.length - 1;
+  if (last < 0) return Infinity;
+  const atTop = limits.top_octave - first - last;
+  return above[last][limits.overflow] ? atTop : atTop + 1;
 }
 
-// How many bits of a normal significand a value of this octave keeps.
-export function bitsKept(octave, limits) {
-  if (octave > limits.top_octave) return 0;
-  const below = Math.max(0, limits.normal_octave - octave);
-  return Math.max(0, limits.precision - below);
+// Python's `OctaveHistogram.relative_error`, in percent and with two digits: it has been computed
+// for the scales from 2^0 on, up to where it stays the same. null below 2^0.
+export function errorAt(layer, limits, scale) {
+  if (scale >= overflowFrom(layer, limits)) return Infinity;
+  const errors = layer.errors[limits.name];
+  return errors[Math.min(scale, errors.length - 1)] ?? null;
+}
+
+// The bits and the value of a number in a format, rounded to nearest even: what a codec of
+// codec.mjs says of it. `kind` is "infinity" or "nan" where the number is too large.
+export function storedIn(number, limits) {
+  const { exponent_bits: exponentBits, precision, normal_octave: lowest } = limits;
+  const size = Math.abs(number);
+  const guess = Math.floor(Math.log2(size)); // right, or one too high just below a power of two
+  const octave = Math.max(lowest, 2 ** guess > size ? guess - 1 : guess);
+  const grain = 2 ** (Math.min(octave, limits.top_octave + 1) - precision + 1);
+  const [steps, rest] = [Math.floor(size / grain), (size / grain) % 1];
+  const whole = steps + (rest > 0.5 || (rest === 0.5 && steps % 2) ? 1 : 0);
+  // The leading bit of `whole` adds one to the exponent field; so does a carry out of it.
+  const code = (octave - lowest) * 2 ** (precision - 1) + whole;
+  const over = !(code <= limits.largest_code);
+  const digits = (over ? limits.too_large_code : code).toString(2)
+    .padStart(exponentBits + precision - 1, "0");
+  const exponent = digits.slice(0, exponentBits);
+  const kind = over ? limits.overflow_is : exponent.includes("1") ? "normal"
+    : code ? "subnormal" : "zero";
+  return { kind, sign: number < 0 ? "1" : "0", exponent, fraction: digits.slice(exponentBits),
+    value: over ? (kind === "nan" ? NaN : Math.sign(number) * Infinity)
+      : Math.sign(number) * whole * grain };
 }
 
 // A float32 as TensorFlow's CPU kernels leave it: subnormal results become zero.
@@ -104,21 +103,17 @@ function flushed(value) {
 // it, and the reason says why it is skipped, or what is special.
 export function playLossScale(layer, limits, growthSteps, injected) {
   const trace = [];
-  const overflows = new Map(); // by scale
-  const bad = layer.nans + layer.infinities > 0;
+  const wall = overflowFrom(layer, limits);
   let broken = false; // the weights are NaN
   let scale = FIRST_SCALE;
   let counter = 0; // finite steps since the scale changed
   const reasonAt = (step) => {
     if (injected.has(step)) return "injected";
     if (broken) return "broken";
-    if (bad) return "input";
+    if (wall === -Infinity) return "input";
     if (scale === Infinity) return "infinite";
     if (scale === 0) return "zero";
-    if (!overflows.has(scale)) {
-      overflows.set(scale, survive(layer, limits, Math.round(Math.log2(scale))).overflow > 0);
-    }
-    return overflows.get(scale) ? "overflow" : "";
+    return Math.round(Math.log2(scale)) >= wall ? "overflow" : "";
   };
   for (let step = 1; step <= STEPS; step += 1) {
     const reason = reasonAt(step);

@@ -1,7 +1,5 @@
 // Shares, powers and sentences of ScaleScope.
 
-import { SCANNED } from "./survival.mjs";
-
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const LONGEST_NAME = 40; // characters
 
@@ -28,6 +26,20 @@ export function percent(share) {
 }
 export const part = (count, total) => percent(total ? count / total : 0);
 
+// An error in percent, with two digits.
+export function errorText(error) {
+  if (error === Infinity) return "∞";
+  return error > 0 && error < 0.001 ? "<0.001 %" : `${Number(error.toPrecision(2))} %`;
+}
+
+// A number with so many digits, as short as may be.
+export function numberText(value, digits = 3) {
+  if (!Number.isFinite(value)) return String(value).replace("Infinity", "∞").replace("-", "−");
+  const small = value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5);
+  return (small ? value.toExponential(digits - 1).replace("+", "")
+    : String(Number(value.toPrecision(digits)))).replace(/^-/, "−");
+}
+
 // A count with commas; and one with its noun: "1 value", "2 values".
 export const counted = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 export const plural = (count, noun) => `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -39,42 +51,25 @@ export function shortName(name) {
     ? `${letters.slice(0, LONGEST_NAME - 1).join("")}…` : name;
 }
 
-// The whole picture as one sentence.
-export function describeSurvival(found, format, scale) {
-  if (!found.total) return "There are no gradients.";
-  const shares = [[found.alreadyZero, "already zero"], [found.roundedToZero, "rounded to zero"],
-    [found.subnormal, "subnormal"], [found.normal, "normal"], [found.overflow, "overflow"]];
-  if (found.nonfinite) shares.push([found.nonfinite, "NaN or infinity before scaling"]);
-  const parts = shares.map(([count, name]) => `${part(count, found.total)} ${name}`);
-  return `At scale ${spelled(scale)} in ${format}: ${parts.join(", ")}; `
-    + `${percent(found.normLost)} of ‖g‖² lost.`;
+// The histogram as one sentence; `scale` as an exponent, `error` as `errorAt` gives it.
+export function describeSurvival(found, format, scale, error) {
+  if (!found.nonzero) return "There is no finite gradient but zero.";
+  const shares = [[found.zero, "rounded to zero"], [found.subnormal, "subnormal"],
+    [found.normal, "normal"], [found.overflow, "overflow"]];
+  const parts = shares.map(([count, name]) => `${part(count, found.nonzero)} ${name}`);
+  const told = error === null ? "" : `, relative error ${errorText(error)}`;
+  return `At scale ${scaleText(2 ** scale, spelled)} in ${format}${told}; of the nonzero gradients `
+    + `${parts.join(", ")}.`;
 }
 
-// From–to in words, with what was not looked at.
-function rangeText({ from, to }) {
-  const [less, more] = [from === SCANNED.from, to === SCANNED.to];
-  if (less) return `every scale from ${raised(from)}${more ? "" : " or less"} to ${raised(to)}`;
-  if (more) return `${raised(from)} to ${raised(to)} and more`;
-  return from === to ? `only ${raised(from)}` : `${raised(from)} to ${raised(to)}`;
-}
-
-// Which scales are good, and why if none is.
-export function describeBest({ keeps, fits, both }, layer, limits) {
-  if (!layer.counts.some(Boolean)) return "There is no finite value but zero: no scale helps.";
-  if (both) return `Keeps 99.9 % of ‖g‖² and overflows nowhere: ${rangeText(both)}.`;
-  if (!fits) return `No scale is good: something overflows ${limits.name} even at the smallest `
-    + `one tried, ${raised(SCANNED.from)}.`;
-  if (!keeps) return "No scale is good: even the largest one tried, "
-    + `${raised(SCANNED.to)}, loses 0.1 % of ‖g‖² or more.`;
-  return `No single scale is good: 99.9 % of ‖g‖² needs ${raised(keeps.from)} or more, and `
-    + `beyond ${raised(fits.to)} the largest values overflow.`;
-}
-
-// Where every value is normal, or why there is no such scale.
-export function describeTight({ tight }, layer) {
-  if (!layer.counts.some(Boolean)) return "";
-  return tight ? `Every nonzero value is normal: ${rangeText(tight)}.`
-    : "No scale makes every nonzero value normal: they spread over more octaves than fit.";
+// What the shares leave out.
+export function describeRest({ alreadyZero, nonfinite, nonzero }) {
+  const total = nonzero + alreadyZero + nonfinite;
+  const zeros = `${part(alreadyZero, total)} of ${counted(total)} are zero anyway.`;
+  const shares = alreadyZero ? `nonzero gradients; ${zeros}` : `${plural(total, "gradient")}.`;
+  const bad = nonfinite ? ` ${plural(nonfinite, "value")} came in as NaN or infinity: no scale `
+    + "mends that." : "";
+  return `Shares of the ${shares}${bad}`;
 }
 
 const REASONS = {

@@ -1,19 +1,18 @@
 """ScaleScope as a learner uses it, on a bare page: its numbers are held to Python's."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
-from course_utils import formats, gradients
+from course_utils import gradients
 from course_utils.explorers import ScaleScope, scalescope
 
 pytestmark = pytest.mark.browser
 
-CLASSES = ["zero", "subnormal", "normal", "overflow"]
+CONTROLLER = "A controller sets S"
 
 
 def late(count=3000, seed=0, mean=-24, sd=5, zeros=0.4):
@@ -30,13 +29,12 @@ class Shown(Panel):
         self.slider = self.inside.get_by_role("slider", name="loss scale")
         self.step = self.inside.get_by_role("slider", name="step", exact=True)
         self.format = self.inside.get_by_label("format")
+        self.layer = self.inside.get_by_label("gradients of")
         self.growth = self.inside.get_by_label("doubles after")
+        self.followed = self.inside.get_by_label("gradient to follow")
         self.picture = self.inside.locator(".chart")
         self.sentence = self.inside.locator(".sentence")
         self.summary = self.inside.locator(".player .note").first
-
-    def best(self):
-        return self.inside.locator(".best:visible").all_inner_texts()
 
     def move(self, scale):
         self.slider.evaluate(SET, scale)
@@ -44,139 +42,142 @@ class Shown(Panel):
     def go(self, step):
         self.step.evaluate(SET, step)
 
+    def fate(self):
+        """What the followed gradient is stored as, its bits, and what comes back."""
+        bits = self.inside.locator("[aria-label='one gradient'] [role=img]")
+        name, told = (self.inside.locator(f".follow {each}") for each in (".kind", ".told"))
+        return name.inner_text(), bits.get_attribute("aria-label"), told.inner_text()
+
 
 SEEN = """root => [
-  [...root.querySelectorAll(".tile dd")].map((node) => node.textContent),
+  [...root.querySelectorAll(".chart .share")].map((node) => node.textContent),
+  root.querySelector(".reading").textContent,
   root.querySelector(".chart").getAttribute("aria-label"),
-  root.querySelector(".scale-text").textContent,
-  [...root.querySelectorAll(".chart .shift rect")]
-    .map((bar) => [bar.className.baseVal, Number(bar.getAttribute("height"))])]"""
+  root.querySelector(".tub").getAttribute("aria-label"),
+  root.querySelector(".scale-text").textContent]"""
 
 
-def test_the_readout_and_the_picture_say_what_survives(show):
-    panel = show(late())
-    layer = gradients.OctaveHistogram.from_values(late())
-    for name, scale in itertools.product(formats.FORMATS, (0, 7, 24)):
+def test_the_picture_says_what_survives_and_how_wrong_it_is(show):
+    layers = {"late": late(), "wide": late(500, mean=-24, sd=9)}
+    panel = show(layers)
+    for name, of, scale in itertools.product(scalescope.FORMATS, (1, 2), (0, 7, 24)):
         panel.format.select_option(name)
+        panel.layer.select_option(str(of))
         panel.move(scale)
-        tiles, label, head, bars = panel.inside.evaluate(SEEN)
+        shares, error, label, tub, head = panel.inside.evaluate(SEEN)
+        layer = gradients.OctaveHistogram.from_values(list(layers.values())[of - 1])
         right = layer.survival(name, scale)
         counts = [right.rounded_to_zero, right.subnormal, right.normal, right.overflow]
-        shares = [scalescope.percent(n / right.total) for n in (right.zero, *counts)]
-        assert tiles == [*shares, scalescope.percent(right.norm_lost)], scale
-        assert label.startswith(f"At scale 2^{scale} in {name}: {shares[0]} already zero, ")
-        assert f"{shares[4]} overflow; {tiles[5]} of ‖g‖² lost." in label
-        assert head.endswith(f" = {2**scale}")
-        drawn = {kind.split()[1] for kind, height in bars if height}
-        assert drawn == {kind for kind, n in zip(CLASSES, counts, strict=True) if n}
-    assert panel.inside.locator(".ladder").count() == 0
+        told = [scalescope.percent(n / sum(counts)) for n in counts]
+        assert shares == (told if name != "bfloat16" else [told[2]])
+        percent = scalescope.in_percent(layer.relative_error(name, scale))
+        assert error == scalescope.error_text(percent) and tub.endswith(f": {error}")
+        assert label.startswith(f"At scale 2^{scale} in {name}, relative error {error}; of ")
+        assert label.endswith(f" {told[0]} rounded to zero, {told[1]} subnormal, "
+                              f"{told[2]} normal, {told[3]} overflow.")  # fmt: skip
+        assert head == f"2{'⁰' if not scale else '⁷' if scale == 7 else '²⁴'} = {2**scale:,}"
+        assert f" · {error}" in panel.layer.locator("option").nth(of).inner_text()
+    show(late())
+    expect(panel.layer).to_be_hidden()
 
 
-def test_the_ladder_says_what_survives_of_each_layer(show):
-    layers = {"wide": late(500, mean=-24, sd=9), "late": late(500, seed=1), "bad": [np.nan, 1e9]}
-    layers |= {"empty": [], "a_name_that_is/longer/than_fits/into_a_cell": [1.0, 2.0**-30]}
-    panel = show(layers)
-    panel.move(7)
-    rows = panel.inside.locator(".ladder tbody tr")
-    texts = rows.evaluate_all(
-        "rows => rows.map(row => [...row.querySelectorAll('td:not(.strip-cell)')]"
-        ".map(cell => cell.textContent))"
-    )
-    for values, cells in zip(layers.values(), texts, strict=True):
-        found = gradients.OctaveHistogram.from_values(values).survival("float16", 7)
-        total = found.total or 1
-        shares = found.rounded_to_zero / total, found.norm_lost, found.overflow / total
-        assert cells == [scalescope.percent(share) for share in shares]
-    assert "1 NaN or infinite" in rows.nth(2).inner_text()
-    last = rows.last.locator("th")
-    assert last.text_content() == list(layers)[-1][:39] + "…"
-    assert last.get_attribute("title") == list(layers)[-1]
-
-
-def test_the_best_scales_are_said_and_marked(show):
-    panel = show([1.0])
-    assert panel.best() == [
-        "Keeps 99.9 % of ‖g‖² and overflows nowhere: every scale from 2⁻²⁴ or less to 2¹⁵."
-        " It continues left of the slider.",
-        "Every nonzero value is normal: 2⁻¹⁴ to 2¹⁵.",
-    ]
-    box = panel.inside.locator(".span.both").bounding_box()
-    track = panel.inside.locator(".track").bounding_box()
-    right = (box["x"] + box["width"] - track["x"]) / track["width"] * 24
-    assert right == pytest.approx(15, abs=0.1)
-    for values, name, words in (
-        ([0.0, 0.0], "float16", "no scale helps"),
-        ([1.0, 1e-9] * 9, "float4_e2m1fn", "Keeps 99.9 %"),
-        ([1.0] + [2.0**-9] * 300_000, "float4_e2m1fn", "No single scale is good"),
-        ([2.0**60], "float16", "even at the smallest"),
-        ([2.0**-80], "float16", "even the largest"),
-        ([1.0], "bfloat16", "every scale from 2⁻²⁴ to 2⁴⁰"),
+def test_one_gradient_goes_from_zero_to_infinity(show):
+    panel = show(late())
+    assert panel.followed.input_value() == "1.19e-8"
+    for scale, fate in (
+        (0, ("zero", "0 00000 0000000000", "lost")),
+        (2, ("subnormal", "0 00000 0000000001", "25 % off")),
+        (9, ("subnormal", "0 00000 0001100110", "0.22 % off")),
+        (15, ("normal", "0 00011 1001100100", "0.029 % off")),
+        (42, ("normal", "0 11110 1001100100", "0.029 % off")),
+        (43, ("infinity", "0 11111 0000000000", "lost")),
     ):
-        panel = show(values)
-        panel.format.select_option(name)
-        assert words in panel.best()[0]
-    expect(panel.inside.locator(".toolbar")).to_contain_text("inside the normal range of bfloat16")
+        panel.move(scale)
+        assert panel.fate() == fate
+    panel.format.select_option("float8_e4m3fn")
+    assert panel.fate() == ("NaN", "0 1111 111", "lost")
+    expect(panel.inside.locator(".follow .back")).to_have_text("NaN")
+
+
+def test_another_gradient_can_be_followed(show):
+    panel = show(late())
+    panel.move(3)
+    for entry, fate in (
+        ("2^-24", ("subnormal", "0 00000 0000001000", "exact")),
+        ("-6e-8", ("subnormal", "1 00000 0000001000", "0.66 % off")),
+        ("2e4", ("infinity", "0 11111 0000000000", "lost")),
+    ):
+        panel.followed.fill(entry)
+        assert panel.fate() == fate
+    for entry in ("", "0", "inf", "one"):
+        panel.followed.fill(entry)
+        assert panel.followed.get_attribute("aria-invalid") == "true" and panel.fate() == fate
+    panel.press("ArrowDown")
+    assert panel.followed.input_value() == "10000" and panel.fate()[0] == "infinity"
+    panel.press("ArrowDown")
+    assert panel.fate() == ("normal", "0 11110 0011100010", "exact")
+    box = panel.picture.bounding_box()
+    x = box["x"] + 8 + (box["width"] - 16) * 3 / 4
+    panel.picture.page.mouse.click(x, box["y"] + 80)
+    marker = panel.inside.locator(".chart .marker").bounding_box()
+    assert marker["x"] + marker["width"] / 2 == pytest.approx(x, abs=1)
+    assert panel.fate()[0] == "normal" and panel.followed.input_value() != "5000"
+
+
+def test_the_bathtub_shows_its_walls_and_is_a_slider_too(show):
+    layer = gradients.OctaveHistogram.from_values(late())
+    panel = show(late())
+    wall = next(s for s in range(49) if layer.survival("float16", s).overflow)
+    zone = panel.inside.locator(".tub .band.overflow").bounding_box()
+    thumb = panel.slider.bounding_box()
+
+    def place(scale):
+        return thumb["x"] + 8 + (thumb["width"] - 16) * scale / 48
+
+    assert zone["x"] == pytest.approx(place(wall - 0.5), abs=1)
+    for scale in (0, 20, 48):
+        panel.slider.page.mouse.click(place(scale), zone["y"] + 40)
+        assert panel.slider.input_value() == str(scale)
+        dot = panel.inside.locator(".tub .dot").bounding_box()
+        assert dot["x"] + dot["width"] / 2 == pytest.approx(place(scale), abs=1)
+    panel.format.select_option("bfloat16")
+    expect(panel.inside.locator(".tub .band")).to_have_count(0)
 
 
 def test_bad_inputs_are_counted_and_said(show):
     panel = show([np.nan, np.inf, 1.0, 0.0])
-    expect(panel.inside.locator(".readout .note")).to_contain_text(
-        "2 values of them (50 %) came in as NaN or infinity"
+    expect(panel.inside.locator(".picture .note")).to_contain_text(
+        "25 % of 4 are zero anyway. 2 values came in as NaN or infinity"
     )
-    assert "50 % NaN or infinity before scaling" in panel.picture.get_attribute("aria-label")
+    expect(panel.inside.locator(".reading")).to_have_text("∞")
     for values in ([], [0.0], [np.nan]):
         panel = show(values)
         panel.move(7)
-        panel.tab("Controller")
+        panel.tab(CONTROLLER)
         panel.go(200)
         expect(panel.sentence).to_contain_text("step 200")
-    panel = show([2.0**-1000, 2.0**1000])
-    panel.format.select_option("float32")
-    expect(panel.inside.locator(".aside").last).to_contain_text("50 % lie farther right")
 
 
-def test_the_table_of_octaves(show):
-    panel = show([2.0**-25, 2.0**-25, 3 * 2.0**-26, 65520.0, 0.0, 1.0])
-    panel.inside.locator(".octaves summary").click()
-    rows = panel.inside.locator(".octaves tbody tr")
-    expect(rows).to_have_count(4)  # it is filled in the next task
-    assert [row.split("\t") for row in rows.all_inner_texts()] == [
-        ["0", "1", "already zero"],
-        ["2⁻²⁵ to 2⁻²⁴", "3", "2 rounded to zero, 1 subnormal"],
-        ["2⁰ to 2¹", "1", "normal"],
-        ["2¹⁵ to 2¹⁶", "1", "overflow"],
-    ]
-    panel.button("1024").click()
-    expect(rows.nth(1)).to_have_text(re.compile("3subnormal$"))
-    expect(rows.nth(2)).to_contain_text("normal")
-
-
-def test_the_slider_by_keyboard_and_the_chips(show):
+def test_the_slider_by_keyboard(show):
     panel = show(late())
     panel.slider.focus()
-    for key, scale in [("ArrowRight", 1), ("ArrowUp", 2), ("End", 24), ("Home", 0)]:
+    for key, scale in [("ArrowRight", 1), ("ArrowUp", 2), ("End", 48), ("Home", 0)]:
         panel.press(key)
         assert panel.slider.input_value() == str(scale)
         assert panel.slider.get_attribute("aria-valuetext") == f"2^{scale} = {2**scale}"
         assert panel.picture.get_attribute("aria-label").startswith(f"At scale 2^{scale} in")
-    panel.button("1024").click()
-    assert panel.slider.input_value() == "10"
-    assert panel.button("1024").get_attribute("aria-pressed") == "true"
-    panel.button("1").focus()
-    panel.press("ArrowRight")
-    panel.press("Enter")
-    assert panel.slider.input_value() == "3"
 
 
 def test_the_histogram_slides_and_the_bands_stand(show):
     panel = show(late())
-    bands, bars = panel.inside.locator(".chart .bands"), panel.inside.locator(".chart .shift")
-    before, places = bands.inner_html(), []
+    bands, bars = (panel.inside.locator(f".chart .{kind}.zero") for kind in ("band", "silhouette"))
+    before, places = bands.bounding_box(), []
     for scale in (0, 8, 24):
         panel.move(scale)
         places.append(bars.evaluate("node => new DOMMatrix(getComputedStyle(node).transform).m41"))
-    assert places[0] == 0 and places[2] == pytest.approx(3 * places[1], abs=0.02) and places[1] > 40
-    assert bands.inner_html() == before
+    one, all = places[1] - places[0], places[2] - places[0]
+    assert all == pytest.approx(3 * one, abs=0.02) and one > 40
+    assert bands.bounding_box() == before
 
 
 def test_the_controller_tab(show):
@@ -225,8 +226,6 @@ def test_the_controller_falls_to_zero_and_rises_to_infinity(show):
     expect(panel.summary).to_contain_text("Nothing stops its rise")
     panel = show([np.nan, 1.0], tab="controller")
     expect(panel.sentence).to_contain_text("hold NaN or infinity at every scale")
-    panel.format.select_option("float4_e2m1fn")
-    expect(panel.inside.get_by_text("float4_e2m1fn has no infinity")).to_be_visible()
 
 
 def test_playing_and_reduced_motion(show, pages):
@@ -268,7 +267,8 @@ def test_the_last_picture_is_said_aloud_and_loading_is_not(show):
     heard = panel.heard(".spoken")
     for scale in range(8):
         panel.move(scale)
-    expect(panel.spoken).to_contain_text("At scale 2^7 in float16: ")
+    expect(panel.spoken).to_contain_text("At scale 2^7 in float16, relative error ")
+    expect(panel.spoken).to_contain_text("1.19e-8 is stored as 0 00000 0000011010, subnormal")
     assert len(heard()) == 1
 
 
@@ -276,10 +276,10 @@ def test_nothing_stands_out_of_a_narrow_page(show):
     layers = {f"a_rather_long_scope/block_{k}/dense/kernel": late(seed=k) for k in range(3)}
     for width in (360, 480, 700):
         panel = show(layers, width=width)
-        panel.move(24)
-        panel.inside.locator(".octaves summary").click()
-        for name in formats.FORMATS:
+        for tab, name in itertools.product((CONTROLLER, "You set S"), scalescope.FORMATS):
+            panel.tab(tab)
             panel.format.select_option(name)
-            for tab in ("Controller", "Gradients"):
-                panel.tab(tab)
+            assert panel.too_far_out() == []
+            if tab != CONTROLLER:
+                panel.move(44)
                 assert panel.too_far_out() == []

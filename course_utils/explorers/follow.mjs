@@ -1,0 +1,85 @@
+// One gradient on its way: scaled, rounded to the bits of a format, and divided again.
+
+import { makeBits } from "./bits.mjs";
+import { isCommand, make, setOne, setText } from "./dom.mjs";
+import { storedIn } from "./survival.mjs";
+import { errorText, numberText, scaleText } from "./words.mjs";
+
+// The number that an entry such as "6e-8" or "2^-24" means, or NaN.
+function read(text) {
+  const power = /^\s*2\s*(?:\^|\*\*)\s*(-?\d+)\s*$/.exec(text);
+  return power ? 2 ** power[1] : text.trim() ? Number(text.replace("−", "-")) : NaN;
+}
+
+// Three digits of a number as it is written: what is shown is what is followed.
+export const rounded = (value) => Number(value.toPrecision(3));
+
+// choose(number) asks for another gradient. → {element, update({limits, scale, followed})}, which
+// gives what becomes of it, in words.
+export function makeFollow(choose) {
+  let view = null;
+  const entry = make("input", { type: "text", class: "entry", "aria-label": "gradient to follow",
+    spellcheck: "false", autocomplete: "off", maxlength: 40,
+    oninput: () => {
+      const number = read(entry.value);
+      const valid = Number.isFinite(number) && number !== 0;
+      setOne(entry, "aria-invalid", valid ? null : "true");
+      if (valid) choose(number);
+    },
+    onblur: () => { if (view) write(); },
+    onkeydown: (event) => {
+      const factor = { ArrowUp: 2, ArrowDown: 0.5 }[event.key];
+      if (!factor || isCommand(event)) return;
+      event.preventDefault();
+      choose(rounded(view.followed * factor));
+      write();
+    } });
+  const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make("b", { class: name }));
+  const [times, divided] = [make("span", {}), make("span", {})];
+  const kind = make("span", { class: "kind" });
+  const bits = make("div", { role: "img" });
+  let built = null;
+  const station = (name, caption, ...content) => make("div", { class: `station ${name}` },
+    make("div", { class: "caption" }, ...caption), ...content);
+  const element = make("div", { class: "follow", role: "group", "aria-label": "one gradient" },
+    station("start", [make("span", { class: "here", "aria-hidden": "true" }, "▲ "),
+      "one gradient g"], entry),
+    station("way", [times], scaled),
+    station("bits", ["stored as ", kind], bits),
+    station("end", [divided], back, " ", told));
+  function write() {
+    entry.value = String(view.followed);
+    setOne(entry, "aria-invalid", null);
+  }
+
+  function update(next) {
+    const moved = view?.followed !== next.followed;
+    view = next;
+    const { limits, scale, followed } = view;
+    if (moved && element.getRootNode().activeElement !== entry) write();
+    if (built?.limits !== limits) {
+      built = { limits, strip: makeBits({ exponentBits: limits.exponent_bits,
+        fractionBits: limits.precision - 1 }) };
+      bits.replaceChildren(built.strip.element);
+    }
+    const stored = storedIn(followed * 2 ** scale, limits);
+    built.strip.show(stored);
+    const digits = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
+    const result = stored.value / 2 ** scale;
+    const off = Math.abs(result / followed - 1) * 100;
+    const lost = stored.kind === "zero" || !Number.isFinite(result);
+    const words = lost ? "lost" : off ? `${errorText(off)} off` : "exact";
+    const name = stored.kind.replace("nan", "NaN");
+    setText(times, `× ${scaleText(2 ** scale)} =`);
+    setText(divided, `÷ ${scaleText(2 ** scale)} =`);
+    setText(scaled, numberText(followed * 2 ** scale));
+    setText(kind, name);
+    setOne(element, "data-kind", stored.kind);
+    setText(back, numberText(result, 5));
+    setText(told, words);
+    told.classList.toggle("lost", lost);
+    setOne(bits, "aria-label", digits);
+    return `${numberText(followed)} is stored as ${digits}, ${name}; divided again ${words}.`;
+  }
+  return { element, update };
+}
