@@ -290,7 +290,7 @@ TENTH = "0011110111" + f"{0x3DCCCCCD & 0x7FFFFF:023b}"  # with the 1 that is not
 SHOWN = [
     # From 1 to the guess and to each speed, and half as fast as far from 1 as twice as fast.
     ("speedups", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:3]], [1.5, 2.0, 0.25]),
-    ("speedups", lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())), ("log", 1)),
+    ("speedups", lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())), ("log", pytest.approx(1))),
     ("recorded", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]], [2.0, 0.25]),
     # The peak and the accuracy of one policy.
     ("comparison", lambda axes: sum(written(ax.texts).count("unknown") for ax in axes), 2),

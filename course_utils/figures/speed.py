@@ -14,7 +14,7 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     """
     table = comparison.table.drop(index="float32", errors="ignore")
     baseline = comparison.table["step_ms"].get("float32", np.nan)
-    figure, ax = canvas(7.0, 1.3 + 0.55 * len(table) + 0.55 * (guess is not None))
+    figure, ax = canvas(5.6, 1.4 + 0.55 * len(table) + 0.55 * (guess is not None))
     labels, speed = [], table["speedup"]
     if guess is not None:
         look = {"color": "none", "edgecolor": INK, "linestyle": "--", "linewidth": 1.5}
@@ -28,9 +28,9 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     _around_one(ax, [*speed, guess or 1])
     found = f"The better policy: {speed.max():.2f}×" if speed.notna().any() else "Not measured"
     ax.set_title(found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22)
-    step = "" if np.isnan(baseline) else f" ({baseline:.3g} ms)"
-    where = f"batch {comparison.batch_size} on {comparison.device}"
-    ax.set_xlabel(f"speed of a training step against float32{step}, {where}")
+    step = "" if np.isnan(baseline) else f"{baseline:.3g} ms, "
+    where = f"({step}batch {comparison.batch_size} on {comparison.device})"
+    ax.set_xlabel(f"speed of a training step against float32\n{where}")
     words = [f"{n} {'unknown' if np.isnan(v) else f'{v:.2f}×'}" for n, v in speed.items()]
     words += [] if guess is None else [f"you guessed {guess:g}"]
     return Picture(figure, f"speed of a training step against float32: {'; '.join(words)}.")
@@ -39,7 +39,7 @@ def speedups(comparison, guess: float | None = None) -> Picture:
 def recorded(table) -> Picture:
     """The same bars, a pair for each machine and its settings, from `benchmark.records.table`."""
     pairs = list(table[table["policy"] != "float32"].groupby(["device", "settings"], sort=False))
-    figure, ax = canvas(8.0, 1.2 + 0.85 * len(pairs))
+    figure, ax = canvas(6.2, 1.2 + 0.85 * len(pairs))
     words = []
     for y, ((device, settings), rows) in enumerate(pairs):
         for side, row in zip((-0.2, 0.2), rows.itertuples(), strict=False):
@@ -187,9 +187,9 @@ def _from_one(ax, y, speed, spread=(), height=0.66, **look):
 
 def _around_one(ax, speeds):
     """A logarithmic axis that reaches as far below 1 as above it."""
-    reach = int(max(2, np.ceil(1.25 * np.nanmax(np.abs(np.log2(speeds))) + 0.4)))
-    apart = 1 if reach < 5 else 2
-    powers = range(-(reach // apart) * apart, reach + 1, apart)
+    reach = max(2, 1.5 * np.nanmax(np.abs(np.log2(speeds))))  # room for what is written
+    apart = np.searchsorted([4, 8], reach) + 1
+    powers = range(-int(reach // apart * apart), int(reach) + 1, apart)
     shown = [f"{2**p}×" if p >= 0 else f"1/{2**-p}×" for p in powers]
     ax.set(xscale="log", xlim=(2.0**-reach, 2.0**reach))
     ax.set_xticks([2.0**p for p in powers], shown)
