@@ -58,7 +58,8 @@ def test_a_module_is_whole(name):
 
 
 def test_the_modules_of_an_explorer_share_a_scope():
-    needed = {app: fragment.modules(app) for app in ("floatlab.mjs", "scalescope.mjs")}
+    apps = ("floatlab", "scalescope", "softmaxcliff")
+    needed = {app: fragment.modules(f"{app}.mjs") for app in apps}
     assert set().union(*needed.values()) == set(MODULES)
     for modules in needed.values():
         names = [each for module in modules for each in names_in(module, "(?:export )?")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from course_utils import formats, gradients, numerals
 from course_utils.benchmark import records
-from course_utils.explorers import FloatLab, ScaleScope, floatlab, scalescope
+from course_utils.explorers import FloatLab, ScaleScope, SoftmaxCliff, floatlab, scalescope
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 ATTACKS = [ATTACK, "<!--<script>", "&lt;b&gt;", "\u2028", "'\"", "{}<svg/onload=alert(1)>"]
@@ -79,7 +79,15 @@ def some(mean=-24, sd=5, count=4000, seed=0):
 
 LATE = some()
 MANY = {f"block_{k}/dense/kernel": some(-20 + k, 4, 20_000, seed=k) for k in range(10)}
+
+
+def breaking(policy, gaps, _):
+    """Stands for what notebook 03 measures."""
+    return np.where(gaps < 9, 1, np.nan if policy == "mixed_float16" else 0)
+
+
 EXPLORERS = {"floatlab": FloatLab("65520"), "scalescope": ScaleScope(MANY)}
+EXPLORERS["softmaxcliff"] = SoftmaxCliff(breaking)
 both = pytest.mark.parametrize("name", EXPLORERS)
 
 

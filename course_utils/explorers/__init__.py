@@ -2,5 +2,6 @@
 
 from course_utils.explorers.floatlab import FloatLab
 from course_utils.explorers.scalescope import ScaleScope
+from course_utils.explorers.softmaxcliff import SoftmaxCliff
 
-__all__ = ["FloatLab", "ScaleScope"]
+__all__ = ["FloatLab", "ScaleScope", "SoftmaxCliff"]

@@ -1,0 +1,125 @@
+// SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes.
+
+import { LARGEST_SCALE, SLIM, write } from "./bands.mjs";
+import {
+  attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne,
+  setProperty, setText,
+} from "./dom.mjs";
+import { raised, spelled } from "./words.mjs";
+
+const [LANE, TOP, TALL, BESIDE] = [40, 76, 160, 5]; // pixels, the last between equal lines
+const CHANCES = [[0.5, "50 %"], [0.01, "1 %"], [1e-4, "0.01 %"], [1e-6, "10⁻⁶"], [1e-8, "10⁻⁸"]];
+
+// A gap, and what it means as the probability of the right class.
+function told(gap) {
+  const chance = Number((100 / (1 + Math.exp(gap))).toPrecision(2));
+  return gap.toFixed(1) + (chance < 0.01 ? "" : ` (the right class gets ${chance} %)`);
+}
+
+function buildCliff({ step, first, curves }) {
+  const state = { scale: 0, batch: 1 };
+  const names = Object.keys(curves);
+  const end = (curves.float32.values.length - 1) * step;
+  const zero = curves.bfloat16.values.indexOf(0) * step;
+  let [plot, update] = [{}, () => {}];
+
+  const speaker = makeSpeaker();
+  const set = (change) => refresh(Object.assign(state, change));
+  const shown = make("output", { class: "scale-text" });
+  const slider = make("input", { type: "range", class: "slider", min: 0, max: LARGEST_SCALE,
+    step: 1, "aria-label": "loss scale", oninput: () => set({ scale: Number(slider.value) }) });
+  const chips = makeChips("fixed scales", [0, 5, 10, 15].map((scale) => [
+    [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => set({ scale }), {}]));
+  const batch = makeSelect([1, 32, 256].map((size) => [size, size]), state.batch,
+    (size) => set({ batch: Number(size) }));
+  const sentence = make("p", { class: "sentence" });
+  const svg = draw("svg", { class: "cliff", role: "img" });
+  const element = make("div", { class: "explorer" },
+    make("div", { class: "scale-head" }, make("span", { "aria-hidden": "true" }, "loss scale"),
+      shown, chips.element, labelled("samples in the batch", batch)),
+    slider, make("div", { class: "keys", "aria-hidden": "true" },
+      "|gradient| of one wrong sample, lines side by side:",
+      ...names.map((name) => make("span", { class: `key ${name}` }, name))),
+    svg, sentence, speaker.element);
+
+  const xOf = (gap) => plot.left + (gap / end) * plot.width;
+  const yOf = (value) => TOP + (1 - value) * TALL;
+
+  // A curve as a path, a little aside; where it is not finite it runs in the lane above.
+  const pathOf = ({ values, broken }, share, aside) => values.map((value, index) => {
+    const [from, to] = broken[share] ?? [];
+    const y = index >= from && index < to ? LANE : yOf(value) + aside;
+    return `${index ? "L" : "M"}${xOf(index * step).toFixed(1)},${y.toFixed(1)}`;
+  }).join("");
+
+  // A zone with a name above it. → a function that moves it to other gaps
+  function makeZone(name, title) {
+    const y = LANE - 12;
+    const box = draw("rect", { class: `zone ${name}`, y, height: plot.bottom - y });
+    const text = write(null, 14, title, { class: "small" });
+    svg.append(box, text);
+    return (from, to) => {
+      setAttributes(box, { x: xOf(from), width: xOf(to) - xOf(from) });
+      const half = title.length * 3.1;
+      setOne(text, "x", Math.max(half, Math.min(xOf(end) - half, xOf((from + to) / 2))));
+      setOne(text, "visibility", to > from ? null : "hidden");
+    };
+  }
+
+  function drawAxes(slim) {
+    const [group, floor] = [draw("g", { class: "axis" }), plot.bottom];
+    const tick = (x, y, text) =>
+      group.append(draw("path", { d: `M${x},${y}v4` }), write(x, y + 17, text));
+    for (const value of [0, 0.5, 1]) {
+      group.append(write(plot.left - 8, yOf(value) + 4, value, { "text-anchor": "end" }));
+    }
+    for (let gap = 0; gap <= end; gap += slim ? 5 : 2) tick(xOf(gap), floor, gap);
+    for (const [chance, text] of CHANCES) tick(xOf(Math.log(1 / chance - 1)), floor + 40, text);
+    group.append(draw("path", { d: `M${plot.left},${floor}h${plot.width}m0,40h${-plot.width}` }),
+      write(xOf(end), floor + 33, "logit gap of the wrong class", { "text-anchor": "end" }),
+      write(xOf(end), floor + 73, "probability of the right class", { "text-anchor": "end" }),
+      write(0, LANE + 4, slim ? "∞" : "not finite", { "text-anchor": "start" }));
+    return group;
+  }
+
+  function refresh({ scale, batch: size } = state) {
+    const share = scale - Math.log2(size) - first;
+    const broken = (curves.float16.broken[share] ?? []).map((index) => index * step);
+    const until = broken.length ? `not finite from a gap of ${told(broken[0])} on. Below it`
+      : "finite at every gap. It";
+    const words = `float16's gradient is ${until} is right; from ${told(zero)} on both `
+      + "16-bit gradients are zero.";
+    const heard = `Scale ${spelled(scale)}, batch of ${size}: ${words}`;
+    setProperty(slider, "value", String(scale));
+    setOne(slider, "aria-valuetext", `${spelled(scale)} = ${2 ** scale}`);
+    setText(shown, `${raised(scale)} = ${(2 ** scale).toLocaleString("en-US")}`);
+    setText(sentence, words);
+    setOne(svg, "aria-label", heard);
+    speaker.say(heard);
+    update(share, broken);
+  }
+  function fit(given) {
+    const [width, slim] = [Math.floor(given), given < SLIM];
+    if (width === plot.whole) return;
+    const left = slim ? 30 : 64;
+    plot = { whole: width, left, width: width - left - 10, bottom: TOP + TALL + 2 * BESIDE };
+    const height = plot.bottom + 80;
+    setAttributes(svg, { width, height, viewBox: `0 0 ${width} ${height}` }).replaceChildren();
+    const none = makeZone("zero", slim ? "zero" : "16 bits: zero");
+    const skipped = makeZone("broken",
+      slim ? "skipped" : "float16: not finite, the step is skipped");
+    const lines = names.map((name) => draw("path", { class: `curve ${name}` }));
+    svg.append(drawAxes(slim), ...lines);
+    none(zero, end);
+    update = (share, [from = end, to = end]) => {
+      skipped(from, to);
+      names.forEach((name, index) => setOne(lines[index], "d",
+        pathOf(curves[name], share, (index - 1) * BESIDE)));
+    };
+    refresh();
+  }
+  refresh();
+  return { element, fit };
+}
+
+attach("softmaxcliff", CSS, buildCliff);

@@ -1,0 +1,52 @@
+"""SoftmaxCliff: what a confident mistake teaches through a softmax, at every loss scale."""
+
+import numpy as np
+
+from course_utils.explorers import fragment
+
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+STEP, COUNT = 0.1, 201  # gaps from 0 to 20
+SHARES = range(-8, 25)  # log2 of scale over batch: scales 1 to 2**24, batches 1 to 256
+
+
+class SoftmaxCliff:
+    """An interactive figure: drag the loss scale, and see where the gradient breaks.
+
+    Show it as the last line of a cell. Where no JavaScript runs, a table says the same.
+
+    Args:
+        gradients: a function of a policy's name, an array of logit gaps and a loss scale, that
+            measures the gradient which one wrong sample gives its first logit, divided by the
+            scale. It is called for three policies and all powers of two from 2**-8 to 2**24.
+
+    Example: `SoftmaxCliff(gradients)`
+    """
+
+    def __init__(self, gradients):
+        gaps = np.arange(COUNT, dtype="float32") * np.float32(STEP)
+        self.curves = {}
+        for dtype, policy in POLICIES.items():
+            found = np.abs([gradients(policy, gaps, 2.0**share) for share in SHARES])
+            broken = [np.flatnonzero(~np.isfinite(row)) for row in found]
+            self.curves[dtype] = {  # a scale changes how many are finite, and none of those
+                "values": np.round(found[0].astype(float), 3).tolist(),
+                "broken": [[int(at[0]), int(at[-1]) + 1] if at.size else None for at in broken],
+            }
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        title = "SoftmaxCliff: at which logit gaps a wrong sample has which gradient"
+        heads = ["loss scale, batch of 32", *POLICIES]
+        rows = [[f"2^{s} = {2**s:,}", *(self.told(d, s - 5) for d in POLICIES)]
+                for s in range(0, 21, 5)]  # fmt: skip
+        cells = [[head, *map(fragment.cell, texts)] for head, *texts in rows]
+        data = {"step": STEP, "first": SHARES[0], "curves": self.curves}
+        table = fragment.html_table(title, heads, cells)
+        html = fragment.assemble("softmaxcliff", table, data)
+        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
+
+    def told(self, dtype: str, share: int) -> str:
+        """What becomes of a dtype's gradients, `share` being log2 of scale over batch."""
+        values, broken = self.curves[dtype]["values"], self.curves[dtype]["broken"][share + 8]
+        parts = [f"not finite from {broken[0] * STEP:.1f}"] if broken else []
+        parts += [f"zero from {values.index(0) * STEP:.1f}"] if 0 in values else []
+        return ", ".join(parts) or "right at every gap"
