@@ -62,13 +62,14 @@ ERRORS = [("one sign", 16, *NARROW, 1e-3), ("one sign", 64, *NARROW, 5e-1)]
 ERRORS += [("one sign", 16, *WIDE, 2e-4), ("one sign", 64, *WIDE, 2e-4)]
 ERRORS += [("both signs", 16, *NARROW, 1e-3)]
 ERRORS = rows("values k rule accumulator result error", ERRORS)
+SINGLE = ["float32", "float32"]
 LAYERS = [
-    ("conv", "Conv2D", "float32", "float32, float16", "float16", "float32", 320, 1280, True),
-    ("block/relu", "ReLU", "float16", "float16", "float16", "", 0, 0, False),
-    ("flatten", "Flatten", "float16", "float16", "float16", "", 0, 0, False),
-    ("logits", "Dense", "float16", "float32", "float32", "float32", 10**6, 4 * 10**6, True),
+    ("conv", "Conv2D", "float32", "float32, float16", "float16", *SINGLE, 320, 1280, True),
+    ("block/relu", "ReLU", "float16", "float16", "float16", "", "", 0, 0, False),
+    ("flatten", "Flatten", "float16", "float16", "float16", "", "", 0, 0, False),
+    ("logits", "Dense", "float16", "float32", "float32", *SINGLE, 10**6, 4 * 10**6, True),
 ]
-COLUMNS = "layer kind input_dtype compute_dtype output_dtype variable_dtype"
+COLUMNS = "layer kind input_dtype compute_dtype output_dtype variable_dtype read_dtype"
 FLOW = rows(f"{COLUMNS} parameters weight_bytes cast", LAYERS)
 FLOW.attrs["input_dtype"] = "float32"
 PEAK_TFLOPS = {"float32": 8.0, "bfloat16": 65.0, "float16": 65.0}
@@ -132,6 +133,8 @@ GIVEN = [
     (figures.comparison, COMPARISON, 0.5),
     (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
     (figures.dtype_flow, FLOW),
+    (figures.dtype_flow, {"before": FLOW, "after": FLOW}),
+    (figures.policy_timeline, [("a = 1", "mixed_float16", {}), ("b", "float32", {"a": "float32"})]),
     (figures.histogram, {"early": GRADIENTS, "late": GRADIENTS}),
     (figures.histories, {p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
     (figures.long_sum, {d: np.arange(16.0) for d in DTYPES}, 99),

@@ -100,6 +100,8 @@ def test_the_table_holds_what_keras_counts(kind, policy):
         normalizes = row.kind == "LayerNormalization"
         assert row.cast == any(d != row.compute_dtype for d in floats) or normalizes, row
         assert row.output_dtype == row.compute_dtype, row
+        keeps = not row.parameters or row.kind in ("BatchNormalization", "LayerNormalization")
+        assert row.read_dtype == (row.variable_dtype if keeps else row.compute_dtype), row
         assert row.variable_dtype == ("float32" if "mixed" in row.policy else row.policy), row
 
 
@@ -210,11 +212,13 @@ def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
     # Each of the six layers has two pieces, and one more to cast into.
     assert pipes[-1] == wide and pipes.count(COLORS[low]) >= 12
     diamonds = [line for line in picture.figure.axes[0].lines if line.get_marker() == "D"]
-    assert len(diamonds) == 2 * ends
+    assert len(diamonds) == 5 * ends  # two of inputs, three of kernels and biases
     if ends:
         first, last = model.layers[0].name, model.layers[-1].name
+        second, dense = model.layers[2].name, model.layers[4].name
         assert picture.alt == (
             f"6 layers. 2 casts: {first} from float32 to {low}; {last} from {low} to float32. "
+            f"3 casts of weights: {first} to {low}; {second} to {low}; {dense} to {low}. "
             f"Pipes carry float32 and {low}; weights stay float32."
         )
 

@@ -18,7 +18,7 @@ from course_utils.figures.gradients import bathtub, histogram
 from course_utils.figures.learning import digits, histories, loss_curves, loss_scale, training
 from course_utils.figures.looks import COLORS
 from course_utils.figures.memory import bytes_per_parameter, memory_accounts, memory_by_batch
-from course_utils.figures.precision import dtype_flow
+from course_utils.figures.precision import dtype_flow, policy_timeline
 from course_utils.figures.roofline import roofline
 from course_utils.figures.speed import (
     batch_sweep,

@@ -8,56 +8,88 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.ticker import EngFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
-from course_utils.figures.looks import COLORS, EDGE, HATCHES
+from course_utils.figures.looks import COLORS, EDGE, HATCHES, MARKERS, dtype_of
 
 PER_ROW = 4
-# In inches: a layer with half a pipe on either side; its box; the box of its weights; how thick a
-# pipe is; the piece of pipe that each row begins with.
-CELL, BOX, WEIGHTS, PIPE, STUB = (2.0, 1.25), (1.0, 0.56), (0.5, 0.14), 0.13, 0.25
+# In inches: a layer with half a pipe on either side; its box; the box of its weights, and the pipe
+# from there; how thick a pipe is; the piece that each row begins with; the name of a flow.
+CELL, BOX, WEIGHTS, RISE, PIPE = (2.0, 1.5), (1.0, 0.56), (0.5, 0.14), 0.3, 0.13
+STUB, NAME = 0.25, 0.24
 WIDE = 15  # characters in a line of a box
 BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
+LETTER, ROW, LANE = 0.067, 0.34, 0.72  # in inches: of code; a line of code; a layer's column
 NAMED = 6  # casts that the alt text names
 
 
-def dtype_flow(flow) -> Picture:
+def dtype_flow(flows) -> Picture:
     """A model as boxes and pipes: pipes in the color of what flows, weights in their own.
 
-    A pipe brings each layer what arrives and takes on what leaves. A full diamond is a cast by a
-    layer; a hollow one a change between layers, by an operation or at the door of a model or layer
-    of your own. Layers come in the order of their calls; branches are not drawn as such.
+    A pipe brings each layer what arrives and takes on what leaves; another one, from below, what it
+    reads of its weights. A full diamond is a cast by a layer; a hollow one a change between layers,
+    by an operation or at the door of a model or layer of your own. Layers come in the order of
+    their calls; branches are not drawn as such.
 
-    `flow`: the table of `precision.dtype_flow`; 3 to 20 layers read well. Raises a ValueError if
-    the model calls no layer.
+    `flows`: the table of `precision.dtype_flow`, of 3 to 20 layers, or {name: table} to draw
+    several below each other. Raises a ValueError if a model calls no layer.
     """
-    cells = list(flow[flow.input_dtype != ""].itertuples())
-    if not cells:
+    flows = flows if isinstance(flows, dict) else {"": flows}
+    models = [list(flow[flow.input_dtype != ""].itertuples()) for flow in flows.values()]
+    if not all(models):
         raise ValueError("The flow has no layer that is called: give the flow of another model.")
-    start = flow.attrs["input_dtype"]
-    before = [start, *(cell.output_dtype for cell in cells[:-1])]  # what leaves the layer before
-    lines = math.ceil(len(cells) / PER_ROW)
-    columns = math.ceil(len(cells) / lines)
-    figure, ax = canvas(width=max(5.0, STUB + columns * CELL[0]), height=lines * CELL[1] + 0.9)
-    ax.set(xlim=(-STUB, columns * CELL[0] + 0.1), ylim=(-lines * CELL[1], 0), aspect="equal")
+    columns = max(math.ceil(len(cells) / _rows(cells)) for cells in models)
+    deep = sum(map(_rows, models)) * CELL[1] + sum(map(bool, flows)) * NAME
+    figure, ax = canvas(width=max(5.0, STUB + columns * CELL[0]), height=deep + 0.9)
+    ax.set(xlim=(-STUB, columns * CELL[0] + 0.1), ylim=(-deep, 0), aspect="equal")
     ax.set_axis_off()
+    top, told, dtypes, changed = 0.0, [], [], False
+    for (name, flow), cells in zip(flows.items(), models, strict=True):
+        if name:
+            low = sum(cell.output_dtype in ("float16", "bfloat16") for cell in cells)
+            told.append(f"{name}: 16 bits leave {low} of {len(cells)} layers")
+            ax.text(-STUB, top, told[-1], color=INK, fontsize=10, va="top")
+            top -= NAME
+        before = [flow.attrs["input_dtype"], *(cell.output_dtype for cell in cells[:-1])]
+        _model(ax, cells, before, top)
+        top -= _rows(cells) * CELL[1]
+        changes = [(c, b) for c, b in zip(cells, before, strict=True) if b != c.input_dtype]
+        flowing = (d for c in cells for d in (c.input_dtype, c.output_dtype))
+        pipes = _distinct([before[0], *flowing])
+        weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
+        verb = "stay" if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes) else "are"
+        held = f"weights {verb} {listed(weights)}" if weights else "there are no weights"
+        title = f"Pipes carry {listed(pipes)}; {held}"
+        told += [_in_words(cells, changes), title]
+        dtypes, changed = [*dtypes, *pipes, *weights], changed or bool(changes)
+    if len(flows) == 1:
+        ax.set_title(title, fontsize=11)
+    cast = any(cell.cast or _reads(cell) for cells in models for cell in cells)
+    _signs(ax, _distinct(dtypes), cast, changed)
+    return Picture(figure, ". ".join(text.rstrip(".") for text in told) + ".")
+
+
+def _model(ax, cells, before, top):
+    """The layers of one model in rows below `top`; `before` has what leaves the one before each."""
+    across = math.ceil(len(cells) / _rows(cells))
     for number, cell in enumerate(cells):
-        line, column = divmod(number, columns)
-        x, y = column * CELL[0], -(line + 0.42) * CELL[1]
+        line, column = divmod(number, across)
+        x, y = column * CELL[0], top - line * CELL[1] - 0.5
         following = cells[number + 1 :][:1]
-        ends = column == columns - 1 or not following
+        ends = not following or column == across - 1
         _pipes(ax, x, y, cell, before[number], column == 0)
         if ends or following[0].input_dtype != cell.output_dtype:
             _write(ax, x + (3 * CELL[0] + BOX[0]) / 4, y + 0.09, cell.output_dtype, va="bottom")
         if ends:
             ax.plot(x + CELL[0] + 0.04, y, ">", color=INK, markersize=8, clip_on=False)
         _layer(ax, x + CELL[0] / 2, y, cell)
-    changes = [(c, b) for c, b in zip(cells, before, strict=True) if b != c.input_dtype]
-    pipes = _distinct([start, *(d for c in cells for d in (c.input_dtype, c.output_dtype))])
-    weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
-    _signs(ax, _distinct([*pipes, *weights]), any(cell.cast for cell in cells), bool(changes))
-    verb = "stay" if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes) else "are"
-    held = f"weights {verb} {listed(weights)}" if weights else "there are no weights"
-    ax.set_title(f"Pipes carry {listed(pipes)}; {held}", fontsize=11)
-    return Picture(figure, f"{_in_words(cells, changes)} Pipes carry {listed(pipes)}; {held}.")
+
+
+def _rows(cells):
+    return math.ceil(len(cells) / PER_ROW)
+
+
+def _reads(cell):
+    """Whether the layer's weights are cast on their way into it."""
+    return bool(cell.parameters) and cell.read_dtype != cell.variable_dtype
 
 
 def _pipes(ax, x, y, cell, before, first):
@@ -85,8 +117,7 @@ def _pipe(ax, start, end, y, dtypes):
     names = dtypes.split(", ")
     for lane, dtype in enumerate(names):
         corner = (start, y + PIPE / 2 - (lane + 1) * PIPE / len(names))
-        style = _style(dtype) | {"linewidth": 0}  # no seams between pieces of one dtype
-        ax.add_patch(Rectangle(corner, end - start, PIPE / len(names), **style))
+        ax.add_patch(Rectangle(corner, end - start, PIPE / len(names), **_lane(dtype)))
 
 
 def _layer(ax, x, y, cell):
@@ -96,12 +127,20 @@ def _layer(ax, x, y, cell):
     ax.add_patch(FancyBboxPatch((x - BOX[0] / 2, low), *BOX, linewidth=1.2, **style))
     _write(ax, x, y, _name(cell), va="center")
     if cell.parameters:
-        top = low - 0.06
-        ax.plot([x, x], [low, top], color=INK, linewidth=1.2)
+        top, middle = low - RISE, low - RISE / 2
+        ax.add_patch(Rectangle((x - PIPE / 2, middle), PIPE, RISE / 2, **_lane(cell.read_dtype)))
+        ax.add_patch(Rectangle((x - PIPE / 2, top), PIPE, RISE / 2, **_lane(cell.variable_dtype)))
+        if _reads(cell):
+            ax.plot(x, middle, "D", color=INK, markersize=9)
         corner = (x - WEIGHTS[0] / 2, top - WEIGHTS[1])
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
         text = f"{cell.variable_dtype}, {BYTES(float(f'{cell.weight_bytes:.3g}'))}"
         _write(ax, x, corner[1] - 0.03, text, va="top")
+
+
+def _lane(dtype):
+    """The style of a pipe: no seams between pieces of one dtype."""
+    return _style(dtype) | {"linewidth": 0}
 
 
 def _style(dtype):
@@ -141,7 +180,7 @@ def _signs(ax, dtypes, cast, changed):
         signs.append(Line2D([], [], label="cast by the layer", **style))
     if changed:
         hollow = {"markerfacecolor": "none", "markeredgewidth": 2}
-        signs.append(Line2D([], [], label="change between layers", **style, **hollow))
+        signs.append(Line2D([], [], label="change at a door or between layers", **style, **hollow))
     ncols = len(signs) if len(signs) < 5 else math.ceil(len(signs) / 2)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
     legend(ax, handles=signs, fontsize=8, **place)
@@ -156,6 +195,8 @@ def _in_words(cells, changes):
     casts = [f"{c.layer} from {c.input_dtype} to {c.compute_dtype}" for c in cells if c.cast]
     between = [f"before {c.layer} from {b} to {c.input_dtype}" for c, b in changes]
     words = f"{len(cells)} layer{'s' * (len(cells) > 1)}. {_told(casts, 'cast')}"
+    if reads := [f"{c.layer} to {c.read_dtype}" for c in cells if _reads(c)]:
+        words += f" {_told(reads, 'cast', ' of weights')}"
     return f"{words} {_told(between, 'change', ' between layers')}" if between else words
 
 
@@ -163,3 +204,37 @@ def _told(items, noun, where=""):
     more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
     named = f": {'; '.join(items[:NAMED])}{more}" if items else ""
     return f"{len(items)} {noun}{'s' * (len(items) != 1)}{where}{named}."
+
+
+def policy_timeline(history) -> Picture:
+    """Lines of code from the top down; a band is the policy in force, a dot a layer at its birth.
+
+    A layer's line keeps the color of its policy, whatever band it comes into. `history`: what
+    `precision.policy_history` returns.
+    """
+    lines, bands, layers = zip(*history, strict=True)
+    names = list(layers[-1])
+    left = max(map(len, lines)) * LETTER + 0.3
+    right, low = left + len(names) * LANE + 1.3, -len(lines) * ROW
+    figure, ax = canvas(width=right, height=0.6 - low)
+    ax.set(xlim=(0, right), ylim=(low, 0.3), aspect="equal")
+    ax.set_axis_off()
+    for row, (line, band) in enumerate(zip(lines, bands, strict=True)):
+        y = -(row + 0.5) * ROW
+        ax.text(0, y, line, family="monospace", fontsize=8, va="center", color=INK)
+        style = _lane(dtype_of(band)) | {"hatch": "", "alpha": 0.2}
+        ax.add_patch(Rectangle((left, y - ROW / 2), right - left, ROW, **style))
+        if row == 0 or bands[row - 1] != band:
+            ax.text(right - 0.06, y, band, fontsize=8, va="center", ha="right", color=INK)
+    for column, name in enumerate(names):
+        x, dtype = left + (column + 0.5) * LANE, dtype_of(layers[-1][name])
+        born = next(row for row, made in enumerate(layers) if name in made)
+        look = {"color": COLORS[dtype], "linewidth": 3, "zorder": 3}
+        ax.plot([x, x], [-(born + 0.5) * ROW, low], **look)
+        ax.plot(x, -(born + 0.5) * ROW, MARKERS[dtype], markersize=11, **look)
+        ax.text(x, 0.08, name, fontsize=8, ha="center", va="bottom", color=INK)
+    ax.set_title("A layer keeps the policy in force when it was made, or its own", fontsize=11)
+    told = [f"{name} has {policy}" for name, policy in layers[-1].items()]
+    changes = [f"from line {row + 1} on {band}" for row, band in enumerate(bands)
+               if row == 0 or bands[row - 1] != band]  # fmt: skip
+    return Picture(figure, f"In force are {listed(changes)}. Made in turn, {listed(told)}.")

@@ -11,8 +11,8 @@ from course_utils.precision.calls import calls_of, of_layer, symbols
 from course_utils.precision.layers import inside, walk
 
 COLUMNS = (
-    "layer", "kind", "policy", "variable_dtype", "compute_dtype", "input_dtype", "output_dtype",
-    "cast", "parameters", "weight_bytes",
+    "layer", "kind", "policy", "variable_dtype", "read_dtype", "compute_dtype", "input_dtype",
+    "output_dtype", "cast", "parameters", "weight_bytes",
 )  # fmt: skip
 
 
@@ -26,8 +26,9 @@ def dtype_flow(model, inputs=None):
     Returns a DataFrame in the order of the calls, unused layers last. `input_dtype` is what
     arrives before any cast ("float16, float32" if several, "" if the layer is not called), `cast`
     whether the layer's policy casts it (a subclassed model casts at its own door, and its first
-    layer nothing), `variable_dtype` that of most of its weights, `parameters` and `weight_bytes`
-    count each weight at one layer only. `attrs["input_dtype"]` is what arrives at the model.
+    layer nothing), `variable_dtype` that of most of its weights and `read_dtype` what the layer's
+    `call` gets when it reads those, `parameters` and `weight_bytes` count each weight at one layer
+    only. `attrs["input_dtype"]` is what arrives at the model.
 
         >>> x = keras.Input((3,))
         >>> model = keras.Sequential([x, keras.layers.Dense(2, dtype="mixed_float16")])
@@ -44,11 +45,12 @@ def dtype_flow(model, inputs=None):
         mine, here = weights[path], of_layer(layer, calls)
         order.append(calls.index(here[0]) if here else len(calls))
         policy, stored = layer.dtype_policy.name, _most(mine) or layer.variable_dtype
+        read = _read(layer, mine) or stored
         arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
         flowing = layer.compute_dtype, _names(arrived), _names(left), any(c.cast for c in here)
         sizes = [(math.prod(w.shape), np.dtype(str(w.dtype)).itemsize) for w in mine]
         counts = sum(n for n, _ in sizes), sum(n * width for n, width in sizes)
-        rows.append((path, type(layer).__name__, policy, stored, *flowing, *counts))
+        rows.append((path, type(layer).__name__, policy, stored, read, *flowing, *counts))
     rows = [rows[i] for i in np.argsort(order, kind="stable")]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table.attrs["input_dtype"] = _names((x.shape, x.dtype) for x in keras.tree.flatten(spec))
@@ -73,6 +75,41 @@ def _most(weights):
     return max(count, key=count.get, default=None)
 
 
+def _read(layer, weights):
+    """The same as a layer's `call` sees it: Keras casts a weight that is read inside, if it may."""
+
+    class Reader(keras.layers.Layer):
+        def call(self, inputs):
+            self.seen = _most(weights)
+            return inputs
+
+    plain = layer.dtype_policy.name.split("_from_")[-1]  # of "int8_from_mixed_bfloat16"
+    reader = Reader(dtype=plain, autocast=layer.autocast)
+    reader(keras.ops.zeros(()))
+    return reader.seen
+
+
 def _names(tensors):
     """The different dtypes in the order of their arrival: "float16, float32"."""
     return ", ".join(dict.fromkeys(dtype for _, dtype in tensors))
+
+
+def policy_history(code: str) -> list[tuple[str, str, dict]]:
+    """Runs lines of code in turn, each a statement that may use `keras`, and sets the policy back.
+
+    Returns for each: it, the name of the global policy after it, and {name: its policy's name} of
+    all layers and models made so far.
+
+        >>> policy_history("dense = keras.layers.Dense(2)")
+        [('dense = keras.layers.Dense(2)', 'float32', {'dense': 'float32'})]
+    """
+    names, history, former = {"keras": keras}, [], keras.config.dtype_policy()
+    try:
+        for line in code.strip().splitlines():
+            exec(line, names)
+            layers = {n: v for n, v in names.items() if isinstance(v, keras.Layer)}
+            policies = {name: layer.dtype_policy.name for name, layer in layers.items()}
+            history.append((line, keras.config.dtype_policy().name, policies))
+    finally:
+        keras.config.set_dtype_policy(former)
+    return history
