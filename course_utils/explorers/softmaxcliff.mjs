@@ -1,6 +1,6 @@
 // SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes.
 
-import { LARGEST_SCALE, SLIM, write } from "./bands.mjs";
+import { SLIM, write } from "./bands.mjs";
 import {
   attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne,
   setProperty, setText,
@@ -26,7 +26,7 @@ function buildCliff({ step, first, curves }) {
   const speaker = makeSpeaker();
   const set = (change) => refresh(Object.assign(state, change));
   const shown = make("output", { class: "scale-text" });
-  const slider = make("input", { type: "range", class: "slider", min: 0, max: LARGEST_SCALE,
+  const slider = make("input", { type: "range", class: "slider", min: 0, max: 24,
     step: 1, "aria-label": "loss scale", oninput: () => set({ scale: Number(slider.value) }) });
   const chips = makeChips("fixed scales", [0, 5, 10, 15].map((scale) => [
     [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => set({ scale }), {}]));
