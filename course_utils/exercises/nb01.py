@@ -33,8 +33,8 @@ EXERCISES = [
         title="to the code and back",
         minutes=5,
         task="""\
-By hand: which float16 code has −6.25, as an integer, and which number has the code `0xB500`?
-Python reads hexadecimal (`0x3C00`) and binary (`0b0011110000000000`) alike; both are 1.0.""",
+By hand, in float16: which code has −6.25, and which number has the code `0xB500`? Python reads
+hexadecimal (`0x3C00`) and binary (`0b0011110000000000`) integers alike; both are the code of 1.0.""",
         stub="""\
 answer = {
     "code of -6.25": ...,  # 0x and four hexadecimal digits
@@ -147,13 +147,7 @@ answer = {2048: ..., 4096: ...}  # shares between 0 and 1""",
 import numpy as np
 
 w = (1 + np.arange(1024) / 1024).astype(np.float16)
-
-
-def share(ratio):
-    return np.mean(w + w / np.float16(ratio) == w)
-
-
-answer = {2048: share(2048), 4096: share(4096)}""",
+answer = {r: np.mean(w + w / np.float16(r) == w) for r in (2048, 4096)}""",
         answer=rounding.SHARES,
         explore=rounding.lab_of_share,
         hints=[

@@ -22,7 +22,9 @@ def bit_strips(numbers, names, title=None) -> Picture:
     rows = [(number, name) for number in numbers for name in names]
     most = [max(row[f"{field}_bits"] for row in facts) for field in ("exponent", "fraction")]
     few, words = len(rows) < 5, []
-    figure, ax = canvas(width=8.0, height=0.7 + (0.62 if few else 0.36) * len(rows))
+    left, right = -8 - most[0], most[1] + (8 if few else 12)
+    height = 0.7 + (0.5 if few else 0.33) * len(rows)
+    figure, ax = canvas(min(8.0, 0.2 * (right - left)), height)
     for y, (number, name) in enumerate(rows):
         stored = formats.encode(number, name)
         leading = "1" if stored.kind == "normal" else "0"
@@ -48,7 +50,7 @@ def bit_strips(numbers, names, title=None) -> Picture:
     for field, x in zip(FIELDS, middles, strict=True):
         ax.text(x, -0.55, field, ha="center", va="bottom", color=INK, fontsize=9)
     title = title or f"{numbers[0]} in {listed(names)}"
-    ax.set(xlim=(-9 - most[0], most[1] + 9), ylim=(len(rows) - 0.5, -1.1), title=title)
+    ax.set(xlim=(left, right), ylim=(len(rows) - 0.5, -1.1), title=title)
     ax.set_axis_off()
     return Picture(figure, "sign, exponent, fraction and value. " + "; ".join(words) + ".")
 
