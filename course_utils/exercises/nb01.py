@@ -34,7 +34,7 @@ EXERCISES = [
         minutes=5,
         task="""\
 By hand, in float16: which code has −6.25, and which number has the code `0xB500`? Python reads
-hexadecimal (`0x3C00`) and binary (`0b0011110000000000`) integers alike; both are the code of 1.0.""",
+hexadecimal (`0x3C00`) and binary (`0b0011110000000000`) integers; both are the code of 1.0.""",
         stub="""\
 answer = {
     "code of -6.25": ...,  # 0x and four hexadecimal digits
