@@ -374,6 +374,7 @@ HISTOGRAMS = {
     "bad": [np.nan, np.inf, 0.0],
     "one": [2.0**-25],
     "ties": [2.0**-25, 2.0**-25, 3 * 2.0**-26, 2.0**-11, 3 * 2.0**-12],
+    "tiny": 2.0 ** CHANCE.normal(-60, 4, 300),
 }
 LAYERS = [gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS.values()]
 
