@@ -21,6 +21,7 @@ export function makeChart(pick) {
   let parts = null;
   const placeOf = (octave) => left + (octave - built.range.low) * built.step;
   whilePressed(element, (x) => {
+    if (Math.abs(built.scale) === FARTHEST) return;
     pick(built.range.low + (x - left) / built.step - built.scale);
   });
 

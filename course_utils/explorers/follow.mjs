@@ -18,20 +18,20 @@ export const rounded = (value) => Number(value.toPrecision(3));
 // gives what becomes of it, in words.
 export function makeFollow(choose) {
   let view = null;
+  function take(number) {
+    const valid = Number.isFinite(number) && number !== 0;
+    setOne(entry, "aria-invalid", valid ? null : "true");
+    if (valid) choose(number);
+  }
   const entry = make("input", { type: "text", class: "entry", "aria-label": "gradient to follow",
     spellcheck: "false", autocomplete: "off", maxlength: 40,
-    oninput: () => {
-      const number = read(entry.value);
-      const valid = Number.isFinite(number) && number !== 0;
-      setOne(entry, "aria-invalid", valid ? null : "true");
-      if (valid) choose(number);
-    },
+    oninput: () => take(read(entry.value)),
     onblur: () => { if (view) write(); },
     onkeydown: (event) => {
       const factor = { ArrowUp: 2, ArrowDown: 0.5 }[event.key];
       if (!factor || isCommand(event)) return;
       event.preventDefault();
-      choose(rounded(view.followed * factor));
+      take(rounded(view.followed * factor));
       write();
     } });
   const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make("b", { class: name }));
