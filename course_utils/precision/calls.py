@@ -22,52 +22,40 @@ class Call:
     hands_on: bool = False  # whether the layer holds others and gives what one of them gave
 
 
-def symbols(model, inputs=None, batch_size=None):
-    """What a model is called with, as a `keras.KerasTensor`, or a dict or list of them.
+def symbols(model, batch_size: int = BATCH):
+    """What a built model is called with, as a `keras.KerasTensor`, or a dict or list of them.
 
-    `inputs` is an example: arrays, tensors or `keras.Input`s. Only shapes and dtypes count; NumPy's
-    float64 becomes `keras.config.floatx()`, as in `fit`. Without it, a built model tells its own
-    (a subclassed one tells shapes alone, and is taken to get `floatx()`). `batch_size` takes the
-    place of the first axis; without it, that of `inputs` or 2. Raises ValueError where nothing
-    tells the shapes.
+    A subclassed model tells shapes alone, and is taken to get `keras.config.floatx()`. Raises
+    ValueError where nothing tells the shapes.
 
         >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
         >>> symbols(model, batch_size=8).shape
         (8, 3)
     """
-    if inputs is None:
-        inputs = _known_inputs(model)
-    shapes = [x.shape for x in keras.tree.flatten(inputs)]
-    own = next((shape[0] for shape in shapes if len(shape) and shape[0]), BATCH)
 
     def symbol(x):
-        dtype = keras.utils.standardize_dtype(x.dtype)
-        if dtype == "float64" and not isinstance(x, keras.KerasTensor):
-            dtype = keras.config.floatx()
-        shape = (batch_size or own, *x.shape[1:]) if len(x.shape) else ()
-        return keras.KerasTensor(shape, dtype=dtype)
+        shape = (batch_size, *x.shape[1:]) if len(x.shape) else ()
+        return keras.KerasTensor(shape, dtype=x.dtype)
 
-    return keras.tree.map_structure(symbol, inputs)
-
-
-def _known_inputs(model):
     if model.built:
         with contextlib.suppress(AttributeError):  # where no symbol has ever gone through it
-            return model.inputs[0] if isinstance(model, keras.Sequential) else model.input
-        # Several arguments would be told by "shapes_dict": then the model needs `inputs`.
+            inputs = model.inputs[0] if isinstance(model, keras.Sequential) else model.input
+            return keras.tree.map_structure(symbol, inputs)
+        # Several arguments would be told by "shapes_dict".
         shapes = (model.get_build_config() or {}).get("input_shape")
         if shapes:
-            return keras.tree.map_shape_structure(keras.KerasTensor, shapes)
+            tensors = keras.tree.map_shape_structure(keras.KerasTensor, shapes)
+            return keras.tree.map_structure(symbol, tensors)
     raise ValueError(
         f"The model {model.name!r} does not tell its inputs yet: build it with "
-        "model.build(input_shape), or give an example batch as inputs."
+        "model.build(input_shape), or call it on a batch."
     )
 
 
 def calls_of(model, spec) -> list[Call]:
     """Calls a model as in inference, without computing, and returns the calls of all layers.
 
-    `spec` is what `symbols` gives. Weights do not change; a model not built yet is built.
+    `spec` is what `symbols` gives. Weights do not change.
 
         >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, dtype="float16")])
         >>> calls_of(model, symbols(model))[-1].cast

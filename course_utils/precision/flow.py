@@ -16,12 +16,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def dtype_flow(model, inputs=None):
+def dtype_flow(model):
     """A table of the dtypes that flow through a model: a row for each layer of `layers.walk`.
 
-    The model is called once on symbols, as in inference: nothing is computed, no weight changes. A
-    model that is not built, or a subclassed one that gets integers, needs `inputs`, an example as
-    for `calls.symbols`; without it a ValueError is raised.
+    The model is called once on symbols, as in inference: nothing is computed, no weight changes.
+    ValueError for a model that is not built.
 
     Returns a DataFrame in the order of the calls, unused layers last. `input_dtype` is what
     arrives before any cast ("float16, float32" if several, "" if the layer is not called), `cast`
@@ -38,7 +37,7 @@ def dtype_flow(model, inputs=None):
     """
     import pandas as pd
 
-    spec = symbols(model, inputs)
+    spec = symbols(model)
     calls, places = calls_of(model, spec), walk(model)
     weights, order, rows = _weights(places), [], []
     for path, layer in places:

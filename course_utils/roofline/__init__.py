@@ -17,5 +17,5 @@ from course_utils.roofline.prediction import (
     predict,
     verdict,
 )
-from course_utils.roofline.records import measured_device, predicted_and_measured, recorded_device
+from course_utils.roofline.records import measured_device, predicted_and_measured
 from course_utils.roofline.steps import Work, work, works

@@ -28,14 +28,13 @@ class MemoryAccount:
         return sum(vars(self).values())
 
 
-def account(model, batch_size: int, inputs=None) -> MemoryAccount:
+def account(model, batch_size: int) -> MemoryAccount:
     """Counts the bytes that a step of a Keras model with Adam needs, under its layers' policies.
 
-    `inputs` is an example of what the model is called with, where it does not tell (ValueError if
-    the shape of the inputs, or of what a layer makes of them, stays open). A layer that is called
-    twice counts twice. Attention counts its projections and scores, a recurrent layer its gates at
-    every time step (whose gradients are there for one step at a time). Layers before the first one
-    with weights to train get no gradient.
+    ValueError if the shape of the inputs, or of what a layer makes of them, stays open. A layer
+    that is called twice counts twice. Attention counts its projections and scores, a recurrent
+    layer its gates at every time step (whose gradients are there for one step at a time). Layers
+    before the first one with weights to train get no gradient.
 
     A measured peak lies near the sum: below, because the backward pass gives activations back
     while it makes their gradients; above, because of the kernels' working space, the batch,
@@ -49,7 +48,7 @@ def account(model, batch_size: int, inputs=None) -> MemoryAccount:
     import keras
     from keras.layers import RNN, MultiHeadAttention
 
-    calls = calls_with_batch(model, batch_size, inputs)
+    calls = calls_with_batch(model, batch_size)
     # These count what they make inside by themselves.
     whole = {c.layer for c in calls if isinstance(c.layer, RNN | MultiHeadAttention)}
     inside = {held for layer in whole for held in layer._flatten_layers(include_self=False)}
@@ -85,8 +84,8 @@ def _kept(call):
     layer = call.layer
     if any(None in shape for shape, _ in call.left):
         raise ValueError(
-            f"What the layer {layer.name!r} puts out has an open shape, {call.left[0][0]}: give an "
-            "example batch as inputs, or the layer a fixed shape."
+            f"What the layer {layer.name!r} puts out has an open shape, {call.left[0][0]}: give "
+            "the layer a fixed one."
         )
     made = sum(size(*output) for output in call.left)
     if isinstance(layer, keras.layers.MultiHeadAttention):

@@ -12,42 +12,17 @@ COLUMNS = ["device", "settings", "model", "policy", "predicted_ms", "measured_ms
 COLUMNS += ["predicted_speedup", "measured_speedup"]
 
 
-def measured_device(table) -> Device:
-    """This machine as a `Device`: its roofs are the best medians of a table of `ceilings`.
+def measured_device(table, name: str = "this machine") -> Device:
+    """A `Device` by its measured roofs: the best medians of a table of `ceilings`.
 
     ValueError where the table has no matrix product in float32.
 
     Example:
         measured_device(ceilings(seconds=10)).tflops
     """
-    if "float32" not in set(table["figure"]):
+    best = table.groupby("figure")["value"].max().to_dict()
+    if "float32" not in best:
         raise ValueError("The table has no float32 product: call ceilings() and let it finish.")
-    return _device("this machine", zip(table["figure"], table["value"], strict=True))
-
-
-def recorded_device(measurement: dict) -> Device:
-    """The `Device` of a measurement of `records.load()`: the best median of what it did.
-
-    The first measurements hold products of matrices by dtype, later ones memory too, and what
-    TF32's units do apart.
-
-    Example:
-        >>> recorded_device(records.load()[0]).tflops["float32"] > 0
-        True
-    """
-    cases = [(case["figure"], case["value"]) for case in measurement.get("ceilings", [])]
-    # In the plain products float32 goes through TF32 where the device has it.
-    through = {"float32": "tf32"} if measurement["conditions"].get("tf32") else {}
-    for case in measurement.get("matmul", []):
-        cases.append((through.get(case["dtype"], case["dtype"]), case["gflops"] / 1e3))
-    return _device(measurement["device"], cases)
-
-
-def _device(name, cases):
-    """A `Device` with the best of each figure."""
-    best = {}
-    for figure, value in cases:
-        best[figure] = max(best.get(figure, 0.0), float(value))
     memory = best.pop("memory", None)
     return Device(name, best, memory)
 
@@ -57,8 +32,7 @@ def predicted_and_measured(found: list[dict] | None = None):
 
     A DataFrame of the measurements found, or of those in data/measurements: device, settings,
     model ("cnn", "transformer"), policy, predicted_ms, measured_ms, times (measured over
-    predicted), predicted_speedup, measured_speedup. Left out are measurements without roofs or
-    products.
+    predicted), predicted_speedup, measured_speedup. Left out are measurements without roofs.
 
     Example:
         predicted_and_measured()["times"].min()
@@ -67,10 +41,12 @@ def predicted_and_measured(found: list[dict] | None = None):
 
     rows = []
     for measurement in records.load() if found is None else found:
-        device, conditions = recorded_device(measurement), measurement["conditions"]
-        if "float32" not in device.tflops:
+        roofs = measurement.get("ceilings", [])
+        if not any(roof["figure"] == "float32" for roof in roofs):
             continue
-        cnn, block = {"batch_size": conditions["batch_size"]}, conditions.get("transformer")
+        device = measured_device(pd.DataFrame(roofs), measurement["device"])
+        conditions = measurement["conditions"]
+        cnn, block = {"batch_size": conditions["batch_size"]}, conditions["transformer"]
         for model, sizes in (("cnn", cnn), ("transformer", block)):
             for row in measurement.get(model, []):
                 steps = _works(model, **sizes)

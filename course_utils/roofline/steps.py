@@ -33,17 +33,14 @@ class Work:
         return int(self.table["bytes"].sum())
 
 
-def work(model, batch_size: int, inputs=None) -> Work:
+def work(model, batch_size: int) -> Work:
     """Counts the operations and bytes of a training step, under the policies of the layers.
 
     Counted are the forward pass, the gradients (none for what comes before the first weight to
     train) and Adam's update; casts of inputs, weights and gradients between dtypes; for a model
     under mixed_float16 the check and the unscaling of the gradients. Not counted are the loss,
     metrics, what a subclassed model computes outside layers, and everything that a library does
-    besides (padding, other layouts, working space).
-
-    `inputs` is an example of what the model is called with, where it does not tell (else
-    ValueError).
+    besides (padding, other layouts, working space). ValueError where a shape stays open.
 
     Example:
         >>> from course_utils import models
@@ -52,7 +49,7 @@ def work(model, batch_size: int, inputs=None) -> Work:
     """
     import pandas as pd
 
-    calls = calls_with_batch(model, batch_size, inputs)
+    calls = calls_with_batch(model, batch_size)
     # Layers that hold others train by these.
     alone = [not call.layer._flatten_layers(include_self=False) for call in calls]
     trained = [i for i, call in enumerate(calls) if alone[i] and call.layer.trainable_variables]
@@ -87,15 +84,14 @@ def works(build_model, batch_size: int) -> dict[str, Work]:
     return found
 
 
-def calls_with_batch(model, batch_size, inputs=None):
+def calls_with_batch(model, batch_size):
     """The calls of all layers on a batch of this size; ValueError where shapes stay open."""
     import keras
 
-    spec = symbols(model, inputs, batch_size)
+    spec = symbols(model, batch_size)
     if any(None in x.shape for x in keras.tree.flatten(spec)):
         raise ValueError(
-            f"The model {model.name!r} does not tell the shape of its inputs: give an example "
-            "batch as inputs."
+            f"The model {model.name!r} leaves a shape of its inputs open: give it a fixed one."
         )
     return calls_of(model, spec)
 
