@@ -132,8 +132,7 @@ def probe(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(accelerators, "compute_on_gpus", "probe:probe")
     monkeypatch.setattr(accelerators, "try_tpu", accelerators.try_tpu.__wrapped__)  # not cached
-    tries = dict.fromkeys(accelerators.TPU_TRIES, "probe:probe")
-    monkeypatch.setattr(accelerators, "TPU_TRIES", tries)
+    monkeypatch.setattr(accelerators, "compute_on_tpu", "probe:probe")
 
     def write(code, listed=T4):
         (tmp_path / "probe.py").write_text(code)

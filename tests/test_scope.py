@@ -15,6 +15,7 @@ import pytest
 
 from course_utils import benchmark, distributed, processes
 from course_utils.distributed import strategies
+from course_utils.hardware import accelerators
 
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from cells import Cells
@@ -63,7 +64,7 @@ if __name__ == "__main__":
 
         outside, one = trained(), tf.distribute.OneDeviceStrategy("CPU:0")
         tpu = strategies.Choice("TPUStrategy", ("TPU:0",), "for this test")
-        strategies.choose, strategies.tpu_strategy = lambda: tpu, lambda: one
+        strategies.choose, accelerators.tpu_strategy = lambda: tpu, lambda: one
         print("RESULT", json.dumps([outside, trained()]))
 
 

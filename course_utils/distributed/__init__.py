@@ -11,7 +11,6 @@ from course_utils.distributed.costs import (
     step_seconds,
     zero_share,
 )
-from course_utils.distributed.strategies import DeviceError, choose, scope, split_cpu
-from course_utils.distributed.tpu import find_tpu
+from course_utils.distributed.strategies import DeviceError, choose, find_tpu, scope, split_cpu
 from course_utils.distributed.workers import Workers, run_workers, tf_config
 from course_utils.processes import Interrupted, ProcessError

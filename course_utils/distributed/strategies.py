@@ -4,9 +4,11 @@ import contextlib
 import functools
 from dataclasses import dataclass
 
-from course_utils import hardware
-from course_utils.hardware.accelerators import tpu_strategy
+from course_utils import hardware, processes
+from course_utils.hardware import accelerators
 from course_utils.processes import Told
+
+ON_JAX = f"PYTHONPATH={processes.ROOT} KERAS_BACKEND=jax python -m course_utils bench"
 
 
 class DeviceError(Told, RuntimeError):
@@ -26,7 +28,7 @@ class Choice:
         import tensorflow as tf
 
         if self.kind == "TPUStrategy":
-            return tpu_strategy()
+            return accelerators.tpu_strategy()
         if self.kind == "MirroredStrategy":
             return _mirrored(self.devices)
         return tf.distribute.get_strategy()
@@ -107,6 +109,30 @@ def choose() -> Choice:
     if any(a.kind == "TPU" for a in hardware.detect().accelerators):
         reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
     return Choice("one device", ("CPU:0",), reason)
+
+
+def find_tpu() -> dict:
+    """Try a TPU: the variables to set before TensorFlow is imported; never raises.
+
+    It says what came out. Without the signs of a TPU (variables that Colab and Google Cloud set, a
+    device file) nothing is tried, and it gives `{}`. Not run on a TPU yet.
+    """
+    if not accelerators.shows_a_tpu():
+        print("This machine has no TPU, so the course runs on what TensorFlow finds.")
+        return {}
+    outcome = accelerators.try_tpu()
+    if outcome.result:
+        print("TensorFlow can use this TPU.")
+        return outcome.result[1]
+    problem = outcome.problem.removesuffix(".")
+    print(
+        f"TensorFlow cannot use this TPU, and the CPU is used: {problem[:1].lower()}{problem[1:]}."
+    )
+    print(
+        "To try again, shut down other notebooks, run `%pip install tensorflow-tpu` and restart "
+        f"the kernel; to measure the TPU with Keras on JAX, run `!{ON_JAX}`."
+    )
+    return accelerators.NO_TPU
 
 
 @functools.cache

@@ -66,8 +66,8 @@ def shows_a_tpu() -> bool:
 
 
 @functools.cache
-def try_tpu(framework: str) -> processes.Outcome:
-    """Compute on the TPU with a framework of `TPU_TRIES`, once, in a process of its own.
+def try_tpu() -> processes.Outcome:
+    """Compute on the TPU, once, in a process of its own.
 
     Its result is [cores that can be used, variables to set before TensorFlow is imported]. The
     first outcome is kept: once this process holds the TPU itself, no other can try it.
@@ -75,7 +75,7 @@ def try_tpu(framework: str) -> processes.Outcome:
     chips = [*Path("/dev").glob("accel*"), *Path("/dev").glob("vfio/[0-9]*")]
     if not chips:
         os.environ["TPU_SKIP_MDS_QUERY"] = "1"  # else the metadata server is asked, for minutes
-    return processes.call(TPU_TRIES[framework], timeout=SECONDS)
+    return processes.call(compute_on_tpu, timeout=SECONDS)
 
 
 @functools.cache
@@ -117,7 +117,7 @@ def _tpus():
     if not shows_a_tpu():
         return ()
     name = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
-    cores, _ = try_tpu("TensorFlow").result or (0, {})
+    cores, _ = try_tpu().result or (0, {})
     unused = Accelerator("TPU", name, False, "TensorFlow cannot use it; it is left alone.")
     return (Accelerator("TPU", name, True),) * cores or (unused,)
 
@@ -157,11 +157,8 @@ def compute_on_gpus() -> list[tuple]:
     return found
 
 
-# Both ask for a number computed on the cores: a TPU can be listed that is not there.
-
-
-def compute_on_tpu_with_tensorflow() -> tuple[int, dict]:
-    """See `try_tpu`."""
+def compute_on_tpu() -> tuple[int, dict]:
+    """See `try_tpu`. It asks for a number computed on the cores: some are listed and not there."""
     import libtpu
 
     variables = {
@@ -177,16 +174,3 @@ def compute_on_tpu_with_tensorflow() -> tuple[int, dict]:
     sums = strategy.run(tf.function(lambda: tf.reduce_sum(tf.ones((8, 8)))))
     assert float(strategy.reduce("SUM", sums, None)) == 64 * cores
     return cores, variables
-
-
-def compute_on_tpu_with_jax() -> tuple[int, dict]:
-    """See `try_tpu`."""
-    import jax
-
-    cores = jax.devices("tpu")
-    assert float(jax.device_put(jax.numpy.ones((8, 8)), cores[0]).sum()) == 64
-    return len(cores), NO_TPU
-
-
-# The best one first.
-TPU_TRIES = {"TensorFlow": compute_on_tpu_with_tensorflow, "JAX": compute_on_tpu_with_jax}

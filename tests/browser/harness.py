@@ -167,8 +167,9 @@ class Lab:
         return self.page.locator(found).first
 
     def text(self, cell):
-        """The output as a reader sees it."""
+        """The output as a reader sees it who unfolds what is folded."""
         parts = self.output(cell).locator(":scope > * > .jp-OutputArea-output")
+        parts.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
         return "\n".join(part.strip() for part in parts.all_inner_texts())
 
     def source(self, cell):

@@ -66,10 +66,10 @@ def test_a_panel_follows_its_controls(name, lab):
     output = lab.output(cells.split()[-1])
     expect(output).to_contain_text(shown, timeout=60_000)
     for selector, place, act, argument, told in steps:
-        before = output.inner_text()
+        before = output.text_content()
         getattr(output.locator(selector).nth(place), act)(argument)
         if told is None:
-            expect(output).not_to_have_text(before, use_inner_text=True, timeout=60_000)
+            expect(output).not_to_have_text(before, timeout=60_000)
         else:
             expect(output).to_contain_text(told, timeout=60_000)
     assert lab.errors == []
