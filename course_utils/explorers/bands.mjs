@@ -6,14 +6,15 @@ const BANDS = [["zero", "rounded to zero"], ["subnormal", "subnormal"],
   ["normal", "normal"], ["overflow", "overflow"]];
 export const LAST_SCALE = 48; // the right end of the slider, as an exponent, as in scalescope.py
 export const SLIM = 560; // pixels: narrower, and things move closer together
+const FEW = 0.005; // of the smallest values may lie beyond the picture
 const FAR = 60; // octaves from 1: bands that begin farther out are not reached for
 const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
-// The octave of the middle nonzero value.
-function medianOctave({ counts, first }) {
-  const half = counts.reduce((sum, count) => sum + count, 0) / 2;
+// The octave up to which a share of the nonzero values lies.
+function octaveAt(share, { counts, first }) {
+  const enough = counts.reduce((sum, count) => sum + count, 0) * share;
   let seen = 0;
-  return first + counts.findIndex((count) => (seen += count) >= half);
+  return first + counts.findIndex((count) => (seen += count) >= enough);
 }
 
 // The octaves to show, [low, high): the values where they are and the bands that they can reach,
@@ -23,10 +24,11 @@ export function rangeOf(layer, limits) {
   const { length } = layer.counts;
   if (near) {
     const core = { low: limits.zero_octave - 8, high: limits.top_octave + 9 };
-    return { low: clamp(length ? layer.first - 2 : 0, core.low - 32, core.low), high: core.high };
+    const low = length ? octaveAt(FEW, layer) - 2 : 0;
+    return { low: clamp(low, core.low - 32, core.low), high: core.high };
   }
   if (!length) return { low: -40, high: 30 };
-  const middle = medianOctave(layer);
+  const middle = octaveAt(0.5, layer);
   return { low: clamp(layer.first - 2, middle - 40, middle - 10),
     high: clamp(layer.first + length + LAST_SCALE, middle + 34, middle + 50) };
 }

@@ -8,7 +8,7 @@ import { part, scaleText } from "./words.mjs";
 
 const PLOT = { left: 8, height: 150, room: 34 }; // pixels
 const FARTHEST = 999; // octaves: a scale may be 0 or infinite
-const SHARE = 9; // letters
+const SHARE = 11; // letters
 
 // The chart; pick(octave) is called where the reader presses, with the place before scaling.
 // → {element, update({layer, limits, range, scale, found, width, size, label})}, `size` being the
@@ -38,7 +38,7 @@ export function makeChart(pick) {
     const strip = strips.get(layer);
     setAttributes(strip.element, { x: left, y: top, width: inner });
     const shares = [...texts].map(([name, text]) => {
-      const from = Number(text.getAttribute("x")) + (text.textContent.length - SHARE) * 3.5;
+      const from = Number(text.getAttribute("x")) + (text.textContent.length - SHARE) * 3.55;
       const share = draw("text", { class: "share", x: from + 7, y: text.getAttribute("y") });
       setOne(text, "x", from);
       group.append(share);

@@ -176,7 +176,7 @@ def test_the_histogram_slides_and_the_bands_stand(show):
         panel.move(scale)
         places.append(bars.evaluate("node => new DOMMatrix(getComputedStyle(node).transform).m41"))
     one, all = places[1] - places[0], places[2] - places[0]
-    assert all == pytest.approx(3 * one, abs=0.02) and one > 40
+    assert all == pytest.approx(3 * one, abs=0.05) and one > 40
     assert bands.bounding_box() == before
 
 
@@ -274,12 +274,13 @@ def test_the_last_picture_is_said_aloud_and_loading_is_not(show):
 
 def test_nothing_stands_out_of_a_narrow_page(show):
     layers = {f"a_rather_long_scope/block_{k}/dense/kernel": late(seed=k) for k in range(3)}
-    for width in (360, 480, 700):
+    layers["large"] = [*late(20_000, mean=-30, sd=1), 1.0]  # at 2^16 "<0.01 %" overflow
+    for width in (360, 480, 700, 1000):
         panel = show(layers, width=width)
         for tab, name in itertools.product((CONTROLLER, "You set S"), scalescope.FORMATS):
             panel.tab(tab)
             panel.format.select_option(name)
             assert panel.too_far_out() == []
-            if tab != CONTROLLER:
-                panel.move(44)
+            for scale in (16, 44) * (tab != CONTROLLER):
+                panel.move(scale)
                 assert panel.too_far_out() == []
