@@ -25,10 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--name", help="what to call this device (default: its own name)")
     told = "the file to write (default: a new one in data/measurements/own)"
     bench.add_argument("--output", type=_file, help=told)
-    told = "train the course's CNN for minutes and record its gradients as JSON"
-    gradients = commands.add_parser("gradients", help=told)
-    told, own = "the file to write (default: data/measurements/own/gradients.json)", records.OWN
-    gradients.add_argument("--output", type=_file, default=own / "gradients.json", help=told)
+    for kind, told in (
+        ("gradients", "train the course's CNN for minutes and record its gradients as JSON"),
+        ("splits", "the same training: what each split of 16 bits keeps, as JSON"),
+    ):
+        recording = commands.add_parser(kind, help=told)
+        told, own = f"the file to write (default: data/measurements/own/{kind}.json)", records.OWN
+        recording.add_argument("--output", type=_file, default=own / f"{kind}.json", help=told)
     told = "look for mixed-precision mistakes in a saved .keras model"
     check = commands.add_parser("examine", help=told)
     check.add_argument("model", help="the .keras file")
@@ -45,8 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
         from course_utils.precision import command
 
         return command.run(options.model)
-    if options.command == "gradients":
-        recording = gradient_record.record()
+    if options.command in ("gradients", "splits"):
+        recording = gradient_record.record(options.command)
         print(f"Written to {records.save(recording, options.output)}")
         return 0
     return _bench(options)

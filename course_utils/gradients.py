@@ -137,7 +137,7 @@ class OctaveHistogram:
         places = np.zeros((_OCTAVES, _PLACES), np.int64)
         squares, errors = np.zeros(_OCTAVES), np.zeros((_OCTAVES, len(KEPT)))
         with np.errstate(invalid="ignore"):  # A signaling NaN is only a NaN here.
-            for sizes in _chunks(values):
+            for sizes in magnitudes(values):
                 nans += np.count_nonzero(np.isnan(sizes))
                 infinities += np.count_nonzero(np.isinf(sizes))
                 _count(sizes, places, squares, errors)
@@ -258,7 +258,7 @@ def _count(sizes, places, squares, errors):
         errors[rows, column] += np.bincount(row, off * off, minlength=len(added))
 
 
-def _chunks(values):
+def magnitudes(values):
     """The sizes of all values as float64, some at a time."""
     flags = ["external_loop", "buffered", "zerosize_ok"]
     options = {"op_dtypes": [np.float64], "casting": "safe", "order": "K", "buffersize": CHUNK}

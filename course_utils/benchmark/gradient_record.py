@@ -1,10 +1,12 @@
-"""`python -m course_utils gradients`: how the gradients of one long training shrink, recorded."""
+"""`python -m course_utils gradients` and `splits`: one long training, and what it computes with."""
 
 import datetime
 
 from course_utils.benchmark import start
 
 EPOCHS = (0, 5, 20, 85)
+SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the other
+SCALES = range(25)  # of gradients, as powers of two
 BATCH = 32  # a mean over more images would make each gradient at an activation smaller
 BATCHES = 8  # how many a histogram is made from
 
@@ -30,14 +32,17 @@ def gradients_of(model, x, y, loss) -> dict:
     return {"activations": activations, "weights": weights}
 
 
-def record() -> dict:
+def record(kind: str = "gradients") -> dict:
     """Trains the course's CNN in float32 and keeps its gradients' histograms on the way.
 
     The gradients are those of the mean loss over a batch of 32, the first 256 training images,
     with respect to the output of every layer and to every weight, after each of `EPOCHS` (0: before
     the first step). It takes some minutes on two cores. Returns a dict for
     JSON: kind, cpu, versions, date, conditions, and records, a list with epoch, loss,
-    test_accuracy, activations and weights (name to `OctaveHistogram.as_data()`).
+    test_accuracy, activations and weights (name to `OctaveHistogram.as_data()`). With the kind
+    "splits" weights, activations and gradients are each a `splits.survey` of all values of the
+    model, after each of `SPLIT_EPOCHS`: the outputs of its layers, and the gradients with respect
+    to both at `SCALES`.
     """
     import keras
     from tqdm.auto import tqdm
@@ -52,13 +57,15 @@ def record() -> dict:
     model = models.mnist_cnn()
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False)
     records = []
-    for epoch in tqdm(range(EPOCHS[-1] + 1), desc="epochs", leave=False):
+    looks = {"gradients": (_histograms, EPOCHS), "splits": (_surveys, SPLIT_EPOCHS)}
+    look, epochs = looks[kind]
+    for epoch in tqdm(range(epochs[-1] + 1), desc="epochs", leave=False):
         if epoch:
             model.fit(x, digits.y_train, batch_size=BATCH, verbose=0)
-        if epoch in EPOCHS:
+        if epoch in epochs:
             row = {"epoch": epoch, "loss": float(loss(labels, model(few)))}
             row["test_accuracy"] = model.evaluate(x_test, digits.y_test, verbose=0)[1]
-            records.append(row | _histograms(model, few, labels, loss))
+            records.append(row | look(model, few, labels, loss))
     conditions = {
         "model": "mnist_cnn (32-64-128), float32",
         "optimizer": "Adam 1e-3",
@@ -68,7 +75,7 @@ def record() -> dict:
         "batches_per_histogram": BATCHES,
     }
     return {
-        "kind": "gradients",  # so that `records.load` tells these files from its own
+        "kind": kind,  # so that `records.load` tells these files from its own
         "cpu": str(hardware.detect()),
         "versions": start.versions(),
         "date": datetime.date.today().isoformat(),
@@ -81,10 +88,7 @@ def _histograms(model, x, y, loss):
     """{"activations", "weights"}: one histogram over all batches for each name, for JSON."""
     from course_utils.gradients import OctaveHistogram
 
-    found = []
-    for first in range(0, len(x), BATCH):
-        batch = slice(first, first + BATCH)
-        found.append(gradients_of(model, x[batch], y[batch], loss))
+    found = _gradients(model, x, y, loss)
 
     def whole(where, name):
         parts = (OctaveHistogram.from_values(gradients[where][name]) for gradients in found)
@@ -94,3 +98,29 @@ def _histograms(model, x, y, loss):
         return data
 
     return {where: {name: whole(where, name) for name in found[0][where]} for where in found[0]}
+
+
+def _surveys(model, x, y, loss):
+    """{"weights", "activations", "gradients"}: what every split keeps of all of them, for JSON."""
+    from course_utils import splits
+
+    activations = [x]
+    for layer in model.layers:
+        activations.append(layer(activations[-1]))
+    gradients = [
+        list(part.values()) for both in _gradients(model, x, y, loss) for part in both.values()
+    ]
+    found = {
+        "weights": splits.survey(model.get_weights()),
+        "activations": splits.survey(activations[1:]),
+        "gradients": splits.survey(gradients, SCALES),
+    }
+    for kept in (kept for survey in found.values() for kept in sum(survey["kept"], [])):
+        kept[0] = kept[0] and float(f"{kept[0]:.4g}")  # notebooks carry this file
+    return found
+
+
+def _gradients(model, x, y, loss):
+    """What `gradients_of` gives, batch by batch."""
+    starts = range(0, len(x), BATCH)
+    return [gradients_of(model, x[at : at + BATCH], y[at : at + BATCH], loss) for at in starts]

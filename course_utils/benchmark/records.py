@@ -41,8 +41,8 @@ def save(measurement: dict, path: str | Path | None = None) -> Path:
         path = next(name for name in names if not name.exists())
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Histograms are long: no blanks in those of gradients.
-    form = {"separators": (",", ":")} if measurement.get("kind") == "gradients" else {"indent": 1}
+    # Histograms are long: no blanks in those of a training.
+    form = {"separators": (",", ":")} if "kind" in measurement else {"indent": 1}
     text = json.dumps(measurement, ensure_ascii=False, **form)
     path.write_text(text + "\n", encoding="utf-8")
     return path
@@ -57,8 +57,8 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
     for path in sorted(Path(folder).rglob("*.json")):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") == "gradients":
-                continue  # `gradients` reads those
+            if measurement.get("kind") in ("gradients", "splits"):
+                continue  # the functions of these names read those
             for model in MODELS:
                 list(_rows(measurement, model))
         except (ValueError, KeyError, AttributeError, TypeError):
@@ -118,3 +118,18 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
             f"{path.name} is not a recording of gradients: write it again with "
             "`python -m course_utils gradients`."
         ) from None
+
+
+def splits() -> dict:
+    """What each split of 16 bits keeps of a recorded training: {epoch: {tensor: `splits.survey`}}.
+
+    The tensors are "weights", "activations" and "gradients" (at 25 scales). The file is the one
+    that comes with the course.
+
+    Example:
+        >>> list(splits()), splits()[5]["weights"]["total"]
+        ([5, 85], 1011466)
+    """
+    rows = json.loads((FOLDER / "splits.json").read_text(encoding="utf-8"))["records"]
+    tensors = ("weights", "activations", "gradients")
+    return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}

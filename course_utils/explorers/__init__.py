@@ -1,7 +1,8 @@
 """Explorers: interactive figures that run in the browser, without the kernel."""
 
+from course_utils.explorers.bitsplit import BitSplit
 from course_utils.explorers.floatlab import FloatLab
 from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
 
-__all__ = ["FloatLab", "ScaleScope", "SoftmaxCliff"]
+__all__ = ["BitSplit", "FloatLab", "ScaleScope", "SoftmaxCliff"]

@@ -1,0 +1,231 @@
+// BitSplit: 16 bits, divided between exponent and fraction over the sizes of tensors. All that can
+// be asked was counted in Python; here it is looked up. State lives in here, per host.
+
+import { ROW, drawAxis, placeTitles } from "./axis.mjs";
+import { SLIM, makeStrip, write } from "./bands.mjs";
+import { fieldsOf } from "./bits.mjs";
+import {
+  attach, draw, make, makeSpeaker, setAttributes, setOne, setProperty, setText,
+} from "./dom.mjs";
+import { part, percent, plural, raised, spelled } from "./words.mjs";
+
+const BITS = 16;
+const STRIP_HEIGHT = 30;
+const END = 160; // octaves from 1: float32 reaches less far
+const OUTSIDE = 0.005; // this share of a tensor's smallest values may lie beyond the picture
+const PLOT = { top: 24, height: 168, bottom: 50 }; // pixels, of the errors
+const LOW = -4.5; // the errors' axis, as a power of ten: from here to 1, with overflow above it
+const MARKS = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", "M-5,-5h10v10h-10z", "M-6,4.5h12l-6,-11z",
+  "M-6,-4.5h12l-6,11z", "M-6,0l6,-6l6,6l-6,6z", "M-6,0h12M0,-6v12"];
+
+const markOf = (index) => draw("path", { class: "mark", d: MARKS[index % MARKS.length] });
+const keyOf = (index) => draw("svg", { class: "key", width: 14, height: 14,
+  viewBox: "-7 -7 14 14", "aria-hidden": "true" }, markOf(index));
+const saidError = (error) => (error === null ? "overflow" : percent(error));
+const heightOf = (error) => (error === null ? 9
+  : PLOT.top + PLOT.height * (Math.log10(Math.max(error, 10 ** LOW)) / LOW));
+
+// For each split [error or null, how many become zero, subnormal, overflow], at a loss scale.
+const scaleOf = ({ kept }, scale) => (kept.length > 1 ? scale : 0);
+const keptAt = (tensor, scale) => tensor.kept[scaleOf(tensor, scale)];
+const sumOfCounts = ({ counts }) => counts.reduce((sum, count) => sum + count, 0);
+
+// The octaves to show, [low, high): all tensors at every scale, but for a few far to the left.
+function octavesOf(tensors) {
+  const [lows, highs] = [[-16], [6]];
+  for (const tensor of tensors) {
+    const { counts, first, kept } = tensor;
+    let rest = OUTSIDE * sumOfCounts(tensor);
+    lows.push(first - 2 + Math.max(0, counts.findIndex((count) => (rest -= count) < 0)));
+    highs.push(first + counts.length + kept.length + 1);
+  }
+  return { low: Math.max(-END, Math.min(...lows)), high: Math.min(END, Math.max(...highs)) };
+}
+
+// The boxes, and the border between exponent and fraction as a slider over them.
+// → {element, update(bits, text)}
+function makeBorder([least, most], choose) {
+  const boxes = Array.from({ length: BITS }, () => make("span", {}));
+  const slider = make("input", { type: "range", class: "border-slider", min: least, max: most,
+    step: 1, "aria-label": "exponent bits", oninput: () => choose(Number(slider.value)) });
+  const element = make("div", { class: "boxes" },
+    make("div", { class: "cells", "aria-hidden": "true" }, ...boxes), slider);
+  function update(bits, text) {
+    const fields = fieldsOf({ exponentBits: bits, fractionBits: BITS - 1 - bits });
+    for (const [name, [from, count]] of Object.entries(fields)) {
+      for (const box of boxes.slice(from, from + count)) {
+        setOne(box, "class", `box ${name}`);
+        setText(box, name[0].toUpperCase());
+      }
+    }
+    setProperty(slider, "value", String(bits));
+    setOne(slider, "aria-valuetext", text);
+  }
+  return { element, update };
+}
+
+// The error of each tensor over the place of the border, below the boxes.
+// → {element, update({here, errors, width, label})}: errors[tensor][split], null for overflow
+function makeErrors({ tensors, splits, bound }) {
+  const element = draw("svg", { class: "chart", role: "img" });
+  const curves = tensors.map((_, index) => draw("path", { class: `curve t${index}` }));
+  const marks = tensors.map((_, index) => draw("g", { class: `t${index}` }, markOf(index)));
+  const guide = draw("path", { class: "guide" });
+  const names = splits.map(({ name }) => write(0, 0, name.split("'")[0], { visibility: "hidden" }));
+  const end = PLOT.top + PLOT.height;
+  let unit = 0;
+
+  function build(width) {
+    unit = width / BITS;
+    const [left, right] = [2.4 * unit, 9.6 * unit];
+    setAttributes(element, { width: right, height: end + PLOT.bottom });
+    const axis = draw("g", { class: "axis" }, write(0, 0, "relative error",
+      { transform: `translate(9,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
+    for (const error of [null, 1, 0.1, 0.01, 0.001, 0.0001]) {
+      const y = heightOf(error);
+      axis.append(draw("path", { class: "rule", d: `M${left},${y}H${right}` }),
+        write(left - 5, y + 4, error === null ? "∞" : percent(error), { "text-anchor": "end" }));
+    }
+    axis.append(write(left - 5, end + 15, "E bits", { "text-anchor": "end" }));
+    splits.forEach(({ bits }, index) => {
+      const x = (bits + 1) * unit;
+      axis.append(write(x, end + 15, bits));
+      setAttributes(names[index], { class: "found", x, y: end + (bits % 3 ? 31 : 46) });
+    });
+    const y = heightOf(bound);
+    element.replaceChildren(
+      draw("rect", { class: "fine", x: left, y, width: right - left, height: end - y }),
+      write(left + 5, end - 6, `within ${percent(bound)}`, { class: "small",
+        "text-anchor": "start" }), axis, guide, ...curves, ...marks, ...names);
+  }
+  function update({ here, errors, width, label }) {
+    if (unit !== width / BITS) build(width);
+    const places = splits.map(({ bits }) => ((bits + 1) * unit).toFixed(1));
+    setOne(guide, "d", `M${places[here]},0V${end}`);
+    setOne(names[here], "visibility", null); // and it stays, once found
+    errors.forEach((row, index) => {
+      const points = row.map((error, split) => `${places[split]},${heightOf(error).toFixed(1)}`);
+      setOne(curves[index], "d", `M${points.join("L")}`);
+      setOne(marks[index], "transform", `translate(${points[here]})`);
+    });
+    setOne(element, "aria-label", label);
+  }
+  return { element, update };
+}
+
+// Each tensor's sizes against the bands of the split. → {element, update(view)}
+function makeTensors(tensors, splits) {
+  const range = octavesOf(tensors);
+  const rows = tensors.map((tensor, index) => {
+    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span", { class: "lost" })];
+    return { tensor, strip, lost, element: make("div", { class: `tensor t${index}` },
+      make("p", {}, keyOf(index), make("b", {}, tensor.name), lost), strip.element) };
+  });
+  const [titles, axis] = [draw("svg", { "aria-hidden": "true" }),
+    draw("svg", { height: 36, "aria-hidden": "true" })];
+  let plot = { width: 0 };
+  let most = 1; // rows of titles, whatever the split: what stands below does not move
+
+  function update({ here, scale, width }) {
+    if (plot.width !== width) {
+      plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
+      most = Math.max(...splits.map((each) => placeTitles(each, range, plot).rows));
+      setOne(titles, "height", most * ROW + 6);
+      axis.replaceChildren(drawAxis(range, plot, "size of a value"));
+    }
+    const { group, rows: used } = placeTitles(splits[here], range, plot);
+    titles.replaceChildren(setAttributes(group, {
+      transform: `translate(0,${(most - used) * ROW})` }));
+    for (const { tensor, strip, lost } of rows) {
+      const own = scaleOf(tensor, scale);
+      strip.update({ limits: splits[here], range, scale: own, width });
+      const [, ...counts] = keptAt(tensor, scale)[here];
+      const words = ["zero", "subnormal", "overflow"]
+        .map((word, index) => counts[index] && `${word} ${part(counts[index], sumOfCounts(tensor))}`);
+      setText(lost, [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ") || "normal");
+    }
+  }
+  return { update,
+    element: make("div", { class: "tensors" }, titles, ...rows.map((row) => row.element), axis) };
+}
+
+// Build one BitSplit from the host's data.
+function build({ splits, bound, note, tensors }) {
+  const state = { here: 1, scale: 0 }; // the split, by its place among them, and a power of two
+  let width = 640;
+  const set = (change) => {
+    Object.assign(state, change);
+    refresh();
+  };
+
+  const [name, verdict] = [make("b", {}), make("p", { class: "verdict" })];
+  const count = make("span", {});
+  const border = makeBorder([splits[0].bits, splits.at(-1).bits], (bits) =>
+    set({ here: bits - splits[0].bits }));
+  const chart = makeErrors({ tensors, splits, bound });
+  const readouts = tensors.map((tensor, index) => {
+    const value = make("dd", {});
+    return { value, element: make("div", { class: `t${index}` },
+      make("dt", {}, keyOf(index), tensor.name), value) };
+  });
+  const slider = make("input", { type: "range", class: "slider", min: 0,
+    max: Math.max(...tensors.map(({ kept }) => kept.length)) - 1, step: 1,
+    "aria-label": "loss scale", oninput: () => set({ scale: Number(slider.value) }) });
+  const power = make("output", {});
+  const scaling = make("div", { class: "scaling" },
+    make("span", { "aria-hidden": "true" }, "loss scale"), power, slider);
+  setProperty(scaling, "hidden", slider.max === "0");
+  const sizes = makeTensors(tensors, splits);
+  const speaker = makeSpeaker();
+  const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
+    + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
+  const stage = make("div", { class: "stage" }, border.element,
+    make("div", { class: "errors" }, chart.element,
+      make("dl", { class: "readouts" }, ...readouts.map((one) => one.element))),
+    scaling, sizes.element);
+  const element = make("div", { class: "explorer bitsplit" },
+    make("p", { class: "split" }, count, name), verdict, stage,
+    make("p", { class: "note" }, ...bad, note), speaker.element);
+
+  function refresh() {
+    const { here, scale } = state;
+    const { bits, name: known } = splits[here];
+    const errors = tensors.map((tensor) => keptAt(tensor, scale).map(([error]) => error));
+    const now = errors.map((row) => row[here]);
+    const sizeOf = (error) => error ?? Infinity;
+    const worst = now.reduce((last, error, index) =>
+      (sizeOf(error) > sizeOf(now[last]) ? index : last), 0);
+    const sum = `${bits} exponent + ${BITS - 1 - bits} fraction bits`;
+    const text = `${sum}${known && ": "}${known}`;
+    const fine = sizeOf(now[worst]) <= bound;
+    const off = now[worst] === null ? "Overflow" : `Off by ${percent(now[worst])}`;
+    const said = fine ? `All within ${percent(bound)}, the worst ${percent(now[worst])}.`
+      : `${off}: ${tensors[worst].name}.`;
+    setText(count, `${sum}${known && ": "}`);
+    setText(name, known);
+    setText(verdict, said);
+    verdict.classList.toggle("fine", fine);
+    border.update(bits, text);
+    setProperty(slider, "value", String(scale));
+    setOne(slider, "aria-valuetext", `${spelled(scale)} = ${2 ** scale}`);
+    setText(power, `${raised(scale)} = ${2 ** scale}`);
+    readouts.forEach(({ value }, index) =>
+      setText(value, saidError(now[index]) + (sizeOf(now[index]) <= bound ? " ✓" : "")));
+    const list = tensors.map((tensor, index) => `${tensor.name} ${saidError(now[index])}`);
+    const label = `Relative error with ${text}, loss scale ${spelled(scale)}: ${list.join(", ")}.`;
+    chart.update({ here, errors, width, label });
+    sizes.update({ here, scale, width });
+    speaker.say(`${text}. ${said}`);
+  }
+  function fit(next) {
+    if (Math.floor(next) === width && stage.style.length) return;
+    width = Math.floor(next);
+    stage.style.setProperty("--unit", `${width / BITS}px`);
+    element.classList.toggle("slim", width < SLIM);
+    refresh();
+  }
+  refresh();
+  return { element, measured: stage, fit };
+}
+
+attach("bitsplit", CSS, build);

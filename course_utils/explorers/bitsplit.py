@@ -1,0 +1,83 @@
+"""BitSplit: sixteen bits divided between exponent and fraction, over the sizes of tensors."""
+
+from html import escape
+
+from course_utils import splits
+from course_utils.benchmark import records
+from course_utils.explorers import fragment
+from course_utils.explorers.scalescope import percent
+
+BOUND = 0.002  # what bfloat16's rounding alone stays below
+SCALES = range(25)  # of gradients, as powers of two
+SHOWN = 10  # the scale in the static table
+EARLY, LATE = 5, 85  # epochs of the recorded training
+NOTE = (
+    "Error: ‖rounded − exact‖ / ‖exact‖. Shares: of the values that are not zero. The loss scale "
+    "multiplies gradients."
+)
+RECORDED = (
+    " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "
+    f"layers after {LATE} epochs of training, all gradients after {EARLY} and {LATE}."
+)
+
+
+class BitSplit:
+    """An interactive figure: drag the border between exponent and fraction, and see what is lost.
+
+    Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
+    a table shows the same errors.
+
+    Args:
+        tensors: name=values, as `gradients.OctaveHistogram.from_values` takes them, or **{"any
+            name": values}; a loss scale multiplies those whose name begins with "gradients".
+            Without any, weights, activations and gradients recorded from the course's CNN.
+
+    Example: `BitSplit(weights=model.get_weights(), gradients=tape_gradients)`
+    """
+
+    def __init__(self, **tensors):
+        self.note = NOTE if tensors else NOTE + RECORDED
+        self.tensors = _recorded() if not tensors else {}
+        for name, values in tensors.items():
+            scales = SCALES if name.startswith("gradients") else (0,)
+            self.tensors[name] = splits.survey(values, scales)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        title = "BitSplit: the relative error that each split of 16 bits makes"
+        columns = [(name, found["kept"][0]) for name, found in self.tensors.items()]
+        columns += [
+            (f"{name} × 2^{SHOWN}", found["kept"][SHOWN])
+            for name, found in self.tensors.items()
+            if len(found["kept"]) > 1
+        ]
+        heads = ["exponent + fraction bits", *(name for name, _ in columns)]
+        rows = [
+            [f"{bits} + {15 - bits} {splits.NAMES.get(bits, '')}".rstrip()]
+            + [_error(column[place][0]) for _, column in columns]
+            for place, bits in enumerate(splits.EXPONENT_BITS)
+        ]
+        cells = [[head, *(fragment.cell(escape(text)) for text in texts)] for head, *texts in rows]
+        html = fragment.assemble("bitsplit", fragment.html_table(title, heads, cells), self._data())
+        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
+
+    def _data(self):
+        return {
+            "bound": BOUND,
+            "note": self.note,
+            "splits": [
+                {"bits": bits, "name": splits.NAMES.get(bits, ""), **splits.limits(bits)}
+                for bits in splits.EXPONENT_BITS
+            ],
+            "tensors": [{"name": name, **found} for name, found in self.tensors.items()],
+        }
+
+
+def _error(error):
+    return "overflow" if error is None else percent(error)
+
+
+def _recorded():
+    early, late = (records.splits()[epoch] for epoch in (EARLY, LATE))
+    kept = {"weights": late["weights"], "activations": late["activations"]}
+    shown = ((EARLY, early), (LATE, late))
+    return kept | {f"gradients, epoch {epoch}": found["gradients"] for epoch, found in shown}
