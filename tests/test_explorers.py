@@ -11,9 +11,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from course_utils import formats, gradients, numerals
+from course_utils import formats, gradients, numerals, splits
 from course_utils.benchmark import records
-from course_utils.explorers import FloatLab, ScaleScope, SoftmaxCliff, floatlab, scalescope
+from course_utils.explorers import (
+    BitSplit,
+    FloatLab,
+    ScaleScope,
+    SoftmaxCliff,
+    floatlab,
+    scalescope,
+)
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 ATTACKS = [ATTACK, "<!--<script>", "&lt;b&gt;", "\u2028", "'\"", "{}<svg/onload=alert(1)>"]
@@ -88,7 +95,8 @@ def breaking(policy, gaps, _):
 
 EXPLORERS = {"floatlab": FloatLab("65520"), "scalescope": ScaleScope(MANY)}
 EXPLORERS["softmaxcliff"] = SoftmaxCliff(breaking)
-both = pytest.mark.parametrize("name", EXPLORERS)
+EXPLORERS["bitsplit"] = BitSplit()
+each = pytest.mark.parametrize("name", EXPLORERS)
 
 
 # FloatLab's table and entries
@@ -201,6 +209,37 @@ def test_little_is_never_nothing_and_much_never_all(share):
     assert float(text.strip("<>% ")) == pytest.approx(100 * share, abs=0.0501) and len(text) <= 8
 
 
+# BitSplit's table
+
+
+@pytest.mark.parametrize(
+    "tensors", [{}, {"weights": [3.0, -0.1], "gradients, mine": LATE, "empty": []}]
+)
+def test_the_static_table_shows_every_split_and_scaled_gradients(tensors):
+    bundle = shown(BitSplit(**tensors))
+    page = Reader(bundle["text/html"])
+    head, *rows = page.rows
+    names = list(tensors) or ["weights", "activations", "gradients, epoch 5", "gradients, epoch 85"]
+    scaled = [f"{name} × 2^10" for name in names if name.startswith("gradients")]
+    assert page.open == [] and head[1:] == names + scaled
+    assert [row[0].split(" ")[0] for row in rows] == list(map(str, splits.EXPONENT_BITS))
+    assert rows[3][0] == "5 + 10 float16" and rows[6][0] == "8 + 7 bfloat16"
+    for row, line in zip(rows, bundle["text/plain"].splitlines()[2:], strict=True):
+        assert re.split(" {2,}", line) == row
+        for name, cell in zip(names + scaled, row[1:], strict=True) if tensors else ():
+            scale = 10 if name in scaled else 0
+            found = splits.survey(tensors[name.split(" ×")[0]], [scale])["kept"][0]
+            error = found[rows.index(row)][0]
+            assert cell == ("overflow" if error is None else scalescope.percent(error))
+
+
+def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
+    found = data(BitSplit(weights=[1.0], **{"gradients of a": [1.0], "a gradient": [1.0]}))
+    counts = {tensor["name"]: len(tensor["kept"]) for tensor in found["tensors"]}
+    assert counts == {"weights": 1, "gradients of a": 25, "a gradient": 1}
+    assert "Recorded" not in found["note"] and "Recorded" in data(BitSplit())["note"]
+
+
 # Arguments and data
 
 
@@ -216,6 +255,7 @@ def test_little_is_never_nothing_and_much_never_all(share):
         (ScaleScope, {"growth_steps": 2.5}, "whole number"),
         (ScaleScope, {"gradients": {}}, "no layer"),
         (ScaleScope, {"gradients": {"a": [1j]}}, "complex"),
+        (BitSplit, {"weights": ["a"]}, "has no octaves"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(make, options, part):
@@ -236,16 +276,20 @@ def test_numbers_mean_what_they_print_and_formats_count_once():
 
 def test_texts_are_data_everywhere():
     layers = {name: [1.0] for name in [*ATTACKS, "\ud800", "", 7]}
-    for explorer in [*map(FloatLab, ATTACKS), ScaleScope(layers)]:
+    split = BitSplit(**{str(name): values for name, values in layers.items()})
+    for explorer in [*map(FloatLab, ATTACKS), ScaleScope(layers), split]:
         text = shown(explorer)["text/html"]
         tags = [tag for tag, _ in Reader(text).tags if tag not in KEPT_TAGS]
         assert tags == ["script"] * 2 == ["script"] * text.count("</script>")
         text.encode("utf-8")
-    assert [layer["name"] for layer in data(ScaleScope(layers))["layers"]] == list(map(str, layers))
+    names = list(map(str, layers))
+    assert [layer["name"] for layer in data(ScaleScope(layers))["layers"]] == names
+    names = [name.replace("\ud800", "\\ud800") for name in names]
+    assert [tensor["name"] for tensor in data(split)["tensors"]] == names
     assert escape(ATTACK)[:30] in html(ATTACK)
 
 
-@both
+@each
 def test_a_fragment_is_one_host_one_json_and_one_small_classic_script(name):
     text = shown(EXPLORERS[name])["text/html"]
     page = Reader(text)
@@ -261,7 +305,7 @@ def test_the_recorded_gradients_fit_into_a_notebook_layer_by_layer():
         assert len(shown(ScaleScope(layers))["text/html"].encode()) <= 80_000
 
 
-@both
+@each
 def test_a_fragment_asks_nothing_of_the_network(name):
     code = shown(EXPLORERS[name])["text/html"].replace("http://www.w3.org/2000/svg", "")
     # Nor does it keep anything, speak to the console, or read text as markup or code.
@@ -275,7 +319,7 @@ def test_a_fragment_asks_nothing_of_the_network(name):
         assert not re.search(word, code.replace("!important", "")), word
 
 
-@both
+@each
 def test_the_static_part_survives_the_sanitizer(name):
     """JupyterLab keeps these tags, scope, colspan and literal styles of an untrusted output."""
     explorers = [EXPLORERS[name]]

@@ -22,7 +22,8 @@ from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
 
 GRADIENTS = records.FOLDER / "gradients.json"
-RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path != GRADIENTS)
+TRAININGS = {GRADIENTS, records.FOLDER / "splits.json"}
+RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in TRAININGS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
@@ -334,6 +335,13 @@ def test_the_gradients_command_writes_what_is_read(tmp_path, monkeypatch, capsys
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero
+    monkeypatch.setattr(gradient_record, "SPLIT_EPOCHS", (0,))
+    assert command.main(["splits", "--output", str(output.with_name("splits.json"))]) == 0
+    monkeypatch.setattr(records, "FOLDER", output.parent)
+    ((epoch, found),) = records.splits().items()
+    sizes = models.mnist_cnn().count_params(), whole(recorded[0]).total
+    assert (epoch, found["weights"]["total"], found["activations"]["total"]) == (0, *sizes)
+    assert [len(tensor["kept"]) for tensor in found.values()] == [1, 1, 25]
     assert records.load(output.parent) == []  # speeds are something else
 
 

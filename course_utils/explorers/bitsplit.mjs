@@ -80,7 +80,7 @@ function makeErrors({ tensors, splits, bound }) {
     const [left, right] = [2.4 * unit, 9.6 * unit];
     setAttributes(element, { width: right, height: end + PLOT.bottom });
     const axis = draw("g", { class: "axis" }, write(0, 0, "relative error",
-      { transform: `translate(9,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
+      { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
     for (const error of [null, 1, 0.1, 0.01, 0.001, 0.0001]) {
       const y = heightOf(error);
       axis.append(draw("path", { class: "rule", d: `M${left},${y}H${right}` }),
@@ -91,6 +91,9 @@ function makeErrors({ tensors, splits, bound }) {
       const x = (bits + 1) * unit;
       axis.append(write(x, end + 15, bits));
       setAttributes(names[index], { class: "found", x, y: end + (bits % 3 ? 31 : 46) });
+      if (index === splits.length - 1) {
+        setAttributes(names[index], { x: right, "text-anchor": "end" });
+      }
     });
     const y = heightOf(bound);
     element.replaceChildren(
@@ -124,24 +127,27 @@ function makeTensors(tensors, splits) {
   const [titles, axis] = [draw("svg", { "aria-hidden": "true" }),
     draw("svg", { height: 36, "aria-hidden": "true" })];
   let plot = { width: 0 };
+  let inner = null; // the same, a little narrower: the titles' letters are no box
   let most = 1; // rows of titles, whatever the split: what stands below does not move
 
   function update({ here, scale, width }) {
     if (plot.width !== width) {
       plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
-      most = Math.max(...splits.map((each) => placeTitles(each, range, plot).rows));
+      inner = { ...plot, width: width - 8 };
+      most = Math.max(...splits.map((each) => placeTitles(each, range, inner).rows));
       setOne(titles, "height", most * ROW + 6);
       axis.replaceChildren(drawAxis(range, plot, "size of a value"));
     }
-    const { group, rows: used } = placeTitles(splits[here], range, plot);
+    const { group, rows: used } = placeTitles(splits[here], range, inner);
     titles.replaceChildren(setAttributes(group, {
       transform: `translate(0,${(most - used) * ROW})` }));
     for (const { tensor, strip, lost } of rows) {
       const own = scaleOf(tensor, scale);
       strip.update({ limits: splits[here], range, scale: own, width });
       const [, ...counts] = keptAt(tensor, scale)[here];
+      const all = sumOfCounts(tensor);
       const words = ["zero", "subnormal", "overflow"]
-        .map((word, index) => counts[index] && `${word} ${part(counts[index], sumOfCounts(tensor))}`);
+        .map((word, index) => counts[index] && `${word} ${part(counts[index], all)}`);
       setText(lost, [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ") || "normal");
     }
   }

@@ -40,7 +40,8 @@ class BitSplit:
         self.tensors = _recorded() if not tensors else {}
         for name, values in tensors.items():
             scales = SCALES if name.startswith("gradients") else (0,)
-            self.tensors[name] = splits.survey(values, scales)
+            shown = name.encode("utf-8", "backslashreplace").decode()  # half a letter is none
+            self.tensors[shown] = splits.survey(values, scales)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"

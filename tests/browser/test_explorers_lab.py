@@ -1,4 +1,4 @@
-"""Both explorers where learners meet them: in JupyterLab, untrusted in it, and in exported HTML."""
+"""The explorers where learners meet them: in JupyterLab, untrusted in it, and in exported HTML."""
 
 import nbformat
 import numpy as np
@@ -12,27 +12,28 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect, sync_playwright
 
 from course_utils import formats
-from course_utils.explorers import FloatLab, ScaleScope
+from course_utils.explorers import BitSplit, FloatLab, ScaleScope
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SOURCES = {
     "floatlab": "import sys; sys.path.insert(0, '..')\n"
-    "from course_utils.explorers import FloatLab, ScaleScope\nFloatLab('65520')",
+    "from course_utils.explorers import BitSplit, FloatLab, ScaleScope\nFloatLab('65520')",
     "scalescope": "import numpy as np\n"
     "layers = {f'layer {k}': 2.0 ** np.random.default_rng(k).normal(-30, 4, 5000)"
     " for k in range(9)}\nScaleScope(layers)",
+    "bitsplit": "BitSplit()",
 }
 NO_CDN = {  # what nbconvert's own template would ask of other hosts
     f"{name}_url": ""
     for name in ("require_js", "mathjax", "jquery", "mermaid_js", "jupyter_widgets_base")
 }
-both = pytest.mark.parametrize("name", ["floatlab", "scalescope"])
+each = pytest.mark.parametrize("name", SOURCES)
 
 
 @pytest.fixture(scope="module")
 def window(jupyterlab):
-    """One JupyterLab window with a notebook of both explorers, for the tests of this file."""
+    """One JupyterLab window with a notebook of the explorers, for the tests of this file."""
     cells = [new_code_cell(source, id=name) for name, source in SOURCES.items()]
     with sync_playwright() as playwright, browsing(playwright, jupyterlab) as lab:
         lab.write("notebooks/explorers.ipynb", new_notebook(cells=cells, metadata=METADATA))
@@ -46,13 +47,15 @@ def panel(window, name):
     return Panel(window.output(name))
 
 
+HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit]"
 CONTROLS = {  # places that can have the focus: a field, a button and a slider among them
     "floatlab": (".entry", ".bit", ".knob"),
     "scalescope": (".bathtub .slider", ".entry", "select"),
+    "bitsplit": (".border-slider", ".scaling .slider"),
 }
 
 
-@both
+@each
 def test_letters_stay_out_of_the_notebook_and_ctrl_s_saves(window, name):
     press = window.page.keyboard.press
     cells = "return cells.map(c => [c.model.id, c.model.type, c.model.sharedModel.getSource()])"
@@ -75,7 +78,7 @@ def test_letters_stay_out_of_the_notebook_and_ctrl_s_saves(window, name):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@both
+@each
 def test_no_serious_accessibility_violation(window, name, theme):
     found = panel(window, name)
     window.set_theme(theme)
@@ -83,9 +86,10 @@ def test_no_serious_accessibility_violation(window, name, theme):
     window.page.set_viewport_size({"width": 1200, "height": 4200})
     window.page.add_style_tag(content="body { height: 100vh }")
     try:
-        tabs = found.inside.get_by_role("tab").all_inner_texts()
-        for tab, popup in zip(tabs, (".formats", ".keys"), strict=True):
-            found.tab(tab)
+        tabs = found.inside.get_by_role("tab").all_inner_texts() or [None]
+        for tab, popup in zip(tabs, (".formats", ".keys"), strict=False):
+            if tab:
+                found.tab(tab)
             found.inside.locator(popup).evaluate_all("all => all.forEach(d => { d.open = true })")
             if name == "floatlab":
                 found.inside.get_by_label("Number or code").fill("bad" if tab == tabs[0] else "1.5")
@@ -106,10 +110,26 @@ def test_no_serious_accessibility_violation(window, name, theme):
         window.page.set_viewport_size({"width": window.width, "height": window.height})
 
 
+def test_a_border_is_dragged(window):
+    """Here, as a page that had its content written into it drags no slider."""
+    found, mouse = panel(window, "bitsplit").inside, window.page.mouse
+    border, boxes = found.locator(".border-slider"), found.locator(".box")
+    border.press("Home")
+    border.scroll_into_view_if_needed()
+    for bits in (2, 3, 6, 8):
+        box = boxes.nth(bits).bounding_box()
+        mouse.move(box["x"] + box["width"], box["y"] + 20, steps=3)
+        mouse.down() if bits == 2 else None
+        expect(border).to_have_js_property("value", str(bits))
+    mouse.up()
+    expect(found.locator(".split")).to_contain_text("bfloat16")
+
+
 def stored():
     """A notebook with explorers in its outputs, as a learner would get it from someone else."""
     layers = {"a": [1.0], "b": [2.0**-30]}
     explorers = [FloatLab("65520"), FloatLab("7.5"), ScaleScope(np.ones(3000)), ScaleScope(layers)]
+    explorers.append(BitSplit())
     cells = []
     for index, each in enumerate(explorers):
         output = new_output("execute_result", data=each._repr_mimebundle_(), execution_count=1)
@@ -127,7 +147,7 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(win
     page.on("request", lambda request: asked.append(request.url))
     page.context.set_offline(True)
     page.goto(f"file://{tmp_path}/notebook.html")
-    panels = [Panel(host) for host in page.locator("[data-floatlab], [data-scalescope]").all()]
+    panels = [Panel(host) for host in page.locator(HOSTS).all()]
     value = panels[0].inside.locator(".row[data-format=float16] .value")
     expect(value).to_have_text("infinity")
     panels[0].inside.locator(".row[data-format=float16] .bit[data-index='5']").click()
@@ -139,7 +159,10 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(win
     panels[3].inside.get_by_role("slider", name="loss scale").evaluate(SET, 9)
     expect(zero).to_have_text("0 %")
     assert panels[2].inside.inner_html() == beside
+    panels[4].inside.locator(".border-slider").press("End")
+    expect(panels[4].inside.locator(".split")).to_contain_text("bfloat16")
     for each in panels:
+        assert each.too_far_out() == []
         for tab in each.inside.get_by_role("tab").all():
             tab.click()
             assert each.too_far_out() == []
@@ -150,10 +173,14 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(win
 def test_an_untrusted_notebook_shows_the_tables(window):
     window.write("notebooks/foreign.ipynb", stored())
     window.open("notebooks/foreign.ipynb")
-    for id, caption, rows in (("s0", "65520", len(formats.FORMATS)), ("s2", "3,000 gradients", 6)):
+    for id, caption, rows in (
+        ("s0", "65520", len(formats.FORMATS)),
+        ("s2", "3,000 gradients", 6),
+        ("s4", "each split", 7),
+    ):
         table = window.output(id).locator("table")
         expect(table.locator("caption")).to_contain_text(caption)
         assert table.locator("th[scope=row]").count() == rows
         assert "{" not in window.text(id) and table.bounding_box()["width"] < 1100
-    hosts = "document.querySelectorAll('[data-floatlab], [data-scalescope]')"
+    hosts = f"document.querySelectorAll('{HOSTS}')"
     assert window.js(f"return [...{hosts}].filter(host => host.shadowRoot).length") == 0

@@ -1,0 +1,160 @@
+"""BitSplit as a learner uses it, on a bare page: its numbers are held to Python's."""
+
+import re
+
+import numpy as np
+import pytest
+from explorer_pages import SET, Panel
+from playwright.sync_api import expect
+
+from course_utils import splits
+from course_utils.explorers import BitSplit, bitsplit, scalescope
+
+pytestmark = pytest.mark.browser
+
+BITS = splits.EXPONENT_BITS
+TIMES = """async (root, [selector, values]) => {
+  const [input, times] = [root.querySelector(selector), []];
+  for (let k = 0; k < 200; k += 1) {
+    const start = performance.now();
+    input.value = values[k % values.length];
+    input.dispatchEvent(new InputEvent("input", {bubbles: true}));
+    root.getBoundingClientRect();
+    times.push(performance.now() - start);
+    await new Promise(requestAnimationFrame);
+  }
+  return times.sort((one, other) => one - other);
+}"""
+CHART = """root => [...root.querySelectorAll(".errors .chart > g[transform]")]
+  .map((mark) => mark.getAttribute("transform").match(/[\\d.]+/g).map(Number))"""
+
+
+class Shown(Panel):
+    explorer = BitSplit
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.border = self.inside.get_by_role("slider", name="exponent bits")
+        self.slider = self.inside.get_by_role("slider", name="loss scale")
+        self.chart = self.inside.locator(".errors .chart")
+        self.split = self.inside.locator(".split")
+        self.verdict = self.inside.locator(".verdict")
+
+    def move(self, bits, scale):
+        self.border.evaluate(SET, bits)
+        self.slider.evaluate(SET, scale)
+
+
+def said(error):
+    return "overflow" if error is None else scalescope.percent(error)
+
+
+def test_the_errors_are_those_that_were_counted(show):
+    panel, tensors = show(), BitSplit().tensors
+    for bits in BITS:
+        for scale in (0, 9, 10, 24):
+            panel.move(bits, scale)
+            kept = {name: found["kept"] for name, found in tensors.items()}
+            rows = {name: all[scale if len(all) > 1 else 0] for name, all in kept.items()}
+            errors = {name: row[BITS.index(bits)][0] for name, row in rows.items()}
+            values = panel.inside.locator("dd").all_inner_texts()
+            assert [value.removesuffix(" ✓") for value in values] == list(
+                map(said, errors.values())
+            )
+            good = [error is not None and error <= bitsplit.BOUND for error in errors.values()]
+            assert [value.endswith("✓") for value in values] == good
+            expect(panel.verdict).to_have_class("verdict fine" if all(good) else "verdict")
+            label = ", ".join(f"{name} {said(error)}" for name, error in errors.items())
+            expect(panel.chart).to_have_attribute(
+                "aria-label", re.compile(f": {re.escape(label)}.$")
+            )
+            assert len({x for x, _ in panel.inside.evaluate(CHART)}) == 1  # all below the border
+
+
+def test_the_recorded_tensors_lead_to_three_places(show):
+    panel = show()
+    found = panel.inside.locator(".found:visible")
+    expect(panel.verdict).to_have_text("Overflow: activations.")
+    assert found.all_text_contents() == []
+    for bits, scale, name, verdict in (
+        (5, 0, ": float16", "Off by 1.8 %: gradients, epoch 85."),
+        (5, 10, ": float16", "All within 0.2 %, the worst 0.02 %."),
+        (4, 8, "", "Off by 0.94 %: gradients, epoch 85."),
+        (4, 9, "", "Overflow: gradients, epoch 5."),
+        (6, 0, ": DLFloat's split", "All within 0.2 %, the worst 0.04 %."),
+        (8, 0, ": bfloat16", "All within 0.2 %, the worst 0.17 %."),
+    ):
+        panel.move(bits, scale)
+        expect(panel.split).to_have_text(f"{bits} exponent + {15 - bits} fraction bits{name}")
+        expect(panel.verdict).to_have_text(verdict)
+    assert found.all_text_contents() == ["float16", "DLFloat", "bfloat16"]
+
+
+def test_the_border_by_keyboard_click_and_touch(show, pages):
+    panel = show()
+    panel.border.focus()
+    for key, bits in [("ArrowRight", 4), ("ArrowLeft", 3), ("End", 8), ("Home", 2)]:
+        panel.press(key)
+        text = f"{bits} exponent + {15 - bits} fraction bits" + (": bfloat16" if bits == 8 else "")
+        expect(panel.border).to_have_attribute("aria-valuetext", text)
+        letters = "".join(panel.inside.locator(".box").all_inner_texts())
+        assert letters == "S" + "E" * bits + "F" * (15 - bits)
+    for at, act in ((5, pages.page.mouse.click), (8, pages.page.touchscreen.tap)):
+        box = panel.inside.locator(".box").nth(at).bounding_box()
+        act(box["x"] + box["width"], box["y"] + 20)
+        expect(panel.border).to_have_js_property("value", str(at))
+
+
+def test_a_scale_moves_gradients_alone_and_the_bands_move_with_the_border(show):
+    panel = show(weights=[1.0, 2.0**-9], gradients=[2.0**-20, 2.0**-30])
+    bands, bars = panel.inside.locator(".bands"), panel.inside.locator(".shift")
+    at = "node => new DOMMatrix(getComputedStyle(node).transform).m41"
+    panel.move(5, 0)
+    before = bands.first.inner_html()
+    expect(panel.inside.locator(".lost").last).to_have_text("zero 50 % · subnormal 50 %")
+    panel.move(5, 12)
+    expect(panel.inside.locator(".lost").last).to_have_text("× 2¹² · subnormal 50 %")
+    assert bars.first.evaluate(at) == 0 < bars.last.evaluate(at)
+    assert bands.first.inner_html() == before
+    panel.move(6, 12)
+    assert bands.first.inner_html() != before
+    panel = show(weights=[1.0])
+    expect(panel.slider).to_be_hidden()
+
+
+def test_what_is_no_number_is_told_and_odd_tensors_are_drawn(show):
+    panel = show(weights=[np.nan, np.inf, 1.0], empty=[], zero=[0.0], far=[2.0**-1000, 2.0**1000])
+    expect(panel.inside.locator(".note")).to_contain_text(
+        "NaN or infinite, so left out: 2 values of weights. "
+    )
+    for bits in BITS:
+        panel.border.evaluate(SET, bits)
+        expect(panel.verdict).to_have_text("Overflow: far.")
+
+
+def test_the_last_picture_is_said_aloud_and_loading_is_not(show):
+    panel = show()
+    assert panel.spoken.inner_text() == ""
+    heard = panel.heard(".spoken")
+    for bits in (*BITS, 6):
+        panel.border.evaluate(SET, bits)
+    expect(panel.spoken).to_contain_text("DLFloat's split. All within 0.2 %")
+    assert len(heard()) == 1
+
+
+def test_nothing_stands_out_of_a_narrow_page_or_moves_by_a_drag(show):
+    for width in (360, 480, 700):
+        panel = show(width=width)
+        heights = set()
+        for bits in BITS:
+            panel.move(bits, 3 * bits)
+            assert panel.too_far_out() == []
+            heights.add(panel.inside.bounding_box()["height"])
+        assert len(heights) == 1
+
+
+def test_a_drag_answers_within_a_frame(show):
+    panel = show()
+    for selector, values in ((".border-slider", [*BITS]), (".scaling .slider", list(range(25)))):
+        times = panel.inside.evaluate(TIMES, [selector, values])
+        print(selector, f"{times[190]:.1f} ms")  # printed, not held: machines differ

@@ -1,0 +1,129 @@
+"""Splits of 16 bits, held to a slow rounding value by value and to the formats that they make."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from course_utils import formats, splits
+from course_utils.benchmark import records
+from course_utils.gradients import OctaveHistogram
+
+BITS = splits.EXPONENT_BITS
+every_split = pytest.mark.parametrize("bits", BITS)
+
+
+def slowly(size, bits):
+    """A size, rounded to a split in exact arithmetic; infinity if it is too large."""
+    bias, fraction = 2 ** (bits - 1) - 1, 15 - bits
+    gap = Fraction(2) ** (max(math.frexp(size)[1] - 1, 1 - bias) - fraction)
+    steps = round(Fraction(size) / gap)  # Python rounds to even, too
+    return float(steps * gap) if steps * gap < 2 ** (bias + 1) else math.inf
+
+
+def counted(values, bits, log2_scale=0):
+    """What the survey keeps of values in one split, at one scale."""
+    return splits.survey(values, [log2_scale])["kept"][0][BITS.index(bits)]
+
+
+@every_split
+@pytest.mark.parametrize("log2_scale", [0, 7, 24])
+def test_a_survey_is_what_slow_rounding_gives(bits, log2_scale):
+    """20,000 values of both signs, spread beyond both ends of every split but the widest."""
+    generator = np.random.default_rng(bits)
+    values = 2.0 ** generator.normal(-log2_scale, 40, 20_000) * generator.choice([-1, 1], 20_000)
+    sizes = np.abs(values[np.abs(np.log2(np.abs(values))) < 126].astype(np.float32)).astype(float)
+    results = np.array([slowly(size, bits) for size in sizes * 2.0**log2_scale])
+    normal = 2.0 ** (2 - 2 ** (bits - 1))
+    counts = [np.sum(results == 0), np.sum((results > 0) & (results < normal))]
+    error, *found = counted(sizes, bits, log2_scale)
+    assert found == [*counts, np.sum(results == np.inf)]
+    assert (error is None) == (found[2] > 0)
+    fit = results < np.inf
+    off = np.linalg.norm(results[fit] / 2.0**log2_scale - sizes[fit]) / np.linalg.norm(sizes[fit])
+    assert counted(sizes[fit], bits, log2_scale)[0] == pytest.approx(off, rel=1e-12)
+
+
+@every_split
+def test_ties_go_to_even_at_both_ends(bits):
+    places = splits.limits(bits)
+    tie = 2.0 ** -(places["fraction_bits"] + 1)
+    smallest, normal = (2.0 ** places[f"{name}_octave"] for name in ("zero", "normal"))
+    over = (2 - tie) * 2.0 ** places["top_octave"]
+    edges = [smallest, normal * (1 - tie), over]
+    ends = [np.nextafter(edge, towards) for edge in edges for towards in (0, np.inf)]
+    assert counted(edges, bits)[1:] == [1, 0, 1]  # the second one is normal
+    assert counted(ends, bits)[1:] == [1, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_two_splits_are_formats(name):
+    facts, values = formats.facts(name), 2.0 ** np.random.default_rng(0).normal(-9, 6, 3000)
+    (bits,) = (bits for bits, known in splits.NAMES.items() if known == name)
+    assert (facts["exponent_bits"], facts["fraction_bits"]) == (bits, 15 - bits)
+    histogram = OctaveHistogram.from_values(values)
+    for log2_scale in (0, 3):
+        error, *counts = counted(values, bits, log2_scale)
+        assert error == pytest.approx(histogram.relative_error(name, log2_scale), rel=1e-12)
+        found = histogram.survival(name, log2_scale)
+        assert counts == [found.rounded_to_zero, found.subnormal, found.overflow]
+
+
+def test_what_is_no_number_is_counted_and_left_out():
+    found = splits.survey([np.nan, -np.inf, 0.0, None, [np.float32(0.3)]])
+    assert [found[name] for name in ("total", "bad", "zeros")] == [4, 2, 1]
+    assert (found["first"], found["counts"]) == (-2, [1])
+    assert found["kept"] == splits.survey(np.float32(0.3))["kept"]
+    for nothing in ([], [0.0], [np.nan]):
+        assert splits.survey(nothing)["kept"] == [[[0.0, 0, 0, 0]] * len(BITS)]
+    with pytest.raises(TypeError, match="complex"):
+        splits.survey([1j])
+
+
+# What notebook 01 says of the recorded training
+
+
+def worst(bits, scale):
+    """The largest error of a split over the recorded tensors; infinity for an overflow."""
+    early, late = records.splits().values()
+    tensors = [late["weights"], late["activations"], early["gradients"], late["gradients"]]
+    kept = [found["kept"][scale if len(found["kept"]) > 1 else 0] for found in tensors]
+    errors = [each[BITS.index(bits)][0] for each in kept]
+    return max(math.inf if error is None else error for error in errors)
+
+
+def test_without_a_scale_six_exponent_bits_are_the_fewest_and_the_best():
+    errors = {bits: worst(bits, 0) for bits in BITS}
+    assert min(errors, key=errors.get) == 6 and errors[6] < 0.0005
+    assert [bits for bits in BITS if errors[bits] <= 0.002] == [6, 7, 8]
+    assert 0.01 < errors[5] < 0.1 and math.isinf(errors[3])
+    for bits in (6, 7):  # a bit more for the exponent, and the error doubles
+        assert errors[bits + 1] / errors[bits] == pytest.approx(2, rel=0.1)
+
+
+def test_with_one_scale_for_the_whole_training_five_are_enough_and_four_are_not():
+    good = {bits: [s for s in range(25) if worst(bits, s) <= 0.002] for bits in (3, 4, 5, 6)}
+    assert good[3] == good[4] == [] and good[5] == list(range(4, 17))
+    assert worst(5, 10) == pytest.approx(worst(6, 0) / 2, rel=0.1)
+
+
+def test_the_splits_say_how_they_were_recorded():
+    gradients, splits_file = (
+        json.loads((records.FOLDER / f"{kind}.json").read_text(encoding="utf-8"))
+        for kind in ("gradients", "splits")
+    )
+    assert splits_file["kind"] == "splits" and splits_file["date"]
+    assert splits_file["conditions"] == gradients["conditions"]
+    for row in splits_file["records"]:
+        (same,) = (each for each in gradients["records"] if each["epoch"] == row["epoch"])
+        assert row["test_accuracy"] == same["test_accuracy"] > 0.9
+        whole = sum(
+            (OctaveHistogram.from_data(h) for of in ("activations", "weights")
+             for h in same[of].values()), OctaveHistogram.from_values([]))  # fmt: skip
+        assert row["gradients"]["total"] == whole.total
+        assert row["gradients"]["counts"] == whole.counts.tolist()
+        assert row["gradients"]["kept"][0][BITS.index(5)][0] == pytest.approx(
+            whole.relative_error("float16"), rel=0.01
+        )
