@@ -133,7 +133,7 @@ function makeTensors(tensors, splits) {
   function update({ here, scale, width }) {
     if (plot.width !== width) {
       plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
-      inner = { ...plot, width: width - 8 };
+      inner = { ...plot, left: 6, width: width - 12 };
       most = Math.max(...splits.map((each) => placeTitles(each, range, inner).rows));
       setOne(titles, "height", most * ROW + 6);
       axis.replaceChildren(drawAxis(range, plot, "size of a value"));

@@ -107,17 +107,19 @@ def test_the_border_by_keyboard_click_and_touch(show, pages):
 
 def test_a_scale_moves_gradients_alone_and_the_bands_move_with_the_border(show):
     panel = show(weights=[1.0, 2.0**-9], gradients=[2.0**-20, 2.0**-30])
-    bands, bars = panel.inside.locator(".bands"), panel.inside.locator(".shift")
+    bands = "all => all.map((band) => band.className.baseVal + band.getAttribute('width'))"
     at = "node => new DOMMatrix(getComputedStyle(node).transform).m41"
+    bars, drawn = panel.inside.locator(".silhouette.zero"), panel.inside.locator(".strip .band")
     panel.move(5, 0)
-    before = bands.first.inner_html()
+    before, places = drawn.evaluate_all(bands), [bar.evaluate(at) for bar in bars.all()]
     expect(panel.inside.locator(".lost").last).to_have_text("zero 50 % · subnormal 50 %")
     panel.move(5, 12)
     expect(panel.inside.locator(".lost").last).to_have_text("× 2¹² · subnormal 50 %")
-    assert bars.first.evaluate(at) == 0 < bars.last.evaluate(at)
-    assert bands.first.inner_html() == before
+    weights, gradients = (bar.evaluate(at) for bar in bars.all())
+    assert weights == places[0] and gradients > places[1] + 50
+    assert drawn.evaluate_all(bands) == before
     panel.move(6, 12)
-    assert bands.first.inner_html() != before
+    assert drawn.evaluate_all(bands) != before
     panel = show(weights=[1.0])
     expect(panel.slider).to_be_hidden()
 
