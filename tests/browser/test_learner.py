@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 def test_a_prediction_comes_back_in_figure_and_recap(lab):
     lab.open("notebooks/01_floats.ipynb")
-    lab.run("setup", "load-exercises", "by-hand", "encode", "range", "number-line", "vanish")
+    lab.run("setup", "load-exercises", "halve", "by-hand", "bit-strips", "vanish")
     lab.set_source("prediction", "q.predict(10_000)")
     lab.run("prediction", "long-sum", "long-sum-figure", "recap-guess")
     assert "you guessed 10,000" in lab.text("long-sum-figure")
