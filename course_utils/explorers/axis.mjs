@@ -40,7 +40,7 @@ export function placeTitles(limits, range, plot, more = 0) {
   for (const { name, title, place, middle, row } of titles) {
     const y = ROW * (rows - row);
     if (row) {
-      group.append(draw("path", { class: "leader", d: `M${place},${y + 3}V${rows * ROW + 8}` }));
+      group.prepend(draw("path", { class: "leader", d: `M${place},${y + 3}V${rows * ROW + 8}` }));
     }
     texts.set(name, draw("text", { class: `title ${name}`, x: middle, y }, title));
     group.append(texts.get(name));
