@@ -4,6 +4,7 @@ import time
 
 import ipywidgets
 import keras
+from IPython.display import display
 
 from course_utils import figures
 
@@ -97,3 +98,26 @@ class TrainingPanel(keras.callbacks.Callback):
         self._text.value = " · ".join([state, *told])
         if self.history:
             self._image.value = figures.training(self.history).png()
+
+
+def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidgets.VBox:
+    """Upright sliders for a curve, {place: whole number}, above what `show` makes of it.
+
+    `show({place: value})` returns what to display; it is called at once and after each move.
+
+    Example: `sliders({10: 5, 20: 5}, 0, 9, figures.loss_scale, "step")`.
+    """
+    narrow = {"layout": ipywidgets.Layout(width="58px"), "continuous_update": False}
+    row = {
+        str(at): ipywidgets.IntSlider(
+            value, low, high, description=f"{name} {at}", orientation="vertical", **narrow
+        )
+        for at, value in points.items()
+    }
+
+    def moved(**values):
+        display(show({at: values[str(at)] for at in points}))
+
+    wrap = ipywidgets.Layout(flex_flow="row wrap")
+    shown = ipywidgets.interactive_output(moved, row)
+    return ipywidgets.VBox([ipywidgets.HBox(list(row.values()), layout=wrap), shown])

@@ -31,7 +31,8 @@ def rows(names, found, index=None):
 
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
 GRADIENTS = OctaveHistogram.from_values(2.0 ** np.arange(-30, 0))
-TRACE = rows("step scale applied", [(1, 8.0, False), (2, 4.0, True), (3, 4.0, True)])
+TRACE = [(1, 8.0, False, 5.0), (2, 4.0, True, 5.0), (3, 4.0, True, 6.0), (4, 4.0, True, 6.0)]
+TRACE = rows("step scale applied ceiling", TRACE)
 RIGHT = (0.8, 0.6)  # of length 1
 STEPS = {
     "right": RIGHT,
@@ -139,7 +140,7 @@ GIVEN = [
     (figures.histories, {p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
     (figures.long_sum, {d: np.arange(16.0) for d in DTYPES}, 99),
     (figures.loss_curves, rows("policy seed step loss", LOSSES)),
-    (figures.loss_scale, TRACE),
+    (figures.loss_scale, TRACE, {1: 3, 3: 9}),
     (figures.bathtub, {"early": GRADIENTS}, range(41), {"run": {0: 0.5, 3: 0.1, 6: np.inf}}),
     (figures.lost_updates, {d: {2: 0.0, 4: 1.0} for d in DTYPES}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
@@ -266,7 +267,8 @@ SAID = [
     ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
     ("step_times", "as it was: waiting for input 6 ms, operations 3 ms, neither 1 ms"),
-    ("loss_scale", "1 of them"),
+    ("loss_scale", "moves between 2^2 and 2^3 in 4 steps; 1 of them were skipped; at or above"),
+    ("loss_scale", "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at"),
     ("histogram", "20 % of the nonzero gradients become zero"),  # 6 of 30, from 2^-25 down
     ("bathtub", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
     ("updates", "forgotten: 1/32,768 as long as the right step; skipped: no step"),
@@ -297,7 +299,10 @@ SHOWN = [
     ("recorded", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]], [2.0, 0.25]),
     # The peak and the accuracy of one policy.
     ("comparison", lambda axes: sum(written(ax.texts).count("unknown") for ax in axes), 2),
-    ("loss_scale", lambda ax: list(ax.lines[1].get_xdata()), [1]),  # crosses at skipped steps
+    ("loss_scale", lambda axes: list(axes[0].lines[1].get_xdata()), [1]),  # crosses where skipped
+    # The ceiling, and what was drawn, whole.
+    ("loss_scale", lambda axes: lines(axes[0])[2:], [[5, 5, 6, 6], [8, 512]]),
+    ("loss_scale", lambda axes: axes[0].get_ylim()[1] > 512, True),
     ("by_dtype", lambda ax: [group[0] for group in bars(ax)], [1, 0.5, 0.25]),
     ("casts", bars, CASTS.T.to_numpy().tolist()),
     ("casts", lambda ax: [group[0].get_x() for group in ax.containers[1:]], [0, 1, 5]),
@@ -464,7 +469,7 @@ def test_a_picture_is_shown_with_its_words_folded(monkeypatch):
 # Drawings that are kept as files
 
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWINGS = {"strategies": distributed.strategies()}
+DRAWINGS = {"strategies": distributed.strategies(), "step": figures.step()}
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -19,6 +19,7 @@ class Sheet:
         self.title = module.TITLE
         self.prediction = module.PREDICTION
         self.exercises = module.EXERCISES
+        self.curve = getattr(module, "CURVE", None)
         numbered = enumerate(self.exercises, 1)
         self.questions = {number: Question(notebook, number, each) for number, each in numbered}
 
@@ -36,6 +37,13 @@ class Sheet:
     def guess(self):
         """The recorded prediction, a float, or None; it is the same in the next kernel."""
         return store.entry(self.notebook)["guess"]
+
+    @property
+    def drawn(self):
+        """The curve that was drawn, `{place: value}`, or None; the same in the next kernel."""
+        known = store.entry(self.notebook)["drawn"]
+        whole = self.curve and known and len(known) == len(self.curve.at)
+        return dict(zip(self.curve.at, known, strict=True)) if whole else None
 
     @property
     def solved(self):
@@ -58,10 +66,26 @@ class Sheet:
         store.save(self.notebook, guess=value)
         return Feedback("recorded", message)
 
+    def draw(self):
+        """Sliders for the notebook's curve and what they draw; each move is recorded."""
+        from course_utils import widgets  # late: it loads Keras
+
+        curve = self.curve
+        start = self.drawn or dict.fromkeys(curve.at, curve.start)
+
+        def moved(values):
+            if values != (self.drawn or start):
+                store.save(self.notebook, drawn=list(values.values()))
+            return curve.picture(values)
+
+        return widgets.sliders(start, curve.low, curve.high, moved, curve.name)
+
     def summary(self):
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
         guess = "no guess" if self.guess is None else f"your guess: {self.guess:g}"
         rows = [("Prediction", guess)]
+        if self.curve:
+            rows.append(("Drawn curve", "recorded" if self.drawn else "not drawn"))
         for number, question in self.questions.items():
             rows.append((str(question), "solved" if number in self.solved else "open"))
         note = f"{len(self.solved)} of {len(self.exercises)} exercises solved."

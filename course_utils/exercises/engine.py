@@ -121,6 +121,22 @@ class Prediction:
         return f"guess = {self.example}\nq.predict(guess)"
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A curve that a learner draws before it is measured, as in `nb02.CURVE`: `q.draw()`.
+
+    Its points stand at `at`, in units of `name`; each is a whole number from `low` to `high`, and
+    `start` before it is drawn. `picture({place: value})` is shown below the sliders.
+    """
+
+    name: str
+    at: tuple
+    start: int
+    low: int
+    high: int
+    picture: Callable
+
+
 def percentage(said, example, section=2):
     """A `read` that keeps a percentage above 0 and up to 100; one below 1 is kept as it is.
 

@@ -1,134 +1,270 @@
-"""The judge of a dynamic loss scaler that a learner writes, in notebook 02, beside Keras's."""
+"""The judge of a loss scaler that a learner writes, in notebook 02: it trains a network with it.
+
+The network is the notebook's own: in volts it learns nothing with a scale of 1. The first batches
+are broken on purpose, and in some steps one number of a gradient is infinite.
+"""
 
 import functools
 import math
+import types
+from dataclasses import dataclass
 
 import numpy as np
 
-from .answers import call, describe, number
-from .functions import Function, said_of, slipped
+from .answers import call, describe, number, untouched
+from .functions import Function, edited
 
 CODE = """\
-def update(scale, count, finite, growth_steps):
-    if not finite:
-        return scale / 2, 0, False
-    count += 1
-    if count == growth_steps:
-        return scale * 2, 0, True
-    return scale, count, True"""
-FULL, BAD, GOOD, MORE = "count == growth_steps", "/ 2, 0", "* 2, 0", {"==": ">="}
-BLIND, ON = {"not finite": "False"}, {GOOD: "* 2, count"}  # every step is finite; it counts on
-COUNTED, FROM_1 = {BAD: "/ 2, count + 1"}, {BAD: "/ 2, 1"}
-COUNTS = [COUNTED, COUNTED | MORE, COUNTED | ON | {FULL: "count % growth_steps == 0"}]
-LATE = {"    count += 1\n": "", f"return scale {GOOD}, True": f"scale, count = scale {GOOD}"}
-SLIPS = {  # what to say, and the edits that make the right function a wrong one
-    "The counter has to restart at a step that is not finite.": [{BAD: "/ 2, count"}],
-    "The counter restarts at a step that is not finite, and yours counts it.": COUNTS,
-    "After a step that is not finite the counter is 0, not 1.": [FROM_1, FROM_1 | MORE],
-    "Every step counts as finite: `finite` is already True or False; `np.isfinite(False)` is"
-    " True.": [BLIND, BLIND | {"True": "finite"}],
-    "The counter has to restart after a doubling too.": [ON, ON | MORE],
-    "You wait for `growth_steps` + 1 finite steps.": [{"==": ">"}],
-    "You double one step late: the last of the `growth_steps` finite steps does it.": [
-        LATE | {"count, True": "count + 1, True"}
-    ],
-    "You double after `growth_steps` - 1 finite steps.": [{"==": "+ 1 >="}],
-    "You double at each finite step, without counting.": [{FULL: "True"}],
-    "After `growth_steps` finite steps in a row it doubles.": [{FULL: "False"}],
-    "Keras has no floor at 1: a floor would be sensible, and another scaler.": [
-        {"scale / 2": "max(scale / 2, 1)"}
-    ],
-    "Keras sets no upper limit to the scale: an overflow halves it anyway.": [
-        {"scale * 2": f"min(scale * 2, {top})"} for top in (2.0**15, 2.0**16, 65504, 2.0**24)
-    ],
-    "`//` cuts the fraction off, so divide with `/`.": [{"/": "//"}],
-    "A step that is not finite halves the scale.": [{" / 2": ""}],
-    "You double where Keras halves.": [{"*": "* 0.25 *", "/": "/ 0.25 /"}],
-    "A step that is not finite must not move the weights.": [{"False": "True"}],
-    "A finite step moves the weights.": [{"True": "False"}],
-    "True stands for an applied step.": [{"True": "None", "False": "True", "None": "False"}],
-    "The step that doubles the scale is applied as well.": [{f"{GOOD}, True": f"{GOOD}, False"}],
-}
-TRIALS = (  # the first scale, `growth_steps`, and whether each step is finite
-    (2.0**15, 3, "TTFTTTTTFTTTTTTF"),
-    (2.0**15, 1, "TTTTTTTTTTTTTTTTFFTTTTTTTFTTTTTTTF"),
-    (4.0, 4, "FFTFFTTTFFFFTTTFTTTTTTFTTFTTTTTTTTFTTTTTTTFFTFTFTFTTTTTTFFTTTTTTTTTTTTTTFFTTT"),
-    (2.0**15, 5, "TFTTTTTFTTTTTTTTTTTTFTTTFTFTFTTTTTTFTTFTTTTTFTTTTTTTTTTTTTTTTTTTTTTTFTTFFTFTTT"),
-    (1000.0, 20, "TTTTTTTTTTTTTTTTTTTTTTTTTTTTTFTTTTTFTTTTTTTTTTTTTTTTTTTTTTTT"),
+import numpy as np
+
+
+def after_backward(gradients, scale, good):
+    if not all(np.isfinite(g).all() for g in gradients):
+        return None, max(scale / 2, 1.0), 0
+    unscaled = [g / scale for g in gradients]
+    good += 1
+    if good == 10:
+        return unscaled, scale * 2, 0
+    return unscaled, scale, good"""
+START, GROWTH, STEPS, UNPLUGGED = 2.0**15, 10, 900, 100
+EVERY = 10  # steps from one measurement to the next
+FULL_SCALE = np.float32(2.0**-16)  # volts
+RATE = 0.5 / float(FULL_SCALE) ** 2  # in 1 / V², because the loss is in V²
+FINITE, HALF, UNSCALED = (
+    "np.isfinite(g).all()",
+    "max(scale / 2, 1.0)",
+    "[g / scale for g in gradients]",
 )
+DOUBLE = "unscaled, scale * 2, 0"
+NO_FLOOR = {HALF: "scale / 2"}  # as Keras does it
+SLIPS = {  # what is said of it, and the edits that make the right function a wrong one
+    "has an infinity or NaN, and yours returns gradients": [
+        *({FINITE: seen} for seen in ("True", "not np.isnan(g).any()", "(g < np.inf).all()")),
+        *({"for g in gradients)": "for g in gradients[:1])"}, {"None, max": "gradients, max"}),
+    ],
+    "is sound, and yours skips it": {f"not all({FINITE}": "any(g.any()"},
+    "returns its gradients as they were": {UNSCALED: "gradients"},
+    "divides twice by the scale": {"g / scale": "g / scale / scale"},
+    "multiplies by the scale once more": {"g / scale": "g * scale"},
+    "divides by another number than the scale": {
+        f"    unscaled = {UNSCALED}\n": "",
+        f"return {DOUBLE}": "scale, good = scale * 2, 0",
+        "return unscaled": f"return {UNSCALED}",
+    },
+    "overflows, and the scale stays at 2**15: halve it": {HALF: "scale"},
+    "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
+    "takes the scale below 1": NO_FLOOR,
+    "the 10th finite one in a row, and the scale stays at 1: double it": [
+        *({"scale * 2": "scale"}, {"good == 10": "good > 10"}, {"good += 1": "good += 0"}),
+    ],
+    "the 10th finite one in a row, and the scale stays at 2**15": {
+        "scale * 2": "min(scale * 2, 2.0**15)"
+    },
+    "doubles the scale after 1 finite step in a row": {"good == 10": "True"},
+    "doubles the scale after 9 finite steps in a row": {"good == 10": "good == 9"},
+    "doubles the scale after 3 finite steps in a row": [{f"{HALF}, 0": f"{HALF}, good"}],
+}
+RIGHT = edited(CODE, "after_backward")
 
 
 @functools.cache
-def keras_run(initial_scale, growth_steps, flags):
-    """What Keras's LossScaleOptimizer does: `(scale after the step, whether it is applied)` each.
+def pictures():
+    """The digits in volts, float32 (1437, 64)."""
+    from sklearn.datasets import load_digits
 
-    One weight, and a gradient of 1 (a T in `flags`) or of infinity (an F). Imports Keras.
+    return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype("float32") * FULL_SCALE
+
+
+def network(policy):
+    """The autoencoder under a policy: `(weights, gradients(n, scale), missing())`.
+
+    `gradients` are those of the loss of step n times the scale, float32; `missing` is the share of
+    the pictures that is not restored.
     """
     import keras  # late: it loads TensorFlow
+    import tensorflow as tf
 
-    weight = keras.Variable([0.0], dtype="float32")
-    optimizer = keras.optimizers.LossScaleOptimizer(
-        keras.optimizers.SGD(1.0), initial_scale=initial_scale, dynamic_growth_steps=growth_steps
-    )
-    optimizer.build([weight])
-    steps = []
-    for flag in flags:
-        before = int(optimizer.iterations)
-        gradient = keras.ops.convert_to_tensor([1.0 if flag == "T" else math.inf], dtype="float32")
-        optimizer.apply([gradient], [weight])
-        steps.append((float(optimizer.dynamic_scale), int(optimizer.iterations) > before))
-    return steps
+    from course_utils.training import dtype_policy
+
+    layers, source = keras.layers, np.random.RandomState(0)
+    options = {"use_bias": False, "kernel_initializer": "zeros"}  # NumPy's weights draw no seed
+    with dtype_policy(policy):
+        squeeze = layers.Dense(32, activation="relu", name="squeeze", **options)
+        restore = layers.Dense(64, name="restore", **options)
+        to_float32 = layers.Activation("linear", dtype="float32", name="to_float32")
+        stack = [keras.Input((64,), name="volts"), squeeze, restore, to_float32]
+        model = keras.Sequential(stack, name="sensor")
+    model.set_weights([source.uniform(-0.25, 0.25, w.shape) for w in model.weights])
+    variables = [w.value for w in model.weights]
+
+    def loss(images):
+        return tf.reduce_mean((model(images) - images) ** 2)
+
+    @tf.function
+    def backward(images, scale):
+        with tf.GradientTape() as tape:
+            scaled = loss(images) * scale
+        return tape.gradient(scaled, variables)
+
+    def gradients(n, scale):
+        images = pictures()[16 * n % 1424 :][:16]
+        images = np.full_like(images, np.nan) if n < UNPLUGGED else images
+        with np.errstate(over="ignore"):
+            found = [g.numpy() for g in backward(images, np.float32(scale))]
+        if n % 50 == 27:  # as where the largest gradient overflows, and it alone
+            found[n // 50 % 2].flat[0] = np.inf if n % 200 < 100 else -np.inf
+        return found
+
+    few, measured = pictures()[:256], tf.function(loss)
+    return variables, gradients, lambda: float(measured(few) / np.mean(few**2))
 
 
-def trace(update, trial):
-    """`([(scale, applied) after each step], None)`, or `(None, what is wrong)`."""
-    scale, growth_steps, flags = trial
-    steps, count, end = [], 0, "`return scale, count, applied`"
-    for flag in flags:
-        result, problem = call(update, scale, count, flag == "T", growth_steps, end=end)
-        if problem:
+@dataclass
+class Run:
+    """A training: the missing share every `EVERY` steps, the steps skipped, what is wrong first."""
+
+    missing: list
+    skipped: int = 0
+    fault: str | None = None
+    broken: int | None = None  # the step after which the weights were not finite
+
+    @property
+    def told(self):
+        """How the training ended."""
+        if self.broken:
+            return f"After step {self.broken} the weights are not finite."
+        return (
+            f"After {STEPS} steps, {self.skipped} of them skipped, your network restores"
+            f" {restored(self)} of the pictures, float32's {restored(in_float32())}."
+        )
+
+
+def restored(run):
+    """The share of the pictures that a network restores in the end, in words."""
+    return f"{max(0, 1 - run.missing[-1]):.0%}"
+
+
+@functools.cache
+def in_float32():
+    """The `Run` that needs no scale."""
+    return train(RIGHT, "float32")[0]
+
+
+def train(function, policy="mixed_float16"):
+    """`(Run, None)` with a learner's function, or `(None, why it cannot be used)`."""
+    weights, gradients_of, missing = network(policy)
+    run, scale, good, row = Run([missing()]), START, 0, 0
+    for n in range(STEPS):
+        gradients = gradients_of(n, scale)
+        given = [g.copy() for g in gradients], scale, good
+        result, problem = call(function, *given, end="`return unscaled, scale, good`")
+        if problem := problem or wrong_form(result, gradients):
             return None, problem
-        if not isinstance(result, (tuple, list)) or len(result) != 3:
-            problem = f"{describe(result)}; three values are needed: scale, count, applied."
-        elif number(result[0]) is None:
-            problem = f"{describe(result[0])} as the scale; give a number."
-        elif not isinstance(result[2], (bool, np.bool_)):
-            problem = f"{describe(result[2])} for `applied`; give True or False."
-        if problem:
-            return None, f"Your function returns {problem}"
-        scale, count, applied = result
-        steps.append((number(scale), bool(applied)))
-    return steps, None
+        unscaled, new, good = result
+        row = row + 1 if all(np.isfinite(g).all() for g in gradients) else 0
+        if fault := wrong_step(gradients, scale, row, unscaled, number(new)):
+            run.fault = run.fault or f"Step {n + 1} {fault}"
+        scale, row = number(new), row % GROWTH
+        run.skipped += unscaled is None
+        for weight, g in zip(weights, unscaled or (), strict=unscaled is not None):
+            weight.assign_sub((RATE * np.asarray(g, "float64")).astype("float32"))
+        if not all(np.isfinite(w.numpy()).all() for w in weights):
+            run.broken = n + 1
+            break
+        if (n + 1) % EVERY == 0:
+            run.missing.append(missing())
+    return run, None
 
 
-def compare(update, trial):
-    """The first step on which a function differs from Keras's, and why, or None."""
-    given, problem = trace(update, trial)
-    if problem or given == (right := keras_run(*trial)):
-        return problem
-    scale, growth_steps, flags = trial
-    n = next(n for n, pair in enumerate(zip(given, right, strict=True)) if pair[0] != pair[1])
-    before = right[n - 1][0] if n else scale
-    scales_differ, steps_differ = (a != b for a, b in zip(given[n], right[n], strict=True))
-    said = []
-    for after, applied in (right[n], given[n]):
-        change = "stays at" if after == before else f"goes from {power(before)} to"
-        parts = [f"{change} {power(after)}"] * scales_differ
-        parts += ["applies the step" if applied else "skips the step"] * steps_differ
-        said.append(" and ".join(parts))
-    why = said_of(update, WRONG, trace, TRIALS)
-    return (
-        f"From scale {power(scale)} with `growth_steps` = {growth_steps}, step {n + 1}"
-        f" ({'finite' if flags[n] == 'T' else 'not finite'}): Keras {said[0]}, yours {said[1]}."
-        f" {why or 'Write the scale and the counter down for the steps before it.'}"
-    )
+def wrong_form(result, gradients):
+    """What is wrong with the form of what a function returned, or None."""
+    try:
+        unscaled, scale, _ = result
+    except Exception:  # no container of three, or one that raises
+        said = f"{describe(result)}; three values are needed: gradients or None, scale, good"
+        return f"Your function returns {said}."
+    if number(scale) is None:
+        return f"Your function returns {describe(scale)} as the scale; give a finite number."
+    try:
+        shapes = [g.shape for g in gradients]
+        if unscaled is None or [np.asarray(g, "float64").shape for g in unscaled] == shapes:
+            return None
+    except Exception:  # no list, or no numbers in it
+        pass
+    return f"Your function returns {describe(unscaled)} as gradients; give two arrays or None."
+
+
+def wrong_step(gradients, scale, row, unscaled, new):
+    """What is wrong with a step, the `row`th finite one in a row (0: not finite), or None."""
+    moved = f"goes from {power(scale)} to" if new != scale else "stays at"
+    moved = f"and the scale {moved} {power(new)}"
+    if row == 0:
+        if unscaled is not None:
+            return "has an infinity or NaN, and yours returns gradients: return None."
+        if new < 1:
+            return f"takes the scale below 1: each halving takes {GROWTH} good steps to win back."
+        half = max(scale / 2, 1)
+        return None if new == half else f"overflows, {moved}: halve it, but never below 1."
+    if unscaled is None:
+        return "is sound, and yours skips it: all its numbers are finite."
+    if said := wrong_gradients(gradients, unscaled, scale):
+        return said
+    if row < GROWTH and new == 2 * scale:
+        steps = f"{row} finite step{'s' * (row > 1)} in a row, not {GROWTH}"
+        return f"doubles the scale after {steps}: a skip and a doubling set the counter to 0."
+    if row == GROWTH:
+        said = f"is the {GROWTH}th finite one in a row, {moved}: double it."
+        return None if new == 2 * scale else said
+    return None if new == scale else f"is finite, {moved}: only the {GROWTH}th in a row moves it."
+
+
+def wrong_gradients(gradients, unscaled, scale):
+    """What is wrong with the gradients that a function returned for these, or None."""
+    pairs = [
+        (np.asarray(u, "float64").ravel(), g.astype("float64").ravel() / scale)
+        for u, g in zip(unscaled, gradients, strict=True)
+    ]
+    returned, right = map(np.concatenate, zip(*pairs, strict=True))
+    for factor, said in (
+        (1, None),
+        (scale, "returns its gradients as they were: divide them by the scale."),
+        (1 / scale, "divides twice by the scale: the weights hardly move."),
+        (scale**2, "multiplies by the scale once more: divide by it."),
+    ):
+        if np.allclose(returned, right * factor, rtol=1e-3, atol=0):
+            return said
+    return "divides by another number than the scale that the loss was multiplied by."
 
 
 def power(scale):
     """A scale for reading."""
     share, exponent = math.frexp(scale)
-    return f"2**{exponent - 1}" if share == 0.5 else f"{scale:.6g}"
+    return f"2**{exponent - 1}" if share == 0.5 and exponent != 1 else f"{scale:.6g}"
 
 
-WRONG = slipped(CODE, "update", SLIPS)
-judge = Function(compare, TRIALS)
+def judge(function):
+    """What is wrong with a scaler, and how the training went with it, or None."""
+    code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
+    if code and "LossScaleOptimizer" in code.co_names:
+        return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
+    run, problem = train(function)
+    if problem or (run.fault is None and run.missing[-1] < 2 * in_float32().missing[-1]):
+        return problem
+    return f"{run.fault or ''} {run.told}".strip()
+
+
+def runs(function):
+    """{name: the share of the pictures missing, every `EVERY` steps} of three trainings.
+
+    In float32, with the rule as Keras has it, and with a learner's function if it is written.
+    """
+    found = {
+        "float32": in_float32(),
+        "Keras's rule": train(edited(CODE, "after_backward", NO_FLOOR))[0],
+    }
+    if not untouched(function) and (yours := train(function)[0]):
+        found["yours"] = yours
+    return {name: run.missing for name, run in found.items()}
+
+
+JUDGE = Function(lambda function, _: judge(function))

@@ -1,140 +1,14 @@
-"""Judges of notebook 02: which loss scales fit, when one overflows, and the order of a step."""
+"""Judges of notebook 02: a scale for an array of gradients, and the order of a step."""
 
+import functools
 import itertools
 import math
 
 import numpy as np
 
-from .answers import describe, number
 from .judges import Choice, Fields, Number
 
-
-def show(value):
-    """A number for reading."""
-    return f"{value:,.10g}" if abs(value) < 1e10 else f"{value:.6g}"
-
-
-def is_power(value):
-    """Whether a number is a power of two."""
-    return math.frexp(value)[0] == 0.5
-
-
-# --- the scales that fit: the gradients reach from 2**-31 to 2**-9 ------------------------------
-
-
-def exponent(right, wrong, explain):
-    """The judge of one s; `explain(s)` ends a sentence on a whole number."""
-
-    def otherwise(value):
-        if not value.is_integer():
-            return f"you gave {value!r}, and a whole number is asked for."
-        if abs(value) >= 1000:
-            return "you gave a number far from any exponent that fits."
-        return f"s = {value:.0f} {explain(int(value))}"
-
-    return Number(right, wrong, (), otherwise, "give the whole number s of 2**s", close=0)
-
-
-def too_small(s):
-    """What is wrong with a smallest s."""
-    if s < 0:
-        return f"divides by 2**{-s}, and the smallest gradient needs more, not less."
-    if s < 6:
-        return f"turns 2**-31 into 2**{s - 31}, which float16 rounds to zero."
-    if s < 16:
-        return f"turns 2**-31 into 2**{s - 31}, and there a number has {s - 6} bits, not 11."
-    if s < 25:
-        return f"makes every gradient normal, and a smaller s does so too: 2**-31 is 2**{s - 31}."
-    return f"turns the largest gradient into 2**{s - 9}, beyond the range. A smaller s is enough."
-
-
-def too_large(s):
-    """What is wrong with a largest s."""
-    if s > 25:
-        return f"turns 2**-9 into 2**{s - 9}, infinity in float16. Its range ends at 65,504."
-    if s < 0:
-        return f"divides by 2**{-s}. The loss is multiplied by 2**s."
-    if s < 17:
-        return f"turns 2**-9 into 2**{s - 9}, far from the end, while 2**-31 is not normal yet."
-    return f"turns 2**-9 into 2**{s - 9}, and a larger s still avoids infinity."
-
-
-DIVIDES = "With a negative s you divide. The loss is multiplied by 2**s."
-NOT_SMALLEST = {
-    -5: "s = -5 keeps the largest gradient normal. The smallest one sets this limit.",
-    6: "s = 6 turns 2**-31 into 2**-25, halfway between 0 and 2**-24. The tie goes to 0.",
-    7: "s = 7 turns 2**-31 into 2**-24, which survives with one bit.",
-    16: "s = 16 turns 2**-31 into 2**-15, still a subnormal. The normal numbers begin at 2**-14.",
-}
-NOT_LARGEST = {
-    25: "s = 25 turns 2**-9 into 2**16, which float16 rounds to infinity. Its range ends at"
-    " 65,504.",
-    46: "s = 46 brings the smallest gradient to 2**15. The largest one sets this limit.",
-}
-BRACKET = Fields(
-    {
-        "smallest": exponent(17, NOT_SMALLEST, too_small),
-        "largest": exponent(24, NOT_LARGEST, too_large),
-    },
-    wrong={
-        (24, 17): "The two are swapped: the smallest s belongs to the smallest gradient.",
-        (-17, -24): DIVIDES,
-        (-24, -17): DIVIDES,
-    },
-    together=(
-        (
-            {"smallest": 128, "largest": 256},
-            lambda given: (
-                min(given.values()) >= 1000 or all(is_power(s) and s > 32 for s in given.values())
-            ),
-            "You gave scales. Give their exponents, the s of 2**s.",
-        ),
-        (
-            {"smallest": 2**17, "largest": 24},
-            lambda given: max(given.values()) >= 1000,
-            "You gave a scale. Give its exponent, the s of 2**s.",
-        ),
-    ),
-)
-
-
-def finite_step(value):
-    """Say what the scale is at another step."""
-    if value < 1 or not value.is_integer():
-        return f"You gave {show(value)}: steps are counted 1, 2, 3 and so on."
-    if value > 14001:
-        return f"An earlier step than {show(value)} overflows."
-    k = 15 + (int(value) - 1) // 2000
-    said = f"At step {show(value)} the scale is 2**{k}, and 0.031 × 2**{k} ="
-    return f"{said} {0.031 * 2**k:,.1f} is finite."
-
-
-FIRST_OVERFLOW = Number(
-    14001,
-    {
-        12001: "There the scale becomes 2**21, and 0.031 × 2**21 = 65,011.7 is still finite.",
-        14000: "Step 14,000 is the last with the scale 2**21. The doubled scale counts from the"
-        " next step on.",
-        14002: "The overflow comes one step earlier. It halves the scale, so that step 14,002 is at"
-        " 2**21 again.",
-        16001: "Step 14,001 overflows already and halves the scale, so step 16,001 is at 2**21"
-        " again.",
-        16002: "That is the second overflow, 2,000 finite steps after the first.",
-        16000: "By then one step has overflowed. How many doublings does the first one take?",
-        (14008, 14007): "You count 2,001 steps for each doubling. The 2,000th finite step doubles"
-        " the scale.",
-        7: "That is the number of doublings. Each takes 2,000 steps.",
-        8: "That is how many scales there are from 2**15 to 2**22. Give the step.",
-        6: "After 6 doublings the scale is 2**21, and nothing overflows. Besides, give the step.",
-        22: "That is the exponent of the scale that overflows. Give the step.",
-        2**22: "That is the scale that overflows. Give the step.",
-        (44001, 44000): "That is for a scale that begins at 2**0. Keras begins at 2**15.",
-    },
-    otherwise=finite_step,
-    asked="give the number of one step, without quotes",
-    close=0,
-)
-
+# --- a scale for an array -----------------------------------------------------------------------
 
 ARRAY = """\
 import numpy as np
@@ -143,45 +17,73 @@ rng = np.random.default_rng(2)
 array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
 array = array.astype(np.float32)
 """
+ERROR, ROOM = 0.001, 3  # the largest relative error, and how many powers of two stay free
 
 
+@functools.cache
 def layer_gradients():
-    """The array of the task: float32 (100000,), log-normal around 2**-30, of either sign."""
+    """The array of the task: float64 (100000,), log-normal around 2**-30, of either sign."""
     names = {}
     exec(ARRAY, names)
-    return names["array"]
+    return names["array"].astype(np.float64)  # its product with a power of two is exact
 
 
-def check_scale(answer):
-    """Accept every s that keeps the array of the task finite and its sum of squares whole."""
-    s = number(answer)
-    if s is None:
-        return f"You gave {describe(answer)}: give the s of 2**s as one number."
-    if not s.is_integer():
-        return f"You gave {show(s)}: a whole number is asked for, the s of 2**s."
-    instead = ""
-    if is_power(s):
-        instead = f" If {show(s)} is the scale, give its exponent, {math.frexp(s)[1] - 1}."
-    if s >= 128:
-        return f"You gave {show(s)}, and float32 has no 2**{show(s)}.{instead}"
-    if s < -100:
-        return f"You gave {show(s)}: a negative s divides, and here every gradient becomes 0."
-    array = layer_gradients().astype(np.float64)  # the product with a power of two is exact
+def error(s):
+    """The relative error of the array in float16 with the scale 2**s; infinite with overflow."""
+    array = layer_gradients()
     with np.errstate(over="ignore"):
-        cast = (array * 2.0**s).astype(np.float16)
-    if overflow := int(np.isinf(cast).sum()):
-        verb = "overflow" if overflow > 1 else "overflows"
-        said = f"s = {s:.0f}: {overflow:,} of 100,000 gradients {verb} in float16"
-        return f"{said}.{instead}" if instead else f"{said}: too large a scale."
-    zero = cast == 0
-    zeros, lost = zero.sum(), np.sum(array[zero] ** 2) / np.sum(array**2)
-    if lost >= 1e-3:
-        sign = " A negative s divides." if s < 0 else ""
-        return (
-            f"s = {s:.0f}: float16 rounds {zeros / 1000:.2f} % of the gradients to zero, and with"
-            f" them {100 * lost:.3g} % of the sum of squares; 0.1 % is too much.{sign}"
-        )
-    return None
+        cast = (array * 2.0**s).astype(np.float16).astype(np.float64)
+    if np.isinf(cast).any():
+        return math.inf
+    return float(np.linalg.norm(cast / 2.0**s - array) / np.linalg.norm(array))
+
+
+def fits(s):
+    """Whether the task accepts a scale."""
+    return s.is_integer() and abs(s) < 128 and error(s) < ERROR and error(s + ROOM) < math.inf
+
+
+def exponent(s):
+    """What is wrong with a number that may be the scale in place of its exponent, or None."""
+    if s > 64 and math.frexp(s)[0] == 0.5:
+        return f"{s:,.0f} is a scale: give its exponent, {math.frexp(s)[1] - 1}."
+    if s.is_integer() and abs(s) < 128:
+        return None
+    return f"You gave {s:.6g}: give a whole number s, the exponent of 2**s."
+
+
+def misfit(s):
+    """What is wrong with a scale that does not fit."""
+    if said := exponent(s):
+        return said
+    if (found := error(s)) == math.inf:
+        return f"With s = {s:.0f} the largest gradient is infinity in float16."
+    if found < ERROR:
+        return f"With s = {s:.0f} the error is {found:.2%}, but eight times the largest overflows."
+    sign = " A negative s divides." * (s < 0)
+    return (
+        f"With s = {s:.0f} the relative error is {found:.2%}, and below 0.1 % is asked for.{sign}"
+    )
+
+
+def first(s):
+    """What is wrong with a first power of two that overflows."""
+    if said := exponent(s):
+        return said
+    if error(s) < math.inf:
+        largest = 2.0**s * np.abs(layer_gradients()).max()
+        return f"With s = {s:.0f} the largest gradient becomes {largest:,.5g}, finite in float16."
+    return f"s = {s:.0f} overflows, and so does a smaller s."
+
+
+TRIED = (0, 11, 34, 37, -15, 2**15, 15.5, 1000), (36, 38, 16, 2**37, 36.5)
+WHOLE = "give one whole number, the s of 2**s"
+CHOSEN = Fields(
+    {
+        "s": Number(33, dict.fromkeys(TRIED[0], misfit), (), misfit, WHOLE, accept=fits),
+        "overflow": Number(37, dict.fromkeys(TRIED[1], first), (), first, WHOLE, close=0),
+    }
+)
 
 
 # --- the order of a step ------------------------------------------------------------------------

@@ -26,16 +26,16 @@ def path():
 
 
 def entry(notebook):
-    """What is known of a notebook, such as `{"guess": None, "solved": [1, 3]}`."""
+    """What is known of a notebook: `{"guess": None, "drawn": None, "solved": [1, 3]}`."""
     state = {}
     with contextlib.suppress(OSError):  # a failing write tells the learner; reading loses nothing
         state = _load(path())
     state = _merged(state, _unsaved.get(path(), {}))
-    return {"guess": None, "solved": [], **state.get(notebook, {})}
+    return {"guess": None, "drawn": None, "solved": [], **state.get(notebook, {})}
 
 
 def save(notebook, **change):
-    """Remember `solved=[exercise ids]`, beside those known, or `guess=number`, in its place."""
+    """Remember `solved=[ids]` beside those known, `guess=number` or `drawn=[ints]` in its place."""
     file = path()
     change = _merged(_unsaved.get(file, {}), {notebook: change})
     try:
@@ -98,8 +98,8 @@ def _load(file):
 
 
 def _valid(known):
-    guess, solved = known.get("guess"), known.get("solved", [])
-    return (guess is None or number(guess) is not None) and all(type(n) is int for n in solved)
+    guess, whole = known.get("guess"), [*(known.get("drawn") or []), *known.get("solved", [])]
+    return (guess is None or number(guess) is not None) and all(type(n) is int for n in whole)
 
 
 def _merged(state, change):

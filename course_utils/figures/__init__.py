@@ -14,7 +14,7 @@ from course_utils.figures.formats import (
     rounding_errors,
     spacing,
 )
-from course_utils.figures.gradients import bathtub, histogram
+from course_utils.figures.gradients import bathtub, histogram, step
 from course_utils.figures.learning import digits, histories, loss_curves, loss_scale, training
 from course_utils.figures.looks import COLORS
 from course_utils.figures.memory import bytes_per_parameter, memory_accounts, memory_by_batch

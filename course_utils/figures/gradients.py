@@ -2,13 +2,18 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend, panels
+from course_utils.figures.base import INK, Drawing, Picture, canvas, legend_below, panels
 from course_utils.figures.looks import COLORS
 from course_utils.gradients import limits
 
 ZERO, SUBNORMAL = "#999999", "#F0E442"  # always with a hatch or a label too
 AGES = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # no dtype's colors
 EDGE = limits("float16")
+
+
+def step() -> Drawing:
+    """One step of mixed precision training: what is float16, and where the loss scale is."""
+    return Drawing.stored("step")
 
 
 def histogram(histograms: dict) -> Picture:
@@ -25,7 +30,7 @@ def histogram(histograms: dict) -> Picture:
         gone = octave < EDGE["zero_octave"]
         ax.bar(octave + 0.5, share, 0.9, color=COLORS["float32"])
         ax.bar(octave[gone] + 0.5, share[gone], 0.9, color=ZERO, hatch="///")
-        ax.set_xlim(max(low, EDGE["zero_octave"] - 60), EDGE["top_octave"] + 8)
+        ax.set_xlim(max(low, EDGE["zero_octave"] - 35), EDGE["top_octave"] + 8)
         _bands(ax)
         percent = 100 * values.survival("float16").rounded_to_zero / held
         ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", fontsize=10)
@@ -56,7 +61,7 @@ def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
     `measured`: label to {exponent: relative error}, shown as dots. Where a value overflows the
     error is infinite, and the line goes up.
     """
-    figure, ax = canvas(width=8.0, height=3.8)
+    figure, ax = canvas(width=8.0, height=4.0)
     words, top = [], 3.0
     styles = zip(AGES, "os^v", ("-", "--", ":", "-."), strict=True)
     for (label, values), (color, marker, line) in zip(histograms.items(), styles, strict=False):
@@ -71,7 +76,7 @@ def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
     ax.axvline(15, color=INK, linestyle=":", linewidth=1, label="Keras's first scale")
     ax.set(yscale="log", ylim=(1e-4, top), xlabel="log2 of the loss scale")
     ax.set(ylabel="relative error of the gradient", title="Too small: underflow. Too large: ∞")
-    legend(ax, fontsize=9)
+    legend_below(figure, columns=3)
     return Picture(figure, ". ".join(words) + ".")
 
 

@@ -72,10 +72,13 @@ def training(history) -> Picture:
     return Picture(figure, f"after {len(rows)} steps, mean of the last 25: {said}.")
 
 
-def histories(losses: dict, title: str, ylabel: str = "training loss") -> Picture:
+def histories(
+    losses: dict, title: str, ylabel: str = "training loss", xlabel: str = "epoch", every: int = 1
+) -> Picture:
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
-    `losses`: label to the list of losses; a dtype policy as label gets that dtype's color.
+    `losses`: label to the list of losses; a dtype policy as label gets that dtype's color. Between
+    two losses lie `every` of what `xlabel` counts.
     """
     figure, ax = canvas(width=7.5, height=3.6)
     others = iter(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
@@ -86,28 +89,78 @@ def histories(losses: dict, title: str, ylabel: str = "training loss") -> Pictur
         color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
         dash = ":" if pure else "-" if label == "float32" else next(dashes)
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
-        ax.plot(range(1, len(values) + 1), values, **style)
+        ax.plot(every * np.arange(1, len(values) + 1), values, **style)
         ends.append((values[-1], label, style))
-    ax.set(xlabel="epoch", ylabel=ylabel, yscale="log", title=title)
+    ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log", title=title)
     _name_the_ends(ax, ends)
     said = ", ".join(f"{label} {value:.3g}" for value, label, _ in ends)
-    return Picture(figure, f"after {len(values)} epochs the loss is: {said}.")
+    return Picture(figure, f"{ylabel} in the end: {said}.")
 
 
-def loss_scale(table) -> Picture:
-    """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped step."""
-    figure, ax = canvas(width=7.5, height=2.8)
+def loss_scale(table=None, drawn: dict | None = None) -> Picture:
+    """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped step.
+
+    If the table has a column `ceiling`, it lies over them: from there on a scale overflows. A
+    second panel enlarges the last quarter. So does what was `drawn` before lie over them, {step:
+    log2 of the scale}; without a table it is shown alone.
+    """
+    enlarged = table is not None and "ceiling" in table
+    options = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
+    figure, axes = panels(1 + enlarged, 8.0 if enlarged else 7.5, 3.6, **options)
+    words = []
+    for ax in axes:
+        ax.set_yscale("log", base=2)
+        ax.set_xlabel("step")
+        if table is not None:
+            _trace(ax, table)
+    if table is not None:
+        skipped = (~table["applied"]).sum()
+        axes[0].set_title(f"{skipped} of {len(table)} steps were skipped")
+        ends = f"{_power(table['scale'].min())} and {_power(table['scale'].max())}"
+        words.append(
+            f"the loss scale moves between {ends} in {len(table)} steps; {skipped} of them were"
+            " skipped"
+        )
+    if enlarged:
+        over, end = table["scale"] >= table["ceiling"], table[-(len(table) // 4) :]
+        both = end[["scale", "ceiling"]]
+        axes[1].set(xlim=(end["step"].min(), end["step"].max()), title="the end, enlarged")
+        axes[1].set_ylim(both.min().min() / 1.2, 1.4 * both.max().max())
+        skipped = (over & ~table["applied"]).sum()
+        words.append(f"at or above the ceiling in {over.sum()} steps, {skipped} of these skipped")
+    if drawn:
+        look = {"color": "#E69F00", "linestyle": "--", "marker": "D", "markersize": 5}
+        scales = [2.0**value for value in drawn.values()]
+        axes[0].plot(list(drawn), scales, label="your curve", **look)
+        axes[0].set_ylim(top=max(axes[0].get_ylim()[1], 2 * max(scales)))
+        told = ", ".join(f"2^{value} at step {step}" for step, value in drawn.items())
+        words.append(f"your curve: {told}")
+    if table is None:
+        axes[0].set(xlim=(0, 1.05 * max(drawn)), ylim=(0.5, 2.0**61), title="Draw the loss scale")
+    axes[0].set_ylabel("loss scale")
+    legend(axes[0], fontsize=8)
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def _trace(ax, table):
+    """The scale of each step, a cross where it was skipped, and the ceiling if it is known."""
     skipped = table[~table["applied"]]
-    ax.step(table["step"], table["scale"], where="mid", color=COLORS["float32"], label="loss scale")
-    cross = {"color": COLORS["bfloat16"], "markersize": 8, "label": "step skipped"}
-    ax.plot(skipped["step"], skipped["scale"], "x", **cross)
-    ax.set_yscale("log", base=2)
-    title = f"{len(skipped)} of {len(table)} steps were skipped"
-    ax.set(xlabel="step", ylabel="loss scale", title=title)
-    legend(ax, fontsize=8)
-    low, high = table["scale"].min(), table["scale"].max()
-    moves = f"the loss scale moves between {low:.4g} and {high:.4g} in {len(table)} steps"
-    return Picture(figure, f"{moves}; {len(skipped)} of them were skipped.")
+    look = {"where": "mid", "color": COLORS["float32"], "label": "loss scale"}
+    ax.step(table["step"], table["scale"], **look)
+    cross = {"color": COLORS["bfloat16"], "markersize": 7, "label": "step skipped"}
+    ax.plot(skipped["step"], skipped["scale"], "x", zorder=3, **cross)
+    if "ceiling" in table:
+        ax.plot(table["step"], table["ceiling"], color=INK, linewidth=0.8, label="ceiling")
+        ax.set_ylim(top=4 * table["ceiling"].max())
+        ax.fill_between(table["step"], table["ceiling"], 2.0**99, color=INK, alpha=0.25, lw=0)
+        look = {"va": "top", "fontsize": 9, "color": INK}
+        ax.annotate(" overflow", (0, 0.98), xycoords="axes fraction", **look)
+
+
+def _power(scale):
+    """A power of two in words, or another number."""
+    exponent = np.log2(scale)
+    return f"2^{exponent:.0f}" if exponent == np.rint(exponent) else f"{scale:.4g}"
 
 
 def _name_the_ends(ax, ends):

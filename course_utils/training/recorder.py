@@ -15,14 +15,19 @@ class LossScaleRecorder(keras.callbacks.Callback):
     over epochs and further calls of `fit`. Every step waits for the device: leave it out when you
     measure time.
 
+    `ceiling(model, batch)`, if given, is called before each step with the number of the batch; what
+    it returns, such as the largest scale that will not overflow, becomes a column `ceiling`.
+
     Example:
         recorder = LossScaleRecorder()
         model.fit(x, y, callbacks=[recorder])
         recorder.table
     """
 
-    def __init__(self):
+    def __init__(self, ceiling=None):
         super().__init__()
+        self._ceiling = ceiling
+        self._ceilings = []
         self._rows = []
         self._before = None
 
@@ -35,7 +40,8 @@ class LossScaleRecorder(keras.callbacks.Callback):
         """
         import pandas as pd
 
-        return pd.DataFrame(self._rows, columns=list(COLUMNS)).astype(COLUMNS)
+        table = pd.DataFrame(self._rows, columns=list(COLUMNS)).astype(COLUMNS)
+        return table.assign(ceiling=self._ceilings[: len(table)]) if self._ceiling else table
 
     def on_train_begin(self, logs=None):
         if self.model.steps_per_execution != 1:
@@ -53,6 +59,8 @@ class LossScaleRecorder(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch, logs=None):
         self._before = _state(self.model.optimizer)
+        if self._ceiling:
+            self._ceilings.append(float(self._ceiling(self.model, batch)))
 
     def on_train_batch_end(self, batch, logs=None):
         scale, count = self._before
