@@ -20,7 +20,7 @@ def test_the_scales_that_are_accepted_for_the_array_and_what_is_said_of_the_othe
     histogram, right = OctaveHistogram.from_values(scales.layer_gradients()), []
     errors = {s: histogram.relative_error("float16", s) for s in range(-30, 64)}
     for s in range(-30, 60):
-        fits = errors[s] < 0.001 and np.isfinite(errors[s + 3])  # eight times as large
+        fits = errors[s] < 0.001 and errors[s + 3] < np.inf  # eight times as large
         said = verdict(1, {"s": s, "overflow": 37})
         assert (said.status == "correct") == fits
         if not fits:

@@ -33,7 +33,7 @@ EXERCISES = [
     Exercise(
         id=8,
         title="choose a scale",
-        minutes=5,
+        minutes=4,
         task="""\
 The first lines below make an array of gradients. Measure, and give two whole numbers:
 

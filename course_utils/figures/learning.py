@@ -122,7 +122,7 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
             " skipped"
         )
     if enlarged:
-        over, end = table["scale"] >= table["ceiling"], table[-(len(table) // 4) :]
+        over, end = table["scale"] >= table["ceiling"], table.tail(max(2, len(table) // 4))
         both = end[["scale", "ceiling"]]
         axes[1].set(xlim=(end["step"].min(), end["step"].max()), title="the end, enlarged")
         axes[1].set_ylim(both.min().min() / 1.2, 1.4 * both.max().max())
