@@ -340,6 +340,15 @@ def test_without_a_guess_none_is_told_or_drawn():
     assert "guessed" not in without.alt and not without.figure.axes[0].collections
 
 
+def test_a_strip_of_a_subnormal_has_no_1_before_the_point_and_ties_have_dots():
+    ax = figures.bit_strips([1.0, 2.0**-15], ["float16"]).figure.axes[0]
+    assert [written(ax.texts)[19 * row + 6] for row in (0, 1)] == ["1", "0"]
+    assert len(ax.patches) == 2 * (16 + 1)
+    errors = {"rounded": np.array([0, -1.0, 0.5, 1]), "dropped": np.zeros(4)}
+    ax = figures.rounding_errors(np.arange(4), errors, unit=2).figure.axes[0]
+    assert ax.lines[2].get_xydata().tolist() == [[1, -0.5], [3, 0.5]]
+
+
 def test_spacing_is_the_gap_above_each_power_of_two():
     ax = drawn("spacing")
     assert written(ax.get_legend().get_texts()) == list(figures.formats.SPACING)

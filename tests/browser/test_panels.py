@@ -11,9 +11,8 @@ TEXT, MENU, SLIDER = "input[type=text]", "select", ".noUi-handle"
 PANELS = {
     "01_floats": (
         "setup load-exercises halve by-hand bit-strips converter",
-        "0 01111011 10011001100110011001101 · 0x3DCCCCCD · normal · 0.1",
+        "0 01011 1001100110 · 0x2E66 · normal · 0.0999755859375",
         [
-            (MENU, 0, "select_option", "float16", "0x2E66 · normal · 0.0999755859375"),
             (TEXT, 0, "fill", "65519", "65504.0"),
             (TEXT, 0, "fill", "65520", "inf"),
             (TEXT, 0, "fill", "seven", "is not a number"),
