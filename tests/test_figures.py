@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 from PIL import Image
 
-from course_utils import figures, formats
+from course_utils import figures, formats, splits
 from course_utils.figures import base, distributed, looks, memory, operations, profiling
 from course_utils.gradients import OctaveHistogram
 
@@ -356,6 +356,21 @@ def test_spacing_is_the_gap_above_each_power_of_two():
         for x, y in zip(*line.get_data(), strict=True):
             here = formats.encode(x, line.get_label())
             assert here.value == x and float(here.ulp / here.exact) == y
+
+
+def test_the_bands_below_the_spacing_hold_nearly_all_of_each_tensor():
+    values = {"weights": 2.0 ** np.arange(-50, 50), "gradients, epoch 5": [0.0, 2.0**-30]}
+    surveys = {name: splits.survey(given) for name, given in values.items()}
+    picture = figures.spacing(DTYPES, surveys)
+    ax = picture.figure.axes[0]
+    bands = {
+        text.get_text(): line.get_xdata() for text, line in zip(ax.texts, ax.lines[3:], strict=True)
+    }
+    assert {name: np.log2(ends).tolist() for name, ends in bands.items()} == {
+        "weights": [-49, 49], "gradients, epoch 5": [-30, -29]}  # fmt: skip
+    below = [line.get_ydata().max() for line in ax.lines[3:]]
+    assert max(below) < min(line.get_ydata().min() for line in ax.lines[:3])
+    assert all(name in picture.alt for name in surveys)
 
 
 def test_the_number_line_has_every_number_of_a_format():

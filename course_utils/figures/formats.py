@@ -98,12 +98,17 @@ SPACING = {name: (COLORS[name], line) for name, line in LINES.items()} | {
 }
 
 
-def spacing(names=tuple(SPACING)) -> Picture:
+TENSORS = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # as BitSplit has them
+CENTRAL = 0.98  # this share of a tensor's values lies in its band
+
+
+def spacing(names=tuple(SPACING), tensors=None) -> Picture:
     """The gap to the next number, relative to the number, over all magnitudes; both axes log.
 
-    `names`: formats, one line each, from the smallest subnormal to the largest number.
+    `names`: formats, one line each, from the smallest subnormal to the largest number. `tensors`:
+    names to `splits.survey`, a band each, where 98 % of the values lie that are not zero.
     """
-    figure, ax = canvas(width=8.0, height=4.2)
+    figure, ax = canvas(width=8.0, height=4.8 if tensors else 4.2)
     words = []
     for name in names:
         facts, (color, line) = formats.facts(name), SPACING[name]
@@ -117,9 +122,19 @@ def spacing(names=tuple(SPACING)) -> Picture:
             f"{name} from {facts['smallest_subnormal']:.2g} to {facts['largest']:.3g}, at best "
             f"{facts['epsilon']:.2g}"
         )
+    lowest = min(formats.facts(name)["epsilon"] for name in names)
+    for row, (name, found) in enumerate((tensors or {}).items()):
+        reached = np.cumsum(found["counts"]) / sum(found["counts"])
+        ends = np.searchsorted(reached, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2]) + [0, 1]
+        low, high = 2.0 ** (found["first"] + ends)
+        y = lowest / 8 / 5**row
+        ax.plot([low, high], [y, y], color=TENSORS[row % 4], linewidth=7, solid_capstyle="butt")
+        ax.text(high * 4, y, name, va="center", color=INK, fontsize=9)
+        words.append(f"{name} mostly from {low:.2g} to {high:.2g}")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.set_xticks([2.0**k for k in range(-150, 151, 25)])
+    ax.set_yticks([2.0**k for k in range(-24, 1, 4)])  # the bands below have no height
     ax.set(xlabel="size of the number (powers of two)", ylabel="gap / number, at powers of two")
     ax.set_title("More exponent bits: longer. More fraction bits: finer.")
     legend(ax, fontsize=8, ncols=2)
