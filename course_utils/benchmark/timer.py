@@ -25,6 +25,7 @@ def rounds(seconds: float, label: str, at_least: int = 1):
             bar.update(min(round(elapsed, 1), bar.total) - bar.n)
             yield number
             number += 1
+        bar.update(bar.total - bar.n)  # one that is not full stays in a notebook, in red
 
 
 def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:

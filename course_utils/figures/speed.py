@@ -15,20 +15,20 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     table = comparison.table.drop(index="float32", errors="ignore")
     baseline = comparison.table["step_ms"].get("float32", np.nan)
     figure, ax = canvas(5.6, 1.4 + 0.55 * len(table) + 0.55 * (guess is not None))
-    labels, speed = [], table["speedup"]
+    labels, ends, speed = [], [], table["speedup"]
     if guess is not None:
         look = {"color": "none", "edgecolor": INK, "linestyle": "--", "linewidth": 1.5}
-        _from_one(ax, 0, guess, **look)
+        ends.append(_from_one(ax, 0, guess, **look))
         labels.append("your guess")
     for name, row in table.iterrows():
         spread = (baseline / row["step_ms_q3"], baseline / row["step_ms_q1"])
-        _from_one(ax, len(labels), row["speedup"], spread, **bar_look(name))
+        ends.append(_from_one(ax, len(labels), row["speedup"], spread, **bar_look(name)))
         labels.append(name)
     ax.set_yticks(range(len(labels)), labels, fontsize=11)
-    _around_one(ax, [*speed, guess or 1])
+    _around_one(ax, ends)
     found = f"The better policy: {speed.max():.2f}×" if speed.notna().any() else "Not measured"
     ax.set_title(found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22)
-    step = "" if np.isnan(baseline) else f"{baseline:.3g} ms, "
+    step = "" if np.isnan(baseline) else f"float32: {baseline:.3g} ms, "
     where = f"({step}batch {comparison.batch_size} on {comparison.device})"
     ax.set_xlabel(f"speed of a training step against float32\n{where}")
     words = [f"{n} {'unknown' if np.isnan(v) else f'{v:.2f}×'}" for n, v in speed.items()]
@@ -40,15 +40,16 @@ def recorded(table) -> Picture:
     """The same bars, a pair for each machine and its settings, from `benchmark.records.table`."""
     pairs = list(table[table["policy"] != "float32"].groupby(["device", "settings"], sort=False))
     figure, ax = canvas(6.2, 1.2 + 0.85 * len(pairs))
-    words = []
+    words, ends = [], []
     for y, ((device, settings), rows) in enumerate(pairs):
         for side, row in zip((-0.2, 0.2), rows.itertuples(), strict=False):
             label = "" if y else row.policy
-            _from_one(ax, y + side, row.speedup, height=0.38, label=label, **bar_look(row.policy))
+            look = {"height": 0.38, "label": label, **bar_look(row.policy)}
+            ends.append(_from_one(ax, y + side, row.speedup, **look))
             words.append(f"{device} {settings} {row.policy} {row.speedup:.2f}×")
     shown = [f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip() for (d, s), _ in pairs]
     ax.set_yticks(range(len(pairs)), shown, fontsize=9)
-    _around_one(ax, table["speedup"])
+    _around_one(ax, ends)
     ax.set_title("One policy, a gain here and a loss there", size=13, pad=22)
     ax.set_xlabel("speed of a training step against float32")
     legend_below(figure, columns=2)
@@ -174,7 +175,7 @@ def _dots(ax, values, spread):
 
 
 def _from_one(ax, y, speed, spread=(), height=0.66, **look):
-    """A lying bar from 1 to a speed, which is written at its end; "unknown" where it is NaN."""
+    """A lying bar from 1 to a speed, written at its end, which is returned; NaN is "unknown"."""
     known = not np.isnan(speed)
     ax.barh(y, speed - 1 if known else 0, height, left=1, **look)
     ax.plot(spread, [y] * len(spread), color=INK, linewidth=1.5)
@@ -183,11 +184,12 @@ def _from_one(ax, y, speed, spread=(), height=0.66, **look):
     place = {"textcoords": "offset points", "ha": "right" if slower else "left", "va": "center"}
     said = f"{speed:.2f}×" if known else "unknown"
     ax.annotate(said, (end, y), (-6 if slower else 6, 0), color=INK, size=12, **place)
+    return end
 
 
-def _around_one(ax, speeds):
+def _around_one(ax, ends):
     """A logarithmic axis that reaches as far below 1 as above it."""
-    reach = max(2, 1.5 * np.nanmax(np.abs(np.log2(speeds))))  # room for what is written
+    reach = max([2, *(1.5 * np.abs(np.log2(ends)))])  # room for what is written
     apart = np.searchsorted([4, 8], reach) + 1
     powers = range(-int(reach // apart * apart), int(reach) + 1, apart)
     shown = [f"{2**p}×" if p >= 0 else f"1/{2**-p}×" for p in powers]
