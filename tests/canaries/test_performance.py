@@ -25,7 +25,8 @@ from course_utils.training import dtype_policy
 NOTEBOOK = Cells("05_profiling")
 PRODUCTS = ["convolution", "matrix product"]
 SOURCE = np.random.default_rng(0)
-X, Y = SOURCE.random((64, 28, 28, 1), dtype="float32"), SOURCE.integers(0, 10, 64)
+# Few: on some CPUs each float16 picture takes oneDNN's reference kernels tens of milliseconds.
+X, Y = SOURCE.random((16, 28, 28, 1), dtype="float32"), SOURCE.integers(0, 10, 16)
 ON_CPU = not tf.config.list_physical_devices("GPU")
 FLOAT16 = {"avx512_fp16", "amx_fp16"}
 SETS = set(hardware.detect().instruction_sets or ())
@@ -133,7 +134,7 @@ def test_05_float16_is_refused_where_a_setting_hides_its_instructions():
 def kernels():
     if not {"avx512_bf16", "amx_bf16"} & SETS:
         pytest.skip("this CPU has no bfloat16 instructions")
-    outcomes = settings.measure(seconds=1, timeout=240, batch_size=32)
+    outcomes = settings.measure(seconds=1, timeout=240, batch_size=16)
     assert not any(outcome.problem for outcome in outcomes.values()), outcomes
     table = settings.kernels(outcomes)
     return lambda leg, policy: table[(table["leg"] == leg) & (table["policy"] == policy)]
@@ -219,7 +220,7 @@ def test_05_a_cache_prepares_each_element_once(cache):
 
 
 def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
-    large = np.kron((255 * X[:16, ..., 0]).astype("uint8"), np.ones((1, 64, 64), "uint8"))
+    large = np.kron((255 * X[..., 0]).astype("uint8"), np.ones((1, 64, 64), "uint8"))
     photos = [tf.io.encode_jpeg(photo[..., None]).numpy() for photo in large]
 
     def prepare(photo):
@@ -358,16 +359,12 @@ def test_05_a_timestamp_of_tensorflow_has_no_strftime():
         tf.timestamp().strftime("%Y")
 
 
-def test_05_two_recordings_within_a_second_leave_one_file(tmp_path):
-    a = tf.ones((4, 4))
-    profiling.record(lambda: a + a, steps=1)  # the first start of the profiler is slow
-    for attempt in range(5):
-        folder = tmp_path / str(attempt)
+def test_05_two_recordings_within_a_second_leave_one_file():
+    names = {"profiling": profiling, "matrix": tf.ones((4, 4))}
+    for _ in range(6):  # the first start of the profiler is slow
         time.sleep(1 - time.time() % 1)  # a second begins
-        names = [profiling.record(lambda: a + a, steps=1, folder=folder).folder.name for _ in "12"]
-        assert all(re.fullmatch(r"\d{4}(_\d\d){5}", name) for name in names)
-        files = list(folder.rglob("*.xplane.pb"))
-        assert len(files) == len(set(names))
-        if len(files) == 1:
+        wrong, right = NOTEBOOK.printed("mistake-folder", names=names)
+        assert right == "right: 2 recordings, 2 left"
+        if wrong == "wrong: 2 recordings, 1 left":
             return
     pytest.skip("this machine is too slow for two recordings in one second")
