@@ -6,9 +6,10 @@ source of a layer of yours can tell, the rule reads it, and is silent if there i
 
 import keras
 
-from course_utils.precision import layer_rules, policy_rules, source_rules
+from course_utils.precision import layer_rules, loop_rules, policy_rules, source_rules
 from course_utils.precision.case import SEVERITIES, Case, Finding
 from course_utils.precision.flow import dtype_flow, policy_history
+from course_utils.precision.watched import Watched
 
 RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
 
@@ -30,3 +31,21 @@ def examine(model, optimizer=None, saved_policy=None) -> list[Finding]:
     case = Case(model, keras.optimizers.get(optimizer), saved_policy)
     found = (finding for rule in RULES for finding in rule(case))
     return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code))
+
+
+def probe(build, x, y) -> list[Finding]:
+    """Finds what a training loop does wrong in 16 bits: [] for a right one; it takes some steps.
+
+    `build()` makes `(model, optimizer, step)` afresh at each call: a built `keras.Model`, the
+    optimizer or None, and `step(x, y)`, which trains once, such as `model.train_on_batch`. Only
+    what it makes is trained. If `step` returns the loss, more can be told.
+
+        >>> def build():
+        ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        ...     model.compile("sgd", "mse", jit_compile=False)
+        ...     return model, model.optimizer, model.train_on_batch
+        >>> import numpy as np
+        >>> probe(build, np.ones((4, 3), "float32"), np.ones((4, 1), "float32"))
+        []
+    """
+    return loop_rules.findings(Watched(build, x, y))

@@ -1,0 +1,195 @@
+"""A training loop under instruments: what leaves its tape, and what reaches its update rule.
+
+While a step runs, `tf.GradientTape.gradient` and the `update_step` of the innermost optimizer take
+notes, in graphs and under XLA too. What leaves the tape can be exchanged for gradients of a chosen
+size, or for infinity. So a loop tells by its doing, however it is written, what multiplies its
+loss, what divides its gradients, and what infinity moves.
+"""
+
+import contextlib
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+MOST = 64  # steps within which the weights have to move
+as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a loop did until its weights moved, or in so many steps; lists have one per weight."""
+
+    left: list  # the gradients as they left the tape, the mean of its calls
+    got: list  # as they reached the update rule, the mean of its updates
+    change: list  # of the weights
+    target: float  # what the tape differentiated, the mean of its calls
+    calls: float  # of the tape, for one weight
+    spoiled: float  # how many more had a gradient that is not finite
+    updates: float  # of one weight
+    steps: int
+    loss: float | None  # what the last step returned
+    rounded: bool  # whether all weights are numbers of float16 afterwards
+
+    @property
+    def moved(self):
+        """Whether a weight is another one, or NaN."""
+        return any(np.any(one != 0) for one in self.change)
+
+
+class Loop:
+    """What one call of `build` gave, under instruments; with the variables of the loop `like`."""
+
+    def __init__(self, build, x, y, like=None, policy=None):
+        self.model, self.optimizer, self._step = build()
+        if not isinstance(self.model, keras.Model) or not callable(self._step):
+            raise ValueError("build() has to return a keras.Model, its optimizer and step(x, y).")
+        if not self.model.built:
+            self.model(x)
+        for layer in self.model._flatten_layers() if policy else ():
+            layer.dtype_policy = policy
+        self._batch, self.weights = (x, y), list(self.model.trainable_variables)
+        chain = [self.optimizer]
+        while hasattr(chain[-1], "inner_optimizer"):
+            chain.append(chain[-1].inner_optimizer)
+        self.rule, wrapper = chain[-1], keras.optimizers.LossScaleOptimizer
+        self.scalers = [each for each in chain if isinstance(each, wrapper)]
+        if isinstance(self.optimizer, keras.Optimizer) and not self.optimizer.built:
+            self.optimizer.build(self.weights)
+        variables = [*self.model.variables, *self.model.metrics_variables]
+        variables += getattr(self.optimizer, "variables", [])
+        values = [value for _, value in like.start] if like else map(_array, variables)
+        self.start = list(zip(variables, values, strict=True))
+        self.narrow = False  # whether the tape has differentiated a loss in float16
+        self.by_hand = bool(like and like.by_hand)  # whether weights move by no `update_step`
+        self._install()
+
+    def _install(self):
+        """Make the instruments: variables, so that they work in a graph."""
+        weights, source = self.weights, np.random.default_rng(6)
+        self._place = {id(v): n for n, v in enumerate(weights)}
+        self._place |= {id(v.value): n for n, v in enumerate(weights)}
+        self.pattern = [source.normal(size=v.shape).astype("float32") for v in weights]
+        self._left, self._got = ([_note(v.shape) for v in weights] for _ in range(2))
+        self._calls, self._updates, self._poison = (_note([len(weights)]) for _ in range(3))
+        self._target, self._targets, self._spoiled, self._size = (_note() for _ in range(4))
+        former = getattr(self.rule, "update_step", None)
+
+        def update_step(gradient, variable, learning_rate):
+            if (at := self._place.get(id(variable))) is not None:
+                self._got[at].assign_add(_float32(gradient))
+                self._updates.assign(self._updates + tf.one_hot(at, len(weights)))
+            return former(gradient, variable, learning_rate)
+
+        if former:
+            self.rule.update_step = as_written(update_step)
+
+    @contextlib.contextmanager
+    def _watched_tape(self):
+        former = tf.GradientTape.gradient
+
+        def gradient(tape, target, sources, *arguments, **options):
+            found = former(tape, target, sources, *arguments, **options)
+            flat = tf.nest.flatten(found)
+            places = [self._place.get(id(one)) for one in tf.nest.flatten(sources)]
+            seen = {n: at for n, at in enumerate(places) if None not in (at, flat[n])}
+            if not seen:
+                return found  # of something else, as for a penalty
+            for n, at in seen.items():
+                own = tf.convert_to_tensor(flat[n])
+                flat[n] = tf.where(self._size > 0, _like(own, self.pattern[at] * self._size), own)
+            self._take_notes(tf.nest.flatten(target), {at: flat[n] for n, at in seen.items()})
+            for n, at in seen.items():
+                flat[n] += _like(flat[n], self._poison[at])
+            return tf.nest.pack_sequence_as(found, flat)
+
+        tf.GradientTape.gradient = as_written(gradient)
+        try:
+            yield
+        finally:
+            tf.GradientTape.gradient = former
+
+    def _take_notes(self, targets, gradients):
+        """Note what leaves the tape, if all of it is finite."""
+        self.narrow |= any(one.dtype == "float16" for one in targets)
+        finite = [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients.values()]
+        fine = _float32(tf.reduce_all(finite))
+        total = tf.add_n([tf.reduce_sum(_float32(one)) for one in targets])
+        self._target.assign_add(tf.math.multiply_no_nan(total, fine))
+        self._targets.assign_add(fine)
+        self._spoiled.assign_add(1 - fine)
+        for at, gradient in gradients.items():
+            self._left[at].assign_add(tf.math.multiply_no_nan(_float32(gradient), fine))
+            self._calls.assign(self._calls + fine * tf.one_hot(at, len(self.weights)))
+
+    def cycle(self, scale=None, good=0, size=0, poison=(), steps=None, again=False, dice=False):
+        """Step until the weights move, or so many steps: a `Reading`.
+
+        From the start, or on from where the loop is (`again`, and for `dice` only as to random
+        numbers). `scale` sets the dynamic scale, and `good` its counter of good steps. `size` is
+        that of the gradients in place of the tape's own, `poison` what is added to them: {number
+        of the weight: infinity}.
+        """
+        for variable, value in () if again else self.start:
+            if not dice or "seed" not in variable.name:
+                variable.assign(value)
+        for scaler in self.scalers if scale else ():
+            scaler.dynamic_scale.assign(scale)
+            scaler.step_counter.assign(good)
+        notes = (self._calls, self._updates, self._target, self._targets, self._spoiled)
+        for note in (*self._left, *self._got, *notes):
+            note.assign(tf.zeros_like(note))
+        self._size.assign(size)
+        self._poison.assign([dict(poison).get(n, 0.0) for n in range(len(self.weights))])
+        for weight in self.weights if size and self.by_hand else ():
+            weight.assign(np.zeros(weight.shape))  # what is added to 0 is not rounded
+        before = [*map(_array, self.weights)]
+        with self._watched_tape():
+            for step in range(1, (steps or MOST) + 1):  # noqa: B007
+                result = self._step(*self._batch)
+                change = [_array(v) - old for v, old in zip(self.weights, before, strict=True)]
+                if not steps and any(np.any(one != 0) for one in change):
+                    break
+        means = [
+            [note.numpy() / max(n, 1) for note, n in zip(notes, counts.numpy(), strict=True)]
+            for notes, counts in ((self._left, self._calls), (self._got, self._updates))
+        ]
+        return Reading(
+            left=means[0],
+            got=means[1] if self._updates.numpy().any() else [-one for one in change],
+            change=change,
+            target=float(self._target) / max(float(self._targets), 1.0),
+            calls=self._calls.numpy().max(),
+            spoiled=float(self._spoiled),
+            updates=self._updates.numpy().max(),
+            steps=step,
+            loss=_loss(result),
+            rounded=all(np.array_equal(w, np.float16(w)) for w in map(_array, self.weights)),
+        )
+
+
+def _note(shape=()):
+    return tf.Variable(tf.zeros(shape), trainable=False)
+
+
+def _array(variable):
+    return np.array(keras.ops.convert_to_numpy(variable))
+
+
+def _float32(values):
+    return tf.cast(tf.convert_to_tensor(values), "float32")
+
+
+def _like(tensor, values):
+    return tf.cast(values, tensor.dtype)
+
+
+def _loss(result):
+    """The loss among what a step returns: a number, a list that begins with it, a dictionary."""
+    if isinstance(result, dict):
+        result = result.get("loss")
+    with contextlib.suppress(TypeError, ValueError, IndexError):
+        first = result[0] if isinstance(result, (list, tuple)) else result
+        return float(np.mean(first))
+    return None

@@ -1,0 +1,269 @@
+"""`precision.probe`: right loops of many kinds are left in peace, wrong ones get their finding."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from course_utils import loss_scale, precision, training  # noqa: F401
+from course_utils.exercises.functions import edit
+
+pytestmark = pytest.mark.slow
+layers, optimizers = keras.layers, keras.optimizers
+SGD, Scaled = optimizers.SGD, optimizers.LossScaleOptimizer
+SOURCE = np.random.default_rng(0)
+X, Y = SOURCE.normal(size=(32, 8)).astype("float32"), np.arange(32) % 3
+LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+EACH = keras.losses.sparse_categorical_crossentropy
+XLA = tf.function(jit_compile=True)
+
+LOOP = """
+def build():
+    m = network("mixed_float16")
+    o, w, count = Scaled(SGD(0.1)), m.trainable_variables, [0]
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = LOSS(y, m(x, training=True))
+            scaled = o.scale_loss(loss)
+        g = tape.gradient(scaled, w)
+        o.apply(g, w)
+        return loss
+    return m, o, step
+"""
+HAND = {  # a scale that is nobody's but the loop's own
+    "Scaled(SGD(0.1))": "SGD(0.1)",
+    "o.scale_loss(loss)": "loss * s.scale",
+    "        o.apply(g, w)": "        S, fine = s.scale, finite(g)\n        s.update(fine)\n"
+    "        if fine:\n            g = [each / S for each in g]\n            o.apply(g, w)",
+    "def step": "s = loss_scale.DynamicLossScale()\n    def step",
+}
+SUMS = {  # four small batches to an update
+    "def step": "sums = [tf.Variable(tf.zeros(v.shape)) for v in w]\n    def step",
+    "    o.apply(g, w)": "    for s, each in zip(sums, g):\n            s.assign_add(each)\n"
+    "        count.append(0)\n        if len(count) % 4 == 1:\n"
+    "            o.apply([s / 4 for s in sums], w)\n"
+    "            for s in sums:\n                s.assign(tf.zeros_like(s))",
+}
+FIT = {
+    "    o, w": "    m.compile(SGD(0.1), LOSS, jit_compile=False)\n    o, w",
+    "Scaled(SGD(0.1))": "m.optimizer",
+    "m, o, step": "m, o, m.train_on_batch",
+}
+OWN = {"network(": "network(kind=Own, policy="}
+
+
+class Scale(layers.Layer):
+    def build(self, shape):
+        self.gain = self.add_weight(shape=shape[-1:], initializer="ones")
+
+    def call(self, x):
+        return x * self.gain
+
+
+class Noise(layers.Layer):
+    def call(self, x, training=False):
+        return tf.nn.dropout(x, 0.3) if training else x
+
+
+class Fragile(layers.Layer):
+    def call(self, x):
+        return tf.sqrt(x * x * 1e-8 + 1e-12) * 1e4
+
+
+class Subclassed(keras.Model):
+    def __init__(self, layers):
+        super().__init__()
+        self.all = layers[1:]
+        self(X)
+
+    def call(self, x):
+        for layer in self.all:
+            x = layer(x)
+        return x
+
+
+class Own(keras.Sequential):
+    def train_step(self, data):
+        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True))
+            scaled = self.scaled(loss)
+        self._loss_tracker.update_state(loss)
+        self.optimizer.apply(tape.gradient(scaled, self.trainable_variables))
+        return self.compute_metrics(x, y, None)
+
+    def scaled(self, loss):
+        return self.optimizer.scale_loss(loss)
+
+
+class Forgetful(Own):
+    def scaled(self, loss):
+        return loss
+
+
+def network(policy, *inside, kind=keras.Sequential):
+    with training.dtype_policy(policy):
+        inside = [layers.Dense(16, "relu"), *(make() for make in inside)]
+        return kind([keras.Input((8,)), *inside, layers.Dense(3, dtype="float32")])
+
+
+def frozen(policy):
+    model = network(policy, layers.BatchNormalization, lambda: layers.Dense(16, "relu"))
+    model.layers[0].trainable = False
+    return model
+
+
+def embedding(policy):
+    with training.dtype_policy(policy):
+        inside = [layers.Embedding(50, 4), layers.Flatten()]
+        return keras.Sequential([keras.Input((8,)), *inside, layers.Dense(3, dtype="float32")])
+
+
+def finite(gradients):
+    return all(np.isfinite(g.numpy()).all() for g in gradients)
+
+
+def loop(edits):
+    names = {}
+    exec(edit(LOOP, edits), globals(), names)
+    return names["build"]
+
+
+def network_of(*made):
+    return {'network("mixed_float16")': f"network({', '.join(made)})"}
+
+
+def optimizer(code):
+    return {"SGD(0.1)": code}
+
+
+def before(line):
+    return {"        o.apply": f"        {line}\n        o.apply"}
+
+
+def instead(line):
+    return {"        o.apply(g, w)": f"        {line}"}
+
+
+FLOAT16, GRAPH = '"mixed_float16"', {"def step": "@tf.function\n    def step"}
+RIGHT = {
+    "SGD": {},
+    "momentum": optimizer("SGD(0.1, momentum=0.9, nesterov=True)"),
+    **{name: optimizer(f"optimizers.{name}()") for name in ("Adam", "Lion", "Adafactor", "Muon")},
+    "AMSGrad": optimizer("optimizers.Adam(amsgrad=True)"),
+    "weight decay": optimizer("optimizers.AdamW(weight_decay=0.1)"),
+    "clipping": optimizer("SGD(0.1, global_clipnorm=0.1)"),
+    "clipping each": optimizer("optimizers.Adam(clipvalue=0.01)"),
+    "limit times S": before("g, _ = tf.clip_by_global_norm(g, 0.1 * o.dynamic_scale)"),
+    "average": optimizer("SGD(0.1, use_ema=True, ema_overwrite_frequency=3)"),
+    "accumulation": optimizer("SGD(0.1, gradient_accumulation_steps=4)"),
+    "accumulation by hand": SUMS,
+    "two losses": {"training=True))": "training=True)) + 0.01 * tf.nn.l2_loss(w[0])"},
+    "a layer of one's own": network_of(FLOAT16, "Scale"),
+    "subclassed": network_of(FLOAT16, "kind=Subclassed"),
+    "float32": {**network_of('"float32"'), "Scaled(SGD(0.1))": "SGD(0.1)"},
+    "bfloat16": {**network_of('"mixed_bfloat16"'), "Scaled(SGD(0.1))": "optimizers.Adam()"},
+    "scaled in vain": network_of('"float32"'),
+    "a fixed scale in bfloat16": {
+        **network_of('"mixed_bfloat16"'), "Scaled(SGD(0.1))": "SGD(0.1, loss_scale_factor=64.0)"
+    },
+    "no optimizer": {
+        **network_of('"float32"'), "Scaled(SGD(0.1))": "None", "o.scale_loss(loss)": "loss",
+        **instead("[each.assign_sub(0.1 * one) for each, one in zip(w, g)]"),
+    },
+    "in a graph": GRAPH,
+    "XLA": {"def step": "@XLA\n    def step"},
+    "frozen": {"network(": "frozen("},
+    "BatchNormalization": network_of(FLOAT16, "layers.BatchNormalization"),
+    "Dropout": {**network_of(FLOAT16, "lambda: layers.Dropout(0.4)"), **GRAPH},
+    "TensorFlow's dropout": {**network_of(FLOAT16, "Noise"), **GRAPH},
+    "sparse gradients": {"network(": "embedding("},
+    "scale by hand": HAND,
+    "clipping by hand": HAND | {"o.apply(g,": "o.apply(tf.clip_by_global_norm(g, 0.1)[0],"},
+    "by hand, growing": HAND | {"LossScale()": "LossScale(2.0**12, 3)"},
+    "by hand, soon growing": HAND | {"LossScale()": "LossScale(2.0**9, 1)"},
+    "first scale far too high": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 2.0**40)"},
+    "by hand, far too high": HAND | {"LossScale()": "LossScale(2.0**30)"},
+    "small scale": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 64.0, 3)"},
+    "replica safe": {"Scaled": "training.ReplicaSafeLossScaleOptimizer"},
+    "fit": FIT,
+    "fit in float32": FIT | network_of('"float32"'),
+    "fit with a step of one's own": FIT | OWN,
+    "warm-up": optimizer("SGD(optimizers.schedules.PolynomialDecay(0.0, 10, 0.1))"),
+}  # fmt: skip
+UNSCALED, INNER = "g = [each / o.dynamic_scale for each in g]", "o.inner_optimizer.apply(g, w)"
+RAW, PLAIN = {"Scaled(SGD(0.1))": "SGD(0.1)"}, {"o.scale_loss(loss)": "loss"}
+WRONG = {
+    "MP002 raw": RAW,
+    "MP002 raw, in a graph": RAW | GRAPH,
+    "MP002 inner": PLAIN | instead(INNER),
+    "MP002 no optimizer": RAW | instead("[v.assign_sub(0.1 * one) for v, one in zip(w, g)]"),
+    "MP002 fit": FIT | {"jit_compile": "auto_scale_loss=False, jit_compile"},
+    "MP008 rounded": {
+        "return loss": "[v.assign(np.float16(v)) for v in w]\n        return loss"
+    },
+    "MP014 twice": before(UNSCALED),
+    "MP014 wrapped twice": optimizer("Scaled(SGD(0.1))"),
+    "MP014 fixed": {"o.scale_loss(loss)": "128 * loss", **before("g = [each / 128 for each in g]")},
+    "MP015 forgotten": PLAIN,
+    "MP015 Adam, XLA": PLAIN | optimizer("optimizers.Adam()") | {"def step": "@XLA\n    def step"},
+    "MP015 fit": FIT | {"network(": "network(kind=Forgetful, policy="},
+    "MP015 a part": {"o.scale_loss(loss)": "o.scale_loss(loss) + 0.01 * tf.nn.l2_loss(w[0])"},
+    "MP016 never": instead(INNER),
+    "MP016 afterwards": instead(f"{INNER}; {UNSCALED}"),
+    "MP016 scaled twice": {"o.scale_loss(loss)": "o.scale_loss(o.scale_loss(loss))"},
+    "MP016 fixed": RAW | {"o.scale_loss(loss)": "100 * loss"},
+    "MP016 by hand": HAND | {"each / S": "each"},
+    "MP016 32 losses": {"LOSS(y, m(x, training=True))": "EACH(y, m(x), from_logits=True)"},
+    "MP016 a fixed divisor": instead(INNER.replace("g,", "[each / 2.0**15 for each in g],")),
+    "MP017 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
+    "MP017 clipped": before("g, _ = tf.clip_by_global_norm(g, 1.0)"),
+    "MP017 clipped, in a graph": before("g, _ = tf.clip_by_global_norm(g, 1.0)") | GRAPH,
+    "MP017 a far limit": before("g, _ = tf.clip_by_global_norm(g, 1e6)"),
+    "MP017 values": before("g = [tf.clip_by_value(each, -1, 1) for each in g]"),
+    "MP017 each": before("g = [tf.clip_by_norm(each, 1.0) for each in g]"),
+    "MP017 by hand": HAND | {"g = [each": "g, _ = tf.clip_by_global_norm(g, 1.0); g = [each"},
+    "MP017 decay": before("g = [each + 0.01 * v for each, v in zip(g, w)]"),
+    "MP017 biases": before("g[1] = g[1] / o.dynamic_scale"),
+    "MP019 falls as it should rise": HAND | {"update(fine)": "update(not fine)"},
+    "MP018 fixed scale": optimizer("SGD(0.1, loss_scale_factor=128.0)") | {"Scaled": ""},
+    "MP018 nobody looks": HAND | {"if fine": "if True"},
+    "MP018 looks at the first": HAND | {"finite(g)": "finite(g[:1])"},
+    "MP018 looks for NaN": HAND | {"finite(g)": "not any(np.isnan(each).any() for each in g)"},
+    "MP018 looks at the loss": HAND | {"finite(g)": "finite([loss])"},
+    "MP018 zeros": before("g = [tf.where(tf.math.is_finite(each), each, 0.0) for each in g]"),
+    "MP018 one by one": instead("[o.apply([one], [v]) for one, v in zip(g, w)]"),
+    "MP018 raises": before("g = [tf.debugging.check_numerics(each, 'g') for each in g]"),
+    "MP018 momentum": RAW | {"SGD(0.1)": "SGD(0.1, momentum=0.9)", **instead(
+        "former = [+v for v in w]; o.apply(g, w); [finite(g) or v.assign(f)"
+        " for v, f in zip(w, former)]")},
+    "MP018 sums": SUMS | {"for s in sums:\n": "for s in filter(finite, [[s] for s in sums]):\n",
+                          "s.assign(tf.zeros_like(s))": "s[0].assign(tf.zeros_like(s[0]))"},
+    "MP019 does not fall": instead("o.apply(g, w) if finite(g) else None"),
+    "MP019 by hand": HAND | {"s.update(fine)": "pass"},
+    "MP019 does not rise": before("o.step_counter.assign(0)"),
+    "MP020 scaled": {"return loss": "return scaled"},
+    "MP020 scaled by hand": HAND | {"return loss": "return scaled"},
+    "MP020 float16": {"o.scale_loss(loss)": "tf.cast(o.scale_loss(loss), 'float16')"},
+    "MP020 zero": {"return loss": "return {'loss': 0.0}"},
+    "MP021 pairs": instead("o.apply(zip(g, w))"),
+    "MP021 of an older Keras": {"scale_loss": "get_scaled_loss"},
+    "MP022 uphill": before("g = [-each for each in g]"),
+    "MP022 twice": before("o.apply(g, w)"),
+    "MP022 sum": SUMS | {"s / 4": "s"},
+    "MP022 cast": HAND | {"each / S": "tf.cast(tf.cast(each / S, 'float16'), 'float32')"},
+    "MP022 mixed up": before("g[1] = g[1][::-1]"),
+    "MP022 too small numbers": network_of(FLOAT16, "Fragile"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_loop_is_left_in_peace(name):
+    x = np.abs(X * 9).astype("int32") if name == "sparse gradients" else X
+    assert precision.probe(loop(RIGHT[name]), x, Y) == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_loop_gets_its_finding(name):
+    found = precision.probe(loop(WRONG[name]), X, Y)
+    assert name[:5] in [finding.code for finding in found], list(map(str, found))
