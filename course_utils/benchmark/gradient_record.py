@@ -93,8 +93,9 @@ def _histograms(model, x, y, loss):
     def whole(where, name):
         parts = (OctaveHistogram.from_values(gradients[where][name]) for gradients in found)
         data = sum(parts, OctaveHistogram.from_values([])).as_data()
-        # Three digits: notebooks carry this file, and what is read off it are two.
+        # Few digits: notebooks carry this file, and what is read off it are two.
         data["errors"] = [[float(f"{error:.2e}") for error in row] for row in data["errors"]]
+        data["squares"] = [float(f"{square:.7g}") for square in data["squares"]]
         return data
 
     return {where: {name: whole(where, name) for name in found[0][where]} for where in found[0]}

@@ -23,7 +23,7 @@ FLOORS = {
         *("distributed", "profiling", "roofline", "precision", "benchmark", "training", "models"),
     ),
     "machine": ("datasets", "processes", "hardware"),
-    "numbers": ("gradients", "loss_scale", "numerals", "formats"),
+    "numbers": ("splits", "gradients", "loss_scale", "numerals", "formats"),
 }
 MOST = {"course_utils": 16_000, "module": 300, "tests": 14_000}
 
