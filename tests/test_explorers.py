@@ -234,9 +234,9 @@ def test_the_static_table_shows_every_split_and_scaled_gradients(tensors):
 
 
 def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
-    found = data(BitSplit(weights=[1.0], **{"gradients of a": [1.0], "a gradient": [1.0]}))
+    found = data(BitSplit(weights=[1.0], **{"gradient of a": [1.0], "a gradient": [1.0]}))
     counts = {tensor["name"]: len(tensor["kept"]) for tensor in found["tensors"]}
-    assert counts == {"weights": 1, "gradients of a": 25, "a gradient": 1}
+    assert counts == {"weights": 1, "gradient of a": 25, "a gradient": 1}
     assert "Recorded" not in found["note"] and "Recorded" in data(BitSplit())["note"]
 
 

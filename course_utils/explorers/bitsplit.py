@@ -29,7 +29,7 @@ class BitSplit:
 
     Args:
         tensors: name=values, as `gradients.OctaveHistogram.from_values` takes them, or **{"any
-            name": values}; a loss scale multiplies those whose name begins with "gradients".
+            name": values}; a loss scale multiplies those whose name begins with "gradient".
             Without any, weights, activations and gradients recorded from the course's CNN.
 
     Example: `BitSplit(weights=model.get_weights(), gradients=tape_gradients)`
@@ -39,7 +39,7 @@ class BitSplit:
         self.note = NOTE if tensors else NOTE + RECORDED
         self.tensors = _recorded() if not tensors else {}
         for name, values in tensors.items():
-            scales = SCALES if name.startswith("gradients") else (0,)
+            scales = SCALES if name.startswith("gradient") else (0,)
             shown = name.encode("utf-8", "backslashreplace").decode()  # half a letter is none
             self.tensors[shown] = splits.survey(values, scales)
 
