@@ -134,7 +134,6 @@ GIVEN = [
     (figures.comparison, COMPARISON, 0.5),
     (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
     (figures.dtype_flow, FLOW),
-    (figures.dtype_flow, {"before": FLOW, "after": FLOW}),
     (figures.policy_timeline, [("a = 1", "mixed_float16", {}), ("b", "float32", {"a": "float32"})]),
     (figures.histogram, {"early": GRADIENTS, "late": GRADIENTS}),
     (figures.histories, {p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),

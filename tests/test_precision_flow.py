@@ -222,7 +222,7 @@ def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
         assert picture.alt == (
             f"6 layers. 2 casts: {first} from float32 to {low}; {last} from {low} to float32. "
             f"3 casts of weights: {first} to {low}; {second} to {low}; {dense} to {low}. "
-            f"Pipes carry float32 and {low}; weights stay float32."
+            "16 bits leave 5 of 6 layers; weights stay float32."
         )
 
 

@@ -11,85 +11,58 @@ from course_utils.figures.base import INK, Picture, canvas, legend, listed
 from course_utils.figures.looks import COLORS, EDGE, HATCHES, MARKERS, dtype_of
 
 PER_ROW = 4
-# In inches: a layer with half a pipe on either side; its box; the box of its weights, and the pipe
-# from there; how thick a pipe is; the piece that each row begins with; the name of a flow.
-CELL, BOX, WEIGHTS, RISE, PIPE = (2.0, 1.5), (1.0, 0.56), (0.5, 0.14), 0.3, 0.13
-STUB, NAME = 0.25, 0.24
+# In inches: a layer with half a pipe on either side; its box; the box of its weights and the pipe
+# from there; how thick a pipe is; the piece of pipe that each row begins with.
+CELL, BOX, WEIGHTS, RISE, PIPE, STUB = (2.0, 1.45), (1.0, 0.56), (0.5, 0.14), 0.3, 0.13, 0.25
+LETTER, ROW, LANE = 0.067, 0.34, 0.72  # in inches: of code; a line of code; a layer's column
 WIDE = 15  # characters in a line of a box
 BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
-LETTER, ROW, LANE = 0.067, 0.34, 0.72  # in inches: of code; a line of code; a layer's column
 NAMED = 6  # casts that the alt text names
 
 
-def dtype_flow(flows) -> Picture:
+def dtype_flow(flow) -> Picture:
     """A model as boxes and pipes: pipes in the color of what flows, weights in their own.
 
-    A pipe brings each layer what arrives and takes on what leaves; another one, from below, what it
-    reads of its weights. A full diamond is a cast by a layer; a hollow one a change between layers,
-    by an operation or at the door of a model or layer of your own. Layers come in the order of
-    their calls; branches are not drawn as such.
+    A pipe brings each layer what arrives and takes on what leaves; another brings what it reads of
+    its weights. A full diamond is a cast by a layer; a hollow one a change between layers, by an
+    operation or at the door of a model or layer of your own. Layers come in the order of their
+    calls; branches are not drawn as such.
 
-    `flows`: the table of `precision.dtype_flow`, of 3 to 20 layers, or {name: table} to draw
-    several below each other. Raises a ValueError if a model calls no layer.
+    `flow`: the table of `precision.dtype_flow`; 3 to 20 layers read well. Raises a ValueError if
+    the model calls no layer.
     """
-    flows = flows if isinstance(flows, dict) else {"": flows}
-    models = [list(flow[flow.input_dtype != ""].itertuples()) for flow in flows.values()]
-    if not all(models):
+    cells = list(flow[flow.input_dtype != ""].itertuples())
+    if not cells:
         raise ValueError("The flow has no layer that is called: give the flow of another model.")
-    columns = max(math.ceil(len(cells) / _rows(cells)) for cells in models)
-    deep = sum(map(_rows, models)) * CELL[1] + sum(map(bool, flows)) * NAME
-    figure, ax = canvas(width=max(5.0, STUB + columns * CELL[0]), height=deep + 0.9)
-    ax.set(xlim=(-STUB, columns * CELL[0] + 0.1), ylim=(-deep, 0), aspect="equal")
+    start = flow.attrs["input_dtype"]
+    before = [start, *(cell.output_dtype for cell in cells[:-1])]  # what leaves the layer before
+    lines = math.ceil(len(cells) / PER_ROW)
+    columns = math.ceil(len(cells) / lines)
+    figure, ax = canvas(width=max(5.0, STUB + columns * CELL[0]), height=lines * CELL[1] + 0.9)
+    ax.set(xlim=(-STUB, columns * CELL[0] + 0.1), ylim=(-lines * CELL[1], 0), aspect="equal")
     ax.set_axis_off()
-    top, told, dtypes, changed = 0.0, [], [], False
-    for (name, flow), cells in zip(flows.items(), models, strict=True):
-        if name:
-            low = sum(cell.output_dtype in ("float16", "bfloat16") for cell in cells)
-            told.append(f"{name}: 16 bits leave {low} of {len(cells)} layers")
-            ax.text(-STUB, top, told[-1], color=INK, fontsize=10, va="top")
-            top -= NAME
-        before = [flow.attrs["input_dtype"], *(cell.output_dtype for cell in cells[:-1])]
-        _model(ax, cells, before, top)
-        top -= _rows(cells) * CELL[1]
-        changes = [(c, b) for c, b in zip(cells, before, strict=True) if b != c.input_dtype]
-        flowing = (d for c in cells for d in (c.input_dtype, c.output_dtype))
-        pipes = _distinct([before[0], *flowing])
-        weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
-        verb = "stay" if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes) else "are"
-        held = f"weights {verb} {listed(weights)}" if weights else "there are no weights"
-        title = f"Pipes carry {listed(pipes)}; {held}"
-        told += [_in_words(cells, changes), title]
-        dtypes, changed = [*dtypes, *pipes, *weights], changed or bool(changes)
-    if len(flows) == 1:
-        ax.set_title(title, fontsize=11)
-    cast = any(cell.cast or _reads(cell) for cells in models for cell in cells)
-    _signs(ax, _distinct(dtypes), cast, changed)
-    return Picture(figure, ". ".join(text.rstrip(".") for text in told) + ".")
-
-
-def _model(ax, cells, before, top):
-    """The layers of one model in rows below `top`; `before` has what leaves the one before each."""
-    across = math.ceil(len(cells) / _rows(cells))
     for number, cell in enumerate(cells):
-        line, column = divmod(number, across)
-        x, y = column * CELL[0], top - line * CELL[1] - 0.5
+        line, column = divmod(number, columns)
+        x, y = column * CELL[0], -line * CELL[1] - 0.52
         following = cells[number + 1 :][:1]
-        ends = not following or column == across - 1
+        ends = column == columns - 1 or not following
         _pipes(ax, x, y, cell, before[number], column == 0)
         if ends or following[0].input_dtype != cell.output_dtype:
             _write(ax, x + (3 * CELL[0] + BOX[0]) / 4, y + 0.09, cell.output_dtype, va="bottom")
         if ends:
             ax.plot(x + CELL[0] + 0.04, y, ">", color=INK, markersize=8, clip_on=False)
         _layer(ax, x + CELL[0] / 2, y, cell)
-
-
-def _rows(cells):
-    return math.ceil(len(cells) / PER_ROW)
-
-
-def _reads(cell):
-    """Whether the layer's weights are cast on their way into it."""
-    return bool(cell.parameters) and cell.read_dtype != cell.variable_dtype
+    changes = [(c, b) for c, b in zip(cells, before, strict=True) if b != c.input_dtype]
+    pipes = _distinct([start, *(d for c in cells for d in (c.input_dtype, c.output_dtype))])
+    weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
+    casts = any(cell.cast or cell.variable_dtype != cell.read_dtype for cell in cells)
+    _signs(ax, _distinct([*pipes, *weights]), casts, bool(changes))
+    low = sum(cell.output_dtype in ("float16", "bfloat16") for cell in cells)
+    share = f"16 bits leave {low} of {len(cells)} layers"
+    verb = "stay" if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes) else "are"
+    held = f"weights {verb} {listed(weights)}" if weights else "there are no weights"
+    ax.set_title(f"{share}; {held}", fontsize=11)
+    return Picture(figure, f"{_in_words(cells, changes)} {share}; {held}.")
 
 
 def _pipes(ax, x, y, cell, before, first):
@@ -127,20 +100,18 @@ def _layer(ax, x, y, cell):
     ax.add_patch(FancyBboxPatch((x - BOX[0] / 2, low), *BOX, linewidth=1.2, **style))
     _write(ax, x, y, _name(cell), va="center")
     if cell.parameters:
-        top, middle = low - RISE, low - RISE / 2
-        ax.add_patch(Rectangle((x - PIPE / 2, middle), PIPE, RISE / 2, **_lane(cell.read_dtype)))
-        ax.add_patch(Rectangle((x - PIPE / 2, top), PIPE, RISE / 2, **_lane(cell.variable_dtype)))
-        if _reads(cell):
+        middle, corner = low - RISE / 2, (x - WEIGHTS[0] / 2, low - RISE - WEIGHTS[1])
+        for start, dtype in ((middle, cell.read_dtype), (low - RISE, cell.variable_dtype)):
+            ax.add_patch(Rectangle((x - PIPE / 2, start), PIPE, RISE / 2, **_lane(dtype)))
+        if cell.read_dtype != cell.variable_dtype:
             ax.plot(x, middle, "D", color=INK, markersize=9)
-        corner = (x - WEIGHTS[0] / 2, top - WEIGHTS[1])
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
         text = f"{cell.variable_dtype}, {BYTES(float(f'{cell.weight_bytes:.3g}'))}"
         _write(ax, x, corner[1] - 0.03, text, va="top")
 
 
 def _lane(dtype):
-    """The style of a pipe: no seams between pieces of one dtype."""
-    return _style(dtype) | {"linewidth": 0}
+    return _style(dtype) | {"linewidth": 0}  # no seams between pieces of one dtype
 
 
 def _style(dtype):
@@ -194,9 +165,9 @@ def _distinct(names):
 def _in_words(cells, changes):
     casts = [f"{c.layer} from {c.input_dtype} to {c.compute_dtype}" for c in cells if c.cast]
     between = [f"before {c.layer} from {b} to {c.input_dtype}" for c, b in changes]
+    reads = [f"{c.layer} to {c.read_dtype}" for c in cells if c.read_dtype != c.variable_dtype]
     words = f"{len(cells)} layer{'s' * (len(cells) > 1)}. {_told(casts, 'cast')}"
-    if reads := [f"{c.layer} to {c.read_dtype}" for c in cells if _reads(c)]:
-        words += f" {_told(reads, 'cast', ' of weights')}"
+    words += f" {_told(reads, 'cast', ' of weights')}" * bool(reads)
     return f"{words} {_told(between, 'change', ' between layers')}" if between else words
 
 

@@ -94,21 +94,19 @@ def _names(tensors):
 
 
 def policy_history(code: str) -> list[tuple[str, str, dict]]:
-    """Runs lines of code in turn, each a statement that may use `keras`, and sets the policy back.
+    """Runs lines of code in turn, statements that may use `keras`, and sets the policy back.
 
-    Returns for each: it, the name of the global policy after it, and {name: its policy's name} of
-    all layers and models made so far.
-
-        >>> policy_history("dense = keras.layers.Dense(2)")
-        [('dense = keras.layers.Dense(2)', 'float32', {'dense': 'float32'})]
+    Returns of each: it, the global policy's name after it, and {name: its policy's name} of all
+    layers and models made so far.
     """
     names, history, former = {"keras": keras}, [], keras.config.dtype_policy()
     try:
         for line in code.strip().splitlines():
             exec(line, names)
-            layers = {n: v for n, v in names.items() if isinstance(v, keras.Layer)}
-            policies = {name: layer.dtype_policy.name for name, layer in layers.items()}
-            history.append((line, keras.config.dtype_policy().name, policies))
+            layers = {
+                n: v.dtype_policy.name for n, v in names.items() if isinstance(v, keras.Layer)
+            }
+            history.append((line, keras.config.dtype_policy().name, layers))
     finally:
         keras.config.set_dtype_policy(former)
     return history
