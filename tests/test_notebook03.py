@@ -15,10 +15,31 @@ IMPORTED = {"np": np, "tf": tf, "keras": keras, "dtype_policy": dtype_policy, "t
 IMPORTED |= {"models": models}
 
 
+def test_a_16_bit_softmax_breaks_where_the_text_says():
+    gradients = NOTEBOOK.run("gradients", names=dict(IMPORTED), until="\nfor")["gradients"]
+    gaps = np.arange(0, 20, 0.05, "float32")
+    right = 1 / (1 + np.exp(-gaps.astype(float)))
+    for share in 2.0 ** np.arange(-8, 15):  # scale over batch
+        found = {p: gradients(f"mixed_{p}", gaps, share) for p in ("bfloat16", "float16")}
+        assert gradients("float32", gaps, share) == pytest.approx(right, rel=1e-5)
+        for gradient in found.values():
+            assert set(gradient[gaps > 16.4]) == {0}
+            assert gradient[np.isfinite(gradient) & (gaps < 16)] == pytest.approx(
+                right[np.isfinite(gradient) & (gaps < 16)], rel=0.01
+            )
+        assert np.isfinite(found["bfloat16"]).all()
+        finite = np.isfinite(found["float16"])
+        assert (finite == (gaps < np.log(65_520 / share - 1)))[
+            gaps < 16
+        ].mean() > 0.98  # p is coarse near its end
+    assert np.log(65_520 - 1) == pytest.approx(11.1, abs=0.05)
+    assert np.log(65_520 / 2**10 - 1) == pytest.approx(4.15, abs=0.05)  # 2**15, batch of 32
+
+
 @pytest.mark.slow
 def test_a_head_on_a_frozen_base_is_as_good_under_every_policy():
     """With the digits that need no network, and another seed than the notebook's."""
-    names = NOTEBOOK.run("frozen", names=dict(IMPORTED))
+    names = NOTEBOOK.run("digits", "frozen", names=dict(IMPORTED))
     NOTEBOOK.run("reuse", names=names, replaced=[("set_random_seed(0)", "set_random_seed(5)")])
     right = names["trained"].get_weights()[:-4]
     results = {}

@@ -1,9 +1,13 @@
 """Prediction and exercises of notebook 03."""
 
-from . import layer
-from .answers import describe
+import tempfile
+
+import numpy as np
+
+from . import layer, tensors
+from .answers import call, describe
 from .engine import Exercise, Prediction
-from .functions import edit, parts
+from .functions import Function, edit, parts
 from .judges import Choice, Fields
 
 TITLE = "Setting the policy"
@@ -34,123 +38,144 @@ teaches more than none. Section 1 measures it.""",
     read=read_guess,
 )
 
-# --- 1: which layer computes in what ------------------------------------------------------------
-
-DTYPES = ("float32", "float16", "bfloat16")
+# --- 1: which policy to try first ---------------------------------------------------------------
 
 
-def dtype(right, **wrong):
-    """The judge of a compute dtype; `wrong` says why each other one is not it."""
-    policies = dict.fromkeys(
-        [("mixed_float16", "mixed_bfloat16")],
-        "you gave a policy, `{value}`. Give the dtype it computes in.",
-    )
+def policy(right, **wrong):
+    """The judge of a policy; `wrong` says why each other one is not it."""
     why = {name: f"not `{{value}}`: {message}" for name, message in wrong.items()}
-    options = (*DTYPES, "mixed_float16", "mixed_bfloat16")
-    return Choice(right, policies | why, options=options, asked=f"choose from {', '.join(DTYPES)}")
+    return Choice(right, why, options=("float32", "mixed_float16", "mixed_bfloat16"))
 
 
-COMPUTE = Fields(
+CONVERTS = "each number is converted there and back, which takes longer than it saves."
+CHOOSE = Fields(
     {
-        "first": dtype(
-            "float32",
-            float16="the policy holds only for the layers made after it, and it came later.",
-            bfloat16="a layer keeps the policy it was made under, here float32.",
+        "T4": policy(
+            "mixed_float16",
+            float32="its tensor cores stand idle then.",
+            mixed_bfloat16="its tensor cores multiply no bfloat16, and TensorFlow does not warn.",
         ),
-        "second": dtype(
-            "float16",
-            float32="it stores its weights in float32, and computes in another dtype.",
-            bfloat16="the last switch comes when all three layers are made.",
+        "H100": policy(
+            "mixed_bfloat16",
+            float32="its tensor cores multiply 16 bits faster.",
+            mixed_float16="as fast, and it needs a loss scale that bfloat16 spares you.",
         ),
-        "third": dtype(
+        "laptop": policy("float32", mixed_float16=CONVERTS, mixed_bfloat16=CONVERTS),
+        "T4, wide": policy(
             "float32",
-            float16="it has a `dtype` of its own, which goes before the global policy.",
-            bfloat16="neither the last switch nor the model changes a layer's own `dtype`.",
+            mixed_float16="200,000 is infinity in float16, and a loss scale moves no activation.",
+            mixed_bfloat16="it holds 200,000, but the T4 multiplies no bfloat16.",
         ),
     }
 )
 
-# --- 2: when compile adds loss scaling ----------------------------------------------------------
+BITS = dict(zip(tensors.WHY, (32, 16, 16, 32, 16, 32, 32, 32), strict=True))  # held by a test
 
-WHY = {
-    "global": "under a global mixed_float16 `compile` wraps the optimizer by itself.",
-    "per layer": "`compile` asks the model for its policy, not the layers, and that is float32.",
-    "mixed": "bfloat16 has float32's exponents, so no gradient needs rescue.",
-    "pure": "`compile` waits for the name mixed_float16, although float16 gradients need it here.",
-    "reset": "the model keeps the policy that it was made under, and `compile` asks the model.",
+# --- 5: a file that keeps its loss scale --------------------------------------------------------
+
+LOAD = """\
+import keras
+from course_utils.training import dtype_policy
+
+
+def load(path):
+    with dtype_policy("mixed_float16"):
+        return keras.saving.load_model(path)"""
+WITH, READ = "with dtype_policy", "return keras.saving.load_model(path)"
+WRAP = 'model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam()), "mse")'
+ANEW = f"{READ.replace('return', 'model =')}\n        {WRAP}\n        return model"
+LOAD_SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
+    "new optimizer, Adam at step 0": {"mixed_float16": "float32"},
+    "new optimizer, LossScaleOptimizer at step 0": {READ: ANEW},
+    "has no optimizer: leave `compile=False` out": {"l(path)": "l(path, compile=False)"},
+    "is mixed_float16 now": {WITH: "if not keras.config.set_dtype_policy"},
+    "end it with `return`": {"return ": ""},
 }
 
 
-def scaled(name):
-    """The judge of whether `compile` adds loss scaling to a model."""
-    right = name in ("global", "reset")
-    wrong = {not right: f"not {{value}}: {WHY[name]}"}
-    asked = "give True or False, without quotes"
-    return Choice(right, wrong, options=(True, False), asked=asked)
+def load_problem(function, _):
+    """What is wrong with a function that loads a model trained under mixed_float16, or None."""
+    import keras
 
+    from course_utils.training import dtype_policy
 
-SCALED = Fields({name: scaled(name) for name in WHY})
+    from .small_training import hidden_model
+
+    with dtype_policy("float32"), tempfile.TemporaryDirectory() as folder:
+        trained, path = hidden_model("mixed_float16"), f"{folder}/model.keras"
+        trained.compile("adam", "mse", jit_compile=False)
+        trained.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
+        trained.optimizer.dynamic_scale.assign(4096)
+        trained.save(path)
+        model, problem = call(function, path, end="`return` and the model")
+        left = keras.config.dtype_policy().name
+    if problem or not isinstance(model, keras.Model):
+        return problem or f"Your function returns {describe(model)}: return the model."
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        return "Your model has no optimizer: leave `compile=False` out, it trains on."
+    kind, steps = type(optimizer).__name__, int(optimizer.iterations.numpy())
+    if kind != "LossScaleOptimizer" or steps != 3 or float(optimizer.dynamic_scale) != 4096:
+        asked = "Which policy is set while the file is read?"
+        return f"Your model has a new optimizer, {kind} at step {steps}. {asked}"
+    if left != "float32":
+        return f"The model is right. But the global policy is {left} now; it was float32."
+    return None
+
 
 EXERCISES = [
     Exercise(
-        id=1,
-        title="which layer computes in what",
-        minutes=3,
+        id=6,
+        title="which policy to try first",
+        minutes=2,
         task="""\
-A fresh kernel runs these lines. No policy was set before.
+Four people ask which policy to try first, for speed.
 
-```python
-first = keras.layers.Dense(64)
-keras.config.set_dtype_policy("mixed_float16")
-second = keras.layers.Dense(64)
-third = keras.layers.Dense(10, dtype="float32")
-keras.config.set_dtype_policy("mixed_bfloat16")
-model = keras.Sequential([keras.Input((784,)), first, second, third])
-keras.config.set_dtype_policy("float32")  # as it was
-```
-
-In which dtype does each layer of the model compute? Answer before you run them.""",
-        stub='answer = {"first": ..., "second": ..., "third": ...}'
-        '  # "float32", "float16" or "bfloat16"',
-        solution='answer = {"first": "float32", "second": "float16", "third": "float32"}',
-        answer=COMPUTE,
+- **T4**: a GPU of compute capability 7.5, with tensor cores
+- **H100**: a GPU of compute capability 9.0
+- **laptop**: a CPU without 16-bit instructions
+- **T4, wide**: the same T4, for a model some of whose activations reach 200,000""",
+        stub=parts(dict.fromkeys(CHOOSE.judges, "...")),
+        solution=parts({name: f'"{right}"' for name, right in CHOOSE.right.items()}),
+        answer=CHOOSE,
         hints=[
-            "When does a layer get its policy: when it is made, when it gets its weights, or when"
-            " it is called?",
-            "Go down line by line and write beside each layer the policy in force at its line."
-            " A `dtype` in the parentheses goes first.",
+            "For each: does the machine multiply float16, bfloat16, both, or neither?",
+            "Do the model's numbers fit into the format? float16 ends at 65,504.",
         ],
-        right="Where two dtypes meet, the later layer casts its inputs to its own compute dtype.",
+        right="Where both are fast, bfloat16 is less work. float16 has to hold all activations.",
     ),
     Exercise(
-        id=3,
-        title="when compile scales the loss",
-        minutes=3,
-        task="""\
-Five models, each a `keras.Sequential` with two Dense layers. Each is compiled with
-`model.compile(optimizer="sgd", loss="mse")`. Which of them get loss scaling from `compile`?
+        id=7,
+        title="eight tensors",
+        minutes=4,
+        task=f"""\
+This model takes a training step:
 
-- **global**: the global policy is `mixed_float16`; the model is made and compiled under it
-- **per layer**: the global policy is `float32`, and both layers have `dtype="mixed_float16"`
-- **mixed**: like global, with the policy `mixed_bfloat16`
-- **pure**: like global, with the policy `float16`
-- **reset**: made under `mixed_float16`; the global policy is set to `float32`; then compiled""",
-        stub=parts(dict.fromkeys(SCALED.judges, "..."), "  # True or False"),
-        solution=parts(SCALED.right, "  # True or False"),
-        answer=SCALED,
-        wrong=[({**SCALED.right, "reset": 1}, "the number 1: give True or False")],
+```python
+{tensors.CODE}
+```
+
+Which dtype has
+
+- the **kernel** of `conv`, as it is stored, and the **kernel in use**, which `conv` multiplies,
+- what `conv` hands on (**after conv**),
+- the variance that `norm` divides by (**inside norm**), and what it hands on (**after norm**),
+- the **logits**, the **loss**, and the **gradient** of the kernel, as it reaches the optimizer?
+
+The check looks each of them up in the model.""",
+        stub=parts(dict.fromkeys(tensors.WHY, "...")),
+        solution=parts({name: f'"float{bits}"' for name, bits in BITS.items()}),
+        answer=tensors.Measured(),
         hints=[
-            "`compile` compares one name, that of `model.dtype_policy`. When does a model get it?",
-            "After `compile`, a scaled model shows a `LossScaleOptimizer` in"
-            " `type(model.optimizer)`.",
+            "Three of the eight are float16: what the layers compute in and hand on.",
+            "What is kept, what is a sum of squares, and what the optimizer adds up is float32.",
         ],
-        right="For the model with the policy in its layers, wrap the optimizer yourself:"
-        " `keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())` as `optimizer`.",
+        right="Stored, summed and updated in float32; multiplied and handed on in float16.",
     ),
     Exercise(
         id=4,
         title="repair a layer",
-        minutes=7,
+        minutes=6,
         task="""\
 The layer below multiplies each feature by a gain of its own and adds a ramp from 0 to 1. In float32
 it works. Under a mixed policy it computes in float32 all the same, and Keras never trains its gain.
@@ -176,5 +201,28 @@ The check makes the layer under each policy and calls it.""",
         ],
         right="Only the ramp needed a cast: Keras casts a layer's inputs and its weights, and"
         " constants are yours.",
+    ),
+    Exercise(
+        id=8,
+        title="a file that keeps its loss scale",
+        minutes=4,
+        task="""\
+The file at `path` holds a model that was trained under `mixed_float16` and compiled with `"adam"`.
+It stopped at step 3 with the loss scale 4,096. The global policy is float32 today.
+
+Write `load(path)`. It returns the model, ready to train on from there, and leaves the global policy
+as it was.""",
+        stub="""\
+def load(path):
+    ...  # return the model, ready to train on""",
+        solution=LOAD,
+        answer=Function(load_problem),
+        name="load",
+        slips=LOAD_SLIPS,
+        hints=[
+            "Reading a file makes the model, and compiles it. When does a model get its policy?",
+            "`dtype_policy` of this notebook sets a policy and sets it back.",
+        ],
+        right="Adam's moments, its step and the loss scale are back.",
     ),
 ]

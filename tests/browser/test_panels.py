@@ -21,12 +21,12 @@ PANELS = {
         ],
     ),
     "03_policy": (
-        "setup load-exercises policies stored flow flow-figure autocast four-layers examine panel",
+        "setup load-exercises policies three-places stored door panel",
         "weights stay float32",
         [
-            (MENU, 1, "select_option", "float32", "Pipes carry float32"),
-            (MENU, 0, "select_option", "the suspect", ""),
-            (MENU, 1, "select_option", "mixed_bfloat16", "error · head: The probabilities"),
+            (MENU, 1, "select_option", "float32", "weights are float32"),
+            (MENU, 0, "select_option", "Prices", "16 bits leave 0 of 1 layers"),
+            (MENU, 1, "select_option", "mixed_bfloat16", "from float32 to bfloat16"),
         ],
     ),
     "05_profiling": (

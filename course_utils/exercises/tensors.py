@@ -1,0 +1,71 @@
+"""The judge of eight dtypes in notebook 03: it looks each of them up in the model itself."""
+
+import functools
+
+from .judges import Choice, Fields
+
+CODE = """\
+keras.config.set_dtype_policy("mixed_float16")
+model = keras.Sequential([
+    keras.Input((28, 28, 1)),
+    keras.layers.Conv2D(8, 3, name="conv"),
+    keras.layers.LayerNormalization(name="norm"),
+    keras.layers.Flatten(name="flat"),
+    keras.layers.Dense(10, dtype="float32", name="logits"),
+])
+keras.config.set_dtype_policy("float32")  # as it was
+loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
+WHY = {  # what is said of the dtype that people give in place of the right one
+    "kernel": "a mixed policy stores the float32 master weights.",
+    "kernel in use": "`conv` computes in float16, so it reads its kernel cast.",
+    "after conv": "a layer hands on its compute dtype; nothing casts it back.",
+    "inside norm": "it casts its inputs up, because squares and sums leave float16.",
+    "after norm": "what it does in float32 stays inside; it casts the result back.",
+    "logits": "that layer has a `dtype` of its own, and casts what arrives.",
+    "loss": "a loss object computes in float32 under every policy.",
+    "gradient": "the pass back through the kernel's cast casts it up again.",
+}
+
+
+@functools.cache
+def measured():
+    """{what: its dtype} in a training step of the model, traced and not run."""
+    import keras  # late: it loads TensorFlow
+    import tensorflow as tf
+
+    from course_utils.training import dtype_policy
+
+    names = {"keras": keras}
+    with dtype_policy("float32"):  # and back to the learner's
+        exec(CODE, names)
+    conv, norm, flat, logits = names["model"].layers
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            after_conv = conv(x)
+            after_norm = norm(after_conv)
+            output = logits(flat(after_norm))
+            loss = names["loss_fn"](y, output)
+        return after_conv, after_norm, output, loss, tape.gradient(loss, conv.kernel.value)
+
+    traced = tf.function(step).get_concrete_function(tf.zeros((2, 28, 28, 1)), tf.zeros(2))
+    after_conv, *rest = [tensor.dtype.name for tensor in traced.structured_outputs]
+    read = {op.type: op.inputs[-1].dtype.name for op in traced.graph.get_operations() if op.inputs}
+    found = conv.kernel.dtype, read["Conv2D"], after_conv, read["Rsqrt"], *rest
+    return dict(zip(WHY, found, strict=True))
+
+
+class Measured:
+    """The judge of the eight; the model is made when the first answer comes."""
+
+    @functools.cached_property
+    def fields(self):
+        options, right = ("float32", "float16"), measured()
+        wrong = {name: {options[dtype == options[0]]: WHY[name]} for name, dtype in right.items()}
+        return Fields({name: Choice(right[name], wrong[name], options=options) for name in right})
+
+    def __call__(self, answer):
+        return self.fields(answer)
+
+    def examples(self):
+        return self.fields.examples()

@@ -1,0 +1,64 @@
+"""SoftmaxCliff as a learner uses it, on a bare page: its words and lines are Python's numbers."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from axe_playwright_python.sync_playwright import Axe
+from cells import Cells
+from explorer_pages import SET, Panel
+from playwright.sync_api import expect
+
+from course_utils.explorers import SoftmaxCliff
+
+pytestmark = pytest.mark.browser
+IMPORTED = {"keras": keras, "np": np, "tf": tf}
+CLIFF = Cells("03_policy").run("gradients", names=IMPORTED, until="\nfor")["gradients"]
+
+
+class Shown(Panel):
+    explorer = SoftmaxCliff
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.slider = self.inside.get_by_role("slider", name="loss scale")
+        self.batch = self.inside.get_by_label("samples in the batch")
+        self.sentence = self.inside.locator(".sentence")
+
+    def highest(self, dtype):
+        """Where in the picture a line comes up to, in pixels from the top."""
+        return self.inside.locator(f".curve.{dtype}").evaluate("line => line.getBBox().y")
+
+
+def test_the_scale_moves_the_cliff_by_mouse_and_keyboard(show):
+    panel, told = show(CLIFF), SoftmaxCliff(CLIFF).told
+    expect(panel.sentence).to_contain_text("not finite from a gap of 11.1 on. Below it is right")
+    panel.batch.select_option("32")
+    panel.slider.focus()
+    for scale in range(25):
+        until = told("float16", scale - 5).split(",")[0].removeprefix("not finite from ")
+        expect(panel.sentence).to_contain_text(f"not finite from a gap of {until} ")
+        label = panel.inside.locator("svg").get_attribute("aria-label")
+        assert label == f"Scale 2^{scale}, batch of 32: {panel.sentence.inner_text()}"
+        panel.press("ArrowRight")
+    panel.button("2¹⁵, Keras's first").click()
+    expect(panel.sentence).to_contain_text("4.2 (the right class gets 1.5 %) on")
+    assert panel.slider.get_attribute("aria-valuetext") == "2^15 = 32768"
+    assert panel.highest("float16") < panel.highest("float32") < panel.highest("bfloat16")
+    panel.batch.select_option("256")
+    panel.slider.evaluate(SET, 0)
+    expect(panel.sentence).to_contain_text("finite at every gap")
+    expect(panel.spoken).to_contain_text("Scale 2^0, batch of 256: ")
+    assert panel.highest("float16") > panel.highest("bfloat16")
+
+
+def test_nothing_stands_out_of_a_page_and_axe_finds_nothing(show, pages):
+    for width in (360, 400, 1000):
+        panel = show(CLIFF, width=width)
+        for scale in (0, 15, 24):
+            panel.slider.evaluate(SET, scale)
+            assert panel.too_far_out() == []
+        for theme in ("dark", "light"):
+            pages.page.emulate_media(color_scheme=theme)
+            found = Axe().run(pages.page, context="[data-softmaxcliff]").response["violations"]
+            assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
