@@ -23,9 +23,9 @@ export function rangeOf(layer, limits) {
   const near = limits.top_octave < FAR;
   const { length } = layer.counts;
   if (near) {
-    const core = { low: limits.zero_octave - 8, high: limits.top_octave + 9 };
+    const core = { low: limits.zero_octave - 19, high: limits.top_octave + 9 };
     const low = length ? octaveAt(FEW, layer) - 2 : 0;
-    return { low: clamp(low, core.low - 32, core.low), high: core.high };
+    return { low: clamp(low, core.low - 21, core.low), high: core.high };
   }
   if (!length) return { low: -40, high: 30 };
   const middle = octaveAt(0.5, layer);
