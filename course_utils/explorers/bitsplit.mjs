@@ -98,8 +98,8 @@ function makeErrors({ tensors, splits, bound }) {
     const y = heightOf(bound);
     element.replaceChildren(
       draw("rect", { class: "fine", x: left, y, width: right - left, height: end - y }),
-      write(left + 5, end - 6, `within ${percent(bound)}`, { class: "small",
-        "text-anchor": "start" }), axis, guide, ...curves, ...marks, ...names);
+      axis, guide, write(left + 5, end - 6, `within ${percent(bound)}`, { class: "bound small",
+        "text-anchor": "start" }), ...curves, ...marks, ...names);
   }
   function update({ here, errors, width, label }) {
     if (unit !== width / BITS) build(width);
