@@ -35,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     told = "look for mixed-precision mistakes in a saved .keras model"
     check = commands.add_parser("examine", help=told)
     check.add_argument("model", help="the .keras file")
+    check.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
     options = parser.parse_args(arguments)
     # Findings stand alone on the output, for scripts; measurements say what they were made on.
     shown = io.StringIO() if options.command == "examine" else sys.stdout
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "examine":
         from course_utils.precision import command
 
-        return command.run(options.model)
+        return command.run(options.model, options.fix)
     if options.command in ("gradients", "splits"):
         recording = gradient_record.record(options.command)
         print(f"Written to {records.save(recording, options.output)}")

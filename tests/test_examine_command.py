@@ -1,4 +1,4 @@
-"""`examine model.keras`: what it prints, and how it ends."""
+"""`examine model.keras`: what it prints, how it ends, and whether its repairs are right."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from keras import layers
 from test_precision_examine import here  # noqa: F401  (on a fast GPU)
 
 from course_utils.__main__ import main
-from course_utils.precision import command
+from course_utils.precision import command, examine
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 
 # The optimizers of the models here have not taken a step.
@@ -42,9 +42,17 @@ def wrapped(kind=keras.optimizers.LossScaleOptimizer):
     return kind(keras.optimizers.Adam())
 
 
-def said(capsys, path):
+def again(path):
+    """The model that the repaired configuration makes, with no policy set."""
+    loaded, relies = command.load(path)
+    found = examine(loaded, saved_policy="mixed_float16" if relies else None)
+    config = command.repaired(loaded, found, relies)
+    return keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
+
+
+def said(capsys, path, **options):
     """The exit status and the lines that the command prints about a file."""
-    status = command.run(path)
+    status = command.run(path, **options)
     out, err = capsys.readouterr()
     assert not err and keras.config.dtype_policy().name == "float32"
     return status, out.splitlines()
@@ -55,12 +63,13 @@ def test_what_is_found_in_a_file(save, capsys, functional):
     status, lines = said(capsys, save(model(head="mixed_float16", functional=functional)))
     assert status == 1 and [line[:5] for line in lines] == ["MP001", "MP013"]
     assert lines[0].startswith("MP001 error out: The probabilities") and " Fix: Dense(" in lines[0]
+    nothing = ["Nothing found.", "Nothing can be repaired mechanically."]
     for policy, optimizer in (
         ("float32", "adam"), ("mixed_bfloat16", "adam"), ("mixed_float16", None),
         ("mixed_float16", wrapped()), ("mixed_float16", wrapped(ReplicaSafeLossScaleOptimizer)),
     ):  # fmt: skip
         path = save(model(policy, functional=functional, optimizer=optimizer))
-        assert said(capsys, path) == (0, ["Nothing found."]), (policy, optimizer)
+        assert said(capsys, path, fix=True) == (0, nothing), (policy, optimizer)
     path = save(model(functional=functional))  # it relies on the policy in force
     status, lines = said(capsys, path)
     assert status == 1 and [line[:5] for line in lines] == ["MP013"]
@@ -74,6 +83,34 @@ def test_advice_alone_is_no_failure(save, capsys):
         chain = [keras.Input((8,)), layers.Dense(9), layers.Dense(3, dtype="float32")]
     status, lines = said(capsys, save(keras.Sequential(chain)))
     assert status == 0 and lines[0].startswith("MP010 advice dense")
+
+
+def test_the_diff_widens_the_end_of_the_model_and_changes_no_file(save, capsys):
+    path = save(model(head="mixed_bfloat16", policy="mixed_bfloat16"))
+    before = path.read_bytes()
+    status, lines = said(capsys, path, fix=True)
+    assert status == 1 and {"--- config.json", "+++ config.json, repaired"} < set(lines)
+    changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
+    assert [line.split() for line in changed] == [
+        ["-", '"name":', '"mixed_bfloat16"'], ["+", '"name":', '"float32"'],
+    ]  # fmt: skip
+    assert path.read_bytes() == before
+
+
+def test_the_repaired_model_has_no_findings(save):
+    for policy in ("mixed_float16", "mixed_bfloat16", "float16", "bfloat16"):
+        for functional in (False, True):
+            repaired = again(save(model(policy, head=policy, functional=functional)))
+            assert examine(repaired) == [], (policy, functional)
+            assert repaired.layers[-1].compute_dtype == "float32"
+    with dtype_policy("mixed_float16"):  # inside a model and a wrapper too
+        unit = layers.TimeDistributed(layers.UnitNormalization(), name="times")
+        inner = [keras.Input((4, 8)), unit, layers.Dense(8, "softmax", name="out")]
+        inputs = keras.Input((4, 8))
+        outer = keras.Model(inputs, keras.Sequential(inner, name="inner")(inputs))
+    repaired = again(save(outer)).get_layer("inner")
+    held = repaired.get_layer("times").layer, repaired.get_layer("out")
+    assert [layer.compute_dtype for layer in held] == ["float32"] * 2
 
 
 class Unknown(layers.Layer):
@@ -126,10 +163,11 @@ def test_layers_that_keras_does_not_know_or_that_could_do_anything(capsys, save)
 def test_the_command_prints_findings_alone_and_exits_as_linters_do(save):
     own = wrapped(ReplicaSafeLossScaleOptimizer)  # read as Keras's own
     path = save(model("float32", head="mixed_bfloat16", optimizer=own))
-    line = [sys.executable, "-m", "course_utils", "examine", str(path)]
+    line = [sys.executable, "-m", "course_utils", "examine", str(path), "--fix"]
     done = subprocess.run(line, cwd=COURSE, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert [line[:5] for line in done.stdout.splitlines()[:2]] == ["MP001", "MP003"]
+    assert "+++ config.json" in done.stdout
 
 
 def test_without_tensorflow_it_exits_as_one_that_could_not_look(save, capsys, monkeypatch):

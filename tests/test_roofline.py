@@ -275,6 +275,7 @@ def doubled():
     return keras.Model(inputs, layers.Dense(6)(inputs) * 2.0)
 
 
+STEPS = (5, 3)  # of 3 numbers each
 # {kind: (model, weights, activations of one sample, their gradients)}, in numbers of float32.
 COUNTED = {
     "nested, and shared": (nested_and_shared(), 2 * 42, 3 * 6, 3 * 6),
@@ -282,7 +283,12 @@ COUNTED = {
     "a layer that adds to one inside": (one(Residual()), 42, 2 * 6, 2 * 6),
     "normalized": (normalized(), 40 + 16, 2 * 28, 2 * 28),
     "nothing to train": (one(layers.ReLU()), 0, 6, 0),
-    "at each time": (one(layers.TimeDistributed(layers.Dense(2)), shape=(5, 3)), 8, 10, 10),
+    # 7 arrays a step for an LSTM, 5 for a GRU, and what goes on.
+    "LSTM": (one(layers.LSTM(4), shape=STEPS), 4 * (12 + 16 + 4), 5 * 7 * 4 + 4, 4),
+    "all steps": (one(layers.LSTM(4, return_sequences=True), shape=STEPS), 128, 160, 20),
+    "GRU": (one(layers.GRU(4), shape=STEPS), 3 * (12 + 16 + 8), 5 * 5 * 4 + 4, 4),
+    "both ways": (one(layers.Bidirectional(layers.SimpleRNN(4)), shape=STEPS), 64, 56, 16),
+    "at each time": (one(layers.TimeDistributed(layers.Dense(2)), shape=STEPS), 8, 10, 10),
     # queries, keys, values, scores, their weighted sum; the output, the sum, the normalized.
     "attention": (attention(), 54 + 24 * 10 + 6 + 14 + 14 * 8 + 8 + 16, 280 + 144, 280 + 144),
 }
@@ -296,12 +302,6 @@ def test_the_account_of_other_models(kind):
     assert found.gradients == sum(4 * math.prod(v.shape) for v in model.trainable_variables)
     assert found.activations == 3 * 4 * activations
     assert found.activation_gradients == 3 * 4 * gradients
-
-
-def test_recurrent_layers_are_refused():
-    for layer in (layers.LSTM(4), layers.Bidirectional(layers.GRU(4))):
-        with pytest.raises(ValueError, match="is recurrent: leave it out"):
-            roofline.account(one(layer, shape=(5, 3)), 3)
 
 
 def test_a_copy_in_16_bits_goes_by_the_innermost_layer():

@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from course_utils.roofline.formulas import VIEWS, attention_arrays, size
 from course_utils.roofline.steps import between, calls_with_batch
 
+# Arrays of the size of the output that a recurrent layer's gradient needs of each time step: four
+# gates, the cell's state, its tanh and the output; two gates, the candidate, what the reset gate
+# multiplies and the output. Other cells: one for each state.
+KEPT = {"LSTM": 7, "GRU": 5}
+
 
 @dataclass(frozen=True)
 class MemoryAccount:
@@ -26,10 +31,10 @@ class MemoryAccount:
 def account(model, batch_size: int) -> MemoryAccount:
     """Counts the bytes that a step of a Keras model with Adam needs, under its layers' policies.
 
-    ValueError if the shape of the inputs, or of what a layer makes of them, stays open, and for a
-    recurrent layer, whose gates at every time step are not counted here. A layer that is called
-    twice counts twice. Attention counts its projections and scores. Layers before the first one
-    with weights to train get no gradient.
+    ValueError if the shape of the inputs, or of what a layer makes of them, stays open. A layer
+    that is called twice counts twice. Attention counts its projections and scores, a recurrent
+    layer its gates at every time step (whose gradients are there for one step at a time). Layers
+    before the first one with weights to train get no gradient.
 
     A measured peak lies near the sum: below, because the backward pass gives activations back
     while it makes their gradients; above, because of the kernels' working space, the batch,
@@ -41,11 +46,11 @@ def account(model, batch_size: int) -> MemoryAccount:
         139688
     """
     import keras
-    from keras.layers import MultiHeadAttention
+    from keras.layers import RNN, MultiHeadAttention
 
     calls = calls_with_batch(model, batch_size)
     # These count what they make inside by themselves.
-    whole = {call.layer for call in calls if isinstance(call.layer, MultiHeadAttention)}
+    whole = {c.layer for c in calls if isinstance(c.layer, RNN | MultiHeadAttention)}
     inside = {held for layer in whole for held in layer._flatten_layers(include_self=False)}
     activations = gradients = 0
     trains = False  # whether a gradient comes back to here
@@ -56,8 +61,8 @@ def account(model, batch_size: int) -> MemoryAccount:
         handed_on = graph or (call.hands_on and layer not in whole)
         if layer in inside or type(layer).__name__ in VIEWS or handed_on:
             continue
-        kept = _kept(call)
-        activations += kept
+        kept, steps = _kept(call)
+        activations += kept + steps
         gradients += trains * kept
     others = keras.tree.flatten([operation.output for operation in between(model)])
     made_between = sum(size((batch_size, *x.shape[1:]), x.dtype) for x in others)
@@ -73,7 +78,7 @@ def account(model, batch_size: int) -> MemoryAccount:
 
 
 def _kept(call):
-    """Bytes of what a call makes for the backward pass."""
+    """Bytes of what a call makes for the backward pass: with a gradient, and at each time step."""
     import keras
 
     layer = call.layer
@@ -82,12 +87,16 @@ def _kept(call):
             f"What the layer {layer.name!r} puts out has an open shape, {call.left[0][0]}: give "
             "the layer a fixed one."
         )
-    if isinstance(layer, keras.layers.RNN):
-        raise ValueError(f"The layer {layer.name!r} is recurrent: leave it out of what is counted.")
     made = sum(size(*output) for output in call.left)
     if isinstance(layer, keras.layers.MultiHeadAttention):
-        made += sum(attention_arrays(layer, [shape for shape, _ in call.arrived]))
-    return made
+        return made + sum(attention_arrays(layer, [shape for shape, _ in call.arrived])), 0
+    if not isinstance(layer, keras.layers.RNN):
+        return made, 0
+    (shape, dtype), steps = call.left[0], call.arrived[0][0][1]
+    states = layer.cell.state_size
+    arrays = KEPT.get(type(layer).__name__, len(states) if isinstance(states, list | tuple) else 1)
+    one = (shape[0], *shape[1 + layer.return_sequences :])
+    return made, steps * arrays * size(one, dtype)
 
 
 def _copies(model):
