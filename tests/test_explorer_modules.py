@@ -17,7 +17,14 @@ from javascript import Node, received, sent
 from test_formats import exact_values
 
 from course_utils import formats, gradients, numerals
-from course_utils.explorers import FloatLab, ScaleScope, floatlab, fragment, scalescope
+from course_utils.explorers import (
+    FloatLab,
+    ScaleScope,
+    floatlab,
+    fragment,
+    gradientlife,
+    scalescope,
+)
 from course_utils.loss_scale import DynamicLossScale
 
 NAMES = list(formats.FORMATS)
@@ -58,7 +65,7 @@ def test_a_module_is_whole(name):
 
 
 def test_the_modules_of_an_explorer_share_a_scope():
-    apps = ("floatlab", "scalescope", "softmaxcliff", "bitsplit")
+    apps = ("floatlab", "scalescope", "softmaxcliff", "bitsplit", "gradientlife")
     needed = {app: fragment.modules(f"{app}.mjs") for app in apps}
     assert set().union(*needed.values()) == set(MODULES)
     for modules in needed.values():
@@ -71,7 +78,7 @@ def test_the_modules_of_an_explorer_share_a_scope():
 
 @pytest.fixture(scope="module")
 def run():
-    names = ("codec", "values", "bins", "arithmetic", "survival", "words")
+    names = ("codec", "values", "bins", "arithmetic", "survival", "travel", "words")
     node = Node(*(f"{name}.mjs" for name in names))
     given = {"rows": FloatLab()._data()["formats"], **ScaleScope(HISTOGRAMS)._data()}
     node(
@@ -461,3 +468,22 @@ def test_percents_are_those_of_the_static_table(run):
     assert run("return given.map(percent);", shares) == [
         scalescope.percent(share) for share in shares
     ]
+
+
+def test_a_gradient_travels_as_in_numpy(run):
+    loops = [c for n in range(6) for c in itertools.combinations(gradientlife.MISTAKES, n)]
+    gradients = [f * 2.0**e for e in range(-48, 12) for f in (1, 1.3, 1.9991)]
+    cases = list(itertools.product(gradients, (1.0, 2.0**15, 2.0**24), loops, gradientlife.RULES))
+    cases = random.Random(0).sample(cases, 6_000)
+    ours = run(
+        """const limits = store.limits.get("float16");
+        return given.map((one) => travel(...one, limits)
+          .map(([name, v]) => [name, v === null ? v : `${v}`]));""",
+        cases,
+    )
+    for case, way in zip(cases, ours, strict=True):
+        right = gradientlife.travel(*case)
+        assert [name for name, _ in way] == [name for name, _ in right]
+        found = [v and float(v) for _, v in way]
+        wanted = [v if v is None else float(v) for _, v in right]
+        assert str(found) == str(wanted), case

@@ -16,6 +16,7 @@ from course_utils.benchmark import records
 from course_utils.explorers import (
     BitSplit,
     FloatLab,
+    GradientLife,
     ScaleScope,
     SoftmaxCliff,
     floatlab,
@@ -96,6 +97,7 @@ def breaking(policy, gaps, _):
 EXPLORERS = {"floatlab": FloatLab("65520"), "scalescope": ScaleScope(MANY)}
 EXPLORERS["softmaxcliff"] = SoftmaxCliff(breaking)
 EXPLORERS["bitsplit"] = BitSplit()
+EXPLORERS["gradientlife"] = GradientLife()
 each = pytest.mark.parametrize("name", EXPLORERS)
 
 

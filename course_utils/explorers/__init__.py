@@ -2,7 +2,8 @@
 
 from course_utils.explorers.bitsplit import BitSplit
 from course_utils.explorers.floatlab import FloatLab
+from course_utils.explorers.gradientlife import GradientLife
 from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
 
-__all__ = ["BitSplit", "FloatLab", "ScaleScope", "SoftmaxCliff"]
+__all__ = ["BitSplit", "FloatLab", "GradientLife", "ScaleScope", "SoftmaxCliff"]

@@ -69,7 +69,7 @@ class ScaleScope:
         return {
             "growth": self.growth_steps,
             "tab": self.tab,
-            "formats": [_parameters(name) for name in FORMATS],
+            "formats": [parameters(name) for name in FORMATS],
             "layers": [{"name": name} | _plain(layer) for name, layer in self.layers.items()],
             "errors": _errors(self.whole),
         }
@@ -126,7 +126,7 @@ def _histogram(values):
     return values if counted else counting.OctaveHistogram.from_values(values)
 
 
-def _parameters(name):
+def parameters(name):
     """What the app needs to know about a format."""
     facts, too_large = numbers.facts(name), numbers.encode("inf", name)
     return {

@@ -12,17 +12,19 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect, sync_playwright
 
 from course_utils import formats
-from course_utils.explorers import BitSplit, FloatLab, ScaleScope
+from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SOURCES = {
     "floatlab": "import sys; sys.path.insert(0, '..')\n"
-    "from course_utils.explorers import BitSplit, FloatLab, ScaleScope\nFloatLab('65520')",
+    "from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope\n"
+    "FloatLab('65520')",
     "scalescope": "import numpy as np\n"
     "layers = {f'layer {k}': 2.0 ** np.random.default_rng(k).normal(-30, 4, 5000)"
     " for k in range(9)}\nScaleScope(layers)",
     "bitsplit": "BitSplit()",
+    "gradientlife": "GradientLife()",
 }
 NO_CDN = {  # what nbconvert's own template would ask of other hosts
     f"{name}_url": ""
@@ -47,11 +49,12 @@ def panel(window, name):
     return Panel(window.output(name))
 
 
-HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit]"
+HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit], [data-gradientlife]"
 CONTROLS = {  # places that can have the focus: a field, a button and a slider among them
     "floatlab": (".entry", ".bit", ".knob"),
     "scalescope": (".bathtub .slider", ".entry", "select"),
     "bitsplit": (".border-slider", ".scaling .slider"),
+    "gradientlife": (".slider", ".chip", "select"),
 }
 
 
@@ -129,7 +132,7 @@ def stored():
     """A notebook with explorers in its outputs, as a learner would get it from someone else."""
     layers = {"a": [1.0], "b": [2.0**-30]}
     explorers = [FloatLab("65520"), FloatLab("7.5"), ScaleScope(np.ones(3000)), ScaleScope(layers)]
-    explorers.append(BitSplit())
+    explorers += [BitSplit(), GradientLife()]
     cells = []
     for index, each in enumerate(explorers):
         output = new_output("execute_result", data=each._repr_mimebundle_(), execution_count=1)
@@ -161,6 +164,10 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(win
     assert panels[2].inside.inner_html() == beside
     panels[4].inside.locator(".border-slider").press("End")
     expect(panels[4].inside.locator(".split")).to_contain_text("bfloat16")
+    panels[5].button("divided twice").press("Enter")
+    expect(panels[5].inside.locator(".sentence")).to_contain_text("1/32,8")
+    panels[5].inside.get_by_role("slider", name="gradient").press("End")
+    expect(panels[5].inside.locator(".sentence")).to_contain_text("skipped")
     for each in panels:
         assert each.too_far_out() == []
         for tab in each.inside.get_by_role("tab").all():

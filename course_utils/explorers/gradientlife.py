@@ -1,0 +1,68 @@
+"""GradientLife: one gradient on its way through a training step, and what mistakes do to it."""
+
+import numpy as np
+
+from course_utils.explorers import fragment
+from course_utils.explorers.scalescope import parameters
+
+MISTAKES = {
+    "forgotten": "not scaled",
+    "twice": "divided twice",
+    "never": "never divided",
+    "early": "limit before ÷ S",
+    "unchecked": "nobody looks for ∞",
+}
+RATE, SLOW, EPSILON = map(np.float32, (0.1, 0.001, 1e-7))
+RULES = {"SGD": lambda v: RATE * v, "Adam": lambda v: SLOW * v / (v + EPSILON)}
+
+
+def travel(gradient, scale, mistakes=(), rule="SGD"):
+    """A positive gradient at each station of a training step: [(station, value), ...].
+
+    `mistakes` are keys of `MISTAKES`. Values are float32, in the backward pass float16, and None
+    where the step is skipped. Adam's step is the one after many equal gradients.
+
+    Example:
+        >>> [f"{name} {v:.2g}" for name, v in travel(2.0**-26, 2.0**15)][::2]
+        ['gradient 1.5e-08', 'backward 0.00049', '÷ S 1.5e-08', 'step 1.5e-09']
+    """
+    g, scale = np.float32(gradient), np.float32(scale)
+    with np.errstate(all="ignore"):
+        scaled = g if "forgotten" in mistakes else g * scale
+        v = np.float32(np.float16(scaled))
+        way = [("gradient", g), ("× S", scaled), ("backward", np.float16(v)), ("weight", v)]
+        for station in ("limit 1", "÷ S") if "early" in mistakes else ("÷ S", "limit 1"):
+            if station == "limit 1":
+                v = v if v is None or v <= 1 else np.float32(1 if np.isfinite(v) else np.nan)
+            elif not np.isfinite(v) and "unchecked" not in mistakes:
+                v = None
+            else:
+                v = v if "never" in mistakes else v / scale
+                v = v / scale if "twice" in mistakes else v
+            way += [(station, v)]
+        return [*way, ("step", None if v is None else RULES[rule](v))]
+
+
+class GradientLife:
+    """An interactive figure: one gradient from the loss to its weight; switch mistakes on.
+
+    Show it as the last line of a cell; where no JavaScript runs, a table says the same. `size` is
+    the exponent of 2 to begin with, -40 to 4. Example: `GradientLife()`.
+    """
+
+    def __init__(self, size=-20):
+        self.size = size
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        gradient = 1.3 * 2.0**self.size
+        title = f"GradientLife: {gradient:.3g} on its way at the loss scale 2^15, with SGD"
+        heads, rows = ["loop", "× S", "backward", "÷ S", "limit 1", "step"], []
+        for name, text in {"": "a right loop", **MISTAKES}.items():
+            found = dict(travel(gradient, 2.0**15, (name,)))
+            values = (found[head] for head in heads[1:])
+            rows.append([text, *("none" if v is None else f"{v:.3g}" for v in values)])
+        cells = [[text, *map(fragment.cell, values)] for text, *values in rows]
+        data = {"limits": parameters("float16"), "mistakes": MISTAKES, "size": self.size}
+        html = fragment.html_table(title, heads, cells)
+        html = fragment.assemble("gradientlife", html, data)
+        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
