@@ -18,8 +18,7 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
         "import sys; from course_utils import claims, datasets, exercises, formats, gradients;"
         "from course_utils import hardware, loss_scale, numerals, processes, session;"
         "hardware.detect(); hardware.recommended_policy(); hardware.workload(hardware.detect());"
-        "q = exercises.load('03'); q[1].check({'first': 'float16', 'second': 1, 'third': 2});"
-        "q[3].check(3); q = exercises.load('02'); q[3].check(len), q[4].check(len);"
+        "q = exercises.load('02'); [q[n + 1].check(3) for n in range(len(q.exercises))];"
         "list(map(exercises.load, exercises.available()));"
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )
