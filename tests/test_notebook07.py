@@ -61,7 +61,8 @@ def on_three_replicas():
     }  # fmt: skip
     NOTEBOOK.run("by-itself", names=names)
     NOTEBOOK.run("by-itself-run", until="for seed", names=names)
-    found["own"] = [names["train_long"](names[LSO], seed) for seed in (11, 12)]
+    tries = (names["train_long"](names[LSO], seed) for seed in (11, 12, 13))
+    found["lost"] = any(words.startswith("weights lost by step") for words in tries)
     names["share_finite"] = {row: found["bad"][LSO][row][0] for row in (0, 1)}
     names["share_safe"] = {0: 1.0, 63: 1.0}
     found["recap"] = NOTEBOOK.printed("recap-guess", names=names)
@@ -141,7 +142,7 @@ def test_a_bad_picture_is_survived_on_the_first_replica_alone_and_with_the_cure_
     guess, own, safe = found["recap"]
     assert "none" in guess and " 50 % survive" in own and " 100 % survive" in safe
     assert "100% finite" in own and " 0% finite" in own
-    assert any(words.startswith("weights lost by step") for words in found["own"]), found["own"]
+    assert found["lost"]
 
 
 @pytest.mark.slow
