@@ -49,23 +49,3 @@ def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypat
     assert legs == [*expected, "3.13, oldest"]
     assert "00_small" in said and "not found: 3.12." in said
     assert "oldest | – | not installed" in said and "off | keras 3 | failed: notebooks" in said
-
-
-def test_an_interrupt_keeps_the_runs_of_a_soak(course, monkeypatch):
-    outcomes = [None, "cell 'a-again' raised ValueError"]
-
-    def execute(nb, folder, name):
-        assert [cell.id for cell in nb.cells] == ["clock", "a", "again"]
-        if not outcomes:
-            raise KeyboardInterrupt
-        return outcomes.pop(0)
-
-    monkeypatch.setattr(soak, "execute", execute)
-    with pytest.raises(KeyboardInterrupt):
-        soak.main(5)
-    (record,) = course.glob("soak-*.md")
-    said = record.read_text(encoding="utf-8")
-    assert re.findall(r"\| 00_small.ipynb \| (\d) \| [\d.]+ \| (.*) \|", said) == [
-        ("1", ""),
-        ("2", "cell 'a-again' raised ValueError"),
-    ]

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from canonical import COURSE
-from soak import MACHINE, write
+from soak import MACHINE, recorded
 
 from notebooks import selected
 
@@ -96,17 +96,13 @@ def main(wanted: list[str]) -> int:
     found = [v for v in wanted if environment(v, "find").returncode == 0]
     missing = ", ".join(v for v in wanted if v not in found) or "none"
     names = ", ".join(path.stem for path in selected(COURSE / "notebooks"))
-    rows = [("leg", "versions", "result", "seconds")]
     head = (
         f"{MACHINE}. Each leg: the quick tests, then Run All of the blank notebooks ({names});\n"
         f"two files at a time, seconds without the install. Pythons not found: {missing}."
     )
-    try:
-        for row in legs(found):
-            rows.append(row)
-    finally:
-        write("matrix", head, rows)
-    return 0 if {result for _, _, result, _ in rows[1:]} == {"passed"} else 1
+    with recorded("matrix", head, "leg", "versions", "result", "seconds") as rows:
+        rows.extend(legs(found))
+    return 0 if {result for _, _, result, _ in rows} == {"passed"} else 1
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ What has run is written to tests/records/, also after an interrupt. (Notebook 07
 seven times in each pass.)
 """
 
+import contextlib
 import datetime
 import os
 import platform
@@ -23,31 +24,34 @@ MACHINE = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 RECORDS = COURSE / "tests" / "records"
 
 
-def write(name: str, head: str, rows: list[tuple]):
-    """Writes what was run as a table, the first row its columns."""
-    lines = [f"# make {name}, {TODAY}", "", head, ""]
-    lines += [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
-    record = RECORDS / f"{name.split()[0]}-{TODAY}.md"
-    record.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("", *lines, f"\nWritten to {record}", sep="\n")
+@contextlib.contextmanager
+def recorded(name: str, head: str, *columns: str):
+    """A list for the rows of a table, which is written whatever ends the block."""
+    rows = []
+    try:
+        yield rows
+    finally:
+        lines = [f"# make {name}, {TODAY}", "", head, ""]
+        lines += [f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)]
+        record = RECORDS / f"{name.split()[0]}-{TODAY}.md"
+        record.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print("", *lines, f"\nWritten to {record}", sep="\n")
 
 
 def main(count: int) -> int:
-    rows = [("notebook", "run", "seconds", "what it raised")]
     head = (
         f"{MACHINE}, Python {platform.python_version()}. Run All, and Run All again in the same "
         "kernel, its start\nand TensorFlow's import included."
     )
-    try:
+    columns = "notebook", "run", "seconds", "what it raised"
+    with recorded(f"soak N={count}", head, *columns) as rows:
         for number in range(1, count + 1):
             for path in selected(COURSE / "notebooks"):
                 start, name = time.monotonic(), f"run {number} of {count}, {path.stem}"
                 error = execute(twice(read(path)), path.parent, name)
                 seconds = f"{time.monotonic() - start:.1f}"
                 rows.append((path.name, str(number), seconds, error or ""))
-    finally:
-        write(f"soak N={count}", head, rows)
-    return 1 if any(error for *_, error in rows[1:]) else 0
+    return 1 if any(error for *_, error in rows) else 0
 
 
 if __name__ == "__main__":
