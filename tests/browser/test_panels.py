@@ -20,6 +20,12 @@ PANELS = {
             (TEXT, 0, "fill", "-4200000000", "1 10011110 1111010 · 0xCF7A · normal"),
         ],
     ),
+    "02_loss_scaling": (
+        "setup load-exercises draw",
+        "your curve: 2^15 at step 75",
+        [(SLIDER, 1, "press", "ArrowUp", "2^15 at step 75, 2^16 at step 150")]
+        + [(SLIDER, 5, "press", "PageUp", None)],
+    ),
     "03_policy": (
         "setup load-exercises policies three-places stored door panel",
         "weights stay float32",
