@@ -107,17 +107,15 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
 
     Example: `sliders({10: 5, 20: 5}, 0, 9, figures.loss_scale, "step")`.
     """
-    narrow = {"layout": ipywidgets.Layout(width="58px"), "continuous_update": False}
+    look = {"orientation": "vertical", "continuous_update": False}
+    look["layout"] = ipywidgets.Layout(width="48px")  # so that six stand in a row on a phone
     row = {
-        str(at): ipywidgets.IntSlider(
-            value, low, high, description=f"{name} {at}", orientation="vertical", **narrow
-        )
+        str(at): ipywidgets.IntSlider(value, low, high, description=str(at), **look)
         for at, value in points.items()
     }
 
     def moved(**values):
         display(show({at: values[str(at)] for at in points}))
 
-    wrap = ipywidgets.Layout(flex_flow="row wrap")
     shown = ipywidgets.interactive_output(moved, row)
-    return ipywidgets.VBox([ipywidgets.HBox(list(row.values()), layout=wrap), shown])
+    return ipywidgets.VBox([ipywidgets.Label(name), ipywidgets.HBox(list(row.values())), shown])

@@ -67,13 +67,13 @@ def test_other_errors_pass_through(panel):
 
 def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file):
     q = exercises.load("02")
-    row, _ = q.draw().children
+    _, row, _ = q.draw().children
     assert [slider.value for slider in row.children] == [15] * 6 and q.drawn is None
     assert not progress_file.exists()  # Run All draws nothing
     row.children[2].value = 40
     row.children[5].value = 0
     assert q.drawn == {75: 15, 150: 15, 225: 40, 300: 15, 375: 15, 450: 0}
-    assert [slider.value for slider in q.draw().children[0].children] == list(q.drawn.values())
+    assert [slider.value for slider in q.draw().children[1].children] == list(q.drawn.values())
     assert q.guess is None and "recorded" in repr(q.summary())
     progress_file.write_text('{"02": {"drawn": [1, 2]}}')  # of another version of the notebook
     assert q.drawn is None

@@ -125,8 +125,8 @@ class Prediction:
 class Curve:
     """A curve that a learner draws before it is measured, as in `nb02.CURVE`: `q.draw()`.
 
-    Its points stand at `at`, in units of `name`; each is a whole number from `low` to `high`, and
-    `start` before it is drawn. `picture({place: value})` is shown below the sliders.
+    Its points stand at `at`; each is a whole number from `low` to `high`, and `start` before it is
+    drawn. `name` stands above the sliders, `picture({place: value})` is shown below them.
     """
 
     name: str

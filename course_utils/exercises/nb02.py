@@ -27,7 +27,14 @@ def sketch(drawn):
     return figures.loss_scale(drawn=drawn)
 
 
-CURVE = Curve(name="step", at=tuple(range(75, 451, 75)), start=15, low=0, high=60, picture=sketch)
+CURVE = Curve(
+    name="log2 of the scale at step",
+    at=tuple(range(75, 451, 75)),
+    start=15,
+    low=0,
+    high=60,
+    picture=sketch,
+)
 
 EXERCISES = [
     Exercise(

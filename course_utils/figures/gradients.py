@@ -61,7 +61,7 @@ def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
     `measured`: label to {exponent: relative error}, shown as dots. Where a value overflows the
     error is infinite, and the line goes up.
     """
-    figure, ax = canvas(width=8.0, height=4.0)
+    figure, ax = canvas(width=7.0, height=4.0)
     words, top = [], 3.0
     styles = zip(AGES, "os^v", ("-", "--", ":", "-."), strict=True)
     for (label, values), (color, marker, line) in zip(histograms.items(), styles, strict=False):

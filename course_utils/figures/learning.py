@@ -106,7 +106,7 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
     """
     enlarged = table is not None and "ceiling" in table
     options = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
-    figure, axes = panels(1 + enlarged, 8.0 if enlarged else 7.5, 3.6, **options)
+    figure, axes = panels(1 + enlarged, 7.0, 3.6, **options)
     words = []
     for ax in axes:
         ax.set_yscale("log", base=2)
