@@ -16,7 +16,7 @@ def gradients_of(model, x, y, loss) -> dict:
 
     `model` is a built `keras.Sequential` on TensorFlow, `loss` a Keras loss, mean over the batch.
     Returns {"activations": {layer name: tensor of the output's shape and dtype}, "weights":
-    {path: tensor}}. Example: notebook 02, where the learner writes it.
+    {path: tensor}}. Notebook 02 writes one like it.
     """
     import tensorflow as tf
 
