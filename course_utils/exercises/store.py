@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import time
-from itertools import count
 from pathlib import Path
 
 from .answers import number
@@ -90,8 +89,7 @@ def _load(file):
         return {}
     except (ValueError, RecursionError, AttributeError, TypeError):
         pass  # no JSON, or of another form
-    names = (file.with_name(f"{file.name}.corrupt{n or ''}") for n in count())
-    copy = next(name for name in names if not name.exists())
+    copy = file.with_name(f"{file.name}.{time.time_ns()}.corrupt")
     os.replace(file, copy)
     print(f"The progress file could not be read: it is now {copy}, and progress starts anew.")
     return {}
