@@ -332,6 +332,7 @@ def test_the_gradients_command_writes_what_is_read(tmp_path, monkeypatch, capsys
     assert str(output) in capsys.readouterr().out
     recorded = records.gradients(output)
     assert list(recorded) == list(records.gradients(output, of="weights")) == [0, 1]
+    assert records.gradients(output, of="loss")[0] == pytest.approx(np.log(10), rel=0.05)
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero

@@ -97,8 +97,9 @@ def _rows(measurement, model):
 def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
     """The gradients of a recorded training: {epoch: {layer or weight: OctaveHistogram}}.
 
-    `of` is "activations" for the gradients at the layers' outputs, or "weights". By default the
-    file is the one that comes with the course; ValueError names a file without such gradients.
+    `of` is "activations" for the gradients at the layers' outputs, "weights", or "loss": {epoch:
+    the loss of their images}. By default the file is the one that comes with the course; ValueError
+    names a file without such gradients.
 
     Example:
         >>> bool(gradients()[0]["conv2d"].survival("float16").normal)
@@ -109,10 +110,11 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
     path = Path(path or FOLDER / "gradients.json")
     try:
         recording = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            row["epoch"]: {name: OctaveHistogram.from_data(data) for name, data in row[of].items()}
-            for row in recording["records"]
-        }
+        found = {row["epoch"]: row[of] for row in recording["records"]}
+        if of != "loss":
+            for epoch, layers in found.items():
+                found[epoch] = {k: OctaveHistogram.from_data(data) for k, data in layers.items()}
+        return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(
             f"{path.name} is not a recording of gradients: write it again with "
