@@ -54,7 +54,6 @@ def test_a_record_is_complete_and_consistent(path):
             assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
             seconds = row["steps"] * max(r["step_ms"] for r in rows.values()) / 1e3
             assert row["steps"] >= 20 or seconds > 30, "too few steps for a record"
-    assert {case["dtype"] for case in m["matmul"]} == {"float32", "bfloat16", "float16"}
     assert {"float32", "bfloat16", "float16", "memory"} <= {row["figure"] for row in m["ceilings"]}
     assert all(row["q1"] <= row["value"] <= row["q3"] for row in m["ceilings"])
     assert len({row["batch_size"] for row in m["batches"]}) >= 3
@@ -93,7 +92,7 @@ def test_bench_writes_what_it_prints_and_says_where_onednn_is_off(tmp_path):
     assert measurement["cnn"][0]["peak_mb"] is None
     assert any("allocator" in note for note in measurement["notes"])
     found = {case["figure"] for case in measurement["ceilings"]}
-    assert {"float32", "bfloat16", "float16", "memory"} <= found and "matmul" not in measurement
+    assert {"float32", "bfloat16", "float16", "memory"} <= found and "batches" not in measurement
 
 
 @pytest.mark.slow
@@ -223,13 +222,13 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
         mine.interrupted = True
         return [2]
 
-    mine.cnn, mine.transformer, mine.matmul = lambda: [1], second, lambda: [3]
+    mine.cnn, mine.transformer, mine.ceilings = lambda: [1], second, lambda: [3]
     monkeypatch.setattr(measure, "Job", lambda *args: mine)
-    found = measure.record(parts=("matmul", "cnn", "transformer"))
-    assert found["cnn"] == [1] and found["transformer"] == [2] and "matmul" not in found
+    found = measure.record(parts=("ceilings", "cnn", "transformer"))
+    assert found["cnn"] == [1] and found["transformer"] == [2] and "ceilings" not in found
     assert found["notes"] == ["Twice."] and found["device"] == "some CPU 2 cores"
     mine.interrupted = False
-    assert measure.record(parts=("matmul",))["cnn"] == []  # which every file has
+    assert measure.record(parts=("ceilings",))["cnn"] == []  # which every file has
 
 
 def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):

@@ -93,9 +93,6 @@ class Job:
         share = 0.5 * self.seconds
         return _rows(compare.batch_sweep(build, x[order], y[order], sizes, self.policies, share))
 
-    def matmul(self):
-        return _rows(rates.matmul_rates(self.work.matmul_sizes, seconds=self.seconds / 4), 1)
-
     def ceilings(self):
         return _rows(rates.ceilings(self.seconds / 4, self.dtypes))
 
@@ -158,5 +155,5 @@ def _settings():
     return found
 
 
-def _rows(table, digits=4):
-    return json.loads(table.to_json(orient="records", double_precision=digits))
+def _rows(table):
+    return json.loads(table.to_json(orient="records", double_precision=4))

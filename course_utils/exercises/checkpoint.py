@@ -25,15 +25,15 @@ INNER = KEPT.replace("=optimizer", "=optimizer.inner_optimizer")
 SCALE_OF_IT = "optimizer.dynamic_scale.value"
 MADE = f"tf.train.Checkpoint({KEPT})"
 SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
-    "moments, the loss scale, the scale's counter of good steps and the pl": {KEPT: "model=model"},
-    "Adam's moments, the loss scale and the scale's counter": {"optimizer=optimizer, ": ""},
-    "data is not as before the stop. Without the it": {", iterator=iterator": ""},
-    "the averages of BatchNormalization are not as before": {"model=model, ": ""},
+    "moments, the loss scale, the scale's counter of good steps, the place": {KEPT: "model=model"},
+    "Adam's moments, the loss scale, the scale's counter": {"optimizer=optimizer, ": ""},
+    "before the stop: the place in the data. Without the it": {", iterator=iterator": ""},
+    "before the stop: the averages of BatchNormalization. The": {"model=model, ": ""},
     "The scale belongs to the outer optimizer": {KEPT: INNER},
-    "the scale's counter of good steps is not": {KEPT: f"{INNER}, scale={SCALE_OF_IT}"},
+    "stop: the scale's counter of good steps.": {KEPT: f"{INNER}, scale={SCALE_OF_IT}"},
     "first scale, 256, and then unscales": {"optimizer.build": "id"},
     "Give the checkpoint all three": {KEPT: "iterator=iterator"},
-    "the place in the data are not as before the stop. Give": {KEPT: ""},
+    "steps, the place in the data. Give": {KEPT: ""},
     "a CheckpointManager": {
         MADE: f"tf.train.CheckpointManager({MADE}, '{tempfile.gettempdir()}', 1)"
     },
@@ -53,7 +53,6 @@ PARTS = {  # what a training's `state` holds, and how a learner is told of it
     "counter": "the scale's counter of good steps",
     "data": "the place in the data",
 }
-ONE = {PARTS["scale"], PARTS["counter"], PARTS["data"]}  # the others are plural
 CAUSES = [  # parts that are new after the restart, and what is left out
     ("weights moments", "Give the checkpoint all three."),
     ("weights", "Give the checkpoint the model too."),
@@ -186,9 +185,7 @@ def cause(function, path, stopped, batch):
     names = list(dict.fromkeys(PARTS[name] for name in new))
     for parts, why in CAUSES:
         if set(parts.split()) <= set(new):
-            listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
-            verb = "is" if names[0] in ONE and len(names) == 1 else "are"
-            return f"After the restart {listed} {verb} not as before the stop. {why}"
+            return f"This is not as it was before the stop: {', '.join(names)}. {why}"
     return "The training goes on otherwise than without the stop: make the checkpoint of all three."
 
 

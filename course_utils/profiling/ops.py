@@ -41,15 +41,11 @@ def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
     in the "input", for what tf.data runs on threads of its own. The time of operations called
     from another is theirs. On a CPU it is that of TensorFlow's operations on all threads; an
     accelerator's own events count instead where a trace holds them. A compiled step shows XLA's
-    operations. ValueError for other words.
+    operations.
 
     Example:
         profiling.op_times(trace, by="name").head()
     """
-    if by not in ("type", "name"):
-        raise ValueError(f'by is {by!r}: choose "type" or "name".')
-    if where not in ("step", "input"):
-        raise ValueError(f'where is {where!r}: choose "step" or "input".')
     ops = find_ops(trace, pipeline=where == "input")
     rows = [(getattr(op, by), _kind(op.type), op.own) for op in ops]
     runs = pd.DataFrame(rows, columns=["op", "kind", "ms"]).groupby(["op", "kind"], sort=False)
