@@ -55,7 +55,7 @@ def load_mnist() -> Dataset:
     Example: `load_mnist().x_train` is a uint8 array of shape (n, 28, 28).
     """
     sources = [
-        ("COURSE_MNIST", os.environ.get("COURSE_MNIST"), None),
+        ("the file that COURSE_MNIST names", os.environ.get("COURSE_MNIST"), None),
         ("the course's data folder", COURSE_DATA / "mnist.npz", MNIST_SHA256),
         ("Keras's cache", _keras_cache(), MNIST_SHA256),
     ]
@@ -64,7 +64,7 @@ def load_mnist() -> Dataset:
             continue
         path = Path(path).expanduser()
         if not path.exists():
-            if origin == "COURSE_MNIST":
+            if "COURSE_MNIST" in origin:
                 print(f"COURSE_MNIST names {path}, which does not exist; trying the next source.")
             continue
         try:

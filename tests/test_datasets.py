@@ -25,8 +25,9 @@ def npz(**changes):
 
 
 GOOD = npz()
+MINE = "the file that COURSE_MNIST names"
 ORDER = {
-    "COURSE_MNIST": "my.npz",
+    MINE: "my.npz",
     "the course's data folder": "data/mnist.npz",
     "Keras's cache": "keras/datasets/mnist.npz",
 }
@@ -48,7 +49,7 @@ def sources(tmp_path, monkeypatch):
 def put(sources, where, content, monkeypatch):
     path = sources / ORDER[where]
     path.write_bytes(content)
-    if where == "COURSE_MNIST":
+    if where == MINE:
         monkeypatch.setenv("COURSE_MNIST", str(path))
     return path
 
@@ -79,7 +80,7 @@ def test_a_bad_file_is_named_and_kept_and_the_next_source_is_used(
     fault, sources, monkeypatch, capsys
 ):
     content, reason = BAD[fault]
-    bad = put(sources, "COURSE_MNIST", content, monkeypatch)
+    bad = put(sources, MINE, content, monkeypatch)
     put(sources, "Keras's cache", GOOD, monkeypatch)
     digits = datasets.load_mnist()
     said = capsys.readouterr().out

@@ -150,7 +150,7 @@ recorded, C and D made up.
 | run | float32 | mixed_bfloat16 | mixed_float16 |
 |---|---|---|---|
 | A: CPU with `avx512_bf16`, 188 steps | 41 (39 to 46) | 25 (24 to 29) | 168 (162 to 175) |
-| B: the same CPU, oneDNN switched off | 61 (58 to 64) | 375 (367 to 393) | 166 (160 to 171) |
+| B: same CPU, fast routines switched off | 61 (58 to 64) | 375 (367 to 393) | 166 (160 to 171) |
 | C: GPU of capability 8.0, small network | 3.1 (2.8 to 3.5) | 3.0 (2.7 to 3.4) | 3.2 (2.8 to 3.6) |
 | D: GPU of capability 7.5, one step each | 2100 | 3900 | 2400 |""",
         stub=parts(dict.fromkeys(RUNS, "...")),

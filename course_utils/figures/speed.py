@@ -99,7 +99,7 @@ def matmul(rates) -> Picture:
         ax.fill_between(rows["size"], rows["q1"], rows["q3"], color=COLORS[dtype], alpha=0.2)
         last = rows.iloc[-1]
         words.append(f"{dtype} reaches {last['gflops']:.0f} GFLOP/s at size {last['size']:.0f}")
-    ax.set(xscale="log", yscale="log", xlabel="matrix size n", ylabel="GFLOP/s")
+    ax.set(xscale="log", ylim=(0, None), xlabel="matrix size n", ylabel="GFLOP/s")
     ax.set_title("Multiplying two n × n matrices")
     _ticks(ax, rates["size"])
     legend(ax)
