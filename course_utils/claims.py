@@ -48,5 +48,6 @@ def settled(*notebooks: str) -> Table:
         raise ValueError(f"Give the numbers of notebooks as text, of {', '.join(known)}.")
     found = [claim for claim in ledger if claim["notebook"].startswith(notebooks)]
     rows = [(claim["claim"], claim["verdict"], claim["note"]) for claim in found]
-    note = "Each verdict stands on a cell that you ran: measured there, or published and cited."
+    where = "Each verdict stands on a cell, of the core or going further"
+    note = f"{where}: measured there, or published and cited."
     return Table("What articles say", ("claim", "verdict", "what the cells show"), rows, note)

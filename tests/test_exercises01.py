@@ -80,17 +80,17 @@ def test_each_tensor_has_one_format_of_16_bits_or_none():
 SHOWN = {  # a wrong answer: what FloatLab is opened at, and what it says of it
     (1, (0x8A40, -0.3125)): ("0x8A40", "1 00010 1001000000"),
     (1, (0xC640, -5)): ("-5", "0xC500"),
-    (2, 2048): ("2048", "no error"),
-    (2, 65505): ("65505", "65504"),
-    (2, 10**20): ("1e+20", "infinity"),
+    (2, 256): ("256", "no error"),
+    (2, 65505): ("65505", "65536"),
+    (2, 10**20): ("1e+20", "bfloat16"),
     (3, ("float16", "float16", "neither")): ("1e-9", "zero"),
     (3, ("bfloat16", "neither", "neither")): ("1.002", "1.001953125"),
     (4, 65505): ("65505", "1 too low, 0.0312 ULP"),
-    (5, (0, 1)): ("1.00048828125", "0.5 ULP"),
-    (5, (1, 1)): ("1.500732421875", "1.5009765625"),
-    (5, (1 / 1024, 0.5)): ("1.5003662109375", "0.375 ULP"),
-    (6, (256, 32)): ("256.25", "no error"),
-    (6, (512, 60)): ("60.25", "bfloat16"),
+    (5, (0, 0, 1)): ("1.2504069010416667", "0.417 ULP"),
+    (5, (1, 1, 1)): ("1.7508544921875", "1.7509765625"),
+    (5, (0, 0.5, 0.5)): ("1.25030517578125", "0.312 ULP"),
+    (6, (6144, 768)): ("6147", "6148"),
+    (6, (8192, 600)): ("603", "bfloat16"),
     (7, 0.1): ("0.1", "0x3DCCCCCD"),
 }
 
@@ -109,7 +109,7 @@ def test_a_wrong_answer_opens_floatlab_where_one_sees_why(number, given):
 
 
 def test_what_floatlab_shows_of_a_wrong_answer_is_not_the_right_one():
-    for number, right in ((1, "0xC640"), (2, "2049"), (4, "65520"), (6, "512.25")):
+    for number, right in ((1, "0xC640"), (2, "257"), (4, "65520"), (6, "8195")):
         exercise = exercises.load("01")[number].exercise
         shown = [exercise.explore(answer) for answer, _ in exercise.examples()]
         shown = [explorer.entry for explorer in shown if explorer]
@@ -120,22 +120,31 @@ def test_the_first_gap_and_where_infinity_begins():
     whole = np.arange(1, 70_000, dtype=np.float64)
     with np.errstate(over="ignore"):
         rounded = whole.astype(np.float16)
-        assert np.float16(2049) == 2049 != float(np.float16(2049))  # as the task warns
-    assert whole[rounded.astype(float) != whole][0] == rounding.FIRST_GAP.right
-    assert whole[whole.astype(BFLOAT16).astype(float) != whole][0] == 257
+    assert whole[whole.astype(BFLOAT16).astype(float) != whole][0] == rounding.FIRST_GAP.right
+    assert whole[rounded.astype(float) != whole][0] == 2049  # as a message says
     assert whole[np.isinf(rounded)][0] == rounding.LIMIT.right
 
 
-def test_at_which_ratio_half_of_the_updates_vanish():
+def test_which_whole_numbers_bfloat16_holds():
+    for n in (*range(258, 1100), 65504, 10**20, 2**127, 2**128, 2**128 - 2**119):
+        said = f"bfloat16 {'holds' if float(BFLOAT16(float(n))) == n else 'cannot hold'}"
+        assert rounding.FIRST_GAP(n).startswith((said, "That is")), n
+
+
+def test_the_shares_of_updates_that_vanish():
     w = (np.arange(1024, 2048) / 1024).astype(np.float16)
-    assert np.count_nonzero(w + w / np.float16(3072) == w) == 513  # as a message says
+    lost = {r: np.mean(w + w / np.float16(r) == w) for r in rounding.SHARES.right}
+    assert list(lost.values()) == [1 / 1024, 513 / 1024, 1] and rounding.SHARES(lost) is None
+    assert rounding.SHARES.right == pytest.approx(lost, abs=0.001)
 
 
 def test_where_sums_stall():
-    assert rounding.SUMS.right == {name: running_sum(f, 0.25) for name, f in FORMATS.items()}
-    ones, _, once, doubled, *_ = rounding.SUMS.wrong
+    assert rounding.SUMS.right == {name: running_sum(f, 3) for name, f in FORMATS.items()}
+    ones, threefold, half, doubled, _, once, *_ = rounding.SUMS.wrong
     assert ones == tuple(running_sum(kind, 1) for kind in FORMATS.values())
-    assert once == tuple(float(kind(2500)) for kind in FORMATS.values())
+    assert threefold == tuple(3 * end for end in ones)
+    assert once == tuple(float(kind(30_000)) for kind in FORMATS.values())
+    assert half == tuple(end / 2 for end in rounding.SUMS.right.values())
     assert doubled == tuple(2 * end for end in rounding.SUMS.right.values())
 
 

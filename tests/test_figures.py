@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from canonical import COURSE
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
@@ -325,6 +326,8 @@ SHOWN = [
     ("bit_strips", lambda ax: "".join(written(ax.texts)[:33]), TENTH),
     ("bit_strips", lambda ax: written(ax.texts)[33:35], ["float32", "0.1000000015"]),
     ("efficiency", lambda ax: written(ax.get_xticklabels()), ["1", "2", "1,024"]),
+    ("lost_updates", lambda ax: written(ax.get_xticklabels()), ["2", "4"]),
+    ("matmul", lambda ax: (ax.get_yscale(), ax.get_ylim()[0]), ("linear", 0)),
 ]
 
 
@@ -346,6 +349,21 @@ def test_a_strip_of_a_subnormal_has_no_1_before_the_point_and_ties_have_dots():
     errors = {"rounded": np.array([0, -1.0, 0.5, 1]), "dropped": np.zeros(4)}
     ax = figures.rounding_errors(np.arange(4), errors, unit=2).figure.axes[0]
     assert ax.lines[2].get_xydata().tolist() == [[1, -0.5], [3, 0.5]]
+
+
+def test_where_half_of_the_updates_are_lost_is_written():
+    ax = figures.lost_updates({"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}).figure.axes[0]
+    assert written(ax.texts) == ["half at 3072"]
+
+
+def test_strips_wear_the_explorers_colors():
+    worn = dict(
+        re.findall(
+            r"--(sign|exponent|fraction): (#\w+);",
+            (COURSE / "course_utils/explorers/bits.css").read_text(),
+        )
+    )
+    assert {f: c.lower() for f, (c, _) in figures.formats.FIELDS.items() if f in worn} == worn
 
 
 def test_spacing_is_the_gap_above_each_power_of_two():
@@ -378,6 +396,7 @@ def test_the_number_line_has_every_number_of_a_format():
     upper = sorted(float(x) for x, y in drawn_at if y == max(y for _, y in drawn_at))
     codes = (formats.decode(code, "float8_e5m2") for code in range(128))
     assert upper == [number.value for number in codes if np.isfinite(number.value)]
+    assert "1" in written(drawn("number_line").texts)  # as the text says: from 1 to 2
 
 
 def test_a_histogram_hatches_what_becomes_zero():

@@ -65,29 +65,24 @@ answer = {
         title="the first gap",
         minutes=2,
         task="""\
-Which is the smallest positive whole number that float16 **cannot** hold exactly? (If you search:
-`np.float16(n) == n` turns both sides into float16. Compare `float(np.float16(n))` with n.)""",
+Count bits: which is the smallest positive whole number that bfloat16 **cannot** hold exactly?""",
         stub="answer = ...  # a whole number",
         solution="""\
-import numpy as np
-
-answer = 1
-while float(np.float16(answer)) == answer:
-    answer += 1""",
+answer = 2 ** (1 + 7) + 1  # the implicit bit and 7 stored ones; 2**8 itself is a power of two""",
         answer=rounding.FIRST_GAP,
-        explore=lab_of_number,
+        explore=lambda answer: lab_of_number(answer, "bfloat16"),
         hints=[
-            "The significand has 11 bits: 1 implicit and 10 stored.",
+            "The significand has 8 bits: 1 implicit and 7 stored.",
             "With 3 bits you can write 1 to 7, and 8 as 1.00 × 2**3. Which is the first that is too"
             " long?",
         ],
         wrong=[
-            (2050, "float16 holds 2,050"),
-            (2051, "smaller one that it cannot"),
+            (258, "bfloat16 holds 258"),
+            (259, "smaller one that it cannot"),
             (10**20, "cannot hold 1e+20"),
             (0, "positive whole number"),
         ],
-        right="2,049 needs 12 bits. From 2,048 on the step is 2, and float16 skips 2,049.",
+        right="257 needs 9 bits. From 256 on the gap is 2, and bfloat16 skips 257.",
     ),
     Exercise(
         id=10,
@@ -121,12 +116,12 @@ infinity?""",
         stub="answer = ...  # a whole number",
         solution="""\
 largest = (2 - 2**-10) * 2**15
-step = 2**-10 * 2**15
-answer = largest + step / 2  # a tie: the largest number has an odd code""",
+gap = 2**-10 * 2**15
+answer = largest + gap / 2  # a tie: the largest number has an odd code""",
         answer=rounding.LIMIT,
         explore=lab_of_number,
         hints=[
-            "The largest finite number is 65,504. How large is the step right below it?",
+            "The largest finite number is 65,504. How large is the gap right below it?",
             "If the exponent went on, 65,536 would follow. What happens halfway?",
             "The fraction of 65,504 is all ones, so its last bit is odd.",
         ],
@@ -138,60 +133,57 @@ answer = largest + step / 2  # a tie: the largest number has an odd code""",
         title="updates that vanish",
         minutes=4,
         task="""\
-Take all 1,024 float16 numbers w with 1 <= w < 2, and add w / ratio to each, in float16. For what
-share of them is w + w / ratio == w, so that the update is lost? Once for the ratio 2048, once for
-4096.""",
+Each of the 1,024 float16 numbers w from 1 to 2 gets an update of w / ratio, in float16. What share
+of them does not change? Reason with the gap before you count; to 0.1 is near enough.""",
         stub="""\
-answer = {2048: ..., 4096: ...}  # shares between 0 and 1""",
+answer = {2048: ..., 3072: ..., 4096: ...}  # shares between 0 and 1""",
         solution="""\
-import numpy as np
-
-w = (1 + np.arange(1024) / 1024).astype(np.float16)
-answer = {r: np.mean(w + w / np.float16(r) == w) for r in (2048, 4096)}""",
+# Half a gap is 2**-11, so w stays where w / ratio < 2**-11, that is where w < ratio / 2048.
+answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
         answer=rounding.SHARES,
         explore=rounding.lab_of_share,
         hints=[
-            "From 1 to 2 the step of float16 is 2**-10. A sum goes back to w if less than half a"
-            " step is added.",
-            "w / 2048 reaches from 2**-11 to almost 2**-10, and half a step is 2**-11.",
-            "`(1 + np.arange(1024) / 1024).astype(np.float16)` holds all of them: try it.",
+            "From 1 to 2 the gap of float16 is 2**-10. A sum goes back to w if less than half a"
+            " gap is added.",
+            "w / 2048 reaches from 2**-11 to almost 2**-10, and half a gap is 2**-11.",
+            "For which w is w / 3072 half a gap?",
         ],
         wrong=[
-            ({2048: 1 / 1024, 4096: 0.75}, "4096: 0.75 is too small"),
-            ({2048: 2 / 1024, 4096: 1}, "2048: 0.00195312 is too large"),
-            ({2048: -1, 4096: 1}, "between 0 and 1"),
+            ({2048: 0, 3072: 0.5, 4096: 0.75}, "4096: 0.75 is too small"),
+            ({2048: 0.2, 3072: 0.5, 4096: 1}, "2048: 0.2 is too large"),
+            ({2048: -1, 3072: 0.5, 4096: 1}, "between 0 and 1"),
         ],
-        right="From ratio 4096 on no update arrives; at 2048 only w = 1 stays, by the tie rule.",
+        right="w stays where it lies below ratio / 2048: for none, for half of them, for all.",
     ),
     Exercise(
         id=6,
         title="where a sum stalls",
         minutes=3,
         task="""\
-Start at 0 and add 0.25 ten thousand times. What does the sum say at the end in float16, and what
+Start at 0 and add 3 ten thousand times. What does the sum say at the end in float16, and what
 in bfloat16?""",
         stub="""\
 answer = {"float16": ..., "bfloat16": ...}""",
         solution="""\
 def last_sum(fraction_bits):
-    total = 0.25
-    while 0.25 > 2.0**-fraction_bits * total / 2:  # more than half a step
-        total *= 2  # the sum gets to the next power of two
-    return total
+    low = 1  # a power of two; from there on the gap is low / 2**fraction_bits
+    while 3 > low / 2**fraction_bits / 2:  # more than half a gap
+        low *= 2  # so the sum gets to the next power of two
+    return low
 
 
 answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
         answer=rounding.SUMS,
         explore=rounding.lab_of_sum,
         hints=[
-            "From 2**e on the step of float16 is 2**(e - 10), and that of bfloat16 2**(e - 7).",
-            "The sum stays where 0.25 is half a step: a tie, and a power of two is even.",
+            "From 2**e on the gap of float16 is 2**(e - 10), and that of bfloat16 2**(e - 7).",
+            "Where the gap is 4, 3 is more than half of it, and the sum goes on by 4.",
         ],
         wrong=[
-            ({"float16": 511.75, "bfloat16": 64}, "float16: you gave 511.75"),
-            ({"float16": 512, "bfloat16": 65}, "gets less far"),
+            ({"float16": 8191, "bfloat16": 1024}, "gets further"),
+            ({"float16": 8192, "bfloat16": 1027}, "gets less far"),
         ],
-        right="At 512 and at 64 the step is 0.5. Adding half of it is a tie, and the sum stays.",
+        right="At 8,192 and at 1,024 the gap becomes 8, and 3 is less than half of it.",
     ),
     Exercise(
         id=7,
@@ -209,9 +201,9 @@ x = 1 + 2**-8 + 2**-40  # above the tie, by less than float32 can see""",
         explore=lambda answer: lab_of_number(answer, "float32", "bfloat16"),
         hints=[
             "Twice goes wrong where the first rounding makes a tie out of what was none.",
-            "From 1 to 2 the step of bfloat16 is 2**-7, so 1 + 2**-8 is halfway. float32's step is"
+            "From 1 to 2 the gap of bfloat16 is 2**-7, so 1 + 2**-8 is halfway. float32's gap is"
             " 2**-23.",
-            "Move away from that point by less than half a step of float32, away from 1.",
+            "Move away from that point by less than half a gap of float32, away from 1.",
         ],
         wrong=[
             (1 + 2**-8, "float32 holds it, so both ways break the same tie"),

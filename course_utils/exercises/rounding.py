@@ -1,5 +1,6 @@
 """Judges of notebook 01: what rounding to 16 bits does to numbers, sums and updates."""
 
+import math
 import struct
 
 from .answers import describe, number
@@ -10,103 +11,97 @@ from .lab import lab, lab_of_number
 
 
 def whole(right, wrong, otherwise):
-    """The judge of a positive whole number; `otherwise(number, what float16 makes of it)`."""
+    """The judge of a positive whole number; `otherwise(number, the number as it is shown)`."""
 
     def explain(value):
         if value <= 0 or not value.is_integer():
             return f"You gave {value!r}: a positive whole number is asked for."
-        rounded = struct.unpack("<e", struct.pack("<e", value))[0] if value < 65520 else None
-        return otherwise(f"{value:,.0f}" if value < 1e12 else f"{value:.6g}", rounded)
+        return otherwise(value, f"{value:,.0f}" if value < 1e12 else f"{value:.6g}")
 
     asked = "give one whole number, without quotes"
     return Number(right, wrong, otherwise=explain, asked=asked, close=0)
 
 
+def first_gap(value, shown):
+    """Whether bfloat16 holds a number too large to be the answer, or too small."""
+    if value >= 2**128 or value % 2 ** max(0, math.frexp(value)[1] - 8):
+        return f"bfloat16 cannot hold {shown}, and there is a smaller one that it cannot hold."
+    return f"bfloat16 holds {shown} exactly."
+
+
+def first_infinity(value, shown):
+    """What float16 makes of a number that is not the first to become infinity."""
+    if value >= LIMIT.right:
+        return f"{shown} becomes infinity, but it is not the smallest that does."
+    rounded = struct.unpack("<e", struct.pack("<e", value))[0]
+    return f"float16 rounds {shown} to {rounded:,.0f}, a finite number."
+
+
 FIRST_GAP = whole(
-    2049,
+    257,
     {
-        1024: "float16 holds 1,024, a power of two: its fraction is 0.",
-        1025: "float16 holds 1,025. To the 10 stored fraction bits comes the implicit 1.",
-        2048: "2,048 is 2**11, and float16 holds every power of two up to 2**15.",
-        4097: "That is for 11 stored fraction bits. float16 stores 10, and one more is implicit.",
-        257: "That is the answer for bfloat16, which has 7 fraction bits.",
+        128: "bfloat16 holds 128, a power of two: its fraction is 0.",
+        129: "bfloat16 holds 129. To the 7 stored fraction bits comes the implicit 1.",
+        255: "255 is eight ones, and bfloat16 has 8 bits: 7 stored and the implicit one.",
+        256: "256 is 2**8: a power of two needs one bit, and its fraction is 0.",
+        513: "That is for 8 stored fraction bits. bfloat16 stores 7, and one more is implicit.",
+        2049: "That is the answer for float16, which has 10 fraction bits.",
         16777217: "That is the answer for float32, which has 23 fraction bits.",
-        65504: "float16 holds 65,504, its largest number. It skips many whole numbers below that.",
-        65505: "That is where the range ends. Precision gives out earlier.",
-        65520: "From there on float16 has infinity, but it skips whole numbers before that.",
-        65536: "2**16 is beyond the range. Some smaller whole numbers fall into gaps.",
-        32768: "float16 holds 32,768. It is int16 that cannot.",
+        65505: "That is about float16's range. Precision gives out earlier.",
     },
-    lambda shown, rounded: (
-        f"float16 holds {shown} exactly."
-        if rounded and shown == f"{rounded:,.0f}"
-        else f"float16 cannot hold {shown}, and there is a smaller one that it cannot hold."
-    ),
+    first_gap,
 )
 LIMIT = whole(
     65520,
     {
         65504: "65,504 is the largest finite number, so float16 holds it.",
-        65505: "float16 rounds 65,505 to 65,504: the step is 32 there, and the nearest number"
+        65505: "float16 rounds 65,505 to 65,504: the gap is 32 there, and the nearest number"
         " counts.",
-        65512: "65,512 is a quarter of a step above 65,504. The step is 32 there.",
+        65512: "65,512 is a quarter of a gap above 65,504. The gap is 32 there.",
         65519: "65,519 is still nearer to 65,504 than to 65,536.",
         65521: "65,521 becomes infinity, but so does the tie before it: it goes to the even"
         " neighbor.",
         65535: "65,535 is the end of uint16. float16 gives out a little earlier.",
-        65536: "65,536 is one full step above the largest number. Rounding takes half a step.",
-        65552: "Half a step counts from 65,504 on, not from 65,536.",
+        65536: "65,536 is a whole gap above the largest number. Rounding takes half a gap.",
+        65552: "Half a gap counts from 65,504 on, not from 65,536.",
         2049: "float16 rounds 2,049 to 2,048. That is about precision, this about the range.",
     },
-    lambda shown, rounded: (
-        f"float16 rounds {shown} to {rounded:,.0f}, a finite number."
-        if rounded
-        else f"{shown} becomes infinity, but it is not the smallest that does."
-    ),
+    first_infinity,
 )
 
 # --- updates that vanish, and where a sum stalls ------------------------------------------------
 
 
-def share(right, wrong):
-    """The judge of one share; 0.001 is as good as 1/1024, and 513/1024 counts as one half."""
+def share(right):
+    """The judge of one share, to 0.1."""
 
     def explain(value):
         if not 0 <= value <= 1:
             return f"you gave {value:g}, and a share lies between 0 and 1."
         side = "small" if value < right else "large"
-        return f"{value:g} is too {side}. Half a step of float16 is 2**-11 there."
+        return f"{value:g} is too {side}. Half a gap of float16 is 2**-11 there."
 
     return Number(
         right,
-        wrong,
         otherwise=explain,
         asked="give a share, such as 0.25",
         close=0.002,
-        accept=lambda value: abs(value - right) < 3e-5,
+        accept=lambda value: 0 <= value <= 1 and abs(value - right) <= 0.1,
     )
 
 
 PERCENTAGES = "Those are percentages. Give shares between 0 and 1."
-NOT_ALL = {
-    0: "With ratio 4096 every w gets less than half a step added.",
-    1 / 1024: "With 4096 the addend is half as large: does any w still move?",
-}
 SHARES = Fields(
-    {2048: share(1 / 1024, {}), 4096: share(1, NOT_ALL)},
+    {2048: share(0), 3072: share(0.5), 4096: share(1)},
     wrong={
-        (1, 1): "With ratio 2048 nearly every w gets more than half a step added, and moves. Which"
-        " w gets exactly half?",
-        (0, 1): "With ratio 2048 one w gets exactly half a step. That tie goes to the even"
-        " neighbor.",
-        (0.5, 1): "About one half is right for a ratio of 3072. With 2048, w / ratio is half a"
-        " step or more.",
-        (1023 / 1024, 0): "Those are the shares that change. Give those that stay.",
-        (1, 1 / 1024): "The two are swapped: the larger ratio adds less.",
-        (1, 1024): "Those are counts. Divide by the 1,024 numbers.",
-        (0, 0): "In float64 and float32 no w stays. Turn w into float16 before you divide and add.",
+        (1, 1, 1): "With ratio 2048 nearly every w gets more than half a gap added, and moves.",
+        (0, 0, 1): "With ratio 3072 a w near 1 gets less than half a gap added. Which w gets half?",
+        (0, 1, 1): "With ratio 3072 a w near 2 gets more than half a gap added. Which w gets half?",
+        (0, 0, 0): "Half a gap is 2**-11, and w / 4096 lies below it for every w below 2.",
+        (1, 0.5, 0): "Those are the shares that change. Give those that stay.",
+        (0, 512, 1024): "Those are counts. Divide by the 1,024 numbers.",
     },
-    together=(({2048: 0.1, 4096: 100}, lambda given: given[4096] == 100, PERCENTAGES),),
+    together=(({2048: 0, 3072: 50, 4096: 100}, lambda given: given[4096] == 100, PERCENTAGES),),
 )
 
 
@@ -115,7 +110,7 @@ def lab_of_share(answer):
     ratio, value = SHARES.first_wrong(answer)
     if value is None:
         return None
-    w = 1 if value < SHARES.right[ratio] < 1 else 1.5
+    w = 1.25 if value < SHARES.right[ratio] else 1.75
     return lab(repr(w + w / ratio))
 
 
@@ -123,30 +118,33 @@ def stalled(right, wrong):
     """The judge of the last sum in one format."""
 
     def explain(value):
-        if abs(value - right) == 0.25:
-            return f"you gave {value:g}, one addition beside the end."
         side = "further" if value < right else "less far"
-        return f"you gave {value:g}, and the sum gets {side}. Where is 0.25 half a step?"
+        return f"you gave {value:g}, and the sum gets {side}. Where is 3 less than half a gap?"
 
     return Number(right, wrong, otherwise=explain, asked="give one finite number", close=0)
 
 
 NOT_IN_BFLOAT16 = {
-    512: "bfloat16 has 7 fraction bits and stops earlier.",
-    2500: "bfloat16 has the larger range, but not the finer steps.",
+    8192: "bfloat16 has 7 fraction bits and stops earlier.",
+    30000: "bfloat16 has the larger range, but not the finer gaps.",
 }
 SUMS = Fields(
-    {"float16": stalled(512, {}), "bfloat16": stalled(64, NOT_IN_BFLOAT16)},
+    {"float16": stalled(8192, {}), "bfloat16": stalled(1024, NOT_IN_BFLOAT16)},
     wrong={
-        (2048, 256): "Those are the sums of 1.0, or how many additions count. The addend here is"
-        " 0.25.",
-        (2500, 2500): "That is the exact sum. Round to the format after each addition.",
-        (2500, 2496): "You round once, at the end. A running sum is rounded at each step.",
-        (1024, 128): "The sums stop earlier. Where 0.25 is half a step, it is a tie, and the even"
-        " sum stays.",
-        (64, 512): "The two are swapped: bfloat16 has fewer fraction bits.",
-        (256, 32): "There the step is 0.25, so the next sum is exact. Go on until 0.25 is lost.",
-        (65504, 256): "65,504 is where the range ends. No sum of ten thousand 0.25 gets that far.",
+        (2048, 256): "Those are the sums of 1.0. The addend here is 3.",
+        (
+            6144,
+            768,
+        ): "Those are three times the sums of 1.0. The gap there is 4, and 3 is more than half.",
+        (4096, 512): "There the gap becomes 4. 3 is more than half of it, so the sum goes on by 4.",
+        (16384, 2048): "The sums stop earlier. From which gap on is 3 less than half of it?",
+        (30000, 30000): "That is the exact sum. Round to the format after each addition.",
+        (30000, 29952): "You round once, at the end. A running sum is rounded at each step.",
+        (1024, 8192): "The two are swapped: bfloat16 has fewer fraction bits.",
+        (
+            65504,
+            1024,
+        ): "65,504 is where the range ends. Ten thousand threes do not get that far.",
     },
 )
 
@@ -155,7 +153,7 @@ def lab_of_sum(answer):
     """FloatLab at the sum after the one given, where that is not the last."""
     name, value = SUMS.first_wrong(answer)
     stops = value is None or not 0 <= value < SUMS.right[name]
-    return None if stops else lab_of_number(value + 0.25, name)
+    return None if stops else lab_of_number(value + 3, name)
 
 
 # --- rounding twice -----------------------------------------------------------------------------

@@ -3,13 +3,19 @@
 import math
 
 import numpy as np
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from course_utils import formats
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
 from course_utils.figures.looks import COLORS, LINES, line_look
 
-FIELDS = {"sign": "#888888", "exponent": "#E69F00", "implicit": "none", "fraction": "#56B4E9"}
+FIELDS = {  # the colors of the explorers; what is written on a 1
+    "sign": ("#D55E00", "black"),
+    "exponent": ("#F0E442", "black"),
+    "implicit": ("none", INK),
+    "fraction": ("#0072B2", "white"),
+}
 
 
 def bit_strips(numbers, names, title=None) -> Picture:
@@ -32,14 +38,16 @@ def bit_strips(numbers, names, title=None) -> Picture:
         for field, bits in zip(
             FIELDS, (stored.sign, stored.exponent, leading, stored.fraction), strict=True
         ):
-            hidden = field == "implicit"
-            edge = {"ls": "--", "ec": INK} if hidden else {"ec": FIELDS[field]}
+            hidden, (hue, on_hue) = field == "implicit", FIELDS[field]
             x += 0.5 * (hidden or field == "fraction")
             for bit in bits:
-                color = "white" if bit == "0" and not hidden else FIELDS[field]
-                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, fc=color, lw=1.2, **edge))
-                ink = {"color": INK} if hidden else {"bbox": {"fc": color, "lw": 0, "pad": 1}}
-                ax.text(x + 0.5, y, bit, ha="center", va="center", fontsize=9, **ink)
+                full = hidden or bit == "1"
+                color, ink = (hue, on_hue) if full else (to_rgba(hue, 0.15), INK)
+                box = {"fc": color, "ec": INK, "ls": "--" if hidden else "-", "lw": 1}
+                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, **box))
+                behind = {"fc": hue, "lw": 0, "pad": 1} if full and not hidden else None
+                style = {"ha": "center", "va": "center", "fontsize": 9}
+                ax.text(x + 0.5, y, bit, color=ink, bbox=behind, **style)
                 x += 1
         label = name if len(rows) == len(names) else f"{number:.4g}"
         told = f"{stored.value:.10g}" if few else f"{stored.value:.4g} {stored.kind}"
@@ -77,7 +85,7 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
                 told = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
                 x = (low * stretch + high) / 2
                 ax.text(x, y + 0.66, told, ha="center", color=INK, fontsize=9)
-            if high - low * stretch > end / 20:
+            if high - low * stretch > end / 40:
                 ax.text(high, y - 0.05, f"{high / stretch:g}", ha="center", va="top", color=INK)
         ax.text(0, y - 0.05, "0", ha="center", va="top", color=INK)
     ax.plot([0, 0, near, end], [1.3, 0.95, 1.3, 0.95], color=INK, linestyle=":", linewidth=1)
@@ -171,10 +179,14 @@ def lost_updates(shares) -> Picture:
     words = []
     for name, by_ratio in shares.items():
         ratios, share = list(by_ratio), list(by_ratio.values())
-        ax.plot(ratios, share, label=name, markevery=4, **line_look(name))
+        ax.plot(ratios, share, label=name, markevery=2, **line_look(name))
+        half = min(ratios, key=lambda ratio: abs(by_ratio[ratio] - 0.5))
+        ax.text(half * 1.06, 0.47, f"half at {half:g}", color=INK)
         told = [f"{s:.1%} at {r:g}" for r, s in by_ratio.items() if 0 < s]
         words.append(f"{name}: {' to '.join(told[:1] + told[-1:]) or 'none'}")
     ax.set_xscale("log", base=2)
+    powers = sorted({2 ** round(math.log2(ratio)) for ratio in ratios})
+    ax.set_xticks(powers, [f"{power:g}" for power in powers])
     ax.set(xlabel="weight / update", ylabel="share of weights unchanged", ylim=(-0.05, 1.05))
     ax.set_title("Updates do not vanish at one ratio: they fade out")
     legend(ax)
