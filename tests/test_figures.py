@@ -357,12 +357,8 @@ def test_where_half_of_the_updates_are_lost_is_written():
 
 
 def test_strips_wear_the_explorers_colors():
-    worn = dict(
-        re.findall(
-            r"--(sign|exponent|fraction): (#\w+);",
-            (COURSE / "course_utils/explorers/bits.css").read_text(),
-        )
-    )
+    css = (COURSE / "course_utils/explorers/bits.css").read_text(encoding="utf-8")
+    worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))
     assert {f: c.lower() for f, (c, _) in figures.formats.FIELDS.items() if f in worn} == worn
 
 
