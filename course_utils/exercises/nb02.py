@@ -130,7 +130,7 @@ the network restores, and that it survives: 100 broken batches, then overflows."
             (lambda *state: (state[0][0], 1.0, 0), "give two arrays or None"),
             (lambda *state: LossScaleOptimizer(state), "write the rule yourself"),  # noqa: F821
         ],
-        right="Your network restores almost what float32's does, and no overflow reached its"
+        right="Your network comes near what float32's restores, and no overflow reached its"
         " weights. Keras's own rule has no floor and restores nothing here.",
     ),
 ]

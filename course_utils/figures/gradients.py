@@ -34,7 +34,7 @@ def histogram(histograms: dict) -> Picture:
         _bands(ax)
         percent = 100 * values.survival("float16").rounded_to_zero / held
         ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", fontsize=10)
-        ax.set(xlabel="log2 |gradient|")
+        ax.set(xlabel="log2 |gradient|", xticks=range(-60, 1, 20))
         words.append(f"{label}: {percent:.2g} % of the nonzero gradients become zero in float16")
     axes[0].set_ylim(top=1.4 * axes[0].get_ylim()[1])  # room for the bands' names
     axes[0].set_ylabel("share of nonzero gradients (%)")
@@ -44,7 +44,7 @@ def histogram(histograms: dict) -> Picture:
 def _bands(ax):
     """What becomes of a value in which octave: borders and names, and the subnormals shaded."""
     borders = [EDGE["zero_octave"], EDGE["normal_octave"], EDGE["top_octave"] + 1]
-    ax.axvspan(*borders[:2], color=SUBNORMAL, alpha=0.3, lw=0, zorder=0)
+    ax.axvspan(*borders[:2], color=SUBNORMAL, alpha=0.18, lw=0, zorder=0)
     for border in borders:
         ax.axvline(border, color=INK, linestyle=":", linewidth=1)
     ends = [borders[0] - 10, *borders, borders[-1] + 8]

@@ -124,7 +124,7 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
     if enlarged:
         over, end = table["scale"] >= table["ceiling"], table.tail(max(2, len(table) // 4))
         both = end[["scale", "ceiling"]]
-        axes[1].set(xlim=(end["step"].min(), end["step"].max()), title="the end, enlarged")
+        axes[1].set(xlim=(end["step"].min() - 1, end["step"].max() + 2), title="the end, enlarged")
         axes[1].set_ylim(both.min().min() / 1.2, 1.4 * both.max().max())
         skipped = (over & ~table["applied"]).sum()
         words.append(f"at or above the ceiling in {over.sum()} steps, {skipped} of these skipped")
