@@ -153,7 +153,7 @@ answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
             ({2048: 0.2, 3072: 0.5, 4096: 1}, "2048: 0.2 is too large"),
             ({2048: -1, 3072: 0.5, 4096: 1}, "between 0 and 1"),
         ],
-        right="w stays where it lies below ratio / 2048: for none, for half of them, for all.",
+        right="w stays where it lies below ratio / 2048: hardly any, half of them, and all.",
     ),
     Exercise(
         id=6,
