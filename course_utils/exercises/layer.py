@@ -71,8 +71,7 @@ def check(answer, trial):
         found, _ = call(lambda: keras.backend.standardize_dtype(output.dtype))
         if found is None or getattr(output, "shape", None) is None:  # no tensor
             return f"Your layer returns {describe(output)}: end `call` with `return` and a tensor."
-        said = _dtype_problem(layer, *trial, found) or _weight_problem(layer)
-        return said or _value_problem(layer, keras)
+        return _dtype_problem(layer, *trial, found) or _number_problem(layer, keras)
 
 
 def _dtype_problem(layer, policy, dtype, found):
@@ -93,23 +92,18 @@ def _dtype_problem(layer, policy, dtype, found):
     return None
 
 
-def _weight_problem(layer):
-    """What is wrong with the one trainable weight of a layer that was called."""
+def _number_problem(layer, keras):
+    """What is wrong with the weight of a layer that was called, or with what it computes."""
+    inputs, gain = example()
     if len(layer.trainable_weights) != 1:
         said = "Keras knows no trainable weight of yours, or several: a raw `tf.Variable` is"
         return f"{said} neither trained nor saved. `self.add_weight` makes the gain."
-    weight = np.asarray(layer.trainable_weights[0])
-    if weight.shape != (8,):
-        return f"Your gain has the shape {weight.shape}, and the inputs have 8 features."
-    if not np.all(weight == 1):
+    weight = layer.trainable_weights[0]
+    if tuple(weight.shape) != gain.shape:
+        return f"Your gain has the shape {tuple(weight.shape)}, and the inputs have 8 features."
+    if not np.all(np.asarray(weight) == 1):
         return 'Your gain does not begin at 1: give `add_weight` an `initializer="ones"`.'
-    return None
-
-
-def _value_problem(layer, keras):
-    """Compare the layer with float64, at a gain that differs from feature to feature."""
-    inputs, gain = example()
-    layer.trainable_weights[0].assign(gain)
+    weight.assign(gain)  # one that differs from feature to feature
     values = keras.ops.convert_to_numpy(keras.ops.cast(layer(inputs), "float32"))
     off = np.abs(values - (inputs * gain.astype(np.float64) + np.linspace(0, 1, 8))).max()
     said = f"A value of your layer is off by {off:.3g}; 0.01 is allowed. Change dtypes alone."

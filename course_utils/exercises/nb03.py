@@ -85,9 +85,9 @@ WITH, READ = "with dtype_policy", "return keras.saving.load_model(path)"
 WRAP = 'model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam()), "mse")'
 ANEW = f"{READ.replace('return', 'model =')}\n        {WRAP}\n        return model"
 LOAD_SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
-    "new optimizer, Adam at step 0": {"mixed_float16": "float32"},
-    "new optimizer, LossScaleOptimizer at step 0": {READ: ANEW},
-    "has no optimizer: leave `compile=False` out": {"l(path)": "l(path, compile=False)"},
+    "not the saved one: Adam at step 0": {"mixed_float16": "float32"},
+    "not the saved one: LossScaleOptimizer at step 0": {READ: ANEW},
+    "NoneType at step 0": {"l(path)": "l(path, compile=False)"},
     "is mixed_float16 now": {WITH: "if not keras.config.set_dtype_policy"},
     "end it with `return`": {"return ": ""},
 }
@@ -112,12 +112,10 @@ def load_problem(function, _):
     if problem or not isinstance(model, keras.Model):
         return problem or f"Your function returns {describe(model)}: return the model."
     optimizer = getattr(model, "optimizer", None)
-    if optimizer is None:
-        return "Your model has no optimizer: leave `compile=False` out, it trains on."
-    kind, steps = type(optimizer).__name__, int(optimizer.iterations.numpy())
+    kind, steps = type(optimizer).__name__, int(getattr(optimizer, "iterations", 0))
     if kind != "LossScaleOptimizer" or steps != 3 or float(optimizer.dynamic_scale) != 4096:
         asked = "Which policy is set while the file is read?"
-        return f"Your model has a new optimizer, {kind} at step {steps}. {asked}"
+        return f"The optimizer of your model is not the saved one: {kind} at step {steps}. {asked}"
     if left != "float32":
         return f"The model is right. But the global policy is {left} now; it was float32."
     return None

@@ -7,7 +7,7 @@ import {
 } from "./dom.mjs";
 import { raised, spelled } from "./words.mjs";
 
-const [LANE, TOP, TALL, BESIDE] = [40, 76, 160, 5]; // pixels, the last between equal lines
+const [LANE, TOP, TALL, BESIDE] = [50, 86, 160, 5]; // pixels, the last between equal lines
 const CHANCES = [[0.5, "50 %"], [0.01, "1 %"], [1e-4, "0.01 %"], [1e-6, "10⁻⁶"], [1e-8, "10⁻⁸"]];
 
 // A gap, and what it means as the probability of the right class.
@@ -52,17 +52,16 @@ function buildCliff({ step, first, curves }) {
     return `${index ? "L" : "M"}${xOf(index * step).toFixed(1)},${y.toFixed(1)}`;
   }).join("");
 
-  // A zone with a name above it. → a function that moves it to other gaps
+  // A zone, and above its left edge what is from there on. → a function that moves it
   function makeZone(name, title) {
     const y = LANE - 12;
     const box = draw("rect", { class: `zone ${name}`, y, height: plot.bottom - y });
-    const text = write(null, 14, title, { class: "small" });
+    const text = write(null, name === "zero" ? 32 : 16, "", { "text-anchor": "start" });
     svg.append(box, text);
     return (from, to) => {
       setAttributes(box, { x: xOf(from), width: xOf(to) - xOf(from) });
-      const half = title.length * 3.1;
-      setOne(text, "x", Math.max(half, Math.min(xOf(end) - half, xOf((from + to) / 2))));
-      setOne(text, "visibility", to > from ? null : "hidden");
+      setText(text, to > from ? `${title} from ${from.toFixed(1)} on` : "");
+      setOne(text, "x", Math.min(xOf(end) - text.textContent.length * 6.4, xOf(from)));
     };
   }
 
@@ -105,9 +104,8 @@ function buildCliff({ step, first, curves }) {
     plot = { whole: width, left, width: width - left - 10, bottom: TOP + TALL + 2 * BESIDE };
     const height = plot.bottom + 80;
     setAttributes(svg, { width, height, viewBox: `0 0 ${width} ${height}` }).replaceChildren();
-    const none = makeZone("zero", slim ? "zero" : "16 bits: zero");
-    const skipped = makeZone("broken",
-      slim ? "skipped" : "float16: not finite, the step is skipped");
+    const none = makeZone("zero", "16 bits: zero");
+    const skipped = makeZone("broken", "float16: not finite, step skipped,");
     const lines = names.map((name) => draw("path", { class: `curve ${name}` }));
     svg.append(drawAxes(slim), ...lines);
     none(zero, end);

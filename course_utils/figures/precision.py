@@ -2,6 +2,7 @@
 
 import math
 import re
+import textwrap
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
@@ -17,7 +18,6 @@ CELL, BOX, WEIGHTS, RISE, PIPE, STUB = (2.0, 1.45), (1.0, 0.56), (0.5, 0.14), 0.
 LETTER, ROW, LANE = 0.067, 0.34, 0.72  # in inches: of code; a line of code; a layer's column
 WIDE = 15  # characters in a line of a box
 BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
-NAMED = 6  # casts that the alt text names
 
 
 def dtype_flow(flow) -> Picture:
@@ -128,20 +128,10 @@ def _name(cell):
     """The path in lines that fit the box, and the class where the name does not tell it."""
     *outer, name = cell.layer.split("/")
     lines = [f"{outer[-1]}/"] if outer else []
-    lines += _wrap(re.sub("_(?=.)", "_ ", name))
+    lines += textwrap.wrap(re.sub("_(?=.)", "_ ", name), WIDE)
     if not name.replace("_", "").startswith(cell.kind.lower()):
-        lines += _wrap(re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"))
-    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines[:4])
-
-
-def _wrap(text):
-    """Lines of up to `WIDE` characters; they may break at spaces, which go."""
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1] + word) > WIDE:
-            lines.append("")
-        lines[-1] += word
-    return lines
+        lines += textwrap.wrap(re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"), WIDE)
+    return "\n".join(line.replace("_ ", "_") for line in lines[:4])
 
 
 def _signs(ax, dtypes, cast, changed):
@@ -172,8 +162,7 @@ def _in_words(cells, changes):
 
 
 def _told(items, noun, where=""):
-    more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
-    named = f": {'; '.join(items[:NAMED])}{more}" if items else ""
+    named = f": {'; '.join(items)}" if items else ""
     return f"{len(items)} {noun}{'s' * (len(items) != 1)}{where}{named}."
 
 
@@ -190,13 +179,13 @@ def policy_timeline(history) -> Picture:
     figure, ax = canvas(width=right, height=0.6 - low)
     ax.set(xlim=(0, right), ylim=(low, 0.3), aspect="equal")
     ax.set_axis_off()
+    changes = [row for row, band in enumerate(bands) if row == 0 or bands[row - 1] != band]
     for row, (line, band) in enumerate(zip(lines, bands, strict=True)):
-        y = -(row + 0.5) * ROW
-        ax.text(0, y, line, family="monospace", fontsize=8, va="center", color=INK)
+        y, text = -(row + 0.5) * ROW, {"fontsize": 8, "va": "center", "color": INK}
+        ax.text(0, y, line, family="monospace", **text)
         style = _lane(dtype_of(band)) | {"hatch": "", "alpha": 0.2}
         ax.add_patch(Rectangle((left, y - ROW / 2), right - left, ROW, **style))
-        if row == 0 or bands[row - 1] != band:
-            ax.text(right - 0.06, y, band, fontsize=8, va="center", ha="right", color=INK)
+        ax.text(right - 0.06, y, band * (row in changes), ha="right", **text)
     for column, name in enumerate(names):
         x, dtype = left + (column + 0.5) * LANE, dtype_of(layers[-1][name])
         born = next(row for row, made in enumerate(layers) if name in made)
@@ -206,6 +195,5 @@ def policy_timeline(history) -> Picture:
         ax.text(x, 0.08, name, fontsize=8, ha="center", va="bottom", color=INK)
     ax.set_title("A layer keeps the policy in force when it was made, or its own", fontsize=11)
     told = [f"{name} has {policy}" for name, policy in layers[-1].items()]
-    changes = [f"from line {row + 1} on {band}" for row, band in enumerate(bands)
-               if row == 0 or bands[row - 1] != band]  # fmt: skip
-    return Picture(figure, f"In force are {listed(changes)}. Made in turn, {listed(told)}.")
+    policies = listed([f"from line {row + 1} on {bands[row]}" for row in changes])
+    return Picture(figure, f"In force are {policies}. Made in turn, {listed(told)}.")
