@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from course_utils import models
 from course_utils.figures import precision as figure
 from course_utils.figures.looks import COLORS
-from course_utils.precision import dtype_flow
+from course_utils.precision import dtype_flow, policy_history
 from course_utils.precision.calls import calls_of, of_layer, symbols
 from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
@@ -234,3 +234,14 @@ def test_the_picture_shows_the_cast_at_the_door():
     assert "1 change between layers: before left from float32 to float16." in picture.alt
     hollow = [x for x in picture.figure.axes[0].lines if x.get_markerfacecolor() == "none"]
     assert len(hollow) == 1 and hollow[0].get_xdata()[0] == 0
+
+
+def test_a_history_holds_what_each_line_left_behind_and_leaves_nothing():
+    policy = "mixed_float16"
+    line = f"keras.config.set_dtype_policy({policy!r})"
+    made = f"a = keras.layers.ReLU()\n{line}\nb = keras.layers.ReLU()\nc = keras.Sequential()"
+    *_, (_, last, layers) = policy_history(made)
+    assert layers == {"a": "float32", "b": policy, "c": policy} and last == policy
+    with pytest.raises(NameError):
+        policy_history(f"{line}\nd = nothing")
+    assert keras.config.dtype_policy().name == "float32"

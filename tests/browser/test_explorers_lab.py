@@ -12,19 +12,19 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect, sync_playwright
 
 from course_utils import formats
-from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope
+from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope, SoftmaxCliff
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SOURCES = {
     "floatlab": "import sys; sys.path.insert(0, '..')\n"
-    "from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope\n"
-    "FloatLab('65520')",
+    "from course_utils.explorers import *\nFloatLab('65520')",
     "scalescope": "import numpy as np\n"
     "layers = {f'layer {k}': 2.0 ** np.random.default_rng(k).normal(-30, 4, 5000)"
     " for k in range(9)}\nScaleScope(layers)",
     "bitsplit": "BitSplit()",
     "gradientlife": "GradientLife()",
+    "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale: np.where(gaps < 9, 1, 0))",
 }
 NO_CDN = {  # what nbconvert's own template would ask of other hosts
     f"{name}_url": ""
@@ -50,7 +50,9 @@ def panel(window, name):
 
 
 HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit], [data-gradientlife]"
+HOSTS += ", [data-softmaxcliff]"
 CONTROLS = {  # places that can have the focus: a field, a button and a slider among them
+    "softmaxcliff": (".slider", ".chip", "select"),
     "floatlab": (".entry", ".bit", ".knob"),
     "scalescope": (".bathtub .slider", ".entry", "select"),
     "bitsplit": (".border-slider", ".scaling .slider"),
@@ -133,6 +135,7 @@ def stored():
     layers = {"a": [1.0], "b": [2.0**-30]}
     explorers = [FloatLab("65520"), FloatLab("7.5"), ScaleScope(np.ones(3000)), ScaleScope(layers)]
     explorers += [BitSplit(), GradientLife()]
+    explorers.append(SoftmaxCliff(lambda policy, gaps, scale: np.where(gaps < 9, 1, 0)))
     cells = []
     for index, each in enumerate(explorers):
         output = new_output("execute_result", data=each._repr_mimebundle_(), execution_count=1)
