@@ -34,7 +34,9 @@ class Picture:
     def _ipython_display_(self):
         from IPython import display
 
-        display.display(display.Image(self.png(), format="png", retina=True, alt=self.alt))
+        # As metadata: the IPython of Colab (7.34) knows no `alt`.
+        metadata = {"alt": self.alt}
+        display.display(display.Image(self.png(), format="png", retina=True, metadata=metadata))
         # A second output: JupyterLab would show only the HTML of an output that holds both.
         display.display(_in_words(self.alt), raw=True)
 
