@@ -20,7 +20,8 @@ function buildCliff({ step, first, curves }) {
   const state = { scale: 0, batch: 1 };
   const names = Object.keys(curves);
   const end = (curves.float32.values.length - 1) * step;
-  const zero = curves.bfloat16.values.indexOf(0) * step;
+  const zeroOf = (name) => curves[name].values.indexOf(0) * step;
+  const [zero, later] = [zeroOf("bfloat16"), zeroOf("float16")];
   let [plot, update] = [{}, () => {}];
 
   const speaker = makeSpeaker();
@@ -86,8 +87,8 @@ function buildCliff({ step, first, curves }) {
     const broken = (curves.float16.broken[share] ?? []).map((index) => index * step);
     const until = broken.length ? `not finite from a gap of ${told(broken[0])} on. Below it`
       : "finite at every gap. It";
-    const words = `float16's gradient is ${until} is right; from ${told(zero)} on both `
-      + "16-bit gradients are zero.";
+    const words = `float16's gradient is ${until} is right; from ${zero.toFixed(1)} on `
+      + `bfloat16's is zero, and from ${later.toFixed(1)} on float16's too.`;
     const heard = `Scale ${spelled(scale)}, batch of ${size}: ${words}`;
     setProperty(slider, "value", String(scale));
     setOne(slider, "aria-valuetext", `${spelled(scale)} = ${2 ** scale}`);
@@ -104,7 +105,7 @@ function buildCliff({ step, first, curves }) {
     plot = { whole: width, left, width: width - left - 10, bottom: TOP + TALL + 2 * BESIDE };
     const height = plot.bottom + 80;
     setAttributes(svg, { width, height, viewBox: `0 0 ${width} ${height}` }).replaceChildren();
-    const none = makeZone("zero", "16 bits: zero");
+    const none = makeZone("zero", "bfloat16: zero");
     const skipped = makeZone("broken", "float16: not finite, step skipped,");
     const lines = names.map((name) => draw("path", { class: `curve ${name}` }));
     svg.append(drawAxes(slim), ...lines);
