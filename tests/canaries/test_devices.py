@@ -5,6 +5,8 @@ test that fails names the notebook to mend. All replicas of one process, and bot
 started once: the program they run is tests/tools/replicas.py.
 """
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -39,8 +41,7 @@ def workers():
     return started, printed
 
 
-# Keras's own loss scaling; what it misses in one process, and what fails there, is held by
-# `test_notebook07.py`
+# Keras's own loss scaling; what it misses in one process is held by `test_notebook07.py`
 
 
 def test_07_an_overflow_on_one_worker_hangs_both_and_they_ignore_sigterm(workers):
@@ -64,6 +65,33 @@ def test_07_devices_are_split_before_tensorflow_starts_or_not_at_all(found):
 
 def test_07_two_strategies_of_different_sizes_cannot_share_a_process(found):
     assert "joining a group with size" in found["of another size"]
+
+
+def test_07_fit_on_two_replicas_gets_the_weights_of_one_device(found):
+    """At the same global batch, within rounding."""
+    for policy, margin in {"float32": 1e-5, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-3}.items():
+        (right, weights), (right_of_two, of_two) = (found[n][policy] for n in ("one", "two"))
+        assert right_of_two == right
+        np.testing.assert_allclose(of_two, weights, rtol=0, atol=margin)
+
+
+FAILS = {
+    "several steps at once": "InvalidArgumentError: .*must feed a value for placeholder",
+    "compiled": "InvalidArgumentError: .*Trying to access resource.*replica_1",
+    "parts of two sizes": "InvalidArgumentError: .*same size",
+    "accumulated": "RuntimeError: .*`merge_call` called while defining a new graph",
+    "averages that overwrite": "RuntimeError: .*`merge_call` called",
+}
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_07_what_works_on_one_device_fails_on_two(name, found):
+    assert not isinstance(found["one"][name], str)
+    assert re.match(FAILS[name], found["two"][name], re.DOTALL)
+
+
+def test_07_on_several_devices_auto_does_not_compile(found):
+    assert not isinstance(found["two"]["compiled if possible"], str)
 
 
 def test_07_fit_across_workers_fails(workers):
@@ -93,6 +121,14 @@ def test_fit_on_two_devices_skips_the_batches_that_overflow(found, name, bad):
     steps, (first, second) = found["fit"][name]
     assert steps == rig.fit_wanted(bad)
     assert first == second != [0.125] * 4 and np.isfinite(first).all()
+
+
+def test_a_tape_with_sparse_gradients_takes_the_steps_of_one_device(found):
+    one = rig.loop_case(rig.KerasOwn(rig.SGD(0.1)))
+    assert found["loop"]["scales"] == one["scales"] == [[2**15] * 2 + [2**14] * 4, [5]]
+    for (first, second), (single,) in zip(found["loop"]["weights"], one["weights"], strict=True):
+        assert first == second
+        assert np.allclose(first, single, rtol=1e-2, atol=1e-4)
 
 
 def test_an_optimizer_that_is_not_built_says_so_where_it_cannot_go_on(found):

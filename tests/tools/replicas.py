@@ -150,6 +150,37 @@ def rich():
     return keras.optimizers.AdamW(0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True)
 
 
+def loop_case(optimizer):
+    """A loop with a tape and sparse gradients; of batch 2 one row weighs 1e30, and overflows."""
+    strategy = tf.distribute.get_strategy()
+    with dtype_policy("mixed_float16"):
+        layers = [keras.layers.Embedding(20, 4), keras.layers.Flatten()]
+        layers = [keras.Input((3,), dtype="int32"), *layers, keras.layers.Dense(3, dtype="float32")]
+        model = keras.Sequential(layers)
+    source = np.random.default_rng(1)
+    model.set_weights([source.normal(0, 0.3, w.shape) for w in model.get_weights()])
+    optimizer.build(model.trainable_variables)
+    crossentropy = keras.losses.sparse_categorical_crossentropy
+
+    def replica(x, y, weight):
+        with tf.GradientTape() as tape:
+            losses = crossentropy(y, model(x, training=True), from_logits=True) * weight
+            scaled = optimizer.scale_loss(tf.reduce_sum(losses) / 12)
+        gradients = tape.gradient(scaled, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step = tf.function(lambda *batch: strategy.run(replica, args=batch))
+    x, y = source.integers(0, 20, (72, 3)).astype(np.int32), source.integers(0, 3, 72)
+    weight = np.where(np.arange(72) == 24 + 8, np.float32(1e30), np.float32(1))
+    batches = tf.data.Dataset.from_tensor_slices((x, y, weight)).batch(12)
+    scales = []
+    for batch in strategy.experimental_distribute_dataset(batches):
+        step(*batch)
+        scales += on_each_replica(optimizer.dynamic_scale)[0]
+    weights = [on_each_replica(weight) for weight in model.weights]
+    return {"scales": [scales, on_each_replica(optimizer.iterations)[0]], "weights": weights}
+
+
 # What TensorFlow and Keras do, refuse and get wrong
 
 
@@ -176,6 +207,37 @@ def one_step(kind, wrap=tf.function):
     return on_each_replica(weight)
 
 
+def classify(policy="float32", size=16, optimizer=None, **options):
+    """Accuracy and weights after one epoch, in the strategy of the scope."""
+    x, y = np.random.default_rng(0).normal(size=(64, 8)).astype("float32"), np.arange(64) % 3
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    keras.utils.set_random_seed(0)
+    with dtype_policy(policy):
+        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dense(3, dtype="float32")]
+        model = keras.Sequential([keras.Input((8,)), *layers])
+        options = {"jit_compile": False, **options}
+        model.compile(SGD(0.1, **(optimizer or {})), loss, metrics=["accuracy"], **options)
+    history = model.fit(x, y, size, verbose=0, shuffle=False).history
+    return history["accuracy"], np.concatenate([np.ravel(w) for w in model.get_weights()]).tolist()
+
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+ATTEMPTS = {
+    "several steps at once": {"steps_per_execution": 2},
+    "compiled": {"jit_compile": True},
+    "compiled if possible": {"jit_compile": "auto"},
+    "parts of two sizes": {"size": 15},
+    "accumulated": {"optimizer": {"gradient_accumulation_steps": 2}},
+    "averages that overwrite": {"optimizer": {"use_ema": True, "ema_overwrite_frequency": 2}},
+}
+
+
+def of_keras():
+    """What works under the strategy of the scope."""
+    found = {policy: attempt(classify, policy) for policy in POLICIES}
+    return found | {name: attempt(classify, **options) for name, options in ATTEMPTS.items()}
+
+
 def mirrored(folder):
     """Everything on 2 logical CPUs of one process."""
     names = distributed.split_cpu(3)
@@ -186,12 +248,16 @@ def mirrored(folder):
         cases = {f"on {k}": fit_case([(2, k), (3, k)]) for k in (0, 1)}
         cases["eager"] = fit_case([(2, 1)], eager=True)
         found["fit"] = cases | {"rich": fit_case([(0, 1)], inner=rich())}
+        found["loop"] = loop_case(safe(SGD(0.1)))
         model, _ = fitted(scaled(inner=Adam()), [(2, 1)])
         model.save(os.path.join(folder, "two.keras"))
         variables = model.weights + model.optimizer.variables
         found["saved"] = [on_each_replica(v)[0] for v in variables]
+        found["two"] = of_keras()
         found["not built"] = attempt(one_step, safe)
         found["not built, eager"] = one_step(safe, wrap=lambda step: step)
+    with tf.distribute.OneDeviceStrategy("CPU:0").scope():
+        found["one"] = of_keras()
     found["split again"] = [attempt(distributed.split_cpu, count) for count in (3, 2)]
     with tf.distribute.MirroredStrategy(names).scope():  # last: it spoils the process
         found["of another size"] = attempt(one_step, safe, wrap=lambda step: step)
@@ -212,7 +278,7 @@ def worker():
     """One of two workers: what fit says, every pattern, and last the hang of Keras's own."""
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     with strategy.scope():
-        found = {"fit": attempt(fitted, SGD(0.1), ()), **plays(("first, on 0", "mid-run, on 1"))}
+        found = {"fit": attempt(classify), **plays(("first, on 0", "mid-run, on 1"))}
         print("RESULT", json.dumps(found), flush=True)
         rig = Rig(KerasOwn, wrap=tf.function)
         for step in range(5):
