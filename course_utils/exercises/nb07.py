@@ -40,7 +40,6 @@ NOT_AFTER = {
     "Keras scale": {
         SCALE // 2: "The scale is halved where the step is skipped. Does Keras skip it here?",
         SCALE // 16: "That halves it once for each replica, and Keras sees no overflow here.",
-        2 * SCALE: "It doubles after 2,000 good steps, and this is one.",
     },
     "cure steps": {
         3: f"{SEPARATE} All four have to do the same.",
@@ -50,8 +49,6 @@ NOT_AFTER = {
     "cure scale": {
         SCALE: "An overflow was seen and the step is skipped, so the scale has to move.",
         SCALE // 16: "That halves it once for each replica. It is one decision, so one halving.",
-        SCALE // 4: "That halves it twice. One step is skipped, so it is halved once.",
-        2 * SCALE: "It doubles after many good steps. An overflow makes it smaller.",
     },
 }
 OTHERWISE = {
@@ -88,7 +85,6 @@ RING = Number(
         4 * SENT: "That is what all four send together. What does one of them send?",
         SIZE / 2: "That is the size in float16. The tape gives float32 gradients for the weights.",
         SIZE / 4: "That is one part of four. How many parts does a device send?",
-        SENT / 4: "That is how many million numbers it sends. Each takes 4 bytes.",
         SENT * 1e6: "That is in bytes. Divide by 10**6.",
         4 * SIZE: "That is the gradients of all four devices. What does one of them send?",
     },

@@ -89,12 +89,9 @@ def compare(check_finite, case):
         why = "Return as many flags as there are replicas."
     elif not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."
-    bad = [str(replica) for replica in sorted({replica for replica, *_ in spoiled})]
-    where = (
-        f"overflow on replica{'s' * (len(bad) > 1)} {' and '.join(bad)}" if bad else "all finite"
-    )
-    count = f"{replicas} replica{'s' * (replicas > 1)}"
-    return f"{count}, {where}: you return {flags}. {why or ''}".strip()
+    bad = sorted({replica for replica, *_ in spoiled}) or "none"
+    said = f"Replicas: {replicas}, overflows on: {bad}; you return {flags}."
+    return f"{said} {why or ''}".strip()
 
 
 WRONG = slipped(CODE, NAME, SLIPS)
