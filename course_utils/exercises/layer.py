@@ -40,10 +40,7 @@ SLIPS = {  # a part of what is said, and the edits that make the right layer a w
 }
 POLICIES = (("mixed_float16", "float16"), ("mixed_bfloat16", "bfloat16"), ("float32", "float32"))
 TOLERANCE = 1e-2
-CASTS = (
-    "Keras casts inputs and weights from `self.add_weight`, no raw `tf.Variable` and no constant:"
-    " use `self.compute_dtype`."
-)
+CASTS = "Keras casts inputs and weights from `self.add_weight`, no `tf.Variable` and no constant."
 
 
 def example():

@@ -163,7 +163,7 @@ Which dtype has
 The check looks each of them up in the model.""",
         stub=parts(dict.fromkeys(tensors.WHY, "...")),
         solution=parts({name: f'"float{bits}"' for name, bits in BITS.items()}),
-        answer=tensors.Measured(),
+        answer=tensors.judge,
         hints=[
             "Three of the eight are float16: what the layers compute in and hand on.",
             "What is kept, what is a sum of squares, and what the optimizer adds up is float32.",

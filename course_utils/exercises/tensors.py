@@ -42,10 +42,8 @@ def measured():
 
     def step(x, y):
         with tf.GradientTape() as tape:
-            after_conv = conv(x)
-            after_norm = norm(after_conv)
-            output = logits(flat(after_norm))
-            loss = names["loss_fn"](y, output)
+            after_norm = norm(after_conv := conv(x))
+            loss = names["loss_fn"](y, output := logits(flat(after_norm)))
         return after_conv, after_norm, output, loss, tape.gradient(loss, conv.kernel.value)
 
     traced = tf.function(step).get_concrete_function(tf.zeros((2, 28, 28, 1)), tf.zeros(2))
@@ -55,17 +53,16 @@ def measured():
     return dict(zip(WHY, found, strict=True))
 
 
-class Measured:
-    """The judge of the eight; the model is made when the first answer comes."""
+def fields():
+    """The judges of the eight, by what was measured."""
+    options, right = ("float32", "float16"), measured()
+    wrong = {name: {options[dtype == options[0]]: WHY[name]} for name, dtype in right.items()}
+    return Fields({name: Choice(right[name], wrong[name], options=options) for name in right})
 
-    @functools.cached_property
-    def fields(self):
-        options, right = ("float32", "float16"), measured()
-        wrong = {name: {options[dtype == options[0]]: WHY[name]} for name, dtype in right.items()}
-        return Fields({name: Choice(right[name], wrong[name], options=options) for name in right})
 
-    def __call__(self, answer):
-        return self.fields(answer)
+def judge(answer):
+    """What is wrong with a dictionary of dtypes; the model is made when the first one comes."""
+    return fields()(answer)
 
-    def examples(self):
-        return self.fields.examples()
+
+judge.examples = lambda: fields().examples()

@@ -70,9 +70,8 @@ function buildCliff({ step, first, curves }) {
     const [group, floor] = [draw("g", { class: "axis" }), plot.bottom];
     const tick = (x, y, text) =>
       group.append(draw("path", { d: `M${x},${y}v4` }), write(x, y + 17, text));
-    for (const value of [0, 0.5, 1]) {
-      group.append(write(plot.left - 8, yOf(value) + 4, value, { "text-anchor": "end" }));
-    }
+    group.append(...[0, 0.5, 1].map((value) =>
+      write(plot.left - 8, yOf(value) + 4, value, { "text-anchor": "end" })));
     for (let gap = 0; gap <= end; gap += slim ? 5 : 2) tick(xOf(gap), floor, gap);
     for (const [chance, text] of CHANCES) tick(xOf(Math.log(1 / chance - 1)), floor + 40, text);
     group.append(draw("path", { d: `M${plot.left},${floor}h${plot.width}m0,40h${-plot.width}` }),

@@ -156,14 +156,13 @@ def _in_words(cells, changes):
     casts = [f"{c.layer} from {c.input_dtype} to {c.compute_dtype}" for c in cells if c.cast]
     between = [f"before {c.layer} from {b} to {c.input_dtype}" for c, b in changes]
     reads = [f"{c.layer} to {c.read_dtype}" for c in cells if c.read_dtype != c.variable_dtype]
-    words = f"{len(cells)} layer{'s' * (len(cells) > 1)}. {_told(casts, 'cast')}"
-    words += f" {_told(reads, 'cast', ' of weights')}" * bool(reads)
-    return f"{words} {_told(between, 'change', ' between layers')}" if between else words
-
-
-def _told(items, noun, where=""):
-    named = f": {'; '.join(items)}" if items else ""
-    return f"{len(items)} {noun}{'s' * (len(items) != 1)}{where}{named}."
+    told = [f"{len(cells)} layer{'s' * (len(cells) > 1)}."]
+    kinds = {"cast{}": casts, "cast{} of weights": reads, "change{} between layers": between}
+    for kind, items in kinds.items():
+        if items or kind == "cast{}":
+            named = f": {'; '.join(items)}" * bool(items)
+            told.append(f"{len(items)} {kind.format('s' * (len(items) != 1))}{named}.")
+    return " ".join(told)
 
 
 def policy_timeline(history) -> Picture:

@@ -94,10 +94,9 @@ def _names(tensors):
 
 
 def policy_history(code: str) -> list[tuple[str, str, dict]]:
-    """Runs lines of code in turn, statements that may use `keras`, and sets the policy back.
+    """Runs lines of code, which may use `keras`, and sets the policy back.
 
-    Returns of each: it, the global policy's name after it, and {name: its policy's name} of all
-    layers and models made so far.
+    Of each line: it, the global policy after it, and {name: its policy} of all layers so far.
     """
     names, history, former = {"keras": keras}, [], keras.config.dtype_policy()
     try:

@@ -52,7 +52,7 @@ def panel(window, name):
 HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit], [data-gradientlife]"
 HOSTS += ", [data-softmaxcliff]"
 CONTROLS = {  # places that can have the focus: a field, a button and a slider among them
-    "softmaxcliff": (".slider", ".chip", "select"),
+    "softmaxcliff": (".slider", "select"),
     "floatlab": (".entry", ".bit", ".knob"),
     "scalescope": (".bathtub .slider", ".entry", "select"),
     "bitsplit": (".border-slider", ".scaling .slider"),
