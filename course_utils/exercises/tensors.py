@@ -46,7 +46,8 @@ def measured():
             loss = names["loss_fn"](y, output := logits(flat(after_norm)))
         return after_conv, after_norm, output, loss, tape.gradient(loss, conv.kernel.value)
 
-    traced = tf.function(step).get_concrete_function(tf.zeros((2, 28, 28, 1)), tf.zeros(2))
+    graph = tf.function(step, autograph=False)
+    traced = graph.get_concrete_function(tf.zeros((2, 28, 28, 1)), tf.zeros(2))
     after_conv, *rest = [tensor.dtype.name for tensor in traced.structured_outputs]
     read = {op.type: op.inputs[-1].dtype.name for op in traced.graph.get_operations() if op.inputs}
     found = conv.kernel.dtype, read["Conv2D"], after_conv, read["Rsqrt"], *rest
