@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import answers, engine, limits, nb06, store
+from course_utils.exercises import answers, engine, limits, store
 from course_utils.exercises.functions import Function
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -155,10 +155,6 @@ def test_predictions(name):
     assert exercises.load(name).guess == kept
 
 
-def shares(*steps):
-    return [(0.0033, nb06.share(0.001, n)) for n in steps]
-
-
 RIGHT = {  # tuples are the values of a dictionary
     ("00", 2): [45 / 180.5, np.float32(0.25), Fraction(1, 4), Decimal("0.249")],
     ("01", 1): [(np.uint16(0xC640), np.float16(-0.3125))],
@@ -171,7 +167,6 @@ RIGHT = {  # tuples are the values of a dictionary
     ("04", 4): [(0.196, " Cannot tell")],
     ("05", 2): [3.95, 1.004 * 320 / 81],
     ("05", 3): [{**limits.RIGHT, "largest speedup": 3, "smallest speedup": 1.2}],
-    ("06", 1): [(np.float32(0.0032768), 0.234), *shares(2000, 10**6)],
     ("07", 2): [6.07],
     ("07", 4): [(np.array([0.19995, math.inf, 0]), (Decimal("0.2002"), 3, 1.9984e-13))],
 }
@@ -188,7 +183,6 @@ NEARLY_RIGHT = {
         limits.RIGHT | {"largest speedup": 3.02},
         limits.RIGHT | {"smallest speedup": 1.26},
     ],
-    ("06", 1): [*shares(1, 500, 1000), (0.0034, 0.234), (0.0032768, 0.25), (-0.0032768, 0.234)],
 }
 
 

@@ -34,15 +34,9 @@ POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
 GRADIENTS = OctaveHistogram.from_values(2.0 ** np.arange(-30, 0))
 TRACE = [(1, 8.0, False, 5.0), (2, 4.0, True, 5.0), (3, 4.0, True, 6.0), (4, 4.0, True, 6.0)]
 TRACE = rows("step scale applied ceiling", TRACE)
-RIGHT = (0.8, 0.6)  # of length 1
-STEPS = {
-    "right": RIGHT,
-    "half as far": (0.4, 0.3),
-    "scaling forgotten": (0.8 / 32768, 0.6 / 32768),
-    "skipped": (0.0, 0.0),
-    "three times as far": (2.4, 1.8),
-    "unchecked": (np.inf, -np.inf),
-}
+LOOPS = {"right": (1.0, False), "forgotten": (2**-15, False), "fixed": (1.01, True)}
+LOOPS = {name: SimpleNamespace(length=n, moves=m) for name, (n, m) in LOOPS.items()}
+STOPPED = [8.0, 4.0], [4.0, 4.0, 8.0], {"scale": [8.0, 4.0, 4.0], "dice": [4.0, 4.0, 8.0]}
 BY_DTYPE = [(2.0, 1.0, 0.5), (31.0, 114.0, np.nan)]
 BY_DTYPE = rows("float32 bfloat16 float16", BY_DTYPE, ["add", "GELU"])
 CASTS = {"direct": [9, 1], "to float32": [1, 3], "compute": [4, 2], "back": [0.5, 1.5]}
@@ -156,7 +150,9 @@ GIVEN = [
     (figures.recorded, RECORDED),
     (figures.speedups, COMPARISON, 1.5),
     (figures.training, [STEP]),
-    (figures.updates, STEPS, RIGHT, "Six steps"),
+    (figures.adam_curve, 2.0 ** np.arange(-20, -9)),
+    (figures.loop_plane, LOOPS),
+    (figures.resumed, *STOPPED),
     (memory.largest_batch, PEAKS, LINES, 50),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
@@ -271,7 +267,12 @@ SAID = [
     ("loss_scale", "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at"),
     ("histogram", "20 % of the nonzero gradients become zero"),  # 6 of 30, from 2^-25 down
     ("bathtub", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
-    ("updates", "forgotten: 1/32,768 as long as the right step; skipped: no step"),
+    ("adam_curve", "32,768 times smaller: at their middle 9e-10 a step of 0.0092 of the"),
+    ("loop_plane", "forgotten: a step 3.1e-05 times as long, ∞ does not move the weights; fixed"),
+    (
+        "resumed",
+        "the stop is another from step 1 on; without the dice the scale after the stop is the same",
+    ),
     ("efficiency", "slow: 50 % at 2, 25 % at 1,024 devices. fast: 100 % at 2, 96 % at 1,024"),
     ("replica_timelines", ALONE),
 ]
@@ -409,23 +410,11 @@ def test_a_bathtub_goes_up_where_something_overflows():
     assert ax.collections[0].get_offsets().tolist() == [[0, 0.5], [3, 0.1]]
 
 
-SIGNS = {  # of a step: the end of its arrow, or the sign of a point and whether it is filled
-    "right": RIGHT,
-    "half as far": (0.4, 0.3),
-    "scaling forgotten": ("o", True),
-    "skipped": ("o", False),
-    "three times as far": (1.2, 0.9),  # it ends at the border, in its own direction
-    "unchecked": ("X", True),
-}
-
-
-def test_a_step_is_an_arrow_a_point_a_ring_or_a_cross_whatever_its_unit():
-    for ax, wanted in zip(drawn("updates"), SIGNS.values(), strict=True):
-        found = [tuple(map(float, arrow.xy)) for arrow in ax.texts[1:]]  # after the right step's
-        found += [(p.get_marker(), p.get_markerfacecolor() != "none") for p in ax.lines]
-        assert found == [wanted if wanted[0] in ("o", "X") else pytest.approx(wanted)]
-    tiny = {label: 1e-9 * np.array(step) for label, step in STEPS.items()}
-    assert figures.updates(tiny, 1e-9 * np.array(RIGHT), "").alt == EXAMPLES["updates"]().alt
+def test_a_loop_stands_where_its_step_and_infinity_put_it():
+    points = drawn("loop_plane").lines[:3]
+    assert [point.get_marker() for point in points] == ["o", "X", "X"]
+    assert [point.get_xdata()[0] for point in points] == [1, 2**-15, 1.01]
+    assert points[0].get_ydata()[0] == points[1].get_ydata()[0] < 0.5 < points[2].get_ydata()[0]
 
 
 def test_links_look_unlike_dtypes():

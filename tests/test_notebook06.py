@@ -8,11 +8,11 @@ import pytest
 import tensorflow as tf
 from cells import Cells
 
-from course_utils import session
+from course_utils import precision, session
+from course_utils.explorers.gradientlife import MISTAKES, travel
 
 NOTEBOOK = Cells("06_training_loop")
-DEFINED = ("digits", "network", "right-loop", "five-loops", "make-step", "train", "run", "probe",
-           "probe-loop", "refused")  # fmt: skip
+DEFINED = "digits network right-loop make-step train run by-hand probe".split()
 HIDDEN = ("scaling forgotten", "unscaled twice", "clipped too early")  # by Adam
 SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
 POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
@@ -25,54 +25,42 @@ def notebook():
     return NOTEBOOK.run(*DEFINED)
 
 
-# One step, in arithmetic and in Keras
+# One gradient, in arithmetic and in Keras
 
 
-def test_gradients_are_float16_inside_and_float32_at_the_weights(notebook):
-    found = NOTEBOOK.run("where", names=dict(notebook))["found"]
-    dtypes = [tensor.dtype.name for tensor in found.values()]
-    assert dtypes == ["float32", "float32", "float16", "float32"]
-    at_weights = [*found.values()][-1].numpy()  # cast: what underflowed in float16 stays 0
-    assert np.array_equal(at_weights, at_weights.astype(np.float16))
+def one_update(mistake, g, scale=2.0**15):
+    """One step of Keras's SGD(1.0) with a mistake, on a weight with the gradient g.
 
-
-def one_update(name, g, scale=2.0**15):
-    """One step of Keras's SGD(1.0) in one of the five loops, on two weights with the gradient g.
-
-    The weights are cast to float16 on their way to the loss, so the backward pass is float16.
+    The weight is cast to float16 on its way to the loss, so the backward pass is float16.
     """
     inner = SGD(1.0, global_clipnorm=1.0)
-    optimizer = inner
-    if name == "fixed, unchecked":
-        inner.loss_scale_factor = scale
+    if mistake == "unchecked":
+        inner.loss_scale_factor, optimizer = scale, inner
     else:
         optimizer = keras.optimizers.LossScaleOptimizer(inner, initial_scale=scale)
-    weight = keras.Variable([0.0, 0.0])
+    weight = keras.Variable([0.0])
     optimizer.build([weight])
     with tf.GradientTape() as tape:
         half = tf.cast(weight.value, tf.float16)
-        loss = tf.reduce_sum(tf.cast(half, tf.float32) * tf.constant(g, tf.float32))
-        scaled = loss if name == "scaling forgotten" else optimizer.scale_loss(loss)
+        loss = tf.reduce_sum(tf.cast(half, tf.float32) * g)
+        scaled = loss if mistake == "forgotten" else optimizer.scale_loss(loss)
     gradients = tape.gradient(scaled, [weight.value])
-    if name == "unscaled twice":
+    assert gradients[0].dtype == "float32"
+    if mistake == "twice":
         gradients = [gradient / scale for gradient in gradients]
-    if name == "clipped too early":
+    if mistake == "early":
         gradients, _ = tf.clip_by_global_norm(gradients, 1.0)
-    optimizer.apply(gradients, [weight])
-    return -keras.ops.convert_to_numpy(weight)
+    if mistake != "never" or np.isfinite(gradients[0]):  # it looks, and divides nothing
+        (inner if mistake == "never" else optimizer).apply(gradients, [weight])
+    return -float(keras.ops.convert_to_numpy(weight)[0])
 
 
-@pytest.mark.parametrize("log2_size", [-36, -30, -20, -14, -7, -1, 2, 4])
-def test_the_arithmetic_of_the_five_loops_is_keras(log2_size, notebook):
-    g = np.array([1.0, 0.5]) * 2.0**log2_size
-    with np.errstate(all="ignore"):
-        received = notebook["received"](g)
-    for name, wanted in received.items():
-        got = one_update(name, g)
-        if np.isfinite(wanted).all():
-            assert np.allclose(got, wanted, rtol=1e-4, atol=0), name
-        else:
-            assert name == "fixed, unchecked" and not np.isfinite(got).all()
+@pytest.mark.parametrize("mistake", ["", *MISTAKES])
+def test_a_gradient_travels_as_in_keras(mistake):
+    for size in (-36, -30, -20, -14, -7, -1, 4):
+        g = 1.3 * 2.0**size
+        wanted = dict(travel(g, 2.0**15, (mistake,)))["÷ S" if mistake == "early" else "limit 1"]
+        assert one_update(mistake, g) == pytest.approx(wanted or 0, rel=1e-4, nan_ok=True), size
 
 
 # The trainings
@@ -107,17 +95,17 @@ def test_a_dynamic_scale_cures_one_cause_of_two(notebook):
     assert right[1] > 75 and max(right[0], right[2], right[3]) < 30
 
 
-# The check in two steps
+# The probe
 
 
-def test_two_steps_tell_the_five_loops_apart(notebook):
-    loops = ("right", *HIDDEN, "fixed, unchecked")
-    names = notebook | {"build": partial(notebook["build"], seed=5), "loops": loops}
-    for mistake, line in zip(loops, NOTEBOOK.printed("probes", names=names), strict=True):
-        assert line.startswith(mistake)
-        length, moved = float(line[18:].split()[2]), "does not move" not in line
-        assert length < 0.01 if mistake in HIDDEN else length == pytest.approx(1, abs=0.03)
-        assert moved == (mistake == "fixed, unchecked")
+def test_the_five_loops_are_told_apart(notebook):
+    batch = notebook["x"][:32], notebook["y"][:32]
+    codes = ((), ("MP015",), ("MP014",), ("MP017",), ("MP018",))
+    for mistake, wanted in zip(("right", *HIDDEN, "fixed, unchecked"), codes, strict=True):
+        watched = precision.Watched(notebook["loop"](mistake), *batch)
+        assert tuple(finding.code for finding in precision.findings(watched)) == wanted
+        assert watched.length < 0.01 if mistake in HIDDEN else abs(watched.length - 1) < 0.03
+        assert watched.moves == (mistake == "fixed, unchecked")
 
 
 # What goes around a step
@@ -152,12 +140,26 @@ def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(noteboo
 
 def test_a_train_step_needs_scale_loss_under_mixed_float16_alone(notebook):
     names = NOTEBOOK.run("own-step", "compiled", names=dict(notebook))
-    for kind in ("Own", "Forgetful"):
+    batch = names["x"][:32], names["y"][:32]
+    for scales in (True, False):
         for policy in POLICIES:
-            model = names["compiled"](names[kind], policy)
-            moved = float(names["probe"](model, model.train_on_batch).split()[2])
-            wrong = kind == "Forgetful" and policy == "mixed_float16"
-            assert moved < 2e-3 if wrong else moved == pytest.approx(1, abs=0.1), (kind, policy)
+            found = precision.probe(partial(names["compiled"], policy, scales), *batch)
+            wrong = not scales and policy == "mixed_float16"
+            assert [finding.code for finding in found] == ["MP015"] * wrong, (scales, policy)
+
+
+def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
+    names = NOTEBOOK.run("own-step", "compiled", names=dict(notebook))
+    x, y, fits = names["x"][:80], names["y"][:80], []
+    for kind in (names["Own"], keras.Sequential):
+        model = kind(names["build"]("float32").layers)
+        model.compile(SGD(0.1), names["loss_fn"], metrics=["accuracy"], jit_compile=False)
+        weights = np.arange(80) % 3
+        history = model.fit(x, y, 32, 2, sample_weight=weights, shuffle=False, verbose=0).history
+        fits.append((history, model.get_weights()))
+    (mine, ends), (kerass, others) = fits
+    assert mine["loss"][0] > 0.1 and all(np.allclose(mine[k], kerass[k], 1e-4) for k in kerass)
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(ends, others, strict=True))
 
 
 def test_fit_puts_the_average_into_the_model_at_its_end(notebook):
@@ -186,6 +188,12 @@ def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way
         assert length(end - plain) < 0.1 * length(plain - start)
     if policy == "float32":  # the others may be merged with a bias, and rounded once
         assert np.array_equal(runs[1][1], plain)
+
+
+def test_at_scale_0_one_clean_batch_writes_nan_into_all_weights(notebook):
+    assert NOTEBOOK.printed("causes-floor", names=dict(notebook)) == [
+        "steps applied: 1 · finite weights: 0%"
+    ]
 
 
 def test_what_a_compiled_function_may_do(notebook):

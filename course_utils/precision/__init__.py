@@ -6,9 +6,10 @@ source of a layer of yours can tell, the rule reads it, and is silent if there i
 
 import keras
 
-from course_utils.precision import layer_rules, loop_rules, policy_rules, source_rules
+from course_utils.precision import layer_rules, policy_rules, source_rules
 from course_utils.precision.case import SEVERITIES, Case, Finding
 from course_utils.precision.flow import dtype_flow, policy_history
+from course_utils.precision.loop_rules import findings
 from course_utils.precision.watched import Watched
 
 RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
@@ -48,4 +49,4 @@ def probe(build, x, y) -> list[Finding]:
         >>> probe(build, np.ones((4, 3), "float32"), np.ones((4, 1), "float32"))
         []
     """
-    return loop_rules.findings(Watched(build, x, y))
+    return findings(Watched(build, x, y))

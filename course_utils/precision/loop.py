@@ -29,7 +29,8 @@ class Reading:
     spoiled: float  # how many more had a gradient that is not finite
     updates: float  # of one weight
     steps: int
-    loss: float | None  # what the last step returned
+    result: object  # what the last step returned
+    loss: float | None  # what of it is the loss
     rounded: bool  # whether all weights are numbers of float16 afterwards
 
     @property
@@ -164,6 +165,7 @@ class Loop:
             spoiled=float(self._spoiled),
             updates=self._updates.numpy().max(),
             steps=step,
+            result=result,
             loss=_loss(result),
             rounded=all(np.array_equal(w, np.float16(w)) for w in map(_array, self.weights)),
         )

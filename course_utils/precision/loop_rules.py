@@ -33,7 +33,8 @@ def scaling(w):
     """
     times, over = w.powers
     excess = w.factor / w.one.divisor  # of the update, beside the gradient of the loss returned
-    far = f"an update is {w.length:.2g} times as long as in float32"
+    many = f"1/{1 / w.length:,.0f}" if 0 < w.length < 0.1 else f"{w.length:,.3g} times"
+    far = f"an update is {many} as long as in float32"
     if w.natural.updates > 1.01 * w.natural.calls:
         often = w.natural.updates / w.natural.calls
         yield "MP022", f"Each gradient updates the weights {often:.2g} times.", APPLY
@@ -92,7 +93,7 @@ def meets_scaled_gradients(w):
         what = "The update" if len(changed) == len(w.loop.weights) else f"That of {names(changed)}"
         message = (
             f"{what} changes with the loss scale: a limit, a decay or the like meets gradients "
-            "that are still scaled, or not all of them are unscaled alike."
+            "that are still scaled, or not all are unscaled."
         )
         yield "MP017", message, CLIP
 
@@ -103,7 +104,11 @@ def infinity(w):
     stuck = [name for name, each in w.overflows.items() if not each.recovers]
     if bad:
         name, each = next(iter(bad.items()))
-        does = f"raises {each.raised}" if each.raised else "moves the weights or their averages"
+        does = (
+            f"raises {each.raised}"
+            if each.raised
+            else "moves the weights, or what the optimizer keeps"
+        )
         yield "MP018", f"A gradient that is not finite ({name}) {does}: skip such a step.", APPLY
     elif stuck:
         message = f"After a gradient that is not finite ({stuck[0]}) no finite one moves a weight."

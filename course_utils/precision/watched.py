@@ -11,7 +11,7 @@ from course_utils.precision.loop import Loop
 APART = 16.0  # the factor between the two scales
 SMALL, LARGE = 2.0**-20, 2.0**10  # sizes of gradients, beside the usual: no limit clips, any does
 OVERFLOWS = {
-    "-∞ in all": (None, -math.inf),
+    "−∞": (None, -math.inf),
     "∞ in one": (0, math.inf),
     "NaN in one": (-1, math.nan),
 }
@@ -192,6 +192,11 @@ class Watched:
         if self.loop.by_hand:
             return abs(self.factor - 1) < EXACT
         return any(abs(self.one.divisor * n - 1) < EXACT for n in (1, self.sums))
+
+    @property
+    def clipped(self):
+        """The length in which a gradient reaches the update rule that is too long for any limit."""
+        return length(self.one.readings[LARGE].got)
 
     @property
     def moves(self):

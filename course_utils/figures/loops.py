@@ -1,0 +1,104 @@
+"""What training loops do to a step, and what a resumed training lacks."""
+
+import numpy as np
+
+from course_utils.figures.base import INK, Picture, canvas, legend, panels
+
+RIGHT, WRONG = "#009E73", "#D55E00"  # always with a marker of their own
+NEAR = 0.05  # how far from 1 a length still counts as right
+
+
+def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Picture:
+    """Adam's step over the size of a gradient that stays the same, and where a network's lie.
+
+    `gradients`: floats of any shape; the middle 90 % of those that are not zero are a band, and
+    again `factor` times smaller. A step is a share of the learning rate.
+    """
+    sizes = np.abs(np.ravel(gradients))
+    low, middle, high = np.percentile(sizes[sizes > 0], (5, 50, 95))
+    figure, ax = canvas(width=8.0)
+    size = np.logspace(-12, 1, 200)
+    ax.plot(size, size / (size + epsilon), color=INK, linewidth=2)
+    bands = (("the network's gradients", 1.0, RIGHT, "", "o"),
+             (f"{factor:,.0f} times smaller", factor, WRONG, "//", "X"))  # fmt: skip
+    words = []
+    for label, over, color, hatch, marker in bands:
+        at = middle / over
+        step = at / (at + epsilon)
+        ax.axvspan(
+            low / over,
+            high / over,
+            facecolor=color,
+            hatch=hatch,
+            edgecolor=INK,
+            alpha=0.25,
+            label=label,
+        )
+        ax.plot(at, step, marker, color=color, markersize=9)
+        ax.annotate(f"{step:.2g}", (at, step), (8, -14), textcoords="offset points", color=INK)
+        words.append(f"{label}: at their middle {at:.1g} a step of {step:.2g}")
+    ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1, label="ε")
+    ax.set(xscale="log", yscale="log", ylim=(1e-5, 5), xlabel="|gradient| that reaches Adam")
+    ax.set(ylabel="step / learning rate", title="Adam hides a factor only above its ε")
+    legend(ax, loc="lower right", fontsize=9)
+    return Picture(figure, "; ".join(words) + " of the learning rate.")
+
+
+def loop_plane(watched: dict) -> Picture:
+    """Training loops by what `precision.probe` measures: the step's length, and what ∞ moves.
+
+    `watched`: label to `precision.Watched`, or anything with its `length` and `moves`.
+    """
+    figure, ax = canvas(width=8.0, height=3.0)
+    places, words = {}, []
+    for label, loop in watched.items():
+        right = abs(loop.length - 1) < NEAR and not loop.moves
+        place = round(np.log10(loop.length) / 3), bool(loop.moves)  # near ones get a row each
+        places[place] = row = places.get(place, -1) + 1
+        y = loop.moves + 0.18 * row - 0.18
+        ax.plot(
+            loop.length, y, "o" if right else "X", markersize=10, color=RIGHT if right else WRONG
+        )
+        side = (
+            {"ha": "left", "xytext": (8, 0)}
+            if loop.length < 10
+            else {"ha": "right", "xytext": (-8, 0)}
+        )
+        ax.annotate(
+            label, (loop.length, y), textcoords="offset points", va="center", color=INK, **side
+        )
+        moves = "moves" if loop.moves else "does not move"
+        words.append(f"{label}: a step {loop.length:.2g} times as long, ∞ {moves} the weights")
+    ax.axvline(1, color=INK, linestyle=":", linewidth=1)
+    ax.axhline(0.5, color=INK, linewidth=0.5)
+    ax.set(
+        xscale="log",
+        xlim=(1e-6, 1e6),
+        ylim=(-0.4, 1.4),
+        title="A right loop has length 1, and ∞ moves nothing",
+    )
+    ax.set_yticks([0, 1], ["∞ moves\nnothing", "∞ moves\nthe weights"])
+    ax.set_xlabel("length of a step, float32's = 1")
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def resumed(before, alone, without: dict) -> Picture:
+    """The loss scale of a training that is stopped: left alone, and resumed without a part.
+
+    `before`: scales until the stop; `alone`: those after it of the run that went on; `without`:
+    the part left out to the scales of the run resumed without it, four at most.
+    """
+    figure, axes = panels(len(without), width=9.0, height=2.6, sharey=True)
+    words = []
+    for ax, (part, scales) in zip(axes, without.items(), strict=True):
+        steps = np.arange(1, 1 + len(before) + len(alone))
+        ax.step(steps, np.log2([*before, *alone]), color=INK, alpha=0.5, linewidth=3, where="mid")
+        ax.step(steps[len(before) :], np.log2(scales), color=WRONG, where="mid")
+        ax.axvline(len(before) + 0.5, color=INK, linestyle=":", linewidth=1)
+        differ = [n for n, (a, b) in enumerate(zip(alone, scales, strict=True), 1) if a != b]
+        said = f"another from step {differ[0]} on" if differ else "the same"
+        ax.set_title(f"without the {part}:\n{said}", fontsize=9)
+        ax.set_xlabel("step")
+        words.append(f"without the {part} the scale after the stop is {said}")
+    axes[0].set_ylabel("log2 of the loss scale")
+    return Picture(figure, "; ".join(words) + ".")
