@@ -89,7 +89,8 @@ def wrong(step, trial):
         watched = Watched(partial(made, step, *trial), *batch)
         found = findings(watched)
     if found:
-        return f"{policy}, {kind}: {found[0].message} {found[0].fix}"
+        fix = found[0].fix.partition("  #")[0]
+        return f"{policy}, {kind}: {found[0].message} Write `{fix}`."
     if watched.natural.loss is None:
         return f"Your function returns {describe(watched.natural.result)}: return the loss."
     clipped = watched.clipped

@@ -191,7 +191,7 @@ def _loss(result):
     """The loss among what a step returns: a number, a list that begins with it, a dictionary."""
     if isinstance(result, dict):
         result = result.get("loss")
-    with contextlib.suppress(TypeError, ValueError, IndexError):
+    with contextlib.suppress(Exception):  # whatever an object of the loop raises
         first = result[0] if isinstance(result, (list, tuple)) else result
         return float(np.mean(first))
     return None

@@ -1,5 +1,6 @@
 """What a training loop does at two loss scales, in float32, and with gradients of infinity."""
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -79,8 +80,10 @@ class Watched:
         try:
             with np.errstate(all="ignore"):
                 self._measure()
-        except Exception as error:  # whatever the loop raises
-            self.raised = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        except (Exception, SystemExit) as error:  # whatever the loop raises
+            self.raised = type(error).__name__
+            with contextlib.suppress(Exception):  # an error of one's own may not tell
+                self.raised += f": {' '.join(str(error).split())[:120]}"
 
     def _measure(self):
         loop = self.loop
