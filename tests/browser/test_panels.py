@@ -44,15 +44,6 @@ PANELS = {
             (MENU, 0, "select_option", "TPU v4", "roofs of TPU v4"),
         ],
     ),
-    "06_training_loop": (
-        "setup load-exercises digits network five-loops arrows",
-        "scaling forgotten: 1/32,768 as long",
-        [
-            (MENU, 0, "select_option", "Adam", None),
-            *[(SLIDER, 0, "press", "ArrowRight", "")] * 6,  # from 2^-7 to 2^-1
-            (SLIDER, 0, "press", "ArrowRight", "scaling forgotten: as long as the right step"),
-        ],
-    ),
     "07_devices": (
         "setup load-exercises strategies-picture choose run network play play-rows cure timeline",
         "Keras's own: replica 1 overflows in step 2, takes the step",
