@@ -50,6 +50,8 @@ OPS = {"float32": rows("op ms", MKL.items()), "mixed_float16": rows("op ms", PLA
 STEP_TIMES = rows(
     "input_ms ops_ms overhead_ms", [(0.0, 9.0, 1.0), (6.0, 2.0, 1.0), (7.0, 3.0, 1.0)]
 )
+STEPS = {"predicted": {"launch": 2, "products": 9, "exchange": None}}
+STEPS |= {"measured": {"input": 4, "products": 8, "other": 2}, "timed": {"step": 20, "launch": 3}}
 PEAKS = [("float32", 100, 41.0), ("float32", 100, 39.0), ("mixed_bfloat16", 200, 30.0)]
 PEAKS = rows("policy batch_size peak_mb", PEAKS)
 LINES = {"float32": (10.0, 0.3), "mixed_bfloat16": (12.0, 0.1)}
@@ -158,6 +160,7 @@ GIVEN = [
     (operations.casts, CASTS),
     (profiling.op_times, OPS),
     (profiling.step_memory, {"float32": STEP_MEMORY}),
+    (profiling.time_budget, STEPS),
     (profiling.step_times, dict.fromkeys(("as it was", "with prefetch"), STEP_TIMES)),
 ]
 EXAMPLES = {draw.__name__: partial(draw, *given) for draw, *given in GIVEN}
@@ -263,6 +266,8 @@ SAID = [
     ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
     ("step_times", "as it was: waiting for input 6 ms, operations 3 ms, neither 1 ms"),
+    ("time_budget", "predicted: 11 ms (launch 2, products 9); measured: 14 ms (input 4, products"),
+    ("time_budget", "timed: 20 ms (launch 3, not told yet 17)"),
     ("loss_scale", "moves between 2^2 and 2^3 in 4 steps; 1 of them were skipped; at or above"),
     ("loss_scale", "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at"),
     ("histogram", "20 % of the nonzero gradients become zero"),  # 6 of 30, from 2^-25 down
@@ -313,6 +318,13 @@ SHOWN = [
     ("op_times", lambda ax: bars(ax)[1], [50, 40, 30, 0, 0.25, *[0.125] * 3, 0.25]),
     # The median step: waiting, operations, neither, one after the other.
     ("step_times", lambda ax: [bars[0].get_x() for bars in ax.containers], [0, 6, 9]),
+    # End to end, a prediction pale, and nothing for what no row has.
+    (
+        "time_budget",
+        lambda ax: [[b.get_x() for b in group] for group in ax.containers],
+        [[0, 0, 0], [0, 4, 0], [2, 4, 3], [11, 12, 3], [11, 14, 3]],
+    ),
+    ("time_budget", lambda ax: [bar.get_alpha() for bar in ax.containers[2]], [0.45, 1, 1]),
     # In use and at the peak, without the 30 MB that were there before; beside it the parts.
     ("step_memory", lambda axes: lines(axes[0]), [[0, 12], [12]]),
     ("step_memory", lambda axes: [c[0].get_height() for c in axes[1].containers], [12]),

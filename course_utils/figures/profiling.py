@@ -3,12 +3,22 @@
 import numpy as np
 import pandas as pd
 
-from course_utils.figures.base import Picture, canvas, legend, legend_below, panels
+from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import line_look, side_by_side, stack
 from course_utils.figures.memory import PARTS
 
 STEP_PARTS = {"input": ("#E69F00", "//"), "ops": ("#56B4E9", ""), "overhead": ("#999999", "..")}
 WORDS = {"input": "waiting for input", "ops": "operations", "overhead": "neither"}
+# The parts of the one time budget, which notebook 07 goes on with.
+BUDGET = {
+    "input": ("#E69F00", "//"),
+    "launch": ("#999999", ".."),
+    "products": ("#56B4E9", ""),
+    "other": ("#F0E442", "\\\\"),
+    "exchange": ("#CC79A7", "xx"),
+}
+UNTOLD = "not told yet"
+PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}  # behind numbers
 PEAK_PARTS = {
     **{part: PARTS[part] for part in PARTS if part != "activation_gradients"},  # temporary there
     "batch": ("#FFFFFF", "++"),
@@ -39,6 +49,45 @@ def op_times(tables: dict) -> Picture:
         f"{policy}: " + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
         for policy in shown
     ]
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Picture:
+    """A lying bar for each row: input, launch, products, other and exchange end to end.
+
+    `rows`: {label: {part: ms}} with parts of `BUDGET`, and "step", the whole, where not every part
+    is told yet: what is missing of it stays empty. None and NaN are not told. Rows whose label
+    begins with "predicted" are pale.
+
+    Example: `time_budget({"predicted": {"products": 9, "launch": 2}, "measured": {"step": 14}})`.
+    """
+    table = pd.DataFrame.from_dict(rows, "index", float).reindex(columns=["step", *BUDGET])
+    parts = table[list(BUDGET)].fillna(0.0)
+    parts[UNTOLD] = (table["step"] - parts.sum(axis=1)).clip(lower=0).fillna(0.0)
+    whole = parts.sum(axis=1)
+    parts = parts.loc[:, parts.max() > 0.004 * whole.max()]
+    figure, ax = canvas(width=7.5, height=1.4 + 0.42 * len(rows))
+    looks = BUDGET | {UNTOLD: ("none", "")}
+    stack(ax, list(rows), {part: (*looks[part], parts[part]) for part in parts}, 0.62, True)
+    for bar in ax.containers[-1] if UNTOLD in parts else ():
+        bar.set(edgecolor=INK, linestyle=":", linewidth=1.2, visible=bar.get_width() > 0)
+    legend_below(figure, len(parts.columns))
+    inside = {"ha": "center", "va": "center", "fontsize": 8, "bbox": PLATE}
+    for part, group in zip(parts, ax.containers, strict=True):
+        for at, (label, bar) in enumerate(zip(rows, group, strict=True)):
+            bar.set_alpha(0.45 if label.startswith("predicted") else 1)
+            if bar.get_width() > 0.08 * whole.max():
+                middle = bar.get_x() + bar.get_width() / 2
+                ax.text(middle, at, "?" if part == UNTOLD else _ms(bar.get_width()), **inside)
+    for at, ms in enumerate(whole):
+        ax.text(ms, at, f"  {_ms(ms)} ms", color=INK, va="center", fontsize=9)
+    ax.invert_yaxis()
+    ax.margins(x=0.13)
+    ax.set(xlabel="ms", title=title)
+    words = []
+    for label, row in parts.iterrows():
+        said = ", ".join(f"{part} {_ms(ms)}" for part, ms in row.items() if ms > 0)
+        words.append(f"{label}: {_ms(whole[label])} ms ({said})")
     return Picture(figure, "; ".join(words) + ".")
 
 
@@ -106,3 +155,8 @@ def _by_name(table):
     """{operation: ms}, with oneDNN's kernels and fused ones called as TensorFlow's plain ones."""
     names = table["op"].str.replace(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", regex=True)
     return table["ms"].groupby(names, sort=False).sum()
+
+
+def _ms(ms):
+    """Two digits, or the whole number: 0.94, 2.1, 21, 480."""
+    return f"{ms:.0f}" if ms >= 10 else f"{ms:.2g}"
