@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import canonical
 import clock
 import pytest
-import size
 import template
 import twice
 from nbclient import NotebookClient
@@ -387,15 +386,3 @@ def test_twice_finds_what_raises_the_second_time_and_leaves_out_sections_that_to
     parts.insert(2, new_markdown_cell("## 2"))
     with pytest.raises(CellExecutionError, match="AssertionError"):
         NotebookClient(twice.twice(new_notebook(cells=parts))).execute()
-
-
-def test_size_counts_lines_by_room_and_seconds_by_file(tmp_path):
-    (tmp_path / "many").mkdir()
-    for name, lines in (("one.py", "1\n2\n"), ("many/a.mjs", "1\n"), ("many/b.css", "1")):
-        (tmp_path / name).write_text(lines)
-    (tmp_path / "c.md").write_text("1")
-    assert size.rooms(size.lines(tmp_path)) == {"one": 2, "many": 2}
-    case = '<testcase classname="tests.a" time="1.5"/>'
-    (tmp_path / "x.xml").write_text(f"<testsuites><testsuite>{2 * case}</testsuite></testsuites>")
-    assert size.seconds(tmp_path / "x.xml") == {"tests.a": 3.0}
-    assert size.seconds(tmp_path / "none.xml") == {}

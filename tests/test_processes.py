@@ -3,7 +3,6 @@
 import _thread
 import contextlib
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -183,39 +182,6 @@ def test_an_interrupt_ends_what_was_run(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         processes.run(["sleep", "60"])
     assert started[0].returncode == -signal.SIGKILL
-
-
-@posix
-def test_an_interrupt_on_any_line_of_the_wait_stays_an_interrupt():
-    """Python's own code for a queue turns some into errors about a lock."""
-    files = {processes.__file__, queue.__file__, threading.__file__}
-    seen, number = [], 0
-
-    def interrupt(frame, event, _):
-        if frame.f_code.co_filename not in files:
-            return None
-        if event == "line":
-            seen.append((frame.f_code, frame.f_lineno))
-            if len(seen) == number:
-                raise KeyboardInterrupt
-        return interrupt
-
-    before = sys.gettrace()
-    while len(set(seen)) == len(seen):  # until the wait comes round again
-        process = processes.start(["sleep", "60"])
-        waiting = processes.watch([process])
-        next(waiting)
-        number += 1
-        seen.clear()
-        with pytest.raises(KeyboardInterrupt):
-            sys.settrace(interrupt)
-            try:
-                for _ in waiting:
-                    pass
-            finally:
-                sys.settrace(before)
-                processes.kill(process)
-    assert number > 5
 
 
 def test_a_program_that_is_not_there_is_named():

@@ -1,9 +1,11 @@
-"""The setup cell: it finds the course, fetches the release on Colab, or says what to do."""
+"""How a notebook comes to the course: its setup cell finds or fetches it; a copy for Colab brings it."""
 
+import os
 import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import tomllib
 
 import colab
@@ -56,20 +58,10 @@ def run(cell, folder, tmp_path, on_colab=True, **variables):
     (tmp_path / "bin").mkdir(exist_ok=True)
     if not (tmp_path / "bin/curl").exists():
         (tmp_path / "bin/curl").symlink_to(shutil.which("curl"))
-    env = (
-        {"PATH": str(tmp_path / "bin")}
-        | ({"COLAB_RELEASE_TAG": "ci"} if on_colab else {})
-        | variables
-    )
-    return subprocess.run(
-        [sys.executable, "-"],
-        cwd=folder,
-        env=env,
-        input=cell,
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    env = {"PATH": str(tmp_path / "bin"), **variables}
+    env |= {"COLAB_RELEASE_TAG": "ci"} if on_colab else {}
+    options = {"cwd": folder, "env": env, "capture_output": True, "text": True, "timeout": 30}
+    return subprocess.run([sys.executable, "-"], input=cell, **options)
 
 
 def printed(result):
@@ -217,3 +209,79 @@ def test_the_version_stands_in_one_more_place_and_is_the_same(tmp_path):
     table = tomllib.loads((colab.COURSE / "pyproject.toml").read_text())
     assert table["project"]["version"] == course_utils.__version__
     assert len(release.setup_cell("", "0.1.0", "").splitlines()) <= 15
+
+
+# The notebooks for Colab: alone in an empty folder, they bring the course with them
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A small course with one notebook, and files that are no part of it."""
+    root = make_course(tmp_path / "course")
+    (root / "course_utils/exercises").mkdir()
+    (root / "course_utils/__pycache__").mkdir()
+    for name in ("course_utils/exercises/__init__.py", "course_utils/lab.html"):
+        (root / name).write_text("# ü\n", encoding="utf-8")
+    for name in ("course_utils/__pycache__/old.pyc", "data/mnist.npz", "data/README.md"):
+        (root / name).write_text("x")
+    (root / "notebooks").mkdir()
+    cells = [new_markdown_cell("# Title", id="title"), new_code_cell("1", id="setup")]
+    nbformat.write(new_notebook(cells=cells), root / "notebooks/00_small.ipynb")
+    return root
+
+
+def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path):
+    assert colab.main(["--out", str(tmp_path / "out")], course) == 0
+    nb = nbformat.read(tmp_path / "out/00_small.ipynb", as_version=4)
+    nbformat.validate(nb)
+    assert [cell.id for cell in nb.cells] == ["title", "course-files", "setup"]
+    assert nb.cells[1].metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
+    assert (tmp_path / "out/course.tar.bz2").read_bytes() == release.bundle(course)
+    assert max(map(len, nb.cells[1].source.splitlines())) <= 120
+    empty = tmp_path / "empty"
+    printed(run(nb.cells[1].source, empty, tmp_path))
+    unpacked = {p.relative_to(empty).as_posix() for p in empty.rglob("*") if p.is_file()}
+    ours = {f"course_utils/{name}" for name in ("exercises/__init__.py", "lab.html", "of_ours.py",
+            "session.py", "__init__.py", "bundle.sha256")}  # fmt: skip
+    assert unpacked == ours | {"data/claims.json"}
+    assert (empty / "course_utils/lab.html").read_text(encoding="utf-8") == "# ü\n"
+
+
+@pytest.mark.parametrize("kept", [0, 9, 119])
+def test_damaged_files_are_refused_with_one_sentence(course, tmp_path, kept):
+    lines = colab.files_cell(release.bundle(course), "0.2.0").source.splitlines()
+    place = lines.index("packed = '''") + 1
+    lines[place] = lines[place][:kept]
+    result = run("\n".join(lines), tmp_path / "empty", tmp_path)
+    assert result.returncode == 1
+    sentence = "ValueError: The course files in this notebook are damaged: download it again."
+    assert result.stderr.splitlines()[-1] == sentence
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_the_same_files_give_the_same_bytes(course):
+    first = release.bundle(course)
+    for path in course.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        path.chmod(0o700)
+    assert release.bundle(course) == first
+
+
+def test_the_notebooks_folder_itself_is_refused(course, capsys):
+    with pytest.raises(SystemExit):
+        colab.main(["--out", str(course / "notebooks")], course)
+    assert "choose another" in capsys.readouterr().err
+    assert "course-files" not in (course / "notebooks/00_small.ipynb").read_text()
+
+
+def test_the_real_course_imports_from_its_bundle(tmp_path):
+    data = release.bundle()
+    names = tarfile.open(fileobj=release.io.BytesIO(data)).getnames()
+    assert all(name.endswith(".json") for name in names if name.startswith("data/"))
+    for path in (colab.COURSE / "notebooks").glob("*.ipynb"):
+        size = len(colab.text_of(colab.carrying(colab.read(path), data, "0.2.0")).encode())
+        assert size <= 500_000, (path.name, size)
+    cell = f"{colab.files_cell(data, '0.2.0').source}\nimport course_utils; print(course_utils)"
+    assert str(tmp_path / "empty/course_utils/__init__.py") in printed(
+        run(cell, tmp_path / "empty", tmp_path)
+    )

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from course_utils import formats, splits
+from course_utils import splits
 from course_utils.benchmark import records
 from course_utils.gradients import OctaveHistogram
 
@@ -56,19 +56,6 @@ def test_ties_go_to_even_at_both_ends(bits):
     ends = [np.nextafter(edge, towards) for edge in edges for towards in (0, np.inf)]
     assert counted(edges, bits)[1:] == [1, 0, 1]  # the second one is normal
     assert counted(ends, bits)[1:] == [1, 2, 1]
-
-
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
-def test_two_splits_are_formats(name):
-    facts, values = formats.facts(name), 2.0 ** np.random.default_rng(0).normal(-9, 6, 3000)
-    (bits,) = (bits for bits, known in splits.NAMES.items() if known == name)
-    assert (facts["exponent_bits"], facts["fraction_bits"]) == (bits, 15 - bits)
-    histogram = OctaveHistogram.from_values(values)
-    for log2_scale in (0, 3):
-        error, *counts = counted(values, bits, log2_scale)
-        assert error == pytest.approx(histogram.relative_error(name, log2_scale), rel=1e-12)
-        found = histogram.survival(name, log2_scale)
-        assert counts == [found.rounded_to_zero, found.subnormal, found.overflow]
 
 
 def test_what_is_no_number_is_counted_and_left_out():
