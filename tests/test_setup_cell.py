@@ -1,4 +1,4 @@
-"""How a notebook comes to the course: its setup cell finds or fetches it; a copy for Colab brings it."""
+"""The setup cell finds the course, fetches it, or says what to do; copies for Colab bring it."""
 
 import os
 import shutil
