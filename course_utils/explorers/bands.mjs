@@ -1,6 +1,6 @@
 // A format's number line: which octaves to draw, and the bands that stand still behind them.
 
-import { draw, setAttributes } from "./dom.mjs";
+import { draw, make, setAttributes, setOne, setProperty } from "./dom.mjs";
 
 const BANDS = [["zero", "rounded to zero"], ["subnormal", "subnormal"],
   ["normal", "normal"], ["overflow", "overflow"]];
@@ -109,6 +109,17 @@ export function makeStrip(layer, height, room = 3, gap = 5) {
     }
   }
   return { element, heights, update };
+}
+
+// A slider over whole numbers. → {element, set(value, what is said of it)}
+export function makeSlider(label, min, max, choose, name = "slider") {
+  const element = make("input", { type: "range", class: name, min, max, step: 1,
+    "aria-label": label, oninput: () => choose(Number(element.value)) });
+  function set(value, said) {
+    setProperty(element, "value", String(value));
+    setOne(element, "aria-valuetext", said);
+  }
+  return { element, set };
 }
 
 // Call act(x) while a drawing is pressed, x in its pixels from the left.

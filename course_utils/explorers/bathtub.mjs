@@ -1,8 +1,8 @@
 // The bathtub: the relative rounding error of all gradients against the loss scale, which is set on
 // its axis.
 
-import { LAST_SCALE, SLIM, hatching, whilePressed, write } from "./bands.mjs";
-import { draw, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
+import { LAST_SCALE, SLIM, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
+import { draw, make, setAttributes, setOne, setText } from "./dom.mjs";
 import { errorAt, overflowFrom } from "./survival.mjs";
 import { counted, errorText, raised, spelled } from "./words.mjs";
 
@@ -14,15 +14,14 @@ const FIRST = 15; // the scale that Keras begins with, as an exponent
 // → {element, update({layer, others, limits, scale, error, width})}
 export function makeBathtub(choose) {
   const shown = make("output", { class: "scale-text" });
-  const slider = make("input", { type: "range", class: "slider", min: 0, max: LAST_SCALE, step: 1,
-    "aria-label": "loss scale", oninput: () => choose(Number(slider.value)) });
+  const slider = makeSlider("loss scale", 0, LAST_SCALE, choose);
   const picture = draw("svg", { class: "tub", role: "img" });
   const [line, dot] = [draw("path", { class: "cursor" }), draw("circle", { class: "dot", r: 6 })];
   const value = write(0, 0, "", { class: "reading" });
   const element = make("div", { class: "bathtub" },
     make("div", { class: "scale-head" },
       make("span", { class: "scale-name", "aria-hidden": "true" }, "loss scale S ="), shown),
-    make("div", { class: "tub-box" }, picture, slider));
+    make("div", { class: "tub-box" }, picture, slider.element));
   const { left, top, height } = TUB;
   const bottom = top + height;
   let built = {};
@@ -82,8 +81,7 @@ export function makeBathtub(choose) {
   function update(view) {
     const { limits, scale, error, width } = view;
     if (["layer", "limits", "width"].some((name) => built[name] !== view[name])) build(view);
-    setProperty(slider, "value", String(scale));
-    setOne(slider, "aria-valuetext", `${spelled(scale)} = ${2 ** scale}`);
+    slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(shown, raised(scale) + (scale <= 24 ? ` = ${counted(2 ** scale)}` : ""));
     const [x, y] = [xOf(scale).toFixed(1), yOf(error).toFixed(1)];
     setOne(line, "transform", `translate(${x},0)`);

@@ -2,7 +2,7 @@
 // be asked was counted in Python; here it is looked up. State lives in here, per host.
 
 import { ROW, drawAxis, placeTitles } from "./axis.mjs";
-import { SLIM, makeStrip, write } from "./bands.mjs";
+import { SLIM, makeSlider, makeStrip, write } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
 import {
   attach, draw, make, makeSpeaker, setAttributes, setOne, setProperty, setText,
@@ -46,10 +46,9 @@ function octavesOf(tensors) {
 // → {element, update(bits, text)}
 function makeBorder([least, most], choose) {
   const boxes = Array.from({ length: BITS }, () => make("span", {}));
-  const slider = make("input", { type: "range", class: "border-slider", min: least, max: most,
-    step: 1, "aria-label": "exponent bits", oninput: () => choose(Number(slider.value)) });
+  const slider = makeSlider("exponent bits", least, most, choose, "border-slider");
   const element = make("div", { class: "boxes" },
-    make("div", { class: "cells", "aria-hidden": "true" }, ...boxes), slider);
+    make("div", { class: "cells", "aria-hidden": "true" }, ...boxes), slider.element);
   function update(bits, text) {
     const fields = fieldsOf({ exponentBits: bits, fractionBits: BITS - 1 - bits });
     for (const [name, [from, count]] of Object.entries(fields)) {
@@ -58,8 +57,7 @@ function makeBorder([least, most], choose) {
         setText(box, name[0].toUpperCase());
       }
     }
-    setProperty(slider, "value", String(bits));
-    setOne(slider, "aria-valuetext", text);
+    slider.set(bits, text);
   }
   return { element, update };
 }
@@ -174,13 +172,12 @@ function build({ splits, bound, note, tensors }) {
     return { value, element: make("div", { class: `t${index}` },
       make("dt", {}, keyOf(index), tensor.name), value) };
   });
-  const slider = make("input", { type: "range", class: "slider", min: 0,
-    max: Math.max(...tensors.map(({ kept }) => kept.length)) - 1, step: 1,
-    "aria-label": "loss scale", oninput: () => set({ scale: Number(slider.value) }) });
+  const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
+  const slider = makeSlider("loss scale", 0, most, (scale) => set({ scale }));
   const power = make("output", {});
   const scaling = make("div", { class: "scaling" },
-    make("span", { "aria-hidden": "true" }, "loss scale"), power, slider);
-  setProperty(scaling, "hidden", slider.max === "0");
+    make("span", { "aria-hidden": "true" }, "loss scale"), power, slider.element);
+  setProperty(scaling, "hidden", most === 0);
   const sizes = makeTensors(tensors, splits);
   const speaker = makeSpeaker();
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
@@ -212,8 +209,7 @@ function build({ splits, bound, note, tensors }) {
     setText(verdict, said);
     verdict.classList.toggle("fine", fine);
     border.update(bits, text);
-    setProperty(slider, "value", String(scale));
-    setOne(slider, "aria-valuetext", `${spelled(scale)} = ${2 ** scale}`);
+    slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(power, `${raised(scale)} = ${2 ** scale}`);
     readouts.forEach(({ value }, index) =>
       setText(value, saidError(now[index]) + (sizeOf(now[index]) <= bound ? " ✓" : "")));

@@ -1,7 +1,5 @@
 """BitSplit: sixteen bits divided between exponent and fraction, over the sizes of tensors."""
 
-from html import escape
-
 from course_utils import splits
 from course_utils.benchmark import records
 from course_utils.explorers import fragment
@@ -45,21 +43,15 @@ class BitSplit:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"
-        columns = [(name, found["kept"][0]) for name, found in self.tensors.items()]
-        columns += [
-            (f"{name} × 2^{SHOWN}", found["kept"][SHOWN])
-            for name, found in self.tensors.items()
-            if len(found["kept"]) > 1
-        ]
-        heads = ["exponent + fraction bits", *(name for name, _ in columns)]
-        rows = [
-            [f"{bits} + {15 - bits} {splits.NAMES.get(bits, '')}".rstrip()]
-            + [_error(column[place][0]) for _, column in columns]
-            for place, bits in enumerate(splits.EXPONENT_BITS)
-        ]
-        cells = [[head, *(fragment.cell(escape(text)) for text in texts)] for head, *texts in rows]
-        html = fragment.assemble("bitsplit", fragment.html_table(title, heads, cells), self._data())
-        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
+        kept = {name: found["kept"] for name, found in self.tensors.items()}
+        scaled = {f"{name} × 2^{SHOWN}": k[SHOWN] for name, k in kept.items() if len(k) > 1}
+        columns = {name: k[0] for name, k in kept.items()} | scaled
+        rows = []
+        for place, bits in enumerate(splits.EXPONENT_BITS):
+            name = f"{bits} + {15 - bits} {splits.NAMES.get(bits, '')}".rstrip()
+            rows.append([name, *(_error(column[place][0]) for column in columns.values())])
+        heads = ["exponent + fraction bits", *columns]
+        return fragment.bundle("bitsplit", title, heads, rows, self._data())
 
     def _data(self):
         return {

@@ -20,6 +20,13 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
 LOOSE = re.compile(r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?", re.MULTILINE)
 
 
+def bundle(name: str, title: str, heads: list[str], rows: list[list[str]], data: dict) -> dict:
+    """An explorer as a notebook shows it, if its static table is one of texts; see `assemble`."""
+    cells = [[escape(first), *(cell(escape(text)) for text in texts)] for first, *texts in rows]
+    html = assemble(name, html_table(title, heads, cells), data)
+    return {"text/html": html, "text/plain": plain_table(title, [heads, *rows])}
+
+
 def assemble(name: str, static: str, data: dict) -> str:
     """Put an explorer together, as HTML.
 

@@ -1,9 +1,8 @@
 // GradientLife: one gradient on its way from the loss to its weight, and mistakes that move it.
 
-import { SLIM, bandsOf, hatching, write } from "./bands.mjs";
+import { SLIM, bandsOf, hatching, makeSlider, write } from "./bands.mjs";
 import {
-  attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne,
-  setProperty, setText,
+  attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne, setText,
 } from "./dom.mjs";
 import { RULES, travel } from "./travel.mjs";
 import { numberText, raised, spelled } from "./words.mjs";
@@ -27,19 +26,16 @@ function buildLife({ limits, size, mistakes }) {
   const [speaker, names] = [makeSpeaker(), Object.keys(mistakes)];
   let [plot, update] = [{}, () => {}];
   const set = (change) => refresh(Object.assign(state, change));
-  const makeSlider = (name, key, min, max) => {
+  const makeDrag = (name, key, min, max) => {
     const shown = make("output", { class: "power" });
-    const slider = make("input", { type: "range", class: "slider", min, max, step: 1,
-      "aria-label": name, oninput: () => set({ [key]: Number(slider.value) }) });
+    const slider = makeSlider(name, min, max, (value) => set({ [key]: value }));
     const show = (to = state[key]) => {
-      setProperty(slider, "value", String(to));
-      setOne(slider, "aria-valuetext", spelled(to));
+      slider.set(to, spelled(to));
       setText(shown, raised(to));
     };
-    return { element: make("div", { class: "drag" }, name, shown, slider), show };
+    return { element: make("div", { class: "drag" }, name, shown, slider.element), show };
   };
-  const sliders = [makeSlider("gradient", "size", -40, 4),
-    makeSlider("loss scale", "scale", 0, 24)];
+  const sliders = [makeDrag("gradient", "size", -40, 4), makeDrag("loss scale", "scale", 0, 24)];
   const row = makeChips("mistakes", names.map((name) => [[mistakes[name]], () => set({
     made: names.filter((one) => state.made.includes(one) !== (one === name)) }), {}]));
   const rule = makeSelect(Object.keys(RULES).map((name) => [name, name]), state.rule,

@@ -61,8 +61,5 @@ class GradientLife:
             found = dict(travel(gradient, 2.0**15, (name,)))
             values = (found[head] for head in heads[1:])
             rows.append([text, *("none" if v is None else f"{v:.3g}" for v in values)])
-        cells = [[text, *map(fragment.cell, values)] for text, *values in rows]
         data = {"limits": parameters("float16"), "mistakes": MISTAKES, "size": self.size}
-        html = fragment.html_table(title, heads, cells)
-        html = fragment.assemble("gradientlife", html, data)
-        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
+        return fragment.bundle("gradientlife", title, heads, rows, data)

@@ -10,25 +10,6 @@ const LENS = { lane: 26, main: 48, labels: 24, head: 100, top: 34, grain: 32n };
 const SLIDE = 8; // pixels sideways, before a finger moves x: it may be about to scroll the page
 const between = (low, value, high) => Math.max(low, Math.min(high, value));
 
-// Make the children of an SVG element those of a list of [tag, attributes, text or such a list].
-// A child with the right tag is used again, because a changed node costs less than a new one; so
-// all of one tag need the same attributes.
-function redraw(parent, wanted) {
-  wanted.forEach(([tag, attributes, content = ""], index) => {
-    let node = parent.childNodes[index];
-    if (node?.tagName !== tag) {
-      const made = draw(tag);
-      if (node) node.replaceWith(made);
-      else parent.append(made);
-      node = made;
-    }
-    for (const [name, value] of Object.entries(attributes)) setOne(node, name, value);
-    if (Array.isArray(content)) redraw(node, content);
-    else setText(node, content);
-  });
-  while (parent.childNodes.length > wanted.length) parent.lastChild.remove();
-}
-
 // The lens tab. on: {move(value)} when x is dragged or moved by keys.
 // → {element, update({x, selected, shown, mode})}, formats given as such.
 export function makeLens(on) {
@@ -78,23 +59,24 @@ export function makeLens(on) {
   }
 
   // One lane: its bins in two tints, a tick per value, and labels where there is room.
-  // → {lane, bin}: the lane for redraw, and the bin of x in the main one.
+  // → {lane, bin}: the lane, and the bin of x in the main one.
   function drawLane(format, top, height, isMain) {
     const y = top + height / 2 + 4;
     const box = { x: left, y: top, width: inside(), height };
-    const marks = [["text", { x: 0, y, class: "lane-name" }, format.name]];
-    const name = isMain ? "lane main" : "lane";
-    const drawn = { lane: ["g", { class: name, "data-lane": format.name }, marks] };
+    const lane = draw("g", { class: isMain ? "lane main" : "lane", "data-lane": format.name },
+      draw("text", { x: 0, y, class: "lane-name" }, format.name));
     const bins = binsBetween(format, view.mode, piece.low, piece.high);
     if (bins === null) {
-      const dense = ["text", { y, class: "lane-note" }, "too dense to draw"];
-      marks.push(["rect", { ...box, class: "dense" }]);
-      if (placeText(dense, (left + right()) / 2, left, right())) marks.push(dense);
-      return drawn;
+      const note = "too dense to draw";
+      const x = placeText(note, (left + right()) / 2, left, right());
+      lane.append(draw("rect", { ...box, class: "dense" }),
+        ...x === null ? [] : [draw("text", { x, y, class: "lane-note" }, note)]);
+      return { lane };
     }
     const stored = becomes(format);
     const fills = { even: "", odd: "", beyond: "", here: "", ticks: "" };
     const labels = [];
+    let here = null;
     for (const bin of bins) {
       const from = bin.from === null ? left : clip(placeOf(bin.from));
       const to = bin.to === null ? right() : clip(placeOf(bin.to));
@@ -103,57 +85,55 @@ export function makeLens(on) {
       const tick = bin.value ? placeOf(bin.value) : NaN;
       fills[!bin.value ? "beyond" : bin.odd ? "odd" : "even"] += shape;
       const mine = isHere(bin, stored);
-      if (mine && isMain) [fills.here, drawn.bin] = [shape, bin];
+      if (mine && isMain) [fills.here, here] = [shape, bin];
       if (tick >= left && tick <= right()) {
         fills.ticks += `M${tick.toFixed(1)},${top + height}v${isMain ? -14 : -5}`;
       }
       labels.push({ bin, from, to, tick, mine });
     }
-    const fill = (kind) => ["path", { class: kind, d: fills[kind] }];
-    marks.push(fill("even"), fill("odd"), fill("beyond"), ["rect", { ...box, class: "lane-box" }],
-      fill("here"), fill("ticks"));
+    const fill = (kind) => draw("path", { class: kind, d: fills[kind] });
+    lane.append(fill("even"), fill("odd"), fill("beyond"),
+      draw("rect", { ...box, class: "lane-box" }), fill("here"), fill("ticks"));
     labels.sort((one, other) => Number(other.mine) - Number(one.mine));
     const digits = digitsBetween(format, piece);
     const taken = [];
     for (const { bin, from, to, tick, mine } of labels) {
       const text = bin.value ? tickText(bin.value, digits) : bin.text;
-      const label = ["text", { y,
-        class: `bin-text${bin.value ? "" : " beyond-text"}${mine ? " here-text" : ""}` }, text];
       const half = text.length * 3.8 + 3;
+      let [x, line] = [null, y];
       if (isMain && bin.value) {
-        const x = between(left, tick, width - half);
+        x = between(left, tick, width - half);
         const free = taken.every((other) => Math.abs(other.x - x) > other.half + half + 4);
         if (!(tick >= left - 1 && tick <= right() + 1) || !free) continue;
         taken.push({ x, half });
-        Object.assign(label[1], { x, y: top + height + 17 });
+        line = top + height + 17;
       } else {
-        const wide = to - from >= 2 * half + 4;
-        const placed = (wide && placeText(label, (from + to) / 2, from, to, half))
-          || (mine && !isMain && placeText(label, (from + to) / 2, left, right(), half));
-        if (!placed) continue;
+        const middle = (from + to) / 2;
+        if (to - from >= 2 * half + 4) x = placeText(text, middle, from, to, half);
+        if (mine && !isMain) x ??= placeText(text, middle, left, right(), half);
+        if (x === null) continue;
       }
-      marks.push(label);
+      const name = `bin-text${bin.value ? "" : " beyond-text"}${mine ? " here-text" : ""}`;
+      lane.append(draw("text", { x, y: line, class: name }, text));
     }
-    return drawn;
+    return { lane, bin: here };
   }
 
   // A tick's number, in digits that tell it from the next tick's.
   const tickText = (value, digits) =>
     readable(value, value.negative ? 13 : 12, digits).replace("≈ ", "");
 
-  // Put a text at a place between from and to, beside the line of x; false if it fits nowhere.
-  function placeText([, attributes, text], place, from, to, half = text.length * 3.4) {
+  // The place of a text between from and to, beside the line of x; null if it fits nowhere.
+  function placeText(text, place, from, to, half = text.length * 3.4) {
     const x = placeOfX();
     let at = between(left + half, place, width - half - 8);
     if (Math.abs(at - x) < half + 5) {
       const [before, after] = [x - half - 6, x + half + 6];
       const fits = (spot) => spot - half > from && spot + half < to;
       if (fits(after) && (after - at <= at - before || !fits(before))) at = after;
-      else if (fits(before)) at = before;
-      else return false;
+      else at = fits(before) ? before : null;
     }
-    attributes.x = at;
-    return true;
+    return at;
   }
 
   function render() {
@@ -171,8 +151,8 @@ export function makeLens(on) {
     setOne(svg, "viewBox", `0 0 ${width} ${height}`);
     setOne(svg, "height", height);
     const main = drawLane(selected, LENS.top, LENS.main, true);
-    redraw(lanes, [main, ...others.map((format, index) =>
-      drawLane(format, below + index * LENS.lane, LENS.lane - 4, false))].map(({ lane }) => lane));
+    lanes.replaceChildren(main.lane, ...others.map((format, index) =>
+      drawLane(format, below + index * LENS.lane, LENS.lane - 4, false).lane));
     const place = placeOfX();
     line.setAttribute("d", `M${place},18V${LENS.top + LENS.main}`
       + (others.length ? `M${place},${below}V${height - 4}` : ""));

@@ -1,6 +1,6 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
-import { hatching, whilePressed, write } from "./bands.mjs";
+import { hatching, makeSlider, whilePressed, write } from "./bands.mjs";
 import { draw, labelled, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
 import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
@@ -105,8 +105,7 @@ export function makePlayer(on) {
   const picture = makeTrace((to) => go(to));
   const button = (text, onclick) => make("button", { type: "button", class: "button", onclick },
     text);
-  const slider = make("input", { type: "range", class: "slider", min: 1, max: STEPS, step: 1,
-    "aria-label": "step", oninput: () => go(Number(slider.value)) });
+  const slider = makeSlider("step", 1, STEPS, (to) => go(to));
   const growth = make("input", { type: "number", class: "growth", min: 1, max: LONGEST_GROWTH,
     step: 1, required: "", oninput: () => {
       const { valid } = growth.validity;
@@ -127,7 +126,7 @@ export function makePlayer(on) {
   const element = make("div", { class: "player" },
     make("div", { class: "options" }, play, inject, row, clear,
       labelled("doubles after", growth, "finite steps")),
-    make("div", { class: "trace-box" }, picture.element, slider),
+    make("div", { class: "trace-box" }, picture.element, slider.element),
     sentence, summary);
 
   function add(count) {
@@ -167,8 +166,7 @@ export function makePlayer(on) {
     if (!at) return;
     const { limits, growth: steps } = view;
     picture.point(at);
-    setProperty(slider, "value", String(step));
-    setOne(slider, "aria-valuetext", `step ${step}, scale ${scaleText(at.scale, spelled)}`);
+    slider.set(step, `step ${step}, scale ${scaleText(at.scale, spelled)}`);
     setText(sentence, describeStep(at, limits.name, steps));
     sentence.classList.toggle("skipped", !at.applied);
     on.scale(Math.log2(at.scale), describeStep(at, limits.name, steps, spelled));

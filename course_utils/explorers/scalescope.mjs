@@ -8,7 +8,7 @@ import {
 } from "./dom.mjs";
 import { makeFollow, rounded } from "./follow.mjs";
 import { makePlayer } from "./player.mjs";
-import { addUp, errorAt, survive } from "./survival.mjs";
+import { errorAt, survive } from "./survival.mjs";
 import { describeRest, describeSurvival, errorText, shortName } from "./words.mjs";
 
 const WIDE = 840; // pixels: the controls stand beside the tabs
@@ -19,8 +19,8 @@ const tellingOne = ({ first, counts }) => rounded(
 
 // Build one ScaleScope from the host's data.
 function build(data) {
-  const whole = addUp(data.layers, data.errors);
-  const layers = data.layers.length > 1 ? [whole, ...data.layers] : [whole];
+  const { layers } = data;
+  const [whole] = layers;
   const formats = new Map(data.formats.map((limits) => [limits.name, limits]));
   const state = { format: "float16", scale: 0, growth: data.growth, tab: data.tab, layer: whole,
     followed: tellingOne(whole) };

@@ -1,7 +1,6 @@
 """ScaleScope: one gradient's bits and all gradients' error, while a loss scale moves them."""
 
 import math
-from html import escape
 
 from course_utils import formats as numbers
 from course_utils import gradients as counting
@@ -60,18 +59,15 @@ class ScaleScope:
             error = error_text(in_percent(self.whole.relative_error("float16", scale)))
             shares = [percent(count / (sum(counts) or 1)) for count in counts]
             rows.append([f"2^{scale} = {2**scale}", error, *shares])
-        cells = [[head, *(fragment.cell(escape(text)) for text in texts)] for head, *texts in rows]
-        table = fragment.html_table(title, HEADS, cells)
-        html = fragment.assemble("scalescope", table, self._data())
-        return {"text/html": html, "text/plain": fragment.plain_table(title, [HEADS, *rows])}
+        return fragment.bundle("scalescope", title, HEADS, rows, self._data())
 
     def _data(self):
+        layers = [("all layers", self.whole)] * (len(self.layers) > 1) + [*self.layers.items()]
         return {
             "growth": self.growth_steps,
             "tab": self.tab,
             "formats": [parameters(name) for name in FORMATS],
-            "layers": [{"name": name} | _plain(layer) for name, layer in self.layers.items()],
-            "errors": _errors(self.whole),
+            "layers": [{"name": name} | _plain(layer) for name, layer in layers],
         }
 
 

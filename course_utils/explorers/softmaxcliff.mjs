@@ -1,9 +1,8 @@
 // SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes.
 
-import { SLIM, write } from "./bands.mjs";
+import { SLIM, makeSlider, write } from "./bands.mjs";
 import {
-  attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne,
-  setProperty, setText,
+  attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne, setText,
 } from "./dom.mjs";
 import { raised, spelled } from "./words.mjs";
 
@@ -27,8 +26,7 @@ function buildCliff({ step, first, curves }) {
   const speaker = makeSpeaker();
   const set = (change) => refresh(Object.assign(state, change));
   const shown = make("output", { class: "scale-text" });
-  const slider = make("input", { type: "range", class: "slider", min: 0, max: 24,
-    step: 1, "aria-label": "loss scale", oninput: () => set({ scale: Number(slider.value) }) });
+  const slider = makeSlider("loss scale", 0, 24, (scale) => set({ scale }));
   const chips = makeChips("fixed scales", [0, 5, 10, 15].map((scale) => [
     [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => set({ scale }), {}]));
   const batch = makeSelect([1, 32, 256].map((size) => [size, size]), state.batch,
@@ -38,7 +36,7 @@ function buildCliff({ step, first, curves }) {
   const element = make("div", { class: "explorer" },
     make("div", { class: "scale-head" }, make("span", { "aria-hidden": "true" }, "loss scale"),
       shown, chips.element, labelled("samples in the batch", batch)),
-    slider, make("div", { class: "keys", "aria-hidden": "true" },
+    slider.element, make("div", { class: "keys", "aria-hidden": "true" },
       "|gradient| of one wrong sample, lines side by side:",
       ...names.map((name) => make("span", { class: `key ${name}` }, name))),
     svg, sentence, speaker.element);
@@ -89,8 +87,7 @@ function buildCliff({ step, first, curves }) {
     const words = `float16's gradient is ${until} is right; from ${zero.toFixed(1)} on `
       + `bfloat16's is zero, and from ${later.toFixed(1)} on float16's too.`;
     const heard = `Scale ${spelled(scale)}, batch of ${size}: ${words}`;
-    setProperty(slider, "value", String(scale));
-    setOne(slider, "aria-valuetext", `${spelled(scale)} = ${2 ** scale}`);
+    slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(shown, `${raised(scale)} = ${(2 ** scale).toLocaleString("en-US")}`);
     setText(sentence, words);
     setOne(svg, "aria-label", heard);

@@ -38,11 +38,8 @@ class SoftmaxCliff:
         heads = ["loss scale, batch of 32", *POLICIES]
         rows = [[f"2^{s} = {2**s:,}", *(self.told(d, s - 5) for d in POLICIES)]
                 for s in range(0, 21, 5)]  # fmt: skip
-        cells = [[head, *map(fragment.cell, texts)] for head, *texts in rows]
         data = {"step": STEP, "first": SHARES[0], "curves": self.curves}
-        table = fragment.html_table(title, heads, cells)
-        html = fragment.assemble("softmaxcliff", table, data)
-        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
+        return fragment.bundle("softmaxcliff", title, heads, rows, data)
 
     def told(self, dtype: str, share: int) -> str:
         """What becomes of a dtype's gradients, `share` being log2 of scale over batch."""

@@ -6,24 +6,6 @@ export const FIRST_SCALE = 2 ** 15;
 const SMALLEST_NORMAL = 2 ** -126;
 
 const sumOf = (list) => list.reduce((sum, value) => sum + value, 0);
-// The sums of what stands at the same place in lists of any length.
-const added = (lists) => Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) },
-  (_, place) => sumOf(lists.map((list) => list[place] ?? 0)));
-
-// Several layers as one; `errors` are those of all together, as `errorAt` reads them.
-export function addUp(layers, errors) {
-  const filled = layers.filter(({ counts }) => counts.length);
-  const first = filled.length ? Math.min(...filled.map((layer) => layer.first)) : 0;
-  const columns = (name, nothing) => filled.map((layer) =>
-    [...Array(layer.first - first).fill(nothing), ...layer[name]]);
-  const total = (name) => sumOf(layers.map((layer) => layer[name]));
-  const counts = added(columns("counts", 0));
-  const above = columns("above", []);
-  return { name: "all layers", errors, first, counts,
-    powers: added(columns("powers", 0)),
-    above: counts.map((_, row) => added(above.map((rows) => rows[row] ?? []))),
-    zeros: total("zeros"), nans: total("nans"), infinities: total("infinities") };
-}
 
 // How many values of an octave become zero, subnormal, normal, or overflow; `limits` as Python's
 // `limits(fmt)`.
@@ -44,8 +26,9 @@ function splitOctave(layer, index, limits, scale) {
 
 // Python's `OctaveHistogram.survival`: the counts of the classes, of `nonzero` finite values.
 export function survive(layer, limits, scale) {
-  const [zero, subnormal, normal, overflow] = added([[0, 0, 0, 0],
-    ...layer.counts.map((_, index) => splitOctave(layer, index, limits, scale))]);
+  const parts = layer.counts.map((_, index) => splitOctave(layer, index, limits, scale));
+  const [zero, subnormal, normal, overflow] = [0, 1, 2, 3].map((place) =>
+    sumOf(parts.map((part) => part[place])));
   const nonzero = sumOf(layer.counts);
   return { zero, subnormal, normal, overflow, nonzero, alreadyZero: layer.zeros,
     nonfinite: layer.nans + layer.infinities };
