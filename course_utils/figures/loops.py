@@ -40,7 +40,7 @@ def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Pic
     ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1, label="ε")
     ax.set(xscale="log", yscale="log", ylim=(1e-5, 5), xlabel="|gradient| that reaches Adam")
     ax.set(ylabel="step / learning rate", title="Adam hides a factor only above its ε")
-    legend(ax, loc="lower right", fontsize=9)
+    legend(ax, loc="upper left", fontsize=9)
     return Picture(figure, "; ".join(words) + " of the learning rate.")
 
 
