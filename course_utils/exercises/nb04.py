@@ -106,11 +106,8 @@ PAYS = Number(
         " them are there at once.",
         4096: "That is for copies of 4 bytes. In 16 bits a copied weight takes 2.",
         512: "That is the network of this section. Its layers are 512 wide.",
-        (
-            0,
-            1,
-        ): "At batch 1 the copies of the weights cost more than the activations save: look at the"
-        " left end of the two lines.",
+        (0, 1): "At batch 1 the copies of the weights cost more than the activations save: look at"
+        " the left end of the two lines.",
         16_384: "That counts the parameters of all 8 layers and the activations of one.",
         256: "That counts the parameters of one layer and the activations of all 8.",
     },

@@ -132,19 +132,14 @@ SUMS = Fields(
     {"float16": stalled(8192, {}), "bfloat16": stalled(1024, NOT_IN_BFLOAT16)},
     wrong={
         (2048, 256): "Those are the sums of 1.0. The addend here is 3.",
-        (
-            6144,
-            768,
-        ): "Those are three times the sums of 1.0. The gap there is 4, and 3 is more than half.",
+        (6144, 768): "Those are three times the sums of 1.0. The gap there is 4, and 3 is more than"
+        " half.",
         (4096, 512): "There the gap becomes 4. 3 is more than half of it, so the sum goes on by 4.",
         (16384, 2048): "The sums stop earlier. From which gap on is 3 less than half of it?",
         (30000, 30000): "That is the exact sum. Round to the format after each addition.",
         (30000, 29952): "You round once, at the end. A running sum is rounded at each step.",
         (1024, 8192): "The two are swapped: bfloat16 has fewer fraction bits.",
-        (
-            65504,
-            1024,
-        ): "65,504 is where the range ends. Ten thousand threes do not get that far.",
+        (65504, 1024): "65,504 is where the range ends. Ten thousand threes do not get that far.",
     },
 )
 
@@ -176,10 +171,8 @@ def check_twice(answer):
     if between.kind == "infinity":
         return f"{x!r} is beyond float32 too, so both ways end in infinity."
     if between.value == x and cut == 0x8000:
-        start = (
-            f"As a float64 number your x is {x!r}, exactly halfway between two bfloat16 numbers."
-        )
-        return f"{start} float32 holds it, so both ways break the same tie."
+        start = f"As a float64 number your x is {x!r}, exactly halfway between two bfloat16"
+        return f"{start} numbers. float32 holds it, so both ways break the same tie."
     if between.value == x:
         return f"float32 holds {x!r} exactly, so the first of the two roundings changes nothing."
     if cut == 0x8000:
@@ -188,7 +181,5 @@ def check_twice(answer):
     if cut == 0:
         start = f"float32 turns {x!r} into {between.value!r}, a bfloat16 number"
         return f"{start}: nothing is left for the second rounding."
-    start = (
-        f"float32 turns {x!r} into a code that ends in 0x{cut:04X}, and bfloat16 cuts those bits."
-    )
-    return f"{start} Only 0x8000 is a tie, where the second rounding can go astray."
+    start = f"float32 turns {x!r} into a code that ends in 0x{cut:04X}, and bfloat16 cuts those"
+    return f"{start} bits. Only 0x8000 is a tie, where the second rounding can go astray."

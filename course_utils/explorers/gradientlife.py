@@ -12,6 +12,7 @@ MISTAKES = {
     "early": "limit before ÷ S",
     "unchecked": "nobody looks for ∞",
 }
+SIZE = -20  # the exponent of 2 to begin with
 RATE, SLOW, EPSILON = map(np.float32, (0.1, 0.001, 1e-7))
 RULES = {"SGD": lambda v: RATE * v, "Adam": lambda v: SLOW * v / (v + EPSILON)}
 
@@ -46,20 +47,18 @@ def travel(gradient, scale, mistakes=(), rule="SGD"):
 class GradientLife:
     """An interactive figure: one gradient from the loss to its weight; switch mistakes on.
 
-    Show it as the last line of a cell; where no JavaScript runs, a table says the same. `size` is
-    the exponent of 2 to begin with, -40 to 4. Example: `GradientLife()`.
+    Show it as the last line of a cell; where no JavaScript runs, a table says the same.
+
+    Example: `GradientLife()`.
     """
 
-    def __init__(self, size=-20):
-        self.size = size
-
     def _repr_mimebundle_(self, include=None, exclude=None):
-        gradient = 1.3 * 2.0**self.size
+        gradient = 1.3 * 2.0**SIZE
         title = f"GradientLife: {gradient:.3g} on its way at the loss scale 2^15, with SGD"
         heads, rows = ["loop", "× S", "backward", "÷ S", "limit 1", "step"], []
         for name, text in {"": "a right loop", **MISTAKES}.items():
             found = dict(travel(gradient, 2.0**15, (name,)))
             values = (found[head] for head in heads[1:])
             rows.append([text, *("none" if v is None else f"{v:.3g}" for v in values)])
-        data = {"limits": parameters("float16"), "mistakes": MISTAKES, "size": self.size}
+        data = {"limits": parameters("float16"), "mistakes": MISTAKES, "size": SIZE}
         return fragment.bundle("gradientlife", title, heads, rows, data)

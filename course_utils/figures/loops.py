@@ -25,15 +25,8 @@ def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Pic
     for label, over, color, hatch, marker in bands:
         at = middle / over
         step = at / (at + epsilon)
-        ax.axvspan(
-            low / over,
-            high / over,
-            facecolor=color,
-            hatch=hatch,
-            edgecolor=INK,
-            alpha=0.25,
-            label=label,
-        )
+        look = {"facecolor": color, "hatch": hatch, "edgecolor": INK, "alpha": 0.25}
+        ax.axvspan(low / over, high / over, label=label, **look)
         ax.plot(at, step, marker, color=color, markersize=9)
         ax.annotate(f"{step:.2g}", (at, step), (8, -14), textcoords="offset points", color=INK)
         words.append(f"{label}: at their middle {at:.1g} a step of {step:.2g}")
@@ -56,27 +49,17 @@ def loop_plane(watched: dict) -> Picture:
         place = round(np.log10(loop.length) / 3), bool(loop.moves)  # near ones get a row each
         places[place] = row = places.get(place, -1) + 1
         y = loop.moves + 0.18 * row - 0.18
-        ax.plot(
-            loop.length, y, "o" if right else "X", markersize=10, color=RIGHT if right else WRONG
-        )
-        side = (
-            {"ha": "left", "xytext": (8, 0)}
-            if loop.length < 10
-            else {"ha": "right", "xytext": (-8, 0)}
-        )
-        ax.annotate(
-            label, (loop.length, y), textcoords="offset points", va="center", color=INK, **side
-        )
+        marker, color = ("o", RIGHT) if right else ("X", WRONG)
+        ax.plot(loop.length, y, marker, markersize=10, color=color)
+        side, offset = ("left", 8) if loop.length < 10 else ("right", -8)
+        look = {"textcoords": "offset points", "ha": side, "va": "center", "color": INK}
+        ax.annotate(label, (loop.length, y), (offset, 0), **look)
         moves = "moves" if loop.moves else "does not move"
         words.append(f"{label}: a step {loop.length:.2g} times as long, ∞ {moves} the weights")
     ax.axvline(1, color=INK, linestyle=":", linewidth=1)
     ax.axhline(0.5, color=INK, linewidth=0.5)
-    ax.set(
-        xscale="log",
-        xlim=(1e-6, 1e6),
-        ylim=(-0.4, 1.4),
-        title="A right loop has length 1, and ∞ moves nothing",
-    )
+    ax.set(xscale="log", xlim=(1e-6, 1e6), ylim=(-0.4, 1.4))
+    ax.set_title("A right loop has length 1, and ∞ moves nothing")
     ax.set_yticks([0, 1], ["∞ moves\nnothing", "∞ moves\nthe weights"])
     ax.set_xlabel("length of a step, float32's = 1")
     return Picture(figure, "; ".join(words) + ".")
