@@ -9,6 +9,8 @@ import pytest
 import tensorflow as tf
 from common import number, on_the_cpu  # noqa: F401
 
+from course_utils.training import dtype_policy
+
 SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
 LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
 S = 2.0**15  # the scale that a LossScaleOptimizer starts with
@@ -38,6 +40,13 @@ def updated(optimizer, *gradients):
 # The scale
 
 
+def test_02_04_06_the_scale_is_there_once_the_optimizer_is_built():
+    optimizer = LossScaleOptimizer(SGD())
+    assert not hasattr(optimizer, "dynamic_scale")
+    on_one_weight(optimizer)
+    assert number(optimizer.dynamic_scale) == S == 32768
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
 def test_02_a_skipped_step_moves_neither_weights_nor_iterations_and_halves_the_scale(bad):
     optimizer = LossScaleOptimizer(SGD(momentum=0.9))
@@ -53,7 +62,43 @@ def test_02_a_skipped_step_moves_neither_weights_nor_iterations_and_halves_the_s
     assert all((weight.numpy() == 1).all() for weight in weights)  # one bad value skips all
 
 
+def test_06_a_plain_optimizer_gives_the_loss_back_and_a_fixed_one_multiplies():
+    loss = tf.constant(2.4)
+    assert SGD().scale_loss(loss) is loss
+    assert number(SGD(loss_scale_factor=8.0).scale_loss(loss)) == number(8 * loss)
+    scaled = LossScaleOptimizer(SGD()).scale_loss(loss)  # not built
+    assert number(scaled) == number(S * loss) > 65504 and scaled.dtype == tf.float32
+
+
+def test_06_the_names_of_the_official_guide_are_gone():
+    for name in ("get_scaled_loss", "get_unscaled_gradients", "loss_scale"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(LossScaleOptimizer(SGD()), name)
+
+
 # Gradients
+
+
+def test_02_06_gradients_are_float16_inside_and_float32_at_the_weights():
+    """They were computed in float16 and cast: what underflowed there stays 0."""
+    with dtype_policy("mixed_float16"):
+        first, last = keras.layers.Dense(3, activation="relu"), keras.layers.Dense(2)
+    loss_function = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    with tf.GradientTape() as tape:
+        hidden = first(tf.ones((4, 5)))
+        logits = last(hidden)
+        loss = loss_function(tf.zeros(4, tf.int32), logits)
+    assert (hidden.dtype, logits.dtype, loss.dtype) == (tf.float16, tf.float16, tf.float32)
+    inside = tape.gradient(loss, [hidden, logits, first.kernel.value, last.bias.value])
+    assert [gradient.dtype for gradient in inside] == [tf.float16] * 2 + [tf.float32] * 2
+    with dtype_policy("mixed_float16"):
+        layer = keras.layers.Dense(3, use_bias=False)
+    with tf.GradientTape() as tape:
+        y = layer(tf.constant([[1 / 3]]))
+        loss = tf.reduce_sum(tf.cast(y, tf.float32) * [0.1, 1e-7, 1e-8])
+    gradient = tape.gradient(loss, layer.trainable_variables)[0].numpy()
+    assert gradient.dtype == np.float32 and gradient[0, 2] == 0
+    assert np.array_equal(gradient.astype(np.float16), gradient) and gradient[0, 0] > 0
 
 
 def test_02_pure_float16_has_float16_weights_and_float16_gradients():
@@ -62,6 +107,49 @@ def test_02_pure_float16_has_float16_weights_and_float16_gradients():
         loss = keras.losses.MeanSquaredError()(tf.zeros((4, 3)), layer(tf.ones((4, 5))))
     assert {g.dtype for g in tape.gradient(loss, layer.trainable_variables)} == {tf.float16}
     assert layer.kernel.dtype == "float16" and loss.dtype == tf.float32
+
+
+def one_layer(optimizer, **compile_options):
+    with dtype_policy("mixed_float16"):
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
+        model.compile(optimizer, "mse", jit_compile=False, **compile_options)
+    model.set_weights([np.ones((1, 1))])
+    return model
+
+
+def test_02_06_a_fixed_scale_checks_nothing_and_wrapping_turns_it_off():
+    for target, finite in ((0.5, True), (np.inf, False)):
+        model = one_layer(SGD(0.25, loss_scale_factor=1024), auto_scale_loss=False)
+        assert type(model.optimizer) is SGD and model.optimizer.loss_scale_factor == 1024
+        model.fit(np.ones((1, 1)), np.full((1, 1), target), verbose=0)
+        weight = number(model.trainable_variables[0])
+        assert np.isfinite(weight) == finite and number(model.optimizer.iterations) == 1
+        if finite:
+            assert weight == 0.75  # unscaled: 1 - 0.25 * 2 * (1 - 0.5)
+    assert weight == np.inf
+    wrapped = one_layer(SGD(loss_scale_factor=1024)).optimizer  # by compile, without a word
+    assert wrapped.inner_optimizer.loss_scale_factor is None
+
+
+def test_02_one_skipped_step_spoils_the_mean_of_the_epoch_and_not_the_weights():
+    model = one_layer(SGD(0.25))
+    x, y = np.ones((4, 1), np.float32), np.array([[np.nan], [0.5], [0.5], [0.5]], np.float32)
+    history = model.fit(x, y, batch_size=1, epochs=2, shuffle=False, verbose=0).history
+    assert np.isnan(history["loss"]).all()
+    assert np.isfinite(model.get_weights()[0]).all() and number(model.optimizer.iterations) == 6
+
+
+def test_02_gradients_that_all_underflow_to_zero_are_good_steps():
+    for gradient, moved in ((2.0**-41, 0), (2.0**-30, -(2.0**-8))):  # times 2**15
+        model = one_layer(LossScaleOptimizer(SGD(2.0**20), dynamic_growth_steps=3))
+        optimizer, (weight,) = model.optimizer, model.trainable_variables
+        for _ in range(4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.cast(model(tf.ones((1, 1))), tf.float32)) * gradient
+                scaled = optimizer.scale_loss(loss)
+            optimizer.apply(tape.gradient(scaled, [weight]), [weight])
+        assert number(weight) - 1 == moved and number(optimizer.iterations) == 4
+        assert (number(optimizer.step_counter), number(optimizer.dynamic_scale)) == (1, 2**16)
 
 
 # Adam
@@ -115,6 +203,19 @@ def test_02_06_the_wrapper_refuses_what_belongs_on_the_inner_optimizer(option):
         LossScaleOptimizer(SGD(), **option)
 
 
+def test_02_06_apply_unscales_before_the_inner_optimizer_clips_and_before_the_new_scale():
+    optimizer = LossScaleOptimizer(SGD(1.0, clipnorm=0.5), dynamic_growth_steps=1)
+    weight = on_one_weight(optimizer)
+    apply(optimizer, 0.25 * S)  # a gradient of 0.25: nothing to clip
+    assert number(weight) == 0.75 and number(optimizer.dynamic_scale) == 2 * S
+    apply(optimizer, 4.0 * 2 * S)  # a gradient of 4: clipped to 0.5
+    assert number(weight) == 0.25
+    for limit, wanted in ((1.0, G / 5 / S), (S, G / 5)):  # clipped by hand, before
+        clipped, _ = tf.clip_by_global_norm([S * G], limit)
+        got = updated(LossScaleOptimizer(SGD(1.0)), clipped[0].numpy())
+        assert np.allclose(-got, wanted, rtol=1e-5, atol=0)
+
+
 def test_06_clipnorm_cuts_each_weight_and_global_clipnorm_all_together():
     found = {}
     for name in ("clipnorm", "global_clipnorm"):
@@ -152,3 +253,15 @@ def test_06_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
     assert np.array_equal(average, kept)  # a skipped step leaves it
     optimizer.finalize_variable_values([weight])
     assert np.array_equal(weight, kept)
+
+
+def test_06_apply_with_pairs_does_nothing_when_wrapped_and_raises_when_not():
+    for method, end in (("apply", 1.0), ("apply_gradients", 0.95)):
+        wrapper = LossScaleOptimizer(SGD(0.1))
+        weight = on_one_weight(wrapper)
+        pairs = zip([wrapper.scale_loss(tf.constant([0.5]))], [weight], strict=True)
+        getattr(wrapper, method)(pairs)
+        assert weight.numpy()[0] == pytest.approx(end) and number(wrapper.dynamic_scale) == S
+        assert int(wrapper.iterations.numpy()) == (method == "apply_gradients")
+    with pytest.raises((TypeError, ValueError)):
+        SGD(0.1).apply(zip([tf.constant([0.5])], [weight], strict=True))

@@ -89,3 +89,17 @@ def test_06_a_scaled_optimizer_restored_before_it_is_built_takes_one_step_with_a
         if not built:
             other.build(model.trainable_variables)
         assert number(other.dynamic_scale) == 2048
+
+
+def test_06_python_runs_while_the_graph_is_recorded_and_not_again():
+    for jit in (False, True):
+        seen, scale = [], 1024.0
+
+        @tf.function(jit_compile=jit)
+        def scaled(loss):
+            seen.append(scale)  # noqa: B023
+            return scale * loss  # noqa: B023
+
+        first = number(scaled(tf.constant(1.0)))
+        scale = 2.0
+        assert (first, number(scaled(tf.constant(1.0))), seen) == (1024, 1024, [1024])
