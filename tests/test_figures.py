@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from course_utils import figures, formats, splits
-from course_utils.figures import base, distributed, looks, memory, operations, profiling
+from course_utils.figures import base, distributed, looks, operations, profiling
 from course_utils.gradients import OctaveHistogram
 
 
@@ -47,14 +47,14 @@ MKL = {**dict(zip(MKL.split(), [5.0, 4.0, 2.0, 1.0], strict=True)), "FusedBatchN
 PLAIN = {"Conv2D": 50.0, "Conv2DBackpropFilter": 40.0, "MatMul": 30.0, "Cast": 0.25}
 PLAIN |= {letter: 0.125 for letter in "ABCDE"}
 OPS = {"float32": rows("op ms", MKL.items()), "mixed_float16": rows("op ms", PLAIN.items())}
-STEP_TIMES = rows(
-    "input_ms ops_ms overhead_ms", [(0.0, 9.0, 1.0), (6.0, 2.0, 1.0), (7.0, 3.0, 1.0)]
-)
 STEPS = {"predicted": {"launch": 2, "products": 9, "exchange": None}}
 STEPS |= {"measured": {"input": 4, "products": 8, "other": 2}, "timed": {"step": 20, "launch": 3}}
-PEAKS = [("float32", 100, 41.0), ("float32", 100, 39.0), ("mixed_bfloat16", 200, 30.0)]
-PEAKS = rows("policy batch_size peak_mb", PEAKS)
-LINES = {"float32": (10.0, 0.3), "mixed_bfloat16": (12.0, 0.1)}
+RAN = [("Python", "step", "step 1", 0, 9), ("Python", "input", "waiting", 0, 3)]
+RAN += [("thread 1", "products", "_MklMatMul", 4, 8), ("thread 2", "other", "Relu", 8, 8.01)]
+RAN = rows("lane part op start end", RAN)
+ASKED = [("Does it wait for input?", "0%", False), ("Does nothing run?", "82%", True)]
+WALKS = [("launch", ASKED, "In 82% it idles."), ("done", [(*a[:2], False) for a in ASKED], "Done.")]
+WALKS = {n: SimpleNamespace(name=n, walk=w, sentence=said) for n, w, said in WALKS}
 NARROW, WIDE = ("narrow", "float16", "float16"), ("wide", "float32", "float16")
 ERRORS = [("one sign", 16, *NARROW, 1e-3), ("one sign", 64, *NARROW, 5e-1)]
 ERRORS += [("one sign", 16, *WIDE, 2e-4), ("one sign", 64, *WIDE, 2e-4)]
@@ -72,8 +72,8 @@ FLOW = rows(f"{COLUMNS} parameters weight_bytes cast", LAYERS)
 FLOW.attrs["input_dtype"] = "float32"
 PEAK_TFLOPS = {"float32": 8.0, "bfloat16": 65.0, "float16": 65.0}
 DEVICE = SimpleNamespace(name="a chip", tflops=PEAK_TFLOPS, gb_per_s=300.0, bandwidth=3e11)
-POINTS = [("float32", 9.0, 2.0, False), ("float32", 9.0, 1.5, True), ("float16", 18.0, 5.0, False)]
-POINTS = rows("dtype intensity tflops measured", POINTS)
+POINTS = [("dense 1, forward", "float32", 9.0, 2.0, 4.0), ("Adam", "float16", 18.0, 5.0, 1.0)]
+POINTS = rows("label dtype intensity tflops ms", POINTS)
 COMPARED = [
     (20.0, 19.0, 22.0, 1.0, 100.0, 0.9, 0.01, 7),
     (10.0, 9.0, 12.0, 2.0, 50.0, 0.91, 0.01, 7),
@@ -85,7 +85,7 @@ COMPARISON = SimpleNamespace(table=COMPARED, batch_size=64, device="CPU:0")
 RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(device="a CPU", settings="")
 # A step that began at 30 MB and took 12 MB of activations.
 PARTS = dict.fromkeys(profiling.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
-IN_USE = rows("ms mb", [(0.0, 30.0), (1.0, 42.0)])
+IN_USE = rows("ms mb part", [(0.0, 30.0, ""), (1.0, 42.0, "activations"), (2.0, 42.0, "other")])
 STEP_MEMORY = SimpleNamespace(
     timeline=IN_USE, parts=pd.Series(PARTS), peak_ms=1.0, peak_mb=42.0, backward_ms=np.nan
 )
@@ -155,13 +155,13 @@ GIVEN = [
     (figures.adam_curve, 2.0 ** np.arange(-20, -9)),
     (figures.loop_plane, LOOPS),
     (figures.resumed, *STOPPED),
-    (memory.largest_batch, PEAKS, LINES, 50),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
     (profiling.op_times, OPS),
     (profiling.step_memory, {"float32": STEP_MEMORY}),
     (profiling.time_budget, STEPS),
-    (profiling.step_times, dict.fromkeys(("as it was", "with prefetch"), STEP_TIMES)),
+    (profiling.timeline, {"a trace": RAN, "another": RAN}),
+    (profiling.walks, WALKS),
 ]
 EXAMPLES = {draw.__name__: partial(draw, *given) for draw, *given in GIVEN}
 OKABE_ITO = "#000000 #e69f00 #56b4e9 #009e73 #f0e442 #0072b2 #d55e00 #cc79a7".split()
@@ -260,12 +260,12 @@ SAID = [
     ("by_dtype", "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms"),
     ("by_dtype", "bfloat16 114 ms"),  # and no power of ten
     ("casts", "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1"),
-    ("largest_batch", "float32: line 10 MB + 0.3 MB for each image; batch 100 measured 39 to 41"),
     ("accumulator_errors", "one sign, narrow: from 0.001 at K = 16 to 0.5 at K = 64"),
     ("speedups", "you guessed 1.5"),
     ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
-    ("step_times", "as it was: waiting for input 6 ms, operations 3 ms, neither 1 ms"),
+    ("timeline", "another, Python: input 3 ms; another, thread 1: products 4 ms."),
+    ("walks", "launch: launch. In 82% it idles. done: done. Done."),
     ("time_budget", "predicted: 11 ms (launch 2, products 9); measured: 14 ms (input 4, products"),
     ("time_budget", "timed: 20 ms (launch 3, not told yet 17)"),
     ("loss_scale", "moves between 2^2 and 2^3 in 4 steps; 1 of them were skipped; at or above"),
@@ -314,10 +314,18 @@ SHOWN = [
     ("casts", lambda ax: [group[0].get_x() for group in ax.containers[1:]], [0, 1, 5]),
     # One operation is one row, whichever library ran it.
     ("op_times", lambda ax: written(ax.get_yticklabels()), CONV),
-    ("op_times", lambda ax: bars(ax)[0], [5, 4, 3, 0.5, 0, 0, 0, 0, 0]),
-    ("op_times", lambda ax: bars(ax)[1], [50, 40, 30, 0, 0.25, *[0.125] * 3, 0.25]),
-    # The median step: waiting, operations, neither, one after the other.
-    ("step_times", lambda ax: [bars[0].get_x() for bars in ax.containers], [0, 6, 9]),
+    # Each row against its longest bar, with milliseconds beside.
+    ("op_times", lambda ax: bars(ax)[0], [0.1, 0.1, 0.1, 1, 0, 0, 0, 0, 0]),
+    ("op_times", lambda ax: bars(ax)[1], [1, 1, 1, 0, *[1] * 5]),
+    ("op_times", lambda ax: written(ax.texts)[:3], ["5", "4", "3"]),
+    # A lane that is hardly busy is left out; a long bar has its name.
+    ("timeline", lambda ax: written(ax.get_yticklabels()), ["Python", "thread 1"] * 2),
+    ("timeline", lambda ax: written(ax.texts)[:3], ["a trace", "waiting", "MatMul"]),
+    (
+        "walks",
+        lambda ax: written(ax.texts),
+        ["   no, 0%", "launch\n82%", *["   no, 0%", "   no, 82%"], "done"],
+    ),
     # End to end, a prediction pale, and nothing for what no row has.
     (
         "time_budget",
@@ -325,12 +333,9 @@ SHOWN = [
         [[0, 0, 0], [0, 4, 0], [2, 4, 3], [11, 12, 3], [11, 14, 3]],
     ),
     ("time_budget", lambda ax: [bar.get_alpha() for bar in ax.containers[2]], [0.45, 1, 1]),
-    # In use and at the peak, without the 30 MB that were there before; beside it the parts.
-    ("step_memory", lambda axes: lines(axes[0]), [[0, 12], [12]]),
-    ("step_memory", lambda axes: [c[0].get_height() for c in axes[1].containers], [12]),
-    # Lines that start at what is fixed, the budget, and a dot for every peak.
-    ("largest_batch", lines, [pytest.approx([10, 70]), pytest.approx([12, 32]), [50, 50]]),
-    ("largest_batch", lambda ax: ax.collections[0].get_offsets().tolist(), [[100, 41], [100, 39]]),
+    # What is in memory over the step, on top of one another, without what was there before.
+    ("step_memory", lambda ax: ax.get_ylim()[1], pytest.approx(12 * 1.05)),
+    ("step_memory", lambda ax: written(ax.figure.legends[0].get_texts()), ["activations"]),
     # A panel for each kind of values and in it a line for each rule.
     ("accumulator_errors", lambda axes: [a.get_title() for a in axes], ["one sign", "both signs"]),
     ("accumulator_errors", lambda axes: lines(axes[0]), [[1e-3, 5e-1], [2e-4, 2e-4]]),

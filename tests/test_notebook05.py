@@ -4,7 +4,9 @@ Bits, bytes, dtypes and names are asserted, never a time. What TensorFlow does i
 the canaries, what the roofline counts and promises by its own tests.
 """
 
+import gzip
 import importlib.util
+import os
 import re
 from functools import partial
 from types import SimpleNamespace
@@ -19,7 +21,7 @@ from course_utils import benchmark, models, profiling, roofline
 
 pytestmark = pytest.mark.slow
 NOTEBOOK = Cells("05_profiling")
-DEFINED = ("network", "in-turns", "photos", "pipelines", "cast-operations", "walk", "panel-models")
+DEFINED = ("network", "pipeline", "cast-operations", "chain", "panel-models")
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
@@ -31,16 +33,17 @@ def notebook():
     names = {
         "digits": SimpleNamespace(x_train=pictures, y_train=labels),
         "q": SimpleNamespace(guess=None),
-        "sixteen": "mixed_bfloat16",
+        **{"sixteen": "mixed_bfloat16", "slower": "mixed_float16", "timed_ms": 1.0},
+        "pair": ("float32", "mixed_bfloat16"),
         "x": rng.random((1024, 28, 28, 1), dtype="float32"),
         "y": rng.integers(0, 10, 1024),
         **{"profiling": profiling, "roofline": roofline, "benchmark": benchmark, "pd": pd},
-        "partial": partial,
+        **{"partial": partial, "os": os},
         "here": roofline.devices()["T4"],
-        "cnn_work": roofline.works(models.mnist_cnn, 128),
+        "works": roofline.works(models.mnist_cnn, 128),
     }
     NOTEBOOK.run(*DEFINED, names=names)
-    return NOTEBOOK.run("traces", names=names, until="trainings =")  # `training` alone
+    return NOTEBOOK.run("record", names=names, until="first =")  # `training` alone
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +63,12 @@ def printed(notebook):
     return run
 
 
-def test_a_trace_is_one_file_with_names_and_none_of_the_data(printed):
-    lines, names = printed("record", ("x[:128]", "x[:16]"), ("y[:128]", "y[:16]"))
-    assert len(lines) == 1 and lines[0].startswith("a file *.xplane.pb of ")
-    (file,) = names["files"]
-    assert b"Conv2D" in file.read_bytes()
-    assert not any(picture.tobytes()[:32] in file.read_bytes() for picture in names["x"][:16])
+def test_a_trace_and_what_is_saved_of_it_hold_names_and_none_of_the_data(notebook, traces):
+    (file,) = traces["float32"].folder.glob("*.xplane.pb")
+    saved = profiling.save_for_perfetto(traces["float32"], file.with_name("s.trace.json.gz"))
+    for data in (file.read_bytes(), gzip.decompress(saved.read_bytes())):
+        assert b"Conv2D" in data
+        assert not any(picture.tobytes()[:32] in data for picture in notebook["x"][:16])
 
 
 def test_the_products_of_a_step_come_forward_and_twice_backward(traces):
@@ -80,35 +83,44 @@ def test_the_products_of_a_step_come_forward_and_twice_backward(traces):
     assert names[names.str.contains("Backprop")].str.startswith("gradient_tape/").all()
 
 
-def test_of_two_recordings_the_one_less_disturbed_counts(printed):
-    times, order = iter([5.0, 9.0, 4.0, 7.0, 8.0, 3.0]), []
-
-    def record(step, **options):
-        order.append((step, options))
-        return pd.DataFrame({"step_ms": [next(times)] * 3 + [1000.0]})
-
-    fake = SimpleNamespace(record=record, step_times=lambda t: t)
-    _, names = printed("in-turns", profiling=fake)
-    best = names["record_in_turns"]({"a": 1, "b": 2, "c": 3}, steps=6)
-    assert order == [(step, {"steps": 6}) for step in (1, 2, 3, 1, 2, 3)]
-    assert {name: t["step_ms"].iloc[0] for name, t in best.items()} == {"a": 5, "b": 8, "c": 3}
+def test_with_and_without_prefetch_the_batches_are_the_same_and_nothing_else_works_ahead(notebook):
+    for prefetch in (False, True):
+        source = notebook["pipeline"](prefetch)
+        for start in (0, 128):
+            images, labels = (part.numpy() for part in next(source))
+            assert np.array_equal(images, notebook["x"][start : start + 128])
+            assert np.array_equal(labels, notebook["y"][start : start + 128])
 
 
-def test_every_pipeline_gives_the_same_batches(notebook):
-    names = dict(notebook)
-    NOTEBOOK.run("input-figure", names=names, until="pipelines =")
-    assert [*names["variants"]][0] == "as written" and len(names["variants"]) == 5
-    order, digits = np.arange(144) % 64, names["digits"]
-    for name, added in names["variants"].items():
-        data = names["pipeline"](**added)
-        by_itself = data.options().experimental_optimization.inject_prefetch
-        assert by_itself == (name == "the same, left to TensorFlow")
-        batches = zip(*data.take(9).as_numpy_iterator(), strict=True)  # over two epochs of four
-        pictures, labels = (np.concatenate(parts) for parts in batches)
-        assert pictures.shape == (144, 28, 28, 1) and pictures.dtype == np.float32
-        lost = np.abs(pictures - digits.x_train[order, ..., None] / 255)
-        assert lost.max() < 0.02, name  # JPEG loses a little
-        assert np.array_equal(labels, digits.y_train[order])
+def test_a_predicted_step_has_the_launch_of_a_narrow_network_and_the_roofs_products(printed):
+    asked = []
+
+    def in_turns(cases, **_):
+        asked.extend(cases)
+        return {case: 100.0 if case[1] != "launch" else 7.0 for case in cases}
+
+    lines, names = printed("predicted", in_turns=in_turns, training=lambda *_: None)
+    assert len(lines) == 6 and all("measured  100.0" in line for line in lines)
+    assert {n for _, n in asked} == {32, 128, 512, "launch"}
+    found = names["predicted"]("float32", 128)
+    floor = roofline.predict(names["works"]["float32"], names["here"])
+    assert found["launch"] == 7 and sum(found.values()) == pytest.approx(7 + floor.ms)
+    assert found["products"] > found["other"] > 0
+
+
+def test_the_rule_of_prefetch_adds_up_or_takes_the_longer_one(printed):
+    shown = []
+    names = {
+        **{"budgets": {"float32": {"products": 20.0}}, "input_traces": {}, "pause_ms": 30.0},
+        "ways": {"as written": False, "with prefetch": True},
+        "readings": {(way, "float32"): None for way in ("as written", "with prefetch")},
+        "figures": SimpleNamespace(time_budget=shown.append),
+        "profiling": SimpleNamespace(budget=lambda trace: {}),
+    }
+    names["input_traces"] = dict.fromkeys(names["readings"])
+    printed("input-budgets", **names)
+    rows = {name: sum(row.values()) for name, row in shown[0].items() if row}
+    assert list(rows.values()) == [50, 30]
 
 
 def test_casting_by_hand_gives_the_same_result(notebook, printed):
@@ -149,48 +161,38 @@ def test_the_panel_and_the_table_say_what_the_roofs_promise(printed):
         assert row["CNN, batch 128"] < 2.2, name
 
 
-def test_where_nothing_is_told_the_largest_batch_is_counted_exactly(printed):
-    told = SimpleNamespace(notes=["Not told."], peak_mb=0)
-    figures = {"profile_figures": None, "display": print, "memories": {"float32": told}}
-    lines, names = printed("memory-figure", **figures)
+def test_where_nothing_is_told_of_memory_it_is_counted(printed):
+    told, shown = SimpleNamespace(notes=["Not told."], peak_mb=0), []
+    fakes = {"profile_figures": None, "display": print, "memories": {"float32": told}}
+    fakes["figures"] = SimpleNamespace(memory_accounts=shown.append)
+    lines, names = printed("memory-figure", **fakes)
     assert lines[0].startswith("Not told.") and not names["reported"]
-    names = printed("peaks", **names)[1]
-    names = printed("near", **printed("lines", **names)[1])[1]
-    fixed, each = names["lines"]["float32"]
-    assert each == pytest.approx(2 * 0.139688) and fixed == pytest.approx(16.183, abs=0.01)
-    assert names["lines"]["mixed_bfloat16"][1] == pytest.approx(each / 2, rel=0.001)
-    budget, near = names["budget_mb"], names["near"]
-    assert (near["peak_mb"] <= budget).all()
-    whole = near[near["batch_size"] < len(names["x"])]
-    assert (whole["peak_mb"] > budget - each).all()  # one more would not fit
-    assert 1.8 < names["largest"]["mixed_bfloat16"] / names["largest"]["float32"] < 2
+    assert shown[0][256, "float32"].activations == 256 * 139_688
 
 
-STOPS = [
-    ({"input": 6, "convolution": 4}, {"input": 6, "convolution": 2}, "wait for input"),
-    ({"overhead": 6, "convolution": 4}, {"overhead": 6, "convolution": 2}, "nothing run"),
-    ({"other": 9, "convolution": 1}, {"other": 9, "convolution": 1}, "few products"),
-    ({"other": 5, "matrix product": 5}, {"other": 5, "matrix product": 6}, "no faster"),
-    ({"other": 5, "matrix product": 5}, {"other": 7, "matrix product": 2}, "other work"),
-    ({"other": 5, "convolution": 5}, {"other": 4, "convolution": 2}, None),
-]
-
-
-def test_the_tree_stops_at_the_first_yes(printed):
-    for before, after, question in STOPS:
-        parts = ("input", "convolution", "matrix product", "cast", "other", "overhead")
-        table = pd.DataFrame({"before_ms": before, "after_ms": after}).reindex(parts).fillna(0.0)
-        table["saved_ms"] = table["before_ms"] - table["after_ms"]
-        fake = SimpleNamespace(compare=lambda *_, t=table: SimpleNamespace(table=t))
-        said = [a for a, yes, _ in printed("walk", profiling=fake)[1]["walk"](None, None) if yes]
-        assert question in said[0] if question else not said
+def test_the_walks_are_those_of_the_notebook_s_own_recordings(printed):
+    pair, given = ("float32", "mixed_bfloat16"), []
+    fake = SimpleNamespace(
+        record_in_turns=lambda cases: {p: f"chain {p}" for p in cases},
+        diagnose=lambda before, after: given.append((before, after)),
+    )
+    names = {
+        **{"profiling": fake, "figures": SimpleNamespace(walks=list), "training": lambda *_: None},
+        "traces": {p: f"CNN {p}" for p in POLICIES},
+        "input_traces": {("as written", p): f"input {p}" for p in pair},
+    }
+    printed("walks", **names)
+    before, after = zip(*given, strict=True)
+    assert before == ("input float32", "chain float32", "CNN float32", "CNN float32")
+    bf16 = "mixed_bfloat16"
+    assert after == (f"input {bf16}", f"chain {bf16}", "CNN mixed_float16", f"CNN {bf16}")
 
 
 def test_without_tensorboard_or_xprof_the_notebook_says_so(traces, printed, monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda p: None if p == "xprof" else find(p))
     magics = ("%load_ext tensorboard", "pass"), ("%tensorboard --logdir {logs} --port 0", "pass")
-    lines, names = printed("tensorboard", *magics, traces=traces)
+    lines, names = printed("tensorboard", *magics, first_trace=traces["float32"])
     assert lines == ["Not installed here: xprof · the tables above do without."]
     assert printed("tensorboard-stop", **names)[0] == []
     assert any(names["logs"].rglob("*.xplane.pb"))  # what TensorBoard would be shown

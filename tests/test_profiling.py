@@ -1,17 +1,21 @@
 """Facts put into a step on purpose are found again in its trace."""
 
+import gzip
 import json
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
 from course_utils import models, profiling, roofline
 from course_utils.benchmark import counts_memory, device
+from course_utils.profiling import steps as steps_module
 from course_utils.profiling.trace import Event, Trace
 from course_utils.training import dtype_policy
 
@@ -99,15 +103,15 @@ def test_operations_that_run_eagerly_and_compiled_by_xla():
     assert xla["ms"].sum() > 0 and xla["kind"][0] in ("matrix product", "fused by XLA")
 
 
-def test_what_xla_fused_is_not_called_arithmetic_or_memory():
+def test_what_xla_fused_is_not_told_apart():
     trace = made(
         step(0, 10),
         ("a", "__inference_step_1:__inference_step_1", 0, 9),
         ("a", "ynn_fusion.2", 1, 8, {"hlo_op": "ynn_fusion.2"}),
     )
     assert profiling.op_times(trace)["op"][0] == "ynn_fusion"
-    found = profiling.bottleneck(trace)
-    assert found.name == "operations" and "without jit_compile" in found.sentence
+    found = profiling.diagnose(trace, trace)
+    assert found.name == "fused" and "without jit_compile" in found.sentence
 
 
 def test_the_time_of_an_operation_inside_another_is_its_own():
@@ -195,32 +199,98 @@ def step_of(input_ms=0, product=0, cast=0, relu=0, overhead=0):
     return made(step(0, at), *events)
 
 
-CHANGES = [
-    ({"product": 8, "relu": 2}, {"product": 3, "relu": 2}, 2, "matrix products saved most"),
-    ({"input_ms": 30, "product": 9}, {"input_ms": 33, "product": 6}, 1, "waited for input"),
-    ({"overhead": 9, "product": 2}, {"overhead": 9, "product": 2}, 1, "no operation ran"),
-    ({"relu": 19, "product": 1}, {"relu": 19, "product": 1}, 1, "would be 1.1 times"),
-    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, 0.5, "0.5 times as fast, so no gain"),
-    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, 0.5, "got no faster"),
-    ({"product": 6, "relu": 2}, {"product": 3, "relu": 2, "cast": 3}, 1, "casts took 3 ms more"),
-    # Between no gain and a gain: never "1.1 times as fast, so no gain".
-    ({"product": 8, "relu": 19}, {"product": 6, "relu": 19}, 27 / 25,
-     "1.08 times as fast, so hardly a gain: products and convolutions saved 7% of the step, and "
-     "nothing took it back."),
-    ({"product": 14, "relu": 13}, {"product": 8, "relu": 13, "cast": 4}, 27 / 25,
-     "1.08 times as fast, so hardly a gain: products and convolutions got faster, and casts"),
-    # The shares are of what was saved, however much another part lost.
-    ({"product": 9, "relu": 9}, {"product": 3, "relu": 12}, 1.2, "saved most, 100% of all"),
+# Two steps made for each answer of the tree, and what else it says.
+TREE = [
+    ({"input_ms": 30, "product": 9}, {"input_ms": 33, "product": 6}, "input", "85% of a step"),
+    ({"overhead": 9, "product": 2}, {"overhead": 9, "product": 1}, "launch", "In 90% of a step"),
+    ({"relu": 19, "product": 1}, {"relu": 19, "product": 1}, "few products", "1.1 times as fast"),
+    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, "slow kernel", "got no faster"),
+    ({"product": 6, "relu": 2}, {"product": 3, "relu": 2, "cast": 3}, "casts", "took 3 ms more"),
+    ({"product": 8, "relu": 2}, {"product": 3, "relu": 2}, "done", "2 times as fast, and none of"),
+    # A pipeline that works ahead is as slow as before, and the faster step waits for it.
+    ({"input_ms": 2, "product": 20}, {"input_ms": 12, "product": 10}, "input", "55% of a step"),
 ]  # fmt: skip
 
 
-def test_two_traces_tell_what_a_policy_bought_or_why_it_bought_nothing():
-    for before, after, speedup, said in CHANGES:
-        found = profiling.compare(step_of(**before), step_of(**after))
-        assert found.speedup == pytest.approx(speedup) and said in found.sentence
-        for column, parts in (("before_ms", before), ("after_ms", after)):
-            assert found.table[column].sum() == pytest.approx(sum(parts.values()))
-            assert found.table[column]["matrix product"] == pytest.approx(parts["product"])
+@pytest.mark.parametrize(("before", "after", "name", "said"), TREE)
+def test_the_tree_stops_at_the_right_answer(before, after, name, said):
+    found = profiling.diagnose(step_of(**before), step_of(**after))
+    assert found.name == name and said in found.sentence
+    assert found.speedup == pytest.approx(sum(before.values()) / sum(after.values()))
+    names = ["input", "launch", "few products", "slow kernel", "casts", "done"]
+    answers = [yes for *_, yes in found.walk]
+    assert answers == [n == name for n in names[: names.index(name) + 1] if n != "done"]
+
+
+def test_the_budget_is_the_step_and_is_shared_out_among_what_ran():
+    trace = made(
+        step(0, 20),
+        ("python", "IteratorGetNextOp::DoCompute", 0, 4),
+        ("a", "dense/MatMul:MatMul", 5, 15),
+        ("b", "dense/Relu:Relu", 10, 15),  # beside the product
+    )
+    found = profiling.budget(trace)
+    assert found == pytest.approx({"input": 4, "launch": 6, "products": 20 / 3, "other": 10 / 3})
+
+
+def test_spans_tell_lanes_parts_and_times_since_the_step_began():
+    trace = made(
+        *(step(start, start + 10, n) for n, start in enumerate((0, 30, 40))),
+        ("python", "IteratorGetNext", 30, 33),
+        ("python", "IteratorGetNext: inner", 31, 32),  # the same wait
+        ("tf_data_1", "map/Decode:DecodeJpeg", 25, 33),
+        ("x", "dense/MatMul:MatMul", 34, 38),
+        ("y", "dense/Relu:Relu", 38, 44),
+        ("z", "dense/Relu:Relu", 60, 61),
+    )
+    trace = Trace(trace.folder, trace.events[1:])  # without the first step
+    found = profiling.spans(trace)
+    assert list(found.itertuples(index=False, name=None)) == [
+        ("Python", "step", "step 1", 0, 10),
+        ("Python", "input", "waiting", 0, 3),
+        ("input pipeline", "input", "DecodeJpeg", 0, 3),
+        ("thread 1", "products", "MatMul", 4, 8),
+        ("thread 2", "other", "Relu", 8, 10),
+    ]
+    assert profiling.spans(trace, steps=2)["end"].max() == 20
+
+
+def test_of_two_recordings_the_one_less_disturbed_counts(monkeypatch):
+    times, order = iter([5.0, 9.0, 4.0, 7.0, 8.0, 3.0]), []
+
+    def record(step, **options):
+        order.append((step, options))
+        return next(times)
+
+    table = lambda ms: pd.DataFrame({"step_ms": [ms] * 3 + [1000.0]})  # noqa: E731
+    monkeypatch.setattr(steps_module, "record", record)
+    monkeypatch.setattr(steps_module, "step_times", table)
+    assert profiling.record_in_turns({"a": 1, "b": 2, "c": 3}, steps=6) == {"a": 5, "b": 8, "c": 3}
+    assert order == [(number, {"steps": 6}) for number in (1, 2, 3, 1, 2, 3)]
+
+
+def test_a_slow_step_is_recorded_fewer_times_and_at_least_once():
+    calls = []
+
+    def slow():
+        calls.append(1)
+        time.sleep(0.05)
+
+    for seconds, most in ((0.01, 1), (0.17, 3)):
+        calls.clear()
+        trace = profiling.record(slow, steps=9, warm_up=1, seconds=seconds)
+        assert 1 <= len(profiling.step_times(trace)) == len(calls) - 1 <= most
+
+
+def test_a_saved_trace_holds_every_event_in_chrome_s_format(tmp_path):
+    trace = made(step(0, 10), ("a", "dense/MatMul:MatMul", 1, 3.5))
+    path = profiling.save_for_perfetto(trace, tmp_path / "step.trace.json.gz")
+    rows = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+    lanes = {row["tid"]: row["args"]["name"] for row in rows if row["ph"] == "M"}
+    assert sorted(lanes.values()) == ["/host:CPU a", "/host:CPU python"]
+    ran = {row["name"]: (lanes[row["tid"]], row["ts"], row["dur"]) for row in rows[2:]}
+    assert ran["dense/MatMul:MatMul"] == ("/host:CPU a", 1000, 2500)
+    assert ran["train"] == ("/host:CPU python", 0, 10000)
 
 
 # --- memory

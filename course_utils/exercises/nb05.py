@@ -1,73 +1,29 @@
 """Prediction and exercises of notebook 05."""
 
-from . import measurement
+from . import measurement, mystery, slow
 from .engine import Exercise, Prediction, percentage
 from .functions import parts, stub
-from .judges import Fields, Number, nearly
-from .limits import LIMITS
+from .judges import Number, nearly
 
 TITLE = "Find out where time and memory go"
 
 PREDICTION = Prediction(
     task="""\
-A profiler records one training step of the CNN in `float32`: which operation ran, and for how long.
-Some of them are convolutions and matrix products, forward and backward. These are the ones that
-16-bit units make faster. The others add, pool, compare, copy, or update the weights.
+The CNN of notebook 04 takes a training step in `float32`, with 128 images that lie ready in memory.
+A part of the step goes to convolutions and matrix products, forward and backward. These are what
+16-bit units make faster. The rest adds, pools, compares, updates the weights, or only gets
+operations started.
 
-Take the time in which operations run. How many percent of it go to convolutions and matrix
-products? Guess before you run any code; section 2 measures it.""",
-    comment="percent of the operations' time, 100 = all",
+How many percent of the step go to convolutions and matrix products? Guess before you run any code;
+section 1 measures it.""",
+    comment="percent of the step, 100 = all",
     example=50,
     read=percentage(
-        "You expect that they take {value:g} % of that time.", ", such as 50 for one half"
+        "You expect that they take {value:g} % of the step.", ", such as 50 for one half", 1
     ),
 )
 
-# --- 1: a step that waits -----------------------------------------------------------------------
-
-
-def waiting(right, wrong, takes):
-    """The judge of one of the two speedups."""
-    return Number(
-        right,
-        wrong,
-        rules=(nearly(right + 0.05, right, 0.06),),
-        otherwise=f"You gave {{value:.4g}}, and from one batch to the next it takes {takes} ms in"
-        " float32. How long does it take in 16 bits?",
-        asked="give one number, as 2 for twice",
-        close=0.006,
-    )
-
-
-WITH_PREFETCH = {
-    2: "The step alone is twice as fast. The next batch still takes 30 ms to come.",
-    1.25: "That is the one without prefetch. With it the batch is made during the step.",
-    0: "0 % gained is a speedup of 1.",
-    1.5: "That is 30 over 20. Compare the time from step to step before with that after.",
-    (5 / 3, 4 / 3): "That is what prefetch gains. Compare the two precisions, both with prefetch.",
-}
-WITHOUT_PREFETCH = {
-    2: "The step alone is twice as fast. The 30 ms for the batch come on top.",
-    1: "That is with prefetch. Without it the 30 ms come before each step.",
-    0.8: "That is upside down: divide the time before by the time after.",
-    25: "That is the gain in percent. Give how many times as fast, as 2 for twice.",
-    0.25: "That is the gain. Give how many times as fast, as 2 for twice.",
-    5 / 3: "That is what prefetch gains in float32. Neither step has prefetch here.",
-    4 / 3: "That is what prefetch gains in 16 bits. Neither step has prefetch here.",
-    (1.5, 3): "The batch and the step come one after the other: add them.",
-}
-INPUT = Fields(
-    {
-        "with prefetch": waiting(1.0, WITH_PREFETCH, "the longer of step and input: 30"),
-        "without prefetch": waiting(1.25, WITHOUT_PREFETCH, "the sum of step and input: 50"),
-    },
-    wrong={
-        (1.25, 1.0): "The two are swapped. With prefetch the batch is made during the step.",
-        (2, 2): "Twice as fast is the step alone, and each step needs a batch that takes 30 ms.",
-    },
-)
-
-# --- 2: one layer under two roofs ---------------------------------------------------------------
+# --- one layer under two roofs ------------------------------------------------------------------
 
 SPEEDUP = 0.32 * 100 / 8.1  # float16 reaches what memory allows, float32 its peak
 ROOFLINE = Number(
@@ -97,34 +53,6 @@ ROOFLINE = Number(
 
 EXERCISES = [
     Exercise(
-        id=2,
-        title="a step that waits",
-        minutes=4,
-        task="""\
-A batch takes 30 ms to load and decode. A training step takes 20 ms in `float32` and 10 ms under a
-16-bit policy, once its batch is there. Without prefetch, loading and step come one after the
-other. With prefetch, the next batch is loaded during the step.
-
-Count the time from one batch to the next, after the first few. How many times as fast is the
-training under the 16-bit policy, once with prefetch in both trainings, and once with prefetch in
-neither? Give numbers, such as 2 for twice as fast.""",
-        stub="""\
-answer = {"with prefetch": ..., "without prefetch": ...}""",
-        solution="""\
-answer = {
-    "with prefetch": max(30, 20) / max(30, 10),  # the longer of loading and step
-    "without prefetch": (30 + 20) / (30 + 10),
-}""",
-        answer=INPUT,
-        hints=[
-            "Without prefetch 30 + 20 ms pass from one batch to the next. How many under the 16-bit"
-            " policy?",
-            "With prefetch two things happen at the same time, and the longer one counts.",
-        ],
-        right="With prefetch the training is faster in both precisions, and the policy adds"
-        " nothing to it.",
-    ),
-    Exercise(
         id=1,
         title="what a T4 makes of a layer",
         minutes=4,
@@ -152,44 +80,55 @@ answer = in_float16 / in_float32""",
         " reach.",
     ),
     Exercise(
-        id=5,
-        title="four steps, four limits",
-        minutes=6,
+        id=7,
+        title="three traces to read",
+        minutes=5,
         task="""\
-Four training steps in `float32`, each recorded on a CPU. Milliseconds of one step:
+Three made-up traces are drawn above, and lie in `mysteries["A"]` to `mysteries["C"]`.
 
-| step | waits for input | convolutions and matrix products | other operations | nothing runs |
-|---|---|---|---|---|
-| A | 0 | 7.5 | 132.8 | 5.5 |
-| B | 0 | 0.7 | 1.1 | 4.0 |
-| C | 0 | 33.4 | 6.8 | 2.6 |
-| D | 140.1 | 81.3 | 24.8 | 6.6 |
-
-**First**, name what takes most of each step, each name once: `"input"`, `"arithmetic"` (products),
-`"memory"` (other operations, which move many bytes and compute little) or `"overhead"` (Python and
-launching, while nothing runs).
-
-**Then** a 16-bit policy: on some device, products take a quarter of their time and the other
-operations half. Waiting and the time in which nothing runs stay. How many times as fast is the
-step that gains most, and the one that gains least? One decimal is enough.""",
-        stub=parts(dict.fromkeys(LIMITS.judges, "...")),
+**First**, say what takes most of each step, by its time budget: `"input"`, `"launch"`,
+`"products"` or `"other"`. **Then** somebody sets a 16-bit policy that halves the time of the
+products and changes nothing else. How many times as fast does each training get, from one step to
+the next? Two decimals.""",
+        stub=parts(dict.fromkeys(mystery.JUDGE.judges, "...")),
         solution="""\
 answer = {
-    "A": "memory",
-    "B": "overhead",
-    "C": "arithmetic",
-    "D": "input",
-    "largest speedup": 42.8 / (33.4 / 4 + 6.8 / 2 + 2.6),  # C
-    "smallest speedup": 5.8 / (0.7 / 4 + 1.1 / 2 + 4.0),  # B
+    "A": "input",  # the pipeline takes the whole step to make the next batch
+    "B": "launch",
+    "C": "products",
+    "A gains": 1.0,
+    "B gains": 10 / (10 - 2.1 / 2),
+    "C gains": 32 / (32 - 24 / 2),
 }""",
-        answer=LIMITS,
+        answer=mystery.JUDGE,
         hints=[
-            "The largest number of each row names the limit.",
-            "Step A takes 145.8 ms now, and 7.5 / 4 + 132.8 / 2 + 5.5 afterwards. Do the same for"
-            " the others.",
+            '`profiling.budget(mysteries["A"])` gives the milliseconds of each part.',
+            "In A, look at the lane of the input pipeline: does it ever rest?",
         ],
-        right="A becomes 2.0 times as fast, B 1.2, C 3.0 and D 1.4. B wants a larger batch, D a"
-        " faster pipeline.",
+        right="A wants a faster pipeline, B a larger batch. Only C wants 16 bits.",
+    ),
+    Exercise(
+        id=8,
+        title="six faults in one training",
+        minutes=8,
+        task=f"""\
+`colleague()` is a training step with six faults that cost time, and none that raises an error.
+Each letter repairs one: `colleague("ABDEF")` leaves C in. The picture above shows the step with all
+repaired and with each fault left in alone.
+
+Which letter is which fault? Give each one of: {", ".join(f"*{f}*" for f in slow.FAULTS.values())}.
+Where the time budget does not decide, ask `profiling.op_times(found["A left in"])`.""",
+        stub=parts(dict.fromkeys(slow.FAULTS, "...")),
+        solution=parts({letter: f'"{fault}"' for letter, fault in slow.FAULTS.items()}),
+        answer=slow.JUDGE,
+        hints=[
+            "Which part of the bar grows: input, launch, products or other? Two letters lengthen"
+            " the launch: compare how often products run, in `calls`.",
+            "The column `op` names what runs longest: PyFunc is Python, TopKV2 sorts, and a MatMul"
+            " without `_Mkl` beside others with it computes in another dtype.",
+        ],
+        right="Input by its lane, launch by the gaps and the calls, the rest by the names of the"
+        " operations: each fault has its instrument.",
     ),
     Exercise(
         id=6,

@@ -96,30 +96,3 @@ def bytes_per_parameter(sweep, parameters: int, pays_from: float) -> Picture:
     sizes = sweep["batch_size"]
     said = f"from batch {sizes.min()} to {sizes.max()}: {'; '.join(words)}"
     return Picture(figure, f"{said}; they should pay from batch {pays_from:.0f}.")
-
-
-def largest_batch(peaks, lines: dict, budget: float) -> Picture:
-    """Measured peaks by batch size, the line through each policy's, and the budget they cross.
-
-    `peaks`: a DataFrame with policy, batch_size and peak_mb, a row for each measured step; `lines`:
-    {policy: (fixed MB, MB for each sample)}; `budget`: MB.
-
-    Example: `largest_batch(peaks, {"float32": (20, 0.3)}, budget=150)`.
-    """
-    figure, ax = canvas(width=7.5, height=3.6)
-    words, ends = [], np.array([0, peaks["batch_size"].max()])
-    for policy, rows in peaks.groupby("policy", sort=False):
-        look, (fixed, each) = line_look(policy), lines[policy]
-        ax.plot(ends, fixed + each * ends, **{**look, "marker": ""})
-        look.pop("linestyle")
-        ax.scatter(rows["batch_size"], rows["peak_mb"], s=28, alpha=0.7, label=policy, **look)
-        words.append(f"{policy}: line {fixed:.3g} MB + {each:.2g} MB for each image")
-        for size, found in rows.groupby("batch_size")["peak_mb"]:
-            words.append(f"batch {size} measured {found.min():.0f} to {found.max():.0f} MB")
-    ax.axhline(budget, color=INK, linewidth=1.2)
-    place = {"xytext": (3, 3), "textcoords": "offset points", "color": INK}
-    ax.annotate(f"budget {budget:.0f} MB", (0, budget), **place)
-    title = "The largest batch is where the line meets the budget"
-    ax.set(xlabel="batch size", ylabel="peak of a step, MB", ylim=(0, None), title=title)
-    legend(ax, fontsize=9, loc="lower right")
-    return Picture(figure, "; ".join(words) + f"; the budget is {budget:.0f} MB.")

@@ -1,14 +1,15 @@
 """What a trace tells: operations, the parts of a step, and memory over one step."""
 
+import re
+
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Patch
 
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import line_look, side_by_side, stack
+from course_utils.figures.base import INK, Picture, canvas, legend_below, panels
+from course_utils.figures.looks import EDGE, side_by_side, stack
 from course_utils.figures.memory import PARTS
 
-STEP_PARTS = {"input": ("#E69F00", "//"), "ops": ("#56B4E9", ""), "overhead": ("#999999", "..")}
-WORDS = {"input": "waiting for input", "ops": "operations", "overhead": "neither"}
 # The parts of the one time budget, which notebook 07 goes on with.
 BUDGET = {
     "input": ("#E69F00", "//"),
@@ -17,6 +18,7 @@ BUDGET = {
     "other": ("#F0E442", "\\\\"),
     "exchange": ("#CC79A7", "xx"),
 }
+SPENT = {"input": "input", "products": "products", "other": "other operations"}
 UNTOLD = "not told yet"
 PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}  # behind numbers
 PEAK_PARTS = {
@@ -30,8 +32,9 @@ PEAK_PARTS = {
 def op_times(tables: dict) -> Picture:
     """Bars side by side: the time of each type of operation in one step, for up to three policies.
 
-    `tables`: {policy: DataFrame of `profiling.op_times`}. After the first eight operations the
-    others are summed up as "all others".
+    `tables`: {policy: DataFrame of `profiling.op_times`}. Each row is drawn against its longest
+    bar, and the milliseconds stand beside. After the first eight operations the others are summed
+    up as "all others".
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
@@ -40,16 +43,96 @@ def op_times(tables: dict) -> Picture:
     shown = sums[:8]
     if len(sums) > 8:
         shown = pd.concat([shown, sums[8:].sum().rename("all others").to_frame().T])
-    figure, ax = canvas(width=8.0, height=1.2 + 0.34 * len(shown))
-    side_by_side(ax, shown)
-    ax.set(xlabel="ms per step, over all threads", title="Which operations take the time of a step")
-    totals = [f"{policy}: {shown[policy].sum():.3g} ms in all" for policy in shown]
-    legend(ax, labels=totals, fontsize=9, loc="lower right")
+    figure, ax = canvas(width=8.0, height=1.4 + 0.42 * len(shown))
+    side_by_side(ax, shown.div(shown.max(axis=1), axis=0))
+    for bars, policy in zip(ax.containers, shown, strict=True):
+        ax.bar_label(bars, map(_ms, shown[policy]), color=INK, padding=3, fontsize=8)
+    ax.margins(x=0.1)
+    ax.set(xlabel="time against the row's longest bar; beside it, ms per step over all threads")
+    ax.set(title="Which operations take the time of a step", xticks=[])
+    legend_below(figure, 3)
     words = [
         f"{policy}: " + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
         for policy in shown
     ]
     return Picture(figure, "; ".join(words) + ".")
+
+
+def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
+    """Threads over time: a lane for each thread, a bar for each operation, colored by its part.
+
+    `traces`: {label: DataFrame of `profiling.spans`}, one below the other on the same axis.
+
+    Example: `timeline({"float32": profiling.spans(trace)})`.
+    """
+    lanes = [(label, lane) for label, table in traces.items() for lane in _lanes(table)]
+    firsts = [lanes.index((label, _lanes(table)[0])) for label, table in traces.items()]
+    places = {lane: n + 0.8 * sum(n >= first for first in firsts) for n, lane in enumerate(lanes)}
+    end = max(table["end"].max() for table in traces.values())
+    figure, ax = canvas(width=8.0, height=1.3 + 0.36 * max(places.values()))
+    words, seen = [], set()
+    for label, table in traces.items():
+        at = {lane: place for (name, lane), place in places.items() if name == label}
+        ax.text(0.006 * end, min(at.values()) - 0.85, label, color=INK, weight="bold")
+        table = table[table["lane"].isin(at)]
+        for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
+            color, hatch = BUDGET.get(part, ("none", ""))
+            edge = INK if part == "step" else "#333"
+            look = {
+                "facecolor": color,
+                "edgecolor": edge,
+                "linewidth": 0.8 * (part == "step") + 0.2,
+            }
+            size = 0.84 if part == "step" else 0.66
+            bars = list(zip(runs["start"], runs["end"] - runs["start"], strict=True))
+            ax.broken_barh(bars, (at[lane] - size / 2, size), hatch=hatch, **look)
+            seen.add(part)
+            busy = "steps" if part == "step" else SPENT[part]
+            words.append(
+                f"{label}, {lane}: {busy} {runs['end'].sum() - runs['start'].sum():.3g} ms"
+            )
+        for run in table[table["part"] != "step"].itertuples():
+            name, width = _plain(run.op), run.end - run.start
+            if width > 0.0115 * len(name) * end:
+                place = (run.start + width / 2, at[run.lane])
+                ax.text(*place, name, ha="center", va="center", fontsize=7, bbox=PLATE)
+    ax.set_yticks(list(places.values()), [lane for _, lane in lanes])
+    ax.set(xlim=(0, end), ylim=(max(places.values()) + 0.6, -0.6), xlabel="ms", title=title)
+    signs = [(part, *look) for part, look in BUDGET.items() if part in seen]
+    handles = [Patch(facecolor=c, hatch=h, label=SPENT[part], **EDGE) for part, c, h in signs]
+    legend_below(figure, 4, handles=handles)
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def walks(diagnoses: dict) -> Picture:
+    """The tree of `profiling.diagnose`, and the way of each step through it down to its answer.
+
+    `diagnoses`: {label: `profiling.Diagnosis`}.
+    """
+    asked = max((found.walk for found in diagnoses.values()), key=len)
+    questions = [question for question, *_ in asked]
+    figure, ax = canvas(width=8.0, height=1.3 + 0.5 * (len(questions) + 1))
+    words = []
+    for at, (label, found) in enumerate(diagnoses.items()):
+        stop = len(found.walk) - found.walk[-1][2]
+        ax.plot([at, at], [-0.45, stop], color=INK, linewidth=1.5, zorder=1)
+        for row, (_, number, yes) in enumerate(found.walk):
+            if not yes:
+                ax.plot(at, row, "o", color=INK, markersize=5)
+                ax.text(at, row, f"   no, {number}", color=INK, va="center", fontsize=8)
+        number = f"\n{found.walk[-1][1]}" if found.walk[-1][2] else ""
+        color = "#56B4E9" if found.name == "done" else "#E69F00"
+        plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
+        inside = {"ha": "center", "va": "center", "fontsize": 9, "bbox": plate}
+        ax.text(at, stop, f"{found.name}{number}", **inside)
+        words.append(f"{label}: {found.name}. {found.sentence}")
+    ax.set_yticks(range(len(questions) + 1), [*questions, "None of these"])
+    ax.set_xticks(range(len(diagnoses)), list(diagnoses))
+    ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return Picture(figure, " ".join(words))
 
 
 def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Picture:
@@ -91,70 +174,54 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     return Picture(figure, "; ".join(words) + ".")
 
 
-def step_times(tables: dict) -> Picture:
-    """Bars: the median step, split into waiting for input, operations, and neither.
-
-    Example: `step_times({"as it was": profiling.step_times(trace), "with prefetch": fast})`.
-    """
-    figure, ax = canvas(height=1.3 + 0.45 * len(tables))
-    medians = {label: table.median() for label, table in tables.items()}
-    parts = {
-        WORDS[part]: (*look, [row[f"{part}_ms"] for row in medians.values()])
-        for part, look in STEP_PARTS.items()
-    }
-    stack(ax, list(medians), parts, 0.6, sideways=True)
-    ax.invert_yaxis()
-    ax.set(xlabel="ms (median of the steps)", title="What a step spends its time on")
-    legend_below(figure, 3)
-    words = [
-        f"{label}: " + ", ".join(f"{WORDS[p]} {row[f'{p}_ms']:.3g} ms" for p in STEP_PARTS)
-        for label, row in medians.items()
-    ]
-    return Picture(figure, "; ".join(words) + ".")
-
-
 def step_memory(memories: dict) -> Picture:
-    """Lines: memory in use over one step, for each policy; beside it, what the peaks are made of.
+    """Areas: what is in memory over one step, part by part, a panel for each policy.
 
     `memories`: {policy: `profiling.Memory`} of traces that tell what is in memory. "other", what is
-    older than the step and not the model's, is taken off: steps recorded one after the other in one
-    process begin at the same height.
+    older than the step and not the model's, is left out.
     """
-    figure, (line, bars) = panels(2, height=3.8, width_ratios=(1.7, 1))
-    words = []
-    for policy, memory in memories.items():
-        look = line_look(policy)
-        less, marker = memory.parts["other"], look.pop("marker")
-        ms, mb = memory.timeline["ms"], memory.timeline["mb"] - less
-        line.step(ms, mb, where="post", label=policy, **look)
-        mark = {"color": look["color"], "markersize": 9, "zorder": 3}
-        line.plot(memory.peak_ms, memory.peak_mb - less, marker, **mark)
+    figure, axes = panels(len(memories), height=3.8, sharey=True)
+    words, shown = [], {}
+    for ax, (policy, memory) in zip(axes, memories.items(), strict=True):
+        line = memory.timeline
+        parts = line["mb"].diff().fillna(0.0).groupby(line["part"])
+        held = pd.DataFrame({part: changes for part, changes in parts}, line.index)
+        held = held.fillna(0.0).cumsum().reindex(columns=[*PEAK_PARTS]).fillna(0.0).clip(lower=0)
+        held = held.assign(**memory.parts[["weights", "optimizer"]])
+        areas = ax.stackplot(line["ms"], held.to_numpy().T, step="post")
+        for area, part in zip(areas, held, strict=True):
+            color, hatch = PEAK_PARTS[part]
+            area.set(facecolor=color, hatch=hatch, **EDGE)
+            if held[part].max() > 0.005 * held.sum(axis=1).max():
+                shown.setdefault(part.replace("_", " "), area)
+        peak = memory.peak_mb - memory.parts["other"]
         if not np.isnan(memory.backward_ms):
-            line.axvline(memory.backward_ms, color=look["color"], linewidth=0.8, alpha=0.7)
+            ax.axvline(memory.backward_ms, color=INK, linewidth=1.2, linestyle="--")
+        ax.set(xlabel="ms (dashed: backward pass begins)", xlim=(0, line["ms"].max()))
+        ax.set_title(f"{policy}: {peak:.3g} MB at the peak", fontsize=10)
         seen = memory.parts[list(PEAK_PARTS)][lambda mb: mb > 0.005]
         said = ", ".join(f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in seen.items())
-        words.append(f"{policy} peaks at {memory.peak_mb - less:.3g} MB ({said})")
-    xlabel = "ms since the step began (thin line: backward pass)"
-    line.set(xlabel=xlabel, ylabel="MB in use", ylim=(0, None))
-    line.set_title("Memory in use over one step", fontsize=10)
-    legend(line, fontsize=8)
-    parts = {}
-    for part, look in PEAK_PARTS.items():
-        held = [memory.parts[part] for memory in memories.values()]
-        if max(held) > 0.005:
-            parts[part.replace("_", " ")] = (*look, held)
-    stack(bars, list(memories), parts, 0.6)
-    bars.tick_params(axis="x", labelsize=8)
-    bars.set_title("What the peaks are made of (MB)", fontsize=10)
-    below_first = {"handles": bars.containers, "reverse": True}
-    legend(figure, loc="outside right center", fontsize=8, **below_first)
+        words.append(f"{policy} peaks at {peak:.3g} MB ({said})")
+    axes[0].set_ylabel("MB in use")
+    legend_below(figure, 4, handles=list(shown.values()), labels=list(shown))
     return Picture(figure, "; ".join(words) + ".")
+
+
+def _lanes(table):
+    """The lanes that are busy, from the top: the input pipeline, Python, the threads."""
+    busy = (table["end"] - table["start"]).groupby(table["lane"]).sum()
+    lanes = busy.index[busy > 0.005 * table["end"].max()]
+    return sorted(lanes, key=lambda lane: (lane[0] == "t", lane != "input pipeline", lane))
+
+
+def _plain(op):
+    """An operation's type as TensorFlow calls it, without oneDNN's and fusion's additions."""
+    return re.sub(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", op)
 
 
 def _by_name(table):
-    """{operation: ms}, with oneDNN's kernels and fused ones called as TensorFlow's plain ones."""
-    names = table["op"].str.replace(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", regex=True)
-    return table["ms"].groupby(names, sort=False).sum()
+    """{operation: ms} by their plain names."""
+    return table["ms"].groupby(table["op"].map(_plain), sort=False).sum()
 
 
 def _ms(ms):

@@ -8,8 +8,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
     """Operations a second over operations per byte, both axes logarithmic: a roof for each dtype.
 
     Left of its ridge a roof is the memory's slope, which all dtypes share; right of it, the rate of
-    the units. Predicted dots are hollow, measured ones full. An arrow leads from the prediction for
-    float32 to those for 16 bits.
+    the units. A dot is one pass of one layer, or Adam: its area is the time that it takes at best.
 
     `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None for the
     roofs alone.
@@ -40,9 +39,6 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
         told += f"; {said}"
     if points is not None and len(points):
         told += ". " + _dots(ax, points, scale, unit)
-        if points["measured"].any():
-            for said, fill in (("predicted", "none"), ("measured", INK)):
-                ax.plot([], [], "o", color=INK, markerfacecolor=fill, label=said)
     ax.set(xscale="log", yscale="log", xlabel="operations per byte moved", ylabel=unit)
     ax.set_title(title or f"The roofs of {device.name}")
     legend(ax, loc="lower right", fontsize=9)
@@ -67,21 +63,21 @@ def _range(device, points):
 
 
 def _dots(ax, points, scale, unit):
-    """The dots, and arrows from float32 to 16 bits; returns it in words."""
-    words = []
+    """The dots, the four that take longest and Adam with their names; returns it in words."""
+    words, longest = [], points["ms"].max()
+    named = {*points.groupby("label")["ms"].max().nlargest(4).index, "Adam"}
+    first = points[points["label"].isin(named)].drop_duplicates("label").sort_values("intensity")
     for dot in points.itertuples():
-        at, color = (dot.intensity, scale * dot.tflops), COLORS[dot.dtype]
-        style = {"color": color, "markerfacecolor": color if dot.measured else "none"}
-        style |= {"markeredgewidth": 1.8, "markersize": 8, "zorder": 5}
-        ax.plot(*at, MARKERS[dot.dtype], **style)
-        if dot.dtype == "float32" and not dot.measured:
-            start = at
-        elif not dot.measured:
-            arrow = {"arrowstyle": "->", "color": INK, "shrinkA": 6, "shrinkB": 6}
-            ax.annotate("", xy=at, xytext=start, arrowprops=arrow)
-        kind = "measured" if dot.measured else "predicted"
-        words.append(
-            f"step in {dot.dtype}, {kind}: {dot.intensity:.3g} operations per byte, "
-            f"{at[1]:.3g} {unit}"
-        )
+        at = (dot.intensity, scale * dot.tflops)
+        look = {"color": COLORS[dot.dtype], "alpha": 0.75, "edgecolor": "#333", "zorder": 5}
+        ax.scatter(*at, s=12 + 500 * dot.ms / longest, marker=MARKERS[dot.dtype], **look)
+        if dot.Index in first.index:
+            # Each a line higher than the one before, so that neighbors do not meet.
+            below = (5, -26 - 13 * list(first.index[::-1]).index(dot.Index))
+            line = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "relpos": (0, 0.5)}
+            beside = {"xytext": below, "textcoords": "offset points", "arrowprops": line}
+            ax.annotate(dot.label, at, color=INK, fontsize=8, **beside)
+        if dot.label in named:
+            told = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
+            words.append(f"{dot.label} in {dot.dtype}: {told}")
     return "; ".join(words)

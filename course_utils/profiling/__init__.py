@@ -2,5 +2,12 @@
 
 from course_utils.profiling.memory import Memory, memory
 from course_utils.profiling.ops import op_times
-from course_utils.profiling.steps import Bottleneck, Change, bottleneck, compare, step_times
-from course_utils.profiling.trace import Event, Trace, record
+from course_utils.profiling.steps import (
+    Diagnosis,
+    budget,
+    diagnose,
+    record_in_turns,
+    spans,
+    step_times,
+)
+from course_utils.profiling.trace import Event, Trace, record, save_for_perfetto

@@ -25,13 +25,19 @@ KINDS = (
 
 @dataclass
 class Op:
-    """One run of one operation: its name, type, start, end and own time in ms."""
+    """One run of one operation: its name, type, thread, start, end and own time in ms."""
 
     name: str
     type: str
+    line: str
     start: float
     end: float
     own: float
+
+    @property
+    def kind(self) -> str:
+        """The kind of its type, by `KINDS`, or "other"."""
+        return next((kind for kind, pattern in KINDS if re.search(pattern, self.type)), "other")
 
 
 def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
@@ -47,7 +53,7 @@ def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
         profiling.op_times(trace, by="name").head()
     """
     ops = find_ops(trace, pipeline=where == "input")
-    rows = [(getattr(op, by), _kind(op.type), op.own) for op in ops]
+    rows = [(getattr(op, by), op.kind, op.own) for op in ops]
     runs = pd.DataFrame(rows, columns=["op", "kind", "ms"]).groupby(["op", "kind"], sort=False)
     table = runs["ms"].agg(calls="size", ms="sum").reset_index()
     table[["calls", "ms"]] /= len(windows(trace))
@@ -79,7 +85,7 @@ def _line(events, device):
         named = _device_name(event) if device else _host_name(event, eager)
         if named is None or named[1] in WAITS:
             continue
-        op = Op(*named, event.start, event.end, own=event.end - event.start)
+        op = Op(*named, event.line, event.start, event.end, own=event.end - event.start)
         while open_ and open_[-1].end <= event.start:
             open_.pop()
         if open_:
@@ -105,7 +111,3 @@ def _device_name(event):
         return None
     match = OP.fullmatch(str(event.stats.get("tf_op", "")))
     return match.groups() if match else (event.name, NUMBER.sub("", event.name))
-
-
-def _kind(op):
-    return next((kind for kind, pattern in KINDS if re.search(pattern, op)), "other")

@@ -1,58 +1,30 @@
-"""What a step spends its time on, and whether it got faster under another policy."""
+"""What a step spends its time on, and why it got no faster under another policy."""
 
 from typing import NamedTuple
 
 import pandas as pd
 
-from course_utils.profiling.ops import KINDS, find_ops, op_times
-from course_utils.profiling.trace import windows
+from course_utils.profiling.ops import find_ops, op_times
+from course_utils.profiling.trace import record, windows
 
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
-PRODUCTS = ["convolution", "matrix product"]
-NOTICEABLE = 1.1  # a speedup below this is called none
-SAID = {
-    "input": "{share:.0%} of a step waits for input: make the input pipeline faster, or let it "
-    "work ahead with `prefetch`; the model's precision changes nothing until then.",
-    "overhead": "In {share:.0%} of a step no operation runs: Python and the launching of "
-    "operations take it; give each step more work (a larger batch) or compile it.",
-    "arithmetic": "{share:.0%} of a step runs operations, {products:.0%} of it matrix products and "
-    "convolutions: a device that multiplies faster in 16 bits makes it faster.",
-    "operations": "{share:.0%} of a step runs operations that XLA fused into one another: record a "
-    "step without jit_compile to see whether products or the moving of bytes take the time.",
-    "memory": "{share:.0%} of a step runs operations, {others:.0%} of it neither matrix products "
-    "nor convolutions: they move bytes, so that half the bytes is what 16 bits can save.",
-}
-NAMES = {
-    "input": "waiting for input",
-    "convolution": "convolutions",
-    "matrix product": "matrix products",
-    "cast": "casts",
-    "other": "other operations",
-}
+PRODUCTS = ("convolution", "matrix product")
+SPANS = ["lane", "part", "op", "start", "end"]
+# From where on an answer of the tree is yes: shares of a step, and of what the products saved.
+WAITING, IDLE, FEW, FASTER, EATEN = 0.25, 0.4, 0.2, 0.95, 0.5
 
 
-class Bottleneck(NamedTuple):
-    """What limits a step, its share of the time (0 to 1), and in words what to try.
+class Diagnosis(NamedTuple):
+    """Where the tree stops: "input", "launch", "few products", "slow kernel", "casts" or "done".
 
-    The name is "input", "overhead", "arithmetic", "memory", or "operations" where XLA fused them
-    so that the last two cannot be told apart.
+    Or "fused", where XLA hides which operations ran. The walk is what was asked on the way: (a
+    question, the number that answers it in words, whether it is a yes); only the last may be one.
     """
 
     name: str
-    share: float
     sentence: str
-
-
-class Change(NamedTuple):
-    """What became of a step: how many times as fast it is, and in words what made or hindered it.
-
-    The table has before_ms, after_ms and saved_ms of a median step for each part of it: "input",
-    each kind of operation, "other", "overhead".
-    """
-
-    table: pd.DataFrame
     speedup: float
-    sentence: str
+    walk: tuple[tuple[str, str, bool], ...]
 
 
 def step_times(trace) -> pd.DataFrame:
@@ -64,8 +36,7 @@ def step_times(trace) -> pd.DataFrame:
     Example:
         profiling.step_times(trace).median()
     """
-    inputs = [e for e in trace.events if e.name.startswith(INPUT)]
-    waits = sorted((event.start, event.end) for event in inputs)
+    waits = _waits(trace)
     either = sorted([*waits, *((op.start, op.end) for op in find_ops(trace))])
     rows = []
     for number, (start, end) in enumerate(windows(trace)):
@@ -74,85 +45,143 @@ def step_times(trace) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["step", "step_ms", "input_ms", "ops_ms", "overhead_ms"])
 
 
-def bottleneck(trace) -> Bottleneck:
-    """What most of a step's time goes to, over all steps of a trace.
+def budget(trace) -> dict:
+    """The time budget of a median step, in ms: {"input", "launch", "products", "other"}.
 
-    While operations run, it is called "arithmetic" if matrix products and convolutions take most
-    of their time, else "memory": most others move more bytes than they compute.
-
-    Example:
-        print(profiling.bottleneck(trace).sentence)
-    """
-    total = step_times(trace).sum()
-    shares = {part: total[f"{part}_ms"] / total["step_ms"] for part in ("input", "ops", "overhead")}
-    name, share = max(shares.items(), key=lambda part: part[1])
-    kinds = op_times(trace).groupby("kind")["share"].sum()
-    products = kinds.reindex(PRODUCTS).sum()
-    if name == "ops":
-        fused = "operations" if kinds.get("fused by XLA", 0) >= 0.5 else "memory"
-        name = "arithmetic" if products >= 0.5 else fused
-    said = SAID[name].format(share=share, products=products, others=1 - products)
-    return Bottleneck(name, float(share), said)
-
-
-def compare(before, after) -> Change:
-    """Compares two traces of one step, recorded one after the other, usually under two policies.
-
-    The time in which operations run is shared out among their kinds in proportion to the time of
-    each kind on all threads.
+    For `figures.time_budget`. The time in which operations run is shared out among them in
+    proportion to their time on all threads.
 
     Example:
-        print(profiling.compare(in_float32, in_mixed).sentence)
+        figures.time_budget({"measured": profiling.budget(trace)})
     """
-    table = pd.DataFrame({"before_ms": _parts(before), "after_ms": _parts(after)})
-    table["saved_ms"] = saved = table["before_ms"] - table["after_ms"]
-    was, now, _ = table.sum()
-    speedup = float(was / now)
-    if speedup >= NOTICEABLE:
-        part = saved.idxmax()
-        share = saved[part] / saved[saved > 0].sum()  # other parts may have lost some
-        said = f"{NAMES.get(part, part)} saved most, {share:.0%} of all that was saved."
-        return Change(table, speedup, f"{speedup:.2g} times as fast: {said}")
-    said = f"{speedup:.2f}" if speedup > 1 else f"{speedup:.2g}"
-    gain = "so hardly a gain" if speedup > 1 else "so no gain"
-    return Change(table, speedup, f"{said} times as fast, {gain}: {_reason(table, was)}.")
+    step, kinds = step_times(trace).median(), op_times(trace).groupby("kind")["share"].sum()
+    products = float(kinds.reindex(PRODUCTS).sum())
+    found = {
+        "input": step["input_ms"],
+        "launch": step["overhead_ms"],
+        "products": products * step["ops_ms"],
+        "other": (1 - products) * step["ops_ms"],
+    }
+    return {part: float(ms) for part, ms in found.items()}
 
 
-def _parts(trace):
-    """Milliseconds of each part of a median step."""
-    step = step_times(trace).median()
-    kinds = op_times(trace).groupby("kind")["share"].sum()
-    names = [*(kind for kind, _ in KINDS), "other"]
-    ops = kinds.reindex(names, fill_value=0.0) * step["ops_ms"]
-    return pd.Series({"input": step["input_ms"], **ops, "overhead": step["overhead_ms"]})
+def spans(trace, steps: int = 1) -> pd.DataFrame:
+    """What ran where and when in a typical step and those after it, for `figures.timeline`.
+
+    A row for each run: lane ("input pipeline", "Python" with the waiting for input, "thread 1", …),
+    part (of the time budget), op (its type), start and end in ms since the first step's start. The
+    typical step is the one nearest to the median of those that have enough steps after them.
+
+    Example:
+        figures.timeline({"float32": profiling.spans(trace)})
+    """
+    found = windows(trace)
+    lengths = pd.Series([end - start for start, end in found])
+    first = (lengths - lengths.median()).abs()[: len(found) - steps + 1].idxmin()
+    begin, end = found[first][0], found[first + steps - 1][1]
+    rows = [("Python", "step", f"step {n + 1}", *w) for n, w in enumerate(found[first:][:steps])]
+    rows += [("Python", "input", "waiting", *wait) for wait in _waits(trace)]
+    rows += [
+        ("input pipeline", "input", op.type, op.start, op.end)
+        for op in find_ops(trace, pipeline=True)
+    ]
+    lanes = {}
+    for op in sorted(find_ops(trace), key=lambda op: op.start):
+        if op.end > begin and op.start < end:
+            lane = lanes.setdefault(op.line, f"thread {len(lanes) + 1}")
+            rows.append(
+                (lane, "products" if op.kind in PRODUCTS else "other", op.type, op.start, op.end)
+            )
+    table = pd.DataFrame(rows, columns=SPANS)
+    table = table[(table["end"] > begin) & (table["start"] < end)]
+    table[["start", "end"]] = table[["start", "end"]].clip(begin, end) - begin
+    return table.reset_index(drop=True)
 
 
-def _reason(table, was):
-    """Why a step of `was` ms got no faster."""
-    saved, shares = table["saved_ms"], table["before_ms"] / was
-    products, gained = shares[PRODUCTS].sum(), saved[PRODUCTS].sum()
-    if shares["input"] >= 0.5:
-        return f"{shares['input']:.0%} of the step waited for input, whatever the precision"
-    if shares["overhead"] >= 0.5:
-        return f"in {shares['overhead']:.0%} of the step no operation ran; enlarge the batch"
-    if shares["fused by XLA"] >= 0.5:
-        return "XLA fused the operations; record steps without jit_compile to see why"
-    if products < 1 - 1 / NOTICEABLE:
-        return (
-            f"{products:.0%} of it were products and convolutions, and even if those took no "
-            f"time, the step would be {1 / (1 - products):.2g} times as fast"
-        )
-    if gained < 0:
-        return (
-            "products and convolutions themselves got no faster; this device, or TensorFlow on "
-            "it, has no fast way for this dtype or these shapes"
-        )
-    part, lost = saved.drop(PRODUCTS).idxmin(), -saved.drop(PRODUCTS).min()
-    if lost < 0.01 * was:
-        gain = f"products and convolutions saved {gained / was:.0%} of the step"
-        return f"{gain}, and nothing took it back"
-    took = f"{NAMES.get(part, part)} took {lost:.2g} ms more"
-    return f"products and convolutions got faster, and {took}"
+def record_in_turns(cases: dict, **options) -> dict:
+    """Records each of {name: step} twice, in turn, and keeps the faster trace: {name: trace}.
+
+    The faster one was less disturbed by what else the machine does. `options` are those of
+    `record`.
+
+    Example:
+        traces = profiling.record_in_turns({"float32": before, "mixed_bfloat16": after})
+    """
+    best = {}
+    for name, step in [*cases.items()] * 2:
+        trace = record(step, **options)
+        if name not in best or _typical(trace) < _typical(best[name]):
+            best[name] = trace
+    return best
+
+
+def diagnose(before, after) -> Diagnosis:
+    """Why a step gained what it gained under a 16-bit policy: the first yes of the tree.
+
+    Takes two traces of one step, in float32 and under the policy. The questions in turn: does it
+    wait for input, does nothing run, are products few, did they get no faster, did other work eat
+    what they saved? After five times no it is done: what is left is for the roofline.
+
+    Example:
+        print(profiling.diagnose(in_float32, in_mixed).sentence)
+    """
+    was, now = budget(before), budget(after)
+    speedup = sum(was.values()) / sum(now.values())
+    waits, idle = (now[part] / sum(now.values()) for part in ("input", "launch"))
+    share, saved = was["products"] / sum(was.values()), was["products"] - now["products"]
+    lost = now["other"] - was["other"]
+    fused = op_times(before).groupby("kind")["share"].sum().get("fused by XLA", 0)
+    asked = [
+        ("input", "Does it wait for input?", waits, waits >= WAITING,
+         f"{waits:.0%} of a step waits for input, whatever the precision: make the pipeline "
+         "faster, or let it work ahead with `prefetch`."),
+        ("launch", "Does nothing run?", idle, idle >= IDLE,
+         f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile the step."),
+        ("fused", "", fused, fused >= 0.5,
+         "XLA fused the operations: record steps without jit_compile to see why."),
+        ("few products", "Are products few?", share, share < FEW,
+         f"Products and convolutions are {share:.0%} of a step: if they took no time, it would be "
+         f"{1 / (1 - share):.2g} times as fast, and no more."),
+        ("slow kernel", "Are products no faster?", _times(was, now, "products"),
+         now["products"] > FASTER * was["products"],
+         "Products and convolutions themselves got no faster: this device, or TensorFlow on it, "
+         "has no fast way for this dtype or these shapes."),
+        ("casts", "Did other work eat it?", lost, lost > EATEN * max(saved, 0),
+         f"Products and convolutions saved {saved:.2g} ms, and other operations took {lost:.2g} ms "
+         "more: casts, or element-wise operations in a slow dtype."),
+    ]  # fmt: skip
+    walk = []
+    for name, question, number, yes, sentence in asked:
+        if question:
+            walk.append((question, _told(name, number), bool(yes)))
+        if yes:
+            return Diagnosis(name, sentence, speedup, tuple(walk))
+    said = f"{speedup:.2g} times as fast, and none of the usual reasons: compare with the roofline."
+    return Diagnosis("done", said, speedup, tuple(walk))
+
+
+def _told(name, number):
+    """A number of the walk in words."""
+    if name == "slow kernel":
+        return f"{number:.2g}×"
+    return f"{number:+.1f} ms" if name == "casts" else f"{number:.0%}"
+
+
+def _times(was, now, part):
+    return was[part] / now[part] if now[part] else float("inf")
+
+
+def _typical(trace):
+    return step_times(trace)["step_ms"].median()
+
+
+def _waits(trace):
+    """(start, end) of every wait for tf.data, in order; one inside another is left out."""
+    found = []
+    for start, end in sorted((e.start, -e.end) for e in trace.events if e.name.startswith(INPUT)):
+        if not found or start >= found[-1][1]:
+            found.append((start, -end))
+    return found
 
 
 def _covered(spans, start, end):

@@ -5,7 +5,11 @@ TensorBoard's Profile tab shows. It is read here with TensorFlow alone.
 """
 
 import contextlib
+import gzip
+import json
+import math
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -35,9 +39,16 @@ class Trace:
     events: tuple[Event, ...]
 
 
-def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = None) -> Trace:
+def record(
+    step,
+    steps: int = 5,
+    warm_up: int = 2,
+    folder: str | Path | None = None,
+    seconds: float = math.inf,
+) -> Trace:
     """Calls `step()` under TensorFlow's profiler, `steps` times after `warm_up` unrecorded calls.
 
+    It records fewer, at least one, where by the last warm-up they would take longer than `seconds`.
     Each call is marked as one step. On an accelerator it has to read a result back, as
     `train_on_batch` does, else it ends before the device has. Give each recording a folder of its
     own, or None for a temporary one: TensorFlow names a run after the second it is made in.
@@ -65,7 +76,9 @@ def record(step, steps: int = 5, warm_up: int = 2, folder: str | Path | None = N
             "give a folder that you may write to."
         ) from None
     for _ in range(warm_up):
+        began = time.perf_counter()
         step()
+        steps = max(1, int(min(steps, seconds / (time.perf_counter() - began))))
     started = False
     try:
         tf.profiler.experimental.start(str(folder))
@@ -100,6 +113,27 @@ def _read(folder):
     start = min(event.start for event in events)
     moved = (e._replace(start=e.start - start, end=e.end - start) for e in events)
     return Trace(run, tuple(sorted(moved, key=lambda e: (e.start, -e.end))))
+
+
+def save_for_perfetto(trace: Trace, path: str | Path) -> Path:
+    """Writes a trace as a gzipped file of Chrome's format, which https://ui.perfetto.dev opens.
+
+    It has names, threads and times, and none of your data.
+
+    Example:
+        profiling.save_for_perfetto(trace, "step.trace.json.gz")
+    """
+    lanes = {lane: n for n, lane in enumerate(dict.fromkeys(e[:2] for e in trace.events))}
+    rows = [
+        {"ph": "M", "name": "thread_name", "pid": 0, "tid": n, "args": {"name": " ".join(lane)}}
+        for lane, n in lanes.items()
+    ]
+    for event in trace.events:  # in microseconds
+        when = {"ts": 1e3 * event.start, "dur": 1e3 * (event.end - event.start)}
+        rows.append({"ph": "X", "name": event.name, "pid": 0, "tid": lanes[event[:2]], **when})
+    path = Path(path)
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": rows}).encode()))
+    return path
 
 
 def windows(trace) -> list[tuple[float, float]]:

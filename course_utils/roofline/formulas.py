@@ -224,3 +224,4 @@ NAMES = {
 FORMULAS = {name: formula for formula, names in NAMES.items() for name in names.split()}
 POOLS = [f"{kind}Pooling{n}D" for kind in ("Max", "Average") for n in (1, 2, 3)]
 FORMULAS |= {f"{everywhere}{pool}": _pool for everywhere in ("", "Global") for pool in POOLS}
+PRODUCTS = {name for name, formula in FORMULAS.items() if formula in (_weighted, _attention)}

@@ -1,7 +1,8 @@
 """How long a step takes at best on a device, what bounds it, and what 16 bits would buy."""
 
+import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +10,6 @@ from course_utils.roofline.catalogue import BYTES, Device
 from course_utils.roofline.steps import Work
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
-FAR = 3  # times the predicted time: from here on the kernels, not the roofs, are the limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +26,11 @@ class Floor:
         """The whole step, in milliseconds."""
         return float(self.table["ms"].sum())
 
-
-class Limit(NamedTuple):
-    """What limits a step: "kernels", "arithmetic", "memory" or "unknown", and a sentence on it."""
-
-    kind: str
-    reason: str
+    @property
+    def budget(self) -> dict:
+        """What of it are products, and what is other work: {"products": ms, "other": ms}."""
+        products = float(self.table["ms"][self.table["product"]].sum())
+        return {"products": products, "other": self.ms - products}
 
 
 def predict(step: Work, device: Device) -> Floor:
@@ -74,60 +73,38 @@ def ideal_speedup(device: Device, intensity: float, dtype: str) -> float:
     return roof(dtype) / roof("float32")
 
 
-def points(floors: dict, measured_ms: dict | None = None):
-    """Where steps stand on the roofline: a DataFrame for `figures.roofline`.
+def points(floors: dict):
+    """Where each layer and pass stands on the roofline, and Adam: for `figures.roofline`.
 
-    From {policy: `Floor`} for one device, and {policy: median step in ms} for dots beside the
-    predicted ones: label ("step"), dtype, intensity (operations per byte), tflops (10¹²
-    operations a second), measured (or else predicted).
+    From {policy: `Floor`} for one device: label ("dense, backward", or "Adam" for all updates),
+    dtype (of the policy), intensity (operations per byte), tflops (10¹² operations a second), ms.
 
     Example:
-        points({p: predict(steps[p], device) for p in steps}, {"float32": 26.5})
+        points({p: predict(steps[p], device) for p in steps})
     """
     import pandas as pd
 
-    rows = []
+    tables = []
     for policy, floor in floors.items():
-        flops, moved = floor.table["flops"].sum(), floor.table["bytes"].sum()
-        for measured, ms in ((False, floor.ms), (True, (measured_ms or {}).get(policy))):
-            if ms is not None:
-                dtype = policy.removeprefix("mixed_")
-                rows.append(["step", dtype, flops / moved, 1e-9 * flops / ms, measured])
-    return pd.DataFrame(rows, columns=["label", "dtype", "intensity", "tflops", "measured"])
+        passes = floor.table.groupby(["layer", "step"], sort=False)[["flops", "bytes", "ms"]].sum()
+        adam = passes.xs("update", level="step").sum()
+        passes = passes.drop("update", level="step")
+        names = _bare(passes.index.get_level_values("layer"))
+        passes.index = [f"{names[layer]}, {step}" for layer, step in passes.index]
+        passes.loc["Adam"] = adam
+        passes = passes[passes["ms"] > 0].reset_index(names="label")
+        tables.append(passes.assign(dtype=policy.removeprefix("mixed_")))
+    table = pd.concat(tables, ignore_index=True)
+    table["intensity"] = table["flops"] / table["bytes"]
+    table["tflops"] = 1e-9 * table["flops"] / table["ms"]
+    return table[["label", "dtype", "intensity", "tflops", "ms"]]
 
 
-def limit(measured_ms: float, floor: Floor) -> Limit:
-    """Names what limits a measured step (its median on data that lie ready), given its floor.
-
-    Example:
-        limit(26.5, predict(work(model, 256), this)).reason
-    """
-    if not floor.ms:
-        return Limit("unknown", "No layer of the model has a formula, so nothing was predicted.")
-    said = f"The step takes {measured_ms / floor.ms:.3g} times what the roofs allow"
-    if measured_ms / floor.ms > FAR:
-        why = "the kernels stay far below them, or something else takes the time."
-        return Limit("kernels", f"{said}: {why}")
-    bounds = floor.table.groupby("bound")["ms"].sum() / floor.ms
-    bound = bounds.idxmax()
-    return Limit(bound, f"{said}, and {100 * bounds[bound]:.0f} % of that is bound by {bound}.")
-
-
-def verdict(predicted: float, measured: float, limit_16: Limit | None = None) -> str:
-    """One sentence on what mixed precision was to buy, whether it did, and if not, why.
-
-    Both speeds are against float32, as a ratio; `limit_16` is what limits the 16-bit step.
-
-    Example:
-        >>> verdict(1.9, 1.8)
-        'The roofs promise 1.9 times the speed of float32, and you measured 1.8: it did.'
-    """
-    nothing = float(f"{predicted:.2g}") <= 1
-    promise = "no more speed than" if nothing else f"{predicted:.2g} times the speed of"
-    told = f"The roofs promise {promise} float32, and you measured {measured:.2g}: "
-    if nothing and measured > 1.1:
-        return told + "it gained more."
-    if measured >= 0.8 * predicted:
-        return told + ("it did." if measured > 1.1 else "there was little to gain.")
-    why = f" {limit_16.reason}" if limit_16 else ""
-    return told + ("it gained less." if measured > 1.1 else "it did not help.") + why
+def _bare(layers):
+    """{layer: its name with Keras's count replaced by one of this model: "conv2d 2"}."""
+    stems, names = Counter(), {}
+    for layer in dict.fromkeys(layers):
+        stem = re.sub(r"_\d+$", "", layer)
+        stems[stem] += 1
+        names[layer] = f"{stem} {stems[stem]}"
+    return names

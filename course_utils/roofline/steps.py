@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from course_utils.benchmark import POLICIES
 from course_utils.precision.calls import calls_of, of_layer, symbols
 from course_utils.precision.layers import walk
-from course_utils.roofline.formulas import Arrays, Count, count, size
+from course_utils.roofline.formulas import PRODUCTS, Arrays, Count, count, size
 from course_utils.training import dtype_policy
 
-COLUMNS = ["layer", "step", "dtype", "flops", "bytes"]
+COLUMNS = ["layer", "step", "dtype", "flops", "bytes", "product"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +16,8 @@ class Work:
     """Operations and bytes of one step.
 
     The table, a DataFrame, has three rows for each layer with a formula: layer, step ("forward",
-    "backward", "update"), dtype (of the arithmetic), flops, bytes.
+    "backward", "update"), dtype (of the arithmetic), flops, bytes, product (whether it is matrix
+    products or convolutions).
     """
 
     table: object
@@ -63,10 +64,12 @@ def work(model, batch_size: int) -> Work:
             unknown.append(f"{path} ({type(layer).__name__})")
         elif counts:  # else it was never called
             whole = sum(counts, Count())
-            dtype, update = layer.compute_dtype, _update(layer, scaled)
-            rows.append((path, "forward", dtype, whole.forward_flops, whole.forward_bytes))
-            rows.append((path, "backward", dtype, whole.backward_flops, whole.backward_bytes))
-            rows.append((path, "update", layer.variable_dtype, *update))
+            dtype, product = layer.compute_dtype, type(layer).__name__ in PRODUCTS
+            rows.append((path, "forward", dtype, whole.forward_flops, whole.forward_bytes, product))
+            backward = whole.backward_flops, whole.backward_bytes
+            rows.append((path, "backward", dtype, *backward, product))
+            update = _update(layer, scaled)
+            rows.append((path, "update", layer.variable_dtype, *update, False))
     unknown += [f"{x.name} ({type(x).__name__}, between layers)" for x in between(model)]
     return Work(pd.DataFrame(rows, columns=COLUMNS), tuple(unknown))
 
