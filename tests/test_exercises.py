@@ -409,27 +409,6 @@ def test_reset_and_the_default_file(progress_file, monkeypatch):
 # --- tables and reports -------------------------------------------------------------------------
 
 
-def test_tables():
-    q = exercises.load("00")
-    q.predict(2)
-    solve()
-    assert repr(q.summary()).splitlines() == [
-        "Notebook 00 · Start here",
-        "Part                                           State",
-        "Prediction                                     your guess: 2",
-        "Exercise 0.1 · which policy to train in        open",
-        "Exercise 0.2 · a speedup to trust              solved",
-        "Exercise 0.3 · the policy that comes too late  open",
-        "1 of 3 exercises solved.",
-    ]
-    exercises.load("04").predict(0.5)
-    lines = [line.split() for line in repr(exercises.progress()).splitlines()[2:-1]]
-    for line, (name, sheet) in zip(lines, SHEETS.items(), strict=True):
-        guess, solved = {"00": ("2", "1"), "04": ("0.5", "0")}.get(name, ("none", "0"))
-        assert line == f"{name} · {sheet.title} {guess} {solved} of {len(sheet.exercises)}".split()
-    assert "<td" in exercises.progress()._repr_html_()
-
-
 def test_report(tmp_path):
     q, file, notes = exercises.load("00"), tmp_path / "report.md", tmp_path / "notes.txt"
     assert repr(q.save_report(file)).startswith("Saved.")

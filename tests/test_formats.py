@@ -229,14 +229,6 @@ def test_facts_are_those_of_finfo(fmt, dtype):
     assert facts["has_infinity"] == (fmt in ("float16", "bfloat16", "float8_e5m2"))
 
 
-def test_facts_of_tf32_are_float32_s_range_and_float16_s_digits():
-    single, tf32 = formats.facts("float32"), formats.facts("tf32")
-    assert (tf32["bits"], tf32["exponent_bits"], tf32["fraction_bits"]) == (19, 8, 10)
-    assert tf32["bytes"] == single["bytes"] == 4
-    assert tf32["smallest_normal"] == single["smallest_normal"]
-    assert tf32["epsilon"] == formats.facts("float16")["epsilon"]
-
-
 # --- what one may give --------------------------------------------------------------------------
 
 

@@ -81,15 +81,6 @@ def worst(bits, scale):
     return max(math.inf if error is None else error for error in errors)
 
 
-def test_without_a_scale_six_exponent_bits_are_the_fewest_and_the_best():
-    errors = {bits: worst(bits, 0) for bits in BITS}
-    assert min(errors, key=errors.get) == 6 and errors[6] < 0.0005
-    assert [bits for bits in BITS if errors[bits] <= 0.002] == [6, 7, 8]
-    assert 0.01 < errors[5] < 0.1 and math.isinf(errors[3])
-    for bits in (6, 7):  # a bit more for the exponent, and the error doubles
-        assert errors[bits + 1] / errors[bits] == pytest.approx(2, rel=0.1)
-
-
 def test_with_one_scale_for_the_whole_training_five_are_enough_and_four_are_not():
     good = {bits: [s for s in range(25) if worst(bits, s) <= 0.002] for bits in (3, 4, 5, 6)}
     assert good[3] == good[4] == [] and good[5] == list(range(4, 17))
