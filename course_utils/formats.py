@@ -78,20 +78,6 @@ class FloatBits:
         exponent = max(int(self.exponent, 2), 1) - info.bias
         return Fraction(2) ** (exponent - info.tSignificandBits)
 
-    @property
-    def next(self) -> "FloatBits | None":
-        """The next larger number of the format: at the end infinity if it has one, then None."""
-        if self.kind == "nan":
-            return None
-        if self.kind == "zero":
-            return decode(1, self.format)
-        # Below the sign bit, codes ascend with size.
-        code = self.code + (1 if self.sign == "0" else -1)
-        if code == 1 << (FORMATS[self.format].bits - 1) and self.sign == "0":
-            return None
-        found = decode(code, self.format)
-        return None if found.kind == "nan" else found
-
 
 def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> FloatBits:
     """Round a number to a format of `FORMATS`, exactly and once.

@@ -136,6 +136,16 @@ def some_codes(name):
     return [edge % 2**bits for edge in edges] + random.Random(1).sample(range(2**bits), 5_000)
 
 
+def above(code, name):
+    """The next larger number of a format: at the end infinity if it has one, then None."""
+    here, sign = formats.decode(code, name), 1 << formats.FORMATS[name].bits - 1
+    if here.kind in ("zero", "nan"):
+        return formats.decode(1, name) if here.kind == "zero" else None
+    further = code - 1 if here.sign == "1" else code + 1  # below the sign, codes ascend with size
+    found = formats.decode(further, name) if further != sign or here.sign == "1" else None
+    return None if found is None or found.kind == "nan" else found
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_codes_mean_what_the_python_says(run, name):
     codes = some_codes(name)
@@ -155,9 +165,11 @@ def test_codes_mean_what_the_python_says(run, name):
     sign = 1 << formats.FORMATS[name].bits - 1
     for code, (*words, value, ulp, up, down, again) in zip(codes, rows, strict=True):
         right = formats.decode(code, name)
-        mirrored = formats.decode(code ^ sign, name).next
-        around = [right.next and right.next.hex]
-        around.append(mirrored and formats.decode(mirrored.code ^ sign, name).hex)
+        larger, mirrored = above(code, name), above(code ^ sign, name)
+        around = [
+            larger and larger.hex,
+            mirrored and formats.decode(mirrored.code ^ sign, name).hex,
+        ]
         assert words == [name, right.hex, right.bits, right.kind]
         assert repr(float(received(value))) == repr(right.value)
         assert [ulp and received(ulp), up, down, again] == [right.ulp, *around, right.hex]
