@@ -70,12 +70,6 @@ def test_06_a_plain_optimizer_gives_the_loss_back_and_a_fixed_one_multiplies():
     assert number(scaled) == number(S * loss) > 65504 and scaled.dtype == tf.float32
 
 
-def test_06_the_names_of_the_official_guide_are_gone():
-    for name in ("get_scaled_loss", "get_unscaled_gradients", "loss_scale"):
-        with pytest.raises(AttributeError, match=name):
-            getattr(LossScaleOptimizer(SGD()), name)
-
-
 # Gradients
 
 
@@ -253,15 +247,3 @@ def test_06_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
     assert np.array_equal(average, kept)  # a skipped step leaves it
     optimizer.finalize_variable_values([weight])
     assert np.array_equal(weight, kept)
-
-
-def test_06_apply_with_pairs_does_nothing_when_wrapped_and_raises_when_not():
-    for method, end in (("apply", 1.0), ("apply_gradients", 0.95)):
-        wrapper = LossScaleOptimizer(SGD(0.1))
-        weight = on_one_weight(wrapper)
-        pairs = zip([wrapper.scale_loss(tf.constant([0.5]))], [weight], strict=True)
-        getattr(wrapper, method)(pairs)
-        assert weight.numpy()[0] == pytest.approx(end) and number(wrapper.dynamic_scale) == S
-        assert int(wrapper.iterations.numpy()) == (method == "apply_gradients")
-    with pytest.raises((TypeError, ValueError)):
-        SGD(0.1).apply(zip([tf.constant([0.5])], [weight], strict=True))

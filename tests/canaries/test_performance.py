@@ -80,54 +80,23 @@ def test_05_products_go_through_onednn_where_the_cpu_has_their_dtype(products):
         assert "MatMul" in products["mixed_float16"]
 
 
-def onednn_kernels(code, **variables):
-    """[{(operation, kernel, direction)} that oneDNN names] until each "@" that the code prints."""
-    own = {**os.environ, "ONEDNN_VERBOSE": "1", "CUDA_VISIBLE_DEVICES": "-1", **variables}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-1000:]
-    parts = [part.splitlines() for part in done.stdout.split("@")]
-    return [{tuple(x.split(",")[5:8]) for x in part if ",exec,cpu," in x} for part in parts]
-
-
-MERGED = """
-import tensorflow as tf
-for remapping, dtype in ((True, "float16"), (False, "float16"), (True, "bfloat16")):
-    tf.config.optimizer.set_experimental_options({"remapping": remapping})
-    x, w, b = (tf.zeros(shape, dtype) for shape in ((32, 256), (256, 64), (64,)))
-    tf.function(lambda: tf.nn.relu(tf.nn.bias_add(x @ w, b)))()
-    print("@", flush=True)
-"""
 CONVOLUTION = """
 import tensorflow as tf
-x, w = tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
+x, w = tf.zeros((8, 14, 14, 8), "float16"), tf.Variable(tf.zeros((3, 3, 8, 16), "float16"))
 with tf.GradientTape() as tape:
-    tape.watch(w)
     y = tf.nn.conv2d(x, w, 1, "SAME")
 tape.gradient(y, w)
 """
 
 
-@needs_float16
-def test_05_merged_with_its_bias_a_float16_product_runs_in_the_reference_kernel():
-    *cases, _ = onednn_kernels(MERGED)
-    kernels = [
-        {k for operation, k, _ in c if operation in ("inner_product", "matmul")} for c in cases
-    ]
-    assert all(kernels) and [("ref:any" in found) for found in kernels] == [True, False, False]
-
-
-@needs_float16
-def test_05_without_amx_the_gradients_of_float16_convolutions_are_in_reference_kernels():
-    (found,) = onednn_kernels(CONVOLUTION, ONEDNN_MAX_CPU_ISA="AVX512_CORE_AMX")
-    assert {kernel for _, kernel, way in found if way == "backward_weights"} == {"ref:any"}
-
-
+# Where oneDNN has only its reference kernel for float16 is held by `test_upstream.py`.
 @needs_float16
 def test_05_float16_is_refused_where_a_setting_hides_its_instructions():
     """TensorFlow asks the CPU whether it has them, and oneDNN then has no kernel."""
-    with pytest.raises(AssertionError, match="could not create a primitive descriptor"):
-        onednn_kernels(CONVOLUTION, ONEDNN_MAX_CPU_ISA="AVX512_CORE")
+    own = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
+    command = [sys.executable, "-c", CONVOLUTION]
+    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
+    assert "could not create a primitive descriptor" in done.stderr and done.returncode
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,24 @@
+"""A float16 product that grappler merges with its bias runs in oneDNN's reference kernel.
+
+Seen with: TensorFlow 2.21.0 on an Intel Xeon with avx512_fp16.
+Where: the remapper makes one operation of three; oneDNN has no other float16 kernel for it.
+Prints: remapping True: reference kernel True
+    remapping False: reference kernel False
+Elsewhere prints: remapping True: reference kernel False
+    remapping False: reference kernel False
+Should print: twice False
+"""
+
+import os
+import subprocess
+import sys
+
+CODE = """import tensorflow as tf
+tf.config.optimizer.set_experimental_options({"remapping": REMAPPING})
+x, w, b = (tf.zeros(shape, "float16") for shape in ((32, 256), (256, 64), (64,)))
+tf.function(lambda: tf.nn.relu(tf.nn.bias_add(x @ w, b)))()"""
+for remapping in ("True", "False"):
+    command = [sys.executable, "-c", CODE.replace("REMAPPING", remapping)]
+    said = subprocess.check_output(command, env=os.environ | {"ONEDNN_VERBOSE": "1"}, text=True)
+    found = any(f",exec,cpu,{name},ref:any," in said for name in ("inner_product", "matmul"))
+    print(f"remapping {remapping}: reference kernel {found}")

@@ -1,0 +1,76 @@
+"""Each fault of a framework in `data/upstream` prints what its docstring says, until it is mended.
+
+Then the test fails: run the script by hand, tell the release in it, mend what teaches the fault.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from canonical import COURSE
+
+from course_utils import hardware
+
+UPSTREAM = COURSE / "data" / "upstream"
+SCRIPTS = sorted(UPSTREAM.glob("*.py"))
+SECTIONS = "Seen with", "Where", "Prints", "Elsewhere prints", "Should print"
+# Two workers print at once: each a whole line.
+OWN = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+OWN |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+# Each script runs in a process of its own, and TensorFlow is imported once for several.
+RUN = """
+import os, runpy, sys
+import keras, tensorflow
+for path in sys.argv[2:]:
+    if os.fork() == 0:
+        out = os.path.join(sys.argv[1], os.path.basename(path))
+        os.dup2(os.open(out, os.O_CREAT | os.O_WRONLY), 1)
+        runpy.run_path(path, run_name="__main__")
+        sys.exit()
+    os.wait()
+"""
+each = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+
+
+def told(path):
+    """{section: its lines} of a script's docstring."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    _, *parts = re.split(rf"^({'|'.join(SECTIONS)}): ", text, flags=re.MULTILINE)
+    sections = zip(parts[::2], parts[1::2], strict=True)
+    return {name: [line.strip() for line in part.strip().split("\n")] for name, part in sections}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """The folder with what they print, and what they say beside."""
+    folder = tmp_path_factory.mktemp("printed")
+    commands = [[sys.executable, "-c", RUN, folder, *SCRIPTS[n::2]] for n in (0, 1)]
+    run = partial(subprocess.run, env=OWN, stderr=subprocess.PIPE, text=True, timeout=600)
+    with ThreadPoolExecutor() as pool:
+        return folder, "".join(done.stderr for done in pool.map(run, commands))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the scripts with two workers fork")
+@each
+def test_a_fault_is_still_there(path, printed):
+    wanted, (folder, errors) = told(path)["Prints"], printed
+    if "avx512_fp16" not in (hardware.detect().instruction_sets or ()):
+        wanted = told(path).get("Elsewhere prints", wanted)
+    found = (folder / path.name).read_text(encoding="utf-8").splitlines()
+    assert found == wanted, f"mended upstream?\n{errors}"
+
+
+@each
+def test_a_script_is_short_and_says_what_a_maintainer_asks(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 25
+    assert {"Seen with", "Prints", "Should print"} <= set(told(path))
+    imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE))
+    assert imported <= {"keras", "numpy", "tensorflow"} | sys.stdlib_module_names
+    assert f"[{path.stem}]({path.name})" in (UPSTREAM / "README.md").read_text(encoding="utf-8")
