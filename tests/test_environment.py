@@ -5,10 +5,13 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import nbformat
 import pytest
+from canonical import METADATA
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -252,3 +255,25 @@ def test_the_ranges_and_the_environment_like_colab_s_are_what_colab_has():
     # Colab has its own front end, and the notebooks' first cell installs gfloat there.
     # Without xprof, notebook 05 does without the Profile tab.
     assert needed.keys() - used == {"jupyterlab", "gfloat", "xprof"}
+
+
+# conftest.py
+
+SOLVES_SOMETHING = """
+import os
+path = os.environ["COURSE_PROGRESS"]
+assert path != "the learner's" and not os.path.exists(path)
+open(path, "w").close()
+"""
+
+
+def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    for name in ("one", "two"):
+        notebook = nbformat.v4.new_notebook(metadata=METADATA)
+        notebook.cells.append(nbformat.v4.new_code_cell(SOLVES_SOMETHING))
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", tmp_path]
+    env = os.environ | {"COURSE_PROGRESS": "the learner's"}
+    run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert "2 passed" in run.stdout, run.stdout

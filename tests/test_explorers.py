@@ -203,21 +203,32 @@ def test_little_is_never_nothing_and_much_never_all(share):
 # BitSplit's table
 
 
-def test_the_static_table_shows_every_split_and_scaled_gradients():
-    bundle = shown(BitSplit())
+@pytest.mark.parametrize(
+    "tensors", [{}, {"weights": [3.0, -0.1], "gradients, mine": LATE, "empty": []}]
+)
+def test_the_static_table_shows_every_split_and_scaled_gradients(tensors):
+    bundle = shown(BitSplit(**tensors))
     page = Reader(bundle["text/html"])
     head, *rows = page.rows
-    tensors = BitSplit().tensors
-    scaled = [f"{name} × 2^10" for name in tensors if name.startswith("gradients")]
-    assert page.open == [] and head[1:] == [*tensors, *scaled] and len(scaled) == 2
+    names = list(tensors) or ["weights", "activations", "gradients, epoch 5", "gradients, epoch 85"]
+    scaled = [f"{name} × 2^10" for name in names if name.startswith("gradients")]
+    assert page.open == [] and head[1:] == names + scaled
     assert [row[0].split(" ")[0] for row in rows] == list(map(str, splits.EXPONENT_BITS))
     assert rows[3][0] == "5 + 10 float16" and rows[6][0] == "8 + 7 bfloat16"
     for row, line in zip(rows, bundle["text/plain"].splitlines()[2:], strict=True):
         assert re.split(" {2,}", line) == row
-        for name, cell in zip(head[1:], row[1:], strict=True):
-            found = tensors[name.split(" ×")[0]]["kept"][10 * name.endswith("10")]
+        for name, cell in zip(names + scaled, row[1:], strict=True) if tensors else ():
+            scale = 10 if name in scaled else 0
+            found = splits.survey(tensors[name.split(" ×")[0]], [scale])["kept"][0]
             error = found[rows.index(row)][0]
             assert cell == ("overflow" if error is None else scalescope.percent(error))
+
+
+def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
+    found = data(BitSplit(weights=[1.0], **{"gradient of a": [1.0], "a gradient": [1.0]}))
+    counts = {tensor["name"]: len(tensor["kept"]) for tensor in found["tensors"]}
+    assert counts == {"weights": 1, "gradient of a": 25, "a gradient": 1}
+    assert "Recorded" not in found["note"] and "Recorded" in data(BitSplit())["note"]
 
 
 # Arguments and data
@@ -235,6 +246,7 @@ def test_the_static_table_shows_every_split_and_scaled_gradients():
         (ScaleScope, {"growth_steps": 2.5}, "whole number"),
         (ScaleScope, {"gradients": {}}, "no layer"),
         (ScaleScope, {"gradients": {"a": [1j]}}, "complex"),
+        (BitSplit, {"weights": ["a"]}, "has no octaves"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(make, options, part):
@@ -255,13 +267,16 @@ def test_numbers_mean_what_they_print_and_formats_count_once():
 
 def test_texts_are_data_everywhere():
     layers = {name: [1.0] for name in [*ATTACKS, "\ud800", "", 7]}
-    for explorer in [*map(FloatLab, ATTACKS), ScaleScope(layers)]:
+    split = BitSplit(**{str(name): values for name, values in layers.items()})
+    for explorer in [*map(FloatLab, ATTACKS), ScaleScope(layers), split]:
         text = shown(explorer)["text/html"]
         tags = [tag for tag, _ in Reader(text).tags if tag not in KEPT_TAGS]
         assert tags == ["script"] * 2 == ["script"] * text.count("</script>")
         text.encode("utf-8")
     names = list(map(str, layers))
     assert [layer["name"] for layer in data(ScaleScope(layers))["layers"][1:]] == names
+    names = [name.replace("\ud800", "\\ud800") for name in names]
+    assert [tensor["name"] for tensor in data(split)["tensors"]] == names
     assert escape(ATTACK)[:30] in html(ATTACK)
 
 

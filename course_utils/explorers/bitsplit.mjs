@@ -5,9 +5,9 @@ import { ROW, drawAxis, placeTitles } from "./axis.mjs";
 import { SLIM, makeSlider, makeStrip, write } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
 import {
-  attach, draw, make, makeSpeaker, setAttributes, setOne, setText,
+  attach, draw, make, makeSpeaker, setAttributes, setOne, setProperty, setText,
 } from "./dom.mjs";
-import { part, percent, raised, spelled } from "./words.mjs";
+import { part, percent, plural, raised, spelled } from "./words.mjs";
 
 const BITS = 16;
 const STRIP_HEIGHT = 30;
@@ -16,9 +16,9 @@ const OUTSIDE = 0.005; // this share of a tensor's smallest values may lie beyon
 const PLOT = { top: 24, height: 168, bottom: 50 }; // pixels, of the errors
 const LOW = -4.5; // the errors' axis, as a power of ten: from here to 1, with overflow above it
 const MARKS = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", "M-5,-5h10v10h-10z", "M-6,4.5h12l-6,-11z",
-  "M-6,-4.5h12l-6,11z"];
+  "M-6,-4.5h12l-6,11z", "M-6,0l6,-6l6,6l-6,6z", "M-6,0h12M0,-6v12"];
 
-const markOf = (index) => draw("path", { class: "mark", d: MARKS[index] });
+const markOf = (index) => draw("path", { class: "mark", d: MARKS[index % MARKS.length] });
 const keyOf = (index) => draw("svg", { class: "key", width: 14, height: 14,
   viewBox: "-7 -7 14 14", "aria-hidden": "true" }, markOf(index));
 const saidError = (error) => (error === null ? "overflow" : percent(error));
@@ -177,15 +177,18 @@ function build({ splits, bound, note, tensors }) {
   const power = make("output", {});
   const scaling = make("div", { class: "scaling" },
     make("span", { "aria-hidden": "true" }, "loss scale"), power, slider.element);
+  setProperty(scaling, "hidden", most === 0);
   const sizes = makeTensors(tensors, splits);
   const speaker = makeSpeaker();
+  const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
+    + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
   const stage = make("div", { class: "stage" }, border.element,
     make("div", { class: "errors" }, chart.element,
       make("dl", { class: "readouts" }, ...readouts.map((one) => one.element))),
     scaling, sizes.element);
   const element = make("div", { class: "explorer bitsplit" },
     make("p", { class: "split" }, count, name), verdict, stage,
-    make("p", { class: "note" }, note), speaker.element);
+    make("p", { class: "note" }, ...bad, note), speaker.element);
 
   function refresh() {
     const { here, scale } = state;

@@ -6,13 +6,16 @@ from course_utils.explorers import fragment
 from course_utils.explorers.scalescope import percent
 
 BOUND = 0.002  # what bfloat16's rounding alone stays below
-SHOWN = 10  # the scale in the static table, as a power of two
+SCALES = range(25)  # of gradients, as powers of two
+SHOWN = 10  # the scale in the static table
 EARLY, LATE = 5, 85  # epochs of the recorded training
 NOTE = (
     "Error: ‖rounded − exact‖ / ‖exact‖. Shares: of the values that are not zero. The loss scale "
-    "multiplies gradients. Recorded from the course's CNN in float32, with 256 images: weights and "
-    f"the outputs of all layers after {LATE} epochs of training, all gradients after {EARLY} and "
-    f"{LATE}."
+    "multiplies gradients."
+)
+RECORDED = (
+    " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "
+    f"layers after {LATE} epochs of training, all gradients after {EARLY} and {LATE}."
 )
 
 
@@ -20,20 +23,23 @@ class BitSplit:
     """An interactive figure: drag the border between exponent and fraction, and see what is lost.
 
     Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
-    a table shows the same errors. `tensors` are those recorded from the course's CNN: {name:
-    `splits.survey`}, of the gradients at 25 scales.
+    a table shows the same errors.
 
-    Example: `BitSplit()`
+    Args:
+        tensors: name=values, as `gradients.OctaveHistogram.from_values` takes them, or **{"any
+            name": values}; a loss scale multiplies those whose name begins with "gradient".
+            Without any, weights, activations and gradients recorded from the course's CNN.
+
+    Example: `BitSplit(weights=model.get_weights(), gradients=tape_gradients)`
     """
 
-    def __init__(self):
-        early, late = (records.splits()[epoch] for epoch in (EARLY, LATE))
-        self.tensors = {
-            "weights": late["weights"],
-            "activations": late["activations"],
-            f"gradients, epoch {EARLY}": early["gradients"],
-            f"gradients, epoch {LATE}": late["gradients"],
-        }
+    def __init__(self, **tensors):
+        self.note = NOTE if tensors else NOTE + RECORDED
+        self.tensors = _recorded() if not tensors else {}
+        for name, values in tensors.items():
+            scales = SCALES if name.startswith("gradient") else (0,)
+            shown = name.encode("utf-8", "backslashreplace").decode()  # half a letter is none
+            self.tensors[shown] = splits.survey(values, scales)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"
@@ -50,7 +56,7 @@ class BitSplit:
     def _data(self):
         return {
             "bound": BOUND,
-            "note": NOTE,
+            "note": self.note,
             "splits": [
                 {"bits": bits, "name": splits.NAMES.get(bits, ""), **splits.limits(bits)}
                 for bits in splits.EXPONENT_BITS
@@ -61,3 +67,10 @@ class BitSplit:
 
 def _error(error):
     return "overflow" if error is None else percent(error)
+
+
+def _recorded():
+    early, late = (records.splits()[epoch] for epoch in (EARLY, LATE))
+    kept = {"weights": late["weights"], "activations": late["activations"]}
+    shown = ((EARLY, early), (LATE, late))
+    return kept | {f"gradients, epoch {epoch}": found["gradients"] for epoch, found in shown}

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
@@ -93,20 +94,42 @@ def test_the_border_by_keyboard_click_and_touch(show, pages):
 
 
 def test_a_scale_moves_gradients_alone_and_the_bands_move_with_the_border(show):
-    panel = show()
+    panel = show(weights=[1.0, 2.0**-9], gradients=[2.0**-20, 2.0**-30])
     bands = "all => all.map((band) => band.className.baseVal + band.getAttribute('width'))"
     at = "node => new DOMMatrix(getComputedStyle(node).transform).m41"
     bars, drawn = panel.inside.locator(".silhouette.zero"), panel.inside.locator(".strip .band")
     panel.move(5, 0)
     before, places = drawn.evaluate_all(bands), [bar.evaluate(at) for bar in bars.all()]
-    expect(panel.inside.locator(".lost").last).to_have_text(re.compile("^zero .* subnormal"))
+    expect(panel.inside.locator(".lost").last).to_have_text("zero 50 % · subnormal 50 %")
     panel.move(5, 12)
-    expect(panel.inside.locator(".lost").last).to_have_text(re.compile("^× 2¹² · .*subnormal"))
-    *others, early, late = (bar.evaluate(at) for bar in bars.all())
-    assert others == places[:2] and early > places[2] + 50 and late > places[3] + 50
+    expect(panel.inside.locator(".lost").last).to_have_text("× 2¹² · subnormal 50 %")
+    weights, gradients = (bar.evaluate(at) for bar in bars.all())
+    assert weights == places[0] and gradients > places[1] + 50
     assert drawn.evaluate_all(bands) == before
     panel.move(6, 12)
     assert drawn.evaluate_all(bands) != before
+    panel = show(weights=[1.0])
+    expect(panel.slider).to_be_hidden()
+
+
+def test_what_is_no_number_is_told_and_odd_tensors_are_drawn(show):
+    panel = show(weights=[np.nan, np.inf, 1.0], empty=[], zero=[0.0], far=[2.0**-1000, 2.0**1000])
+    expect(panel.inside.locator(".note")).to_contain_text(
+        "NaN or infinite, so left out: 2 values of weights. "
+    )
+    for bits in BITS:
+        panel.border.evaluate(SET, bits)
+        expect(panel.verdict).to_have_text("Overflow: far.")
+
+
+def test_the_last_picture_is_said_aloud_and_loading_is_not(show):
+    panel = show()
+    assert panel.spoken.inner_text() == ""
+    heard = panel.heard(".spoken")
+    for bits in (*BITS, 6):
+        panel.border.evaluate(SET, bits)
+    expect(panel.spoken).to_contain_text("DLFloat's split. All within 0.2 %")
+    assert len(heard()) == 1
 
 
 def test_nothing_stands_out_of_a_narrow_page_or_moves_by_a_drag(show):

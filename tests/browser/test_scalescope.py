@@ -158,6 +158,16 @@ def test_bad_inputs_are_counted_and_said(show):
         expect(panel.sentence).to_contain_text("step 200")
 
 
+def test_the_slider_by_keyboard(show):
+    panel = show(late())
+    panel.slider.focus()
+    for key, scale in [("ArrowRight", 1), ("ArrowUp", 2), ("End", 48), ("Home", 0)]:
+        panel.press(key)
+        assert panel.slider.input_value() == str(scale)
+        assert panel.slider.get_attribute("aria-valuetext") == f"2^{scale} = {2**scale}"
+        assert panel.picture.get_attribute("aria-label").startswith(f"At scale 2^{scale} in")
+
+
 def test_the_histogram_slides_and_the_bands_stand(show):
     panel = show(late())
     bands, bars = (panel.inside.locator(f".chart .{kind}.zero") for kind in ("band", "silhouette"))

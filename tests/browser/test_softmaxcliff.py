@@ -48,3 +48,11 @@ def test_the_scale_moves_the_cliff_by_mouse_and_keyboard(show):
     expect(panel.sentence).to_contain_text("finite at every gap")
     expect(panel.spoken).to_contain_text("Scale 2^0, batch of 256: ")
     assert panel.highest("float16") > panel.highest("bfloat16")
+
+
+def test_nothing_stands_out_of_a_page(show):
+    for width in (360, 400, 1000):
+        panel = show(CLIFF, width=width)
+        for scale in (0, 15, 24):
+            panel.slider.evaluate(SET, scale)
+            assert panel.too_far_out() == []
