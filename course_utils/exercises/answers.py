@@ -97,7 +97,7 @@ def missing_key(answer, keys):
     return None
 
 
-def call(function, *arguments, end=None):
+def call(function, *arguments, end=None, what="Your function"):
     """Run a learner's function: `(its result, None)`, or `(None, what went wrong)`.
 
     `end` is what a function lacks that returns None, and None where that is no mistake.
@@ -105,7 +105,7 @@ def call(function, *arguments, end=None):
     try:
         result = function(*arguments)
     except (Exception, SystemExit) as error:
-        return None, f"Your function raises {told(error)}"
+        return None, f"{what} raises {told(error)}"
     if result is None and end:
         return None, f"Your function returns None: end it with {end}."
     return result, None

@@ -22,50 +22,44 @@ def checkpoint(model, optimizer, iterator):
 
 """
 INNER = KEPT.replace("=optimizer", "=optimizer.inner_optimizer")
-SCALE_OF_IT = "optimizer.dynamic_scale.value"
 MADE = f"tf.train.Checkpoint({KEPT})"
+MANAGED = f"tf.train.CheckpointManager({MADE}, '{tempfile.gettempdir()}', 1)"
 SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
     "moments, the loss scale, the scale's counter of good steps, the place": {KEPT: "model=model"},
-    "Adam's moments, the loss scale, the scale's counter": {"optimizer=optimizer, ": ""},
-    "before the stop: the place in the data. Without the it": {", iterator=iterator": ""},
-    "before the stop: the averages of BatchNormalization. The": {"model=model, ": ""},
+    "Adam's moments, the loss scale, the": {"optimizer=optimizer, ": ""},
+    "stop: the place in the data. Without the it": {", iterator=iterator": ""},
+    "stop: the averages of BatchNormalization. The": {"model=model, ": ""},
     "The scale belongs to the outer optimizer": {KEPT: INNER},
-    "stop: the scale's counter of good steps.": {KEPT: f"{INNER}, scale={SCALE_OF_IT}"},
+    "stop: the scale's counter of good steps.": {KEPT: f"{INNER}, s=optimizer.dynamic_scale.value"},
     "first scale, 256, and then unscales": {"optimizer.build": "id"},
     "Give the checkpoint all three": {KEPT: "iterator=iterator"},
-    "steps, the place in the data. Give": {KEPT: ""},
-    "a CheckpointManager": {
-        MADE: f"tf.train.CheckpointManager({MADE}, '{tempfile.gettempdir()}', 1)"
-    },
+    "return its `checkpoint`": {MADE: MANAGED},
     "returns an object of type Sequential: return a": {MADE: "model"},
     "returns None": {MADE: "None"},
-    "the text 'checkpoint-1'": {MADE: "'checkpoint-1'"},
     "raises ValueError": {KEPT: "scale=1024.0"},
 }
 BEFORE, AFTER = 5, 3  # steps before the stop and after it
 SCALE, GROWTH = 2.0**8, 2  # small, so that it is doubled before the stop
-PARTS = {  # what a training's `state` holds, and how a learner is told of it
+PARTS = {  # what may be new after the restart, and how a learner is told of it
     "weights": "the weights",
     "averages": "the averages of BatchNormalization",
     "moments": "Adam's moments",
-    "iterations": "Adam's moments",
     "scale": "the loss scale",
     "counter": "the scale's counter of good steps",
     "data": "the place in the data",
 }
-CAUSES = [  # parts that are new after the restart, and what is left out
-    ("weights moments", "Give the checkpoint all three."),
-    ("weights", "Give the checkpoint the model too."),
-    ("averages", "The optimizer brings the weights that it trains, and the model the rest."),
-    ("moments", "The optimizer brings its moments and the scale: give it to the checkpoint."),
-    ("scale", "The scale belongs to the outer optimizer: give that one to the checkpoint."),
-    ("counter", "The outer optimizer brings the scale and the counter: give it to the checkpoint."),
-    ("data", "Without the iterator the data begin at the first batch again."),
-]
+CAUSES = {  # what is left out, by the first part that is new
+    "weights": "Give the checkpoint all three.",
+    "averages": "The optimizer brings the weights that it trains, and the model the rest.",
+    "moments": "The optimizer brings its moments and the scale: give it to the checkpoint.",
+    "scale": "The scale belongs to the outer optimizer: give that one to the checkpoint.",
+    "counter": "The outer optimizer brings the scale and the counter: give it to the checkpoint.",
+    "data": "Without the iterator the data begin at the first batch again.",
+}
 UNBUILT = (
     "All parts are there, and the first update after the restart is wrong. An optimizer that is not"
-    " built scales the loss by its first scale, {first:,.0f}, and then unscales by the restored"
-    " one, {restored:,.0f}: build it before."
+    " built scales the loss by its first scale, {:,.0f}, and then unscales by the restored one,"
+    " {:,.0f}: build it before."
 )
 
 
@@ -80,12 +74,9 @@ class Training:
         import tensorflow as tf
 
         self.model = hidden_model("mixed_float16", seed)
-        self.optimizer = keras.optimizers.LossScaleOptimizer(
-            keras.optimizers.Adam(0.05, name="inner"),
-            initial_scale=SCALE,
-            dynamic_growth_steps=GROWTH,
-            name="outer",
-        )
+        inner = keras.optimizers.Adam(0.05, name="inner")
+        wrapper = keras.optimizers.LossScaleOptimizer
+        self.optimizer = wrapper(inner, SCALE, GROWTH, name="outer")
         self._loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         source = np.random.RandomState(6)
         x, y = source.normal(1, 2, (48, 6)).astype("float32"), np.arange(48) % 3
@@ -110,58 +101,45 @@ class Training:
 def resume(function, _):
     """Stop a training, restore it elsewhere with the learner's checkpoint, and compare the rest."""
     import keras
+    import tensorflow as tf
 
     from course_utils.training import dtype_policy
 
+    def made(training, path=None):
+        given = training.model, training.optimizer, training.iterator
+        checkpoint, problem = call(function, *given, end="`return` and the checkpoint")
+        if isinstance(checkpoint, tf.train.CheckpointManager):
+            problem = "Your function returns a CheckpointManager: return its `checkpoint`."
+        elif not problem and not isinstance(checkpoint, tf.train.Checkpoint):
+            # A model can be called, and is no function all the same.
+            kind = f"an object of type {type(checkpoint).__name__}"
+            returned = kind if callable(checkpoint) else describe(checkpoint)
+            asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
+            problem = f"Your function returns {returned}: {asked}"
+        if path and not problem:
+            status, problem = call(checkpoint.restore, path, what="Restoring your checkpoint")
+            if not problem:
+                status.expect_partial()  # no warnings about what is left out
+        return checkpoint, problem
+
     with dtype_policy(keras.config.dtype_policy()), tempfile.TemporaryDirectory() as folder:
-        first = Training(6)
-        checkpoint, problem = made(function, first)
+        first, second, third = Training(6), Training(7), Training(7)
+        checkpoint, problem = made(first)
         if problem:
             return problem
         first.steps(BEFORE)
-        path, problem = call(checkpoint.save, str(Path(folder, "stopped")))
-        if problem:
-            return problem.replace("Your function", "Saving your checkpoint")
-        stopped = first.state()
-        losses = first.steps(AFTER)
+        path, problem = call(
+            checkpoint.save, str(Path(folder, "stopped")), what="Saving your checkpoint"
+        )
+        stopped, losses = first.state(), first.steps(AFTER)
         with contextlib.redirect_stdout(io.StringIO()):  # what a learner prints is shown once
-            second, problem = restored(function, path)
+            problem = problem or made(second, path)[1]
             if problem:
                 return problem
-            same = np.allclose(second.steps(AFTER), losses, rtol=1e-3)
-            if same and not differing(second.state(), first.state()):
-                return None
-            return cause(function, path, stopped, first.seen[BEFORE])
-
-
-def made(function, training):
-    """The learner's checkpoint of a training, and what is wrong with it."""
-    import tensorflow as tf
-
-    given = training.model, training.optimizer, training.iterator
-    checkpoint, problem = call(function, *given, end="`return` and the checkpoint")
-    if problem or isinstance(checkpoint, tf.train.Checkpoint):
-        return checkpoint, problem
-    if isinstance(checkpoint, tf.train.CheckpointManager):
-        return None, "Your function returns a CheckpointManager: return its `checkpoint`."
-    # A model can be called, and is no function all the same.
-    kind = f"an object of type {type(checkpoint).__name__}"
-    returned = kind if callable(checkpoint) else describe(checkpoint)
-    asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
-    return None, f"Your function returns {returned}: {asked}"
-
-
-def restored(function, path):
-    """Another training after the restart, and what went wrong."""
-    training = Training(7)
-    checkpoint, problem = made(function, training)
-    if problem:
-        return training, problem
-    status, problem = call(checkpoint.restore, path)
-    if problem:
-        return training, problem.replace("Your function", "Restoring your checkpoint")
-    status.expect_partial()  # no warnings about what is left out
-    return training, None
+            if np.allclose(second.steps(AFTER), losses, rtol=1e-3):
+                if not differing(second.state(), first.state()):
+                    return None
+            return made(third, path)[1] or cause(third, stopped, first.seen[BEFORE])
 
 
 def differing(one, other):
@@ -169,24 +147,19 @@ def differing(one, other):
     return [n for n in one if not np.allclose(one[n], other[n], rtol=1e-3, atol=1e-5)]
 
 
-def cause(function, path, stopped, batch):
-    """Restore once more, and see what is not as it was before the stop."""
-    training, problem = restored(function, path)
-    if problem:
-        return problem
-    built = training.optimizer.built
+def cause(restored, stopped, batch):
+    """What of a restored training is not as it was before the stop, and why."""
+    built = restored.optimizer.built
     if not built:
-        training.optimizer.build(training.model.trainable_variables)
-    new = differing(training.state(), stopped)
-    if not np.array_equal(next(training.iterator)[0].numpy(), batch):
+        restored.optimizer.build(restored.model.trainable_variables)
+    new = differing(restored.state(), stopped)
+    if not np.array_equal(next(restored.iterator)[0].numpy(), batch):
         new.append("data")
     if not new and not built:
-        return UNBUILT.format(first=SCALE, restored=stopped["scale"][0])
-    names = list(dict.fromkeys(PARTS[name] for name in new))
-    for parts, why in CAUSES:
-        if set(parts.split()) <= set(new):
-            return f"This is not as it was before the stop: {', '.join(names)}. {why}"
-    return "The training goes on otherwise than without the stop: make the checkpoint of all three."
+        return UNBUILT.format(SCALE, stopped["scale"][0])
+    told = ", ".join(PARTS[name] for name in new if name in PARTS) or "how the training goes on"
+    why = next((why for name, why in CAUSES.items() if name in new), CAUSES["weights"])
+    return f"This is not as it was before the stop: {told}. {why}"
 
 
 judge = Function(resume)
