@@ -1,7 +1,5 @@
 """What notebook 06 promises: its own cells run here, also with other seeds, and are looked at."""
 
-from functools import partial
-
 import keras
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from course_utils import precision, session
 from course_utils.explorers.gradientlife import MISTAKES, travel
 
 NOTEBOOK = Cells("06_training_loop")
-DEFINED = "digits network right-loop make-step train run by-hand probe".split()
+DEFINED = "digits network right-loop make-step train run by-hand".split()
 HIDDEN = ("scaling forgotten", "unscaled twice", "clipped too early")  # by Adam
 SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
 POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
@@ -95,17 +93,14 @@ def test_a_dynamic_scale_cures_one_cause_of_two(notebook):
     assert right[1] > 75 and max(right[0], right[2], right[3]) < 30
 
 
-# The probe
-
-
-def test_the_five_loops_are_told_apart(notebook):
-    batch = notebook["x"][:32], notebook["y"][:32]
-    codes = ((), ("MP015",), ("MP014",), ("MP017",), ("MP018",))
-    for mistake, wanted in zip(("right", *HIDDEN, "fixed, unchecked"), codes, strict=True):
-        watched = precision.Watched(notebook["loop"](mistake), *batch)
-        assert tuple(finding.code for finding in precision.findings(watched)) == wanted
-        assert watched.length < 0.01 if mistake in HIDDEN else abs(watched.length - 1) < 0.03
-        assert watched.moves == (mistake == "fixed, unchecked")
+def test_the_probe_tells_the_five_loops_apart(notebook):
+    names = dict(notebook, loops=("right", *HIDDEN, "fixed, unchecked"))
+    watched = NOTEBOOK.run("probe", "plane", names=names)["watched"]
+    found = [[finding.code for finding in precision.findings(each)] for each in watched.values()]
+    assert found == [[], ["MP015"], ["MP014"], ["MP017"], ["MP018"]]
+    for mistake, each in watched.items():
+        assert each.length < 0.01 if mistake in HIDDEN else abs(each.length - 1) < 0.03
+        assert each.moves == (mistake == "fixed, unchecked")
 
 
 # What goes around a step
@@ -139,13 +134,9 @@ def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(noteboo
 
 
 def test_a_train_step_needs_scale_loss_under_mixed_float16_alone(notebook):
-    names = NOTEBOOK.run("own-step", "compiled", names=dict(notebook))
-    batch = names["x"][:32], names["y"][:32]
-    for scales in (True, False):
-        for policy in POLICIES:
-            found = precision.probe(partial(names["compiled"], policy, scales), *batch)
-            wrong = not scales and policy == "mixed_float16"
-            assert [finding.code for finding in found] == ["MP015"] * wrong, (scales, policy)
+    lines = NOTEBOOK.printed("probe", "own-step", "compiled", "own-fit", names=dict(notebook))
+    right = [float(line.split()[-2][:-1]) for line in lines if line.startswith("scales")]
+    assert min(right[:5]) > 70 and right[5] < 30 and lines[-1].startswith("The loss is not scaled")
 
 
 def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):

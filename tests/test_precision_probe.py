@@ -1,5 +1,7 @@
 """`precision.probe`: right loops of many kinds are left in peace, wrong ones get their finding."""
 
+from functools import partial
+
 import keras
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ SGD, Scaled = optimizers.SGD, optimizers.LossScaleOptimizer
 SOURCE = np.random.default_rng(0)
 X, Y = SOURCE.normal(size=(32, 8)).astype("float32"), np.arange(32) % 3
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+Embedding = partial(layers.Embedding, 50, 4)
 EACH = keras.losses.sparse_categorical_crossentropy
 XLA = tf.function(jit_compile=True)
 
@@ -101,9 +104,9 @@ class Forgetful(Own):
         return loss
 
 
-def network(policy, *inside, kind=keras.Sequential):
+def network(policy, *inside, kind=keras.Sequential, first=lambda: layers.Dense(16, "relu")):
     with training.dtype_policy(policy):
-        inside = [layers.Dense(16, "relu"), *(make() for make in inside)]
+        inside = [make() for make in (first, *inside)]
         return kind([keras.Input((8,)), *inside, layers.Dense(3, dtype="float32")])
 
 
@@ -111,12 +114,6 @@ def frozen(policy):
     model = network(policy, layers.BatchNormalization, lambda: layers.Dense(16, "relu"))
     model.layers[0].trainable = False
     return model
-
-
-def embedding(policy):
-    with training.dtype_policy(policy):
-        inside = [layers.Embedding(50, 4), layers.Flatten()]
-        return keras.Sequential([keras.Input((8,)), *inside, layers.Dense(3, dtype="float32")])
 
 
 def finite(gradients):
@@ -129,55 +126,55 @@ def loop(edits):
     return names["build"]
 
 
-def network_of(*made):
-    return {'network("mixed_float16")': f"network({', '.join(made)})"}
+F16, GRAPH = "mixed_float16", {"def step": "@tf.function\n    def step"}
+COMPILED = {"def step": "@XLA\n    def step"}
 
 
-def optimizer(code):
-    return {"SGD(0.1)": code}
+def edits(network=None, optimizer=None, before=None, instead=None):
+    """Those for another network or optimizer, a line before `apply`, or one in its place."""
+    new = {
+        'network("mixed_float16")': network and f"network({network})",
+        "SGD(0.1)": optimizer,
+        "        o.apply": before and f"        {before}\n        o.apply",
+        "        o.apply(g, w)": instead and f"        {instead}",
+    }
+    return {old: code for old, code in new.items() if code}
 
 
-def before(line):
-    return {"        o.apply": f"        {line}\n        o.apply"}
-
-
-def instead(line):
-    return {"        o.apply(g, w)": f"        {line}"}
-
-
-FLOAT16, GRAPH = '"mixed_float16"', {"def step": "@tf.function\n    def step"}
 RIGHT = {
     "SGD": {},
-    "momentum": optimizer("SGD(0.1, momentum=0.9, nesterov=True)"),
-    **{name: optimizer(f"optimizers.{name}()") for name in ("Adam", "Lion", "Adafactor", "Muon")},
-    "AMSGrad": optimizer("optimizers.Adam(amsgrad=True)"),
-    "weight decay": optimizer("optimizers.AdamW(weight_decay=0.1)"),
-    "clipping": optimizer("SGD(0.1, global_clipnorm=0.1)"),
-    "clipping each": optimizer("optimizers.Adam(clipvalue=0.01)"),
-    "limit times S": before("g, _ = tf.clip_by_global_norm(g, 0.1 * o.dynamic_scale)"),
-    "average": optimizer("SGD(0.1, use_ema=True, ema_overwrite_frequency=3)"),
-    "accumulation": optimizer("SGD(0.1, gradient_accumulation_steps=4)"),
+    "momentum": edits(optimizer="SGD(0.1, momentum=0.9, nesterov=True)"),
+    "AMSGrad": edits(optimizer="optimizers.Adam(amsgrad=True)"),
+    **{name: edits(optimizer=f"optimizers.{name}()") for name in ("Lion", "Adafactor", "Muon")},
+    "weight decay": edits(optimizer="optimizers.AdamW(weight_decay=0.1)"),
+    "clipping": edits(optimizer="SGD(0.1, global_clipnorm=0.1)"),
+    "clipping each": edits(optimizer="optimizers.Adam(clipvalue=0.01)"),
+    "limit times S": edits(before="g, _ = tf.clip_by_global_norm(g, 0.1 * o.dynamic_scale)"),
+    "average": edits(optimizer="SGD(0.1, use_ema=True, ema_overwrite_frequency=3)"),
+    "accumulation": edits(optimizer="SGD(0.1, gradient_accumulation_steps=4)"),
     "accumulation by hand": SUMS,
     "two losses": {"training=True))": "training=True)) + 0.01 * tf.nn.l2_loss(w[0])"},
-    "a layer of one's own": network_of(FLOAT16, "Scale"),
-    "subclassed": network_of(FLOAT16, "kind=Subclassed"),
-    "float32": {**network_of('"float32"'), "Scaled(SGD(0.1))": "SGD(0.1)"},
-    "bfloat16": {**network_of('"mixed_bfloat16"'), "Scaled(SGD(0.1))": "optimizers.Adam()"},
-    "scaled in vain": network_of('"float32"'),
+    "scaled in parts": {"o.scale_loss(loss)": "o.scale_loss(loss / 2) + o.scale_loss(loss) / 2"},
+    "weighted, not returned": GRAPH | {"LOSS(": "4.0 * LOSS(", "return loss": "pass"},
+    "a layer of one's own": edits("F16, Scale"),
+    "subclassed": edits("F16, kind=Subclassed"),
+    "float32": {**edits("'float32'"), "Scaled(SGD(0.1))": "SGD(0.1)"},
+    "bfloat16": {**edits("'mixed_bfloat16'"), "Scaled(SGD(0.1))": "optimizers.Adam()"},
+    "scaled in vain": edits("'float32'"),
     "a fixed scale in bfloat16": {
-        **network_of('"mixed_bfloat16"'), "Scaled(SGD(0.1))": "SGD(0.1, loss_scale_factor=64.0)"
+        **edits("'mixed_bfloat16'"), "Scaled(SGD(0.1))": "SGD(0.1, loss_scale_factor=64.0)"
     },
     "no optimizer": {
-        **network_of('"float32"'), "Scaled(SGD(0.1))": "None", "o.scale_loss(loss)": "loss",
-        **instead("[each.assign_sub(0.1 * one) for each, one in zip(w, g)]"),
+        **edits("'float32'"), "Scaled(SGD(0.1))": "None", "o.scale_loss(loss)": "loss",
+        **edits(instead="[each.assign_sub(0.1 * one) for each, one in zip(w, g)]"),
     },
     "in a graph": GRAPH,
-    "XLA": {"def step": "@XLA\n    def step"},
+    "XLA": COMPILED,
     "frozen": {"network(": "frozen("},
-    "BatchNormalization": network_of(FLOAT16, "layers.BatchNormalization"),
-    "Dropout": {**network_of(FLOAT16, "lambda: layers.Dropout(0.4)"), **GRAPH},
-    "TensorFlow's dropout": {**network_of(FLOAT16, "Noise"), **GRAPH},
-    "sparse gradients": {"network(": "embedding("},
+    "BatchNormalization": edits("F16, layers.BatchNormalization"),
+    "Dropout": {**edits("F16, lambda: layers.Dropout(0.4)"), **GRAPH},
+    "TensorFlow's dropout": {**edits("F16, Noise"), **GRAPH},
+    "sparse gradients": edits("F16, layers.Flatten, first=Embedding"),
     "scale by hand": HAND,
     "clipping by hand": HAND | {"o.apply(g,": "o.apply(tf.clip_by_global_norm(g, 0.1)[0],"},
     "by hand, growing": HAND | {"LossScale()": "LossScale(2.0**12, 3)"},
@@ -187,73 +184,80 @@ RIGHT = {
     "small scale": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 64.0, 3)"},
     "replica safe": {"Scaled": "training.ReplicaSafeLossScaleOptimizer"},
     "fit": FIT,
-    "fit in float32": FIT | network_of('"float32"'),
+    "fit in float32": FIT | edits("'float32'"),
     "fit with a step of one's own": FIT | OWN,
-    "warm-up": optimizer("SGD(optimizers.schedules.PolynomialDecay(0.0, 10, 0.1))"),
+    "warm-up": edits(optimizer="SGD(optimizers.schedules.PolynomialDecay(0.0, 10, 0.1))"),
 }  # fmt: skip
 UNSCALED, INNER = "g = [each / o.dynamic_scale for each in g]", "o.inner_optimizer.apply(g, w)"
 RAW, PLAIN = {"Scaled(SGD(0.1))": "SGD(0.1)"}, {"o.scale_loss(loss)": "loss"}
 WRONG = {
-    "MP002 raw": RAW,
-    "MP002 raw, in a graph": RAW | GRAPH,
-    "MP002 inner": PLAIN | instead(INNER),
-    "MP002 no optimizer": RAW | instead("[v.assign_sub(0.1 * one) for v, one in zip(w, g)]"),
+    "MP002 raw": RAW | GRAPH,
+    "MP002 inner": PLAIN | edits(instead=INNER),
+    "MP002 no optimizer": RAW | edits(instead="[v.assign_sub(0.1 * one) for v, one in zip(w, g)]"),
     "MP002 fit": FIT | {"jit_compile": "auto_scale_loss=False, jit_compile"},
     "MP008 rounded": {
         "return loss": "[v.assign(np.float16(v)) for v in w]\n        return loss"
     },
-    "MP014 twice": before(UNSCALED),
-    "MP014 wrapped twice": optimizer("Scaled(SGD(0.1))"),
-    "MP014 fixed": {"o.scale_loss(loss)": "128 * loss", **before("g = [each / 128 for each in g]")},
+    "MP014 twice": edits(before=UNSCALED),
+    "MP014 wrapped twice": edits(optimizer="Scaled(SGD(0.1))"),
+    "MP014 fixed": {"o.scale_loss(": "(128 * ", **edits(before="g = [each / 128 for each in g]")},
     "MP015 forgotten": PLAIN,
-    "MP015 Adam, XLA": PLAIN | optimizer("optimizers.Adam()") | {"def step": "@XLA\n    def step"},
+    "MP015 Adam, XLA": PLAIN | COMPILED | edits(optimizer="optimizers.Adam()"),
     "MP015 fit": FIT | {"network(": "network(kind=Forgetful, policy="},
     "MP015 a part": {"o.scale_loss(loss)": "o.scale_loss(loss) + 0.01 * tf.nn.l2_loss(w[0])"},
-    "MP016 never": instead(INNER),
-    "MP016 afterwards": instead(f"{INNER}; {UNSCALED}"),
+    "MP016 never": edits(instead=INNER),
+    "MP016 afterwards": edits(instead=f"{INNER}; {UNSCALED}"),
     "MP016 scaled twice": {"o.scale_loss(loss)": "o.scale_loss(o.scale_loss(loss))"},
     "MP016 fixed": RAW | {"o.scale_loss(loss)": "100 * loss"},
     "MP016 by hand": HAND | {"each / S": "each"},
     "MP016 32 losses": {"LOSS(y, m(x, training=True))": "EACH(y, m(x), from_logits=True)"},
-    "MP016 a fixed divisor": instead(INNER.replace("g,", "[each / 2.0**15 for each in g],")),
+    "MP016 a fixed divisor": edits(instead=INNER.replace("g,", "[each / 2.0**15 for each in g],")),
     "MP017 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
-    "MP017 clipped": before("g, _ = tf.clip_by_global_norm(g, 1.0)"),
-    "MP017 clipped, in a graph": before("g, _ = tf.clip_by_global_norm(g, 1.0)") | GRAPH,
-    "MP017 a far limit": before("g, _ = tf.clip_by_global_norm(g, 1e6)"),
-    "MP017 values": before("g = [tf.clip_by_value(each, -1, 1) for each in g]"),
-    "MP017 each": before("g = [tf.clip_by_norm(each, 1.0) for each in g]"),
+    "MP017 clipped": edits(before="g, _ = tf.clip_by_global_norm(g, 1.0)") | GRAPH,
+    "MP017 a far limit": edits(before="g, _ = tf.clip_by_global_norm(g, 1e6)"),
+    "MP017 values": edits(before="g = [tf.clip_by_value(each, -1, 1) for each in g]"),
+    "MP017 each": edits(before="g = [tf.clip_by_norm(each, 1.0) for each in g]"),
     "MP017 by hand": HAND | {"g = [each": "g, _ = tf.clip_by_global_norm(g, 1.0); g = [each"},
-    "MP017 decay": before("g = [each + 0.01 * v for each, v in zip(g, w)]"),
-    "MP017 biases": before("g[1] = g[1] / o.dynamic_scale"),
+    "MP017 decay": edits(before="g = [each + 0.01 * v for each, v in zip(g, w)]"),
+    "MP017 biases": edits(before="g[1] = g[1] / o.dynamic_scale"),
+    "MP017 grows before it divides": edits(instead=
+        "S, n, fine = o.dynamic_scale, o.step_counter.assign_add(1), finite(g)\n"
+        "        if n >= o.dynamic_growth_steps or not fine:\n"
+        "            S.assign(S * (2 if fine else 0.5)); o.step_counter.assign(0)\n"
+        "        if fine: o.inner_optimizer.apply([each / S for each in g], w)"),
     "MP019 falls as it should rise": HAND | {"update(fine)": "update(not fine)"},
-    "MP018 fixed scale": optimizer("SGD(0.1, loss_scale_factor=128.0)") | {"Scaled": ""},
+    "MP018 fixed scale": edits(optimizer="SGD(0.1, loss_scale_factor=128.0)") | {"Scaled": ""},
     "MP018 nobody looks": HAND | {"if fine": "if True"},
     "MP018 looks at the first": HAND | {"finite(g)": "finite(g[:1])"},
     "MP018 looks for NaN": HAND | {"finite(g)": "not any(np.isnan(each).any() for each in g)"},
     "MP018 looks at the loss": HAND | {"finite(g)": "finite([loss])"},
-    "MP018 zeros": before("g = [tf.where(tf.math.is_finite(each), each, 0.0) for each in g]"),
-    "MP018 one by one": instead("[o.apply([one], [v]) for one, v in zip(g, w)]"),
-    "MP018 raises": before("g = [tf.debugging.check_numerics(each, 'g') for each in g]"),
-    "MP018 momentum": RAW | {"SGD(0.1)": "SGD(0.1, momentum=0.9)", **instead(
+    "MP018 zeros": edits(before="g = [tf.where(tf.math.is_finite(each), each, 0.0) for each in g]"),
+    "MP018 one by one": edits(instead="[o.apply([one], [v]) for one, v in zip(g, w)]"),
+    "MP018 raises": edits(before="g = [tf.debugging.check_numerics(each, 'g') for each in g]"),
+    "MP018 momentum": RAW | {"SGD(0.1)": "SGD(0.1, momentum=0.9)", **edits(instead=
         "former = [+v for v in w]; o.apply(g, w); [finite(g) or v.assign(f)"
         " for v, f in zip(w, former)]")},
     "MP018 sums": SUMS | {"for s in sums:\n": "for s in filter(finite, [[s] for s in sums]):\n",
                           "s.assign(tf.zeros_like(s))": "s[0].assign(tf.zeros_like(s[0]))"},
-    "MP019 does not fall": instead("o.apply(g, w) if finite(g) else None"),
+    "MP018 velocity": HAND | {
+        "s = loss": "V = [tf.Variable(tf.zeros(v.shape)) for v in w]\n    s = loss",
+        "if fine": "[v.assign(0.9 * v + each / S) for v, each in zip(V, g)]\n        if fine",
+        "o.apply(g": "o.apply(V"},
+    "MP019 does not fall": edits(instead="o.apply(g, w) if finite(g) else None"),
     "MP019 by hand": HAND | {"s.update(fine)": "pass"},
-    "MP019 does not rise": before("o.step_counter.assign(0)"),
+    "MP019 does not rise": edits(before="o.step_counter.assign(0)"),
     "MP020 scaled": {"return loss": "return scaled"},
     "MP020 scaled by hand": HAND | {"return loss": "return scaled"},
     "MP020 float16": {"o.scale_loss(loss)": "tf.cast(o.scale_loss(loss), 'float16')"},
     "MP020 zero": {"return loss": "return {'loss': 0.0}"},
-    "MP021 pairs": instead("o.apply(zip(g, w))"),
+    "MP021 pairs": edits(instead="o.apply(zip(g, w))"),
     "MP021 of an older Keras": {"scale_loss": "get_scaled_loss"},
-    "MP022 uphill": before("g = [-each for each in g]"),
-    "MP022 twice": before("o.apply(g, w)"),
+    "MP022 uphill": edits(before="g = [-each for each in g]"),
+    "MP022 twice": edits(before="o.apply(g, w)"),
     "MP022 sum": SUMS | {"s / 4": "s"},
     "MP022 cast": HAND | {"each / S": "tf.cast(tf.cast(each / S, 'float16'), 'float32')"},
-    "MP022 mixed up": before("g[1] = g[1][::-1]"),
-    "MP022 too small numbers": network_of(FLOAT16, "Fragile"),
+    "MP022 mixed up": edits(before="g[1] = g[1][::-1]"),
+    "MP022 too small numbers": edits("F16, Fragile"),
 }  # fmt: skip
 
 
@@ -267,3 +271,12 @@ def test_a_right_loop_is_left_in_peace(name):
 def test_a_wrong_loop_gets_its_finding(name):
     found = precision.probe(loop(WRONG[name]), X, Y)
     assert name[:5] in [finding.code for finding in found], list(map(str, found))
+
+
+@pytest.mark.parametrize(("said", "wrong"), [
+    ("is frozen at 32,768", {"o.scale_loss(": "(o.initial_scale * ", "return loss": "pass"}),
+    ("is scaled twice", WRONG["MP016 scaled twice"]),
+])  # fmt: skip
+def test_the_message_names_what_is_wrong_with_the_scale(said, wrong):
+    (finding,) = precision.probe(loop(GRAPH | wrong), X, Y)
+    assert said in finding.message

@@ -2,8 +2,7 @@
 
 While a step runs, `tf.GradientTape.gradient` and the `update_step` of the innermost optimizer take
 notes, in graphs and under XLA too. What leaves the tape can be exchanged for gradients of a chosen
-size, or for infinity. So a loop tells by its doing, however it is written, what multiplies its
-loss, what divides its gradients, and what infinity moves.
+size, or for infinity. So a loop tells by its doing, however it is written.
 """
 
 import contextlib
@@ -19,24 +18,20 @@ as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a loop did until its weights moved, or in so many steps; lists have one per weight."""
+    """What a loop did until its weights moved, or in so many steps."""
 
-    left: list  # the gradients as they left the tape, the mean of its calls
-    got: list  # as they reached the update rule, the mean of its updates
-    change: list  # of the weights
+    left: np.ndarray  # all gradients as they left the tape, the mean of its calls
+    got: np.ndarray  # as they reached the update rule, the mean of its updates
     target: float  # what the tape differentiated, the mean of its calls
     calls: float  # of the tape, for one weight
     spoiled: float  # how many more had a gradient that is not finite
     updates: float  # of one weight
     steps: int
+    moved: bool  # whether a weight is another one, or NaN
+    finite: bool  # whether all weights are, afterwards
+    rounded: bool  # whether all weights are numbers of float16 afterwards
     result: object  # what the last step returned
     loss: float | None  # what of it is the loss
-    rounded: bool  # whether all weights are numbers of float16 afterwards
-
-    @property
-    def moved(self):
-        """Whether a weight is another one, or NaN."""
-        return any(np.any(one != 0) for one in self.change)
 
 
 class Loop:
@@ -63,18 +58,28 @@ class Loop:
         values = [value for _, value in like.start] if like else map(_array, variables)
         self.start = list(zip(variables, values, strict=True))
         self.narrow = False  # whether the tape has differentiated a loss in float16
+        self.constant = np.nan  # the one with which a graph multiplied the loss at last
         self.by_hand = bool(like and like.by_hand)  # whether weights move by no `update_step`
         self._install()
+
+    @property
+    def scale(self):
+        """The dynamic scale of the outer optimizer; NaN where there is none."""
+        return float(self.scalers[0].dynamic_scale.numpy()) if self.scalers else np.nan
+
+    def parts(self, vector):
+        """A vector of all gradients as one array for each weight."""
+        return np.split(vector, np.cumsum([v.size for v in self._pattern])[:-1])
 
     def _install(self):
         """Make the instruments: variables, so that they work in a graph."""
         weights, source = self.weights, np.random.default_rng(6)
-        self._place = {id(v): n for n, v in enumerate(weights)}
-        self._place |= {id(v.value): n for n, v in enumerate(weights)}
-        self.pattern = [source.normal(size=v.shape).astype("float32") for v in weights]
-        self._left, self._got = ([_note(v.shape) for v in weights] for _ in range(2))
+        self._place = {id(w): n for n, v in enumerate(weights) for w in (v, v.value)}
+        self._pattern = [source.normal(size=v.shape).astype("float32") for v in weights]
+        shapes = [v.shape for v in weights]
+        self._left, self._got = ([*map(_note, shapes)] for _ in range(2))
         self._calls, self._updates, self._poison = (_note([len(weights)]) for _ in range(3))
-        self._target, self._targets, self._spoiled, self._size = (_note() for _ in range(4))
+        self._target, self._targets, self._spoiled, self._size = (_note([]) for _ in range(4))
         former = getattr(self.rule, "update_step", None)
 
         def update_step(gradient, variable, learning_rate):
@@ -95,14 +100,14 @@ class Loop:
             flat = tf.nest.flatten(found)
             places = [self._place.get(id(one)) for one in tf.nest.flatten(sources)]
             seen = {n: at for n, at in enumerate(places) if None not in (at, flat[n])}
-            if not seen:
-                return found  # of something else, as for a penalty
             for n, at in seen.items():
                 own = tf.convert_to_tensor(flat[n])
-                flat[n] = tf.where(self._size > 0, _like(own, self.pattern[at] * self._size), own)
-            self._take_notes(tf.nest.flatten(target), {at: flat[n] for n, at in seen.items()})
+                put_in = tf.cast(self._pattern[at] * self._size, own.dtype)
+                flat[n] = tf.where(self._size > 0, put_in, own)
+            if seen:  # else it is of something else, as for a penalty
+                self._take_notes(tf.nest.flatten(target), {at: flat[n] for n, at in seen.items()})
             for n, at in seen.items():
-                flat[n] += _like(flat[n], self._poison[at])
+                flat[n] += tf.cast(self._poison[at], flat[n].dtype)
             return tf.nest.pack_sequence_as(found, flat)
 
         tf.GradientTape.gradient = as_written(gradient)
@@ -115,6 +120,10 @@ class Loop:
         """Note what leaves the tape, if all of it is finite."""
         self.narrow |= any(one.dtype == "float16" for one in targets)
         finite = [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients.values()]
+        last = getattr(targets[0], "op", None)  # in a graph
+        for factor in last.inputs if last is not None and last.type == "Mul" else ():
+            if np.ndim(value := tf.get_static_value(factor)) == 0 and value is not None:
+                self.constant = float(value)
         fine = _float32(tf.reduce_all(finite))
         total = tf.add_n([tf.reduce_sum(_float32(one)) for one in targets])
         self._target.assign_add(tf.math.multiply_no_nan(total, fine))
@@ -138,40 +147,45 @@ class Loop:
         for scaler in self.scalers if scale else ():
             scaler.dynamic_scale.assign(scale)
             scaler.step_counter.assign(good)
-        notes = (self._calls, self._updates, self._target, self._targets, self._spoiled)
-        for note in (*self._left, *self._got, *notes):
+        counts = self._calls, self._updates, self._target, self._targets, self._spoiled
+        for note in (*self._left, *self._got, *counts):
             note.assign(tf.zeros_like(note))
         self._size.assign(size)
         self._poison.assign([dict(poison).get(n, 0.0) for n in range(len(self.weights))])
         for weight in self.weights if size and self.by_hand else ():
             weight.assign(np.zeros(weight.shape))  # what is added to 0 is not rounded
-        before = [*map(_array, self.weights)]
+        before = _vector(self.weights)
         with self._watched_tape():
             for step in range(1, (steps or MOST) + 1):  # noqa: B007
                 result = self._step(*self._batch)
-                change = [_array(v) - old for v, old in zip(self.weights, before, strict=True)]
-                if not steps and any(np.any(one != 0) for one in change):
+                after = _vector(self.weights)
+                if not steps and np.any(after != before):
                     break
-        means = [
-            [note.numpy() / max(n, 1) for note, n in zip(notes, counts.numpy(), strict=True)]
-            for notes, counts in ((self._left, self._calls), (self._got, self._updates))
-        ]
+        calls, updates, target, targets, spoiled = (note.numpy() for note in counts)
         return Reading(
-            left=means[0],
-            got=means[1] if self._updates.numpy().any() else [-one for one in change],
-            change=change,
-            target=float(self._target) / max(float(self._targets), 1.0),
-            calls=self._calls.numpy().max(),
-            spoiled=float(self._spoiled),
-            updates=self._updates.numpy().max(),
+            left=_vector(self._left, calls),
+            got=_vector(self._got, updates) if updates.any() else before - after,
+            target=float(target / max(targets, 1)),
+            calls=calls.max(),
+            spoiled=spoiled,
+            updates=updates.max(),
             steps=step,
+            moved=bool(np.any(after != before)),
+            finite=bool(np.isfinite(after).all()),
+            rounded=np.array_equal(after, np.float16(after)),
             result=result,
             loss=_loss(result),
-            rounded=all(np.array_equal(w, np.float16(w)) for w in map(_array, self.weights)),
         )
 
 
-def _note(shape=()):
+def _vector(variables, counts=()):
+    """All values in one vector of float64, each variable's divided by its count, if any."""
+    counts = np.maximum(counts, 1) if len(counts) else np.ones(len(variables))
+    pairs = zip(variables, counts, strict=True)
+    return np.concatenate([np.ravel(_array(v)).astype("float64") / n for v, n in pairs])
+
+
+def _note(shape):
     return tf.Variable(tf.zeros(shape), trainable=False)
 
 
@@ -183,15 +197,9 @@ def _float32(values):
     return tf.cast(tf.convert_to_tensor(values), "float32")
 
 
-def _like(tensor, values):
-    return tf.cast(values, tensor.dtype)
-
-
 def _loss(result):
     """The loss among what a step returns: a number, a list that begins with it, a dictionary."""
-    if isinstance(result, dict):
-        result = result.get("loss")
     with contextlib.suppress(Exception):  # whatever an object of the loop raises
-        first = result[0] if isinstance(result, (list, tuple)) else result
-        return float(np.mean(first))
+        result = result["loss"] if isinstance(result, dict) else result
+        return float(np.mean(result[0] if isinstance(result, (list, tuple)) else result))
     return None

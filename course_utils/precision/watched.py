@@ -6,34 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.linalg import norm
 
 from course_utils.precision.loop import Loop
 
 APART = 16.0  # the factor between the two scales
 SMALL, LARGE = 2.0**-20, 2.0**10  # sizes of gradients, beside the usual: no limit clips, any does
-OVERFLOWS = {
-    "−∞": (None, -math.inf),
-    "∞ in one": (0, math.inf),
-    "NaN in one": (-1, math.nan),
-}
+OVERFLOWS = {"−∞": (None, -math.inf), "∞ in one": (0, math.inf), "NaN in one": (-1, math.nan)}
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
 
-def length(arrays):
-    """The length of some arrays, taken as one vector."""
-    return math.sqrt(sum(float(np.sum(np.square(a, dtype="float64"))) for a in arrays))
-
-
-def minus(ones, others):
-    """The differences of some arrays and others."""
-    return [one - other for one, other in zip(ones, others, strict=True)]
-
-
-def cosine(ones, others):
-    """Of the angle between two lists of arrays, taken as vectors; 0 if one of them is zero."""
-    pairs = zip(ones, others, strict=True)
-    product = sum(float(np.sum(np.multiply(a, b, dtype="float64"))) for a, b in pairs)
-    return product / (length(ones) * length(others) or 1.0)
+def cosine(one, other):
+    """Of the angle between two vectors; 0 if one of them is zero."""
+    return float(one @ other / (norm(one) * norm(other) or 1.0))
 
 
 class Response:
@@ -43,19 +28,19 @@ class Response:
         self.readings = {size: take(size * usual) for size in (SMALL, 2 * SMALL, *larger)}
         one, two = self.readings[SMALL], self.readings[2 * SMALL]
         # A decay of the weights, or the like, is in both and not in the difference.
-        self.got, self.left = minus(two.got, one.got), minus(two.left, one.left)
-        grows = length(self.got) > 0.2 * length(one.got)
+        self.got, self.left = two.got - one.got, two.left - one.left
+        grows = norm(self.got) > 0.2 * norm(one.got)
         # What small gradients are divided by; NaN where the update does not grow with them.
-        self.divisor = length(self.left) / length(self.got) if grows else math.nan
+        self.divisor = norm(self.left) / norm(self.got) if grows else math.nan
 
 
 @dataclass(frozen=True)
 class Overflow:
     """What a gradient does that is not finite."""
 
-    moved: bool = False  # whether the weights move, or what the optimizer remembers of gradients
-    raised: str = ""
-    recovers: bool = True  # whether the next finite gradients move the weights
+    moves: bool = False  # the weights, or what the optimizer remembers of gradients
+    raises: str = ""
+    recovers: bool = True  # whether the next finite gradients move the weights to finite ones
     reaction: float = math.nan  # the scale after it, over that before
 
 
@@ -75,7 +60,7 @@ class Watched:
         self._make = lambda **how: Loop(build, x, y, like=loop, **how)
         layers = loop.model._flatten_layers()
         self.float16 = any(la.compute_dtype == "float16" and la.trainable_weights for la in layers)
-        self.scale = _scale(loop) if loop.scalers else None
+        self.scale = loop.scale if loop.scalers else None
         self.overflows = {}
         try:
             with np.errstate(all="ignore"):
@@ -93,31 +78,26 @@ class Watched:
             self.natural = loop.cycle(scale=self.scale)
         loop.by_hand = self.natural.moved and not self.natural.updates
         again = loop.cycle(scale=self.scale, dice=True).got
-        self.noise = length(minus(again, self.natural.got)) / (length(again) or 1.0)
+        self.noise = norm(again - self.natural.got) / (norm(again) or 1.0)
         twin = self._make(policy="float32")
         once, often = twin.cycle(scale=1.0), twin.cycle(scale=256.0)
-        self.part = length(minus(often.left, [256 * g for g in once.left])) / length(
-            often.left or [1]
-        )
-        self.length = length(self.natural.got) / (length(once.got) or 1.0)
+        self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
+        self.length = norm(self.natural.got) / (norm(once.got) or 1.0)
         self.cosine = cosine(self.natural.got, once.got)
         if not self.natural.moved or not self.natural.calls:
             return
         # As large as the tape's own, with the scale that they ought to have, and nowhere zero.
-        self.usual = (
-            length(once.left) * self.scale if self.scale else length(self.natural.left)
-        ) or 1
-        self.usual /= length(loop.pattern)
+        self.usual = norm(once.left) * self.scale if self.scale else norm(self.natural.left)
+        self.usual = (self.usual or 1.0) / math.sqrt(len(once.left))
         self.one = Response(self._settled, self.usual, 1.0, LARGE)
         small = self.one.readings[SMALL].got
-        repeated = minus(self._settled(SMALL * self.usual).got, small)
-        self.steady = length(repeated) <= 0.1 * length(small)
+        repeated = self._settled(SMALL * self.usual).got
+        self.steady = norm(repeated - small) <= 0.1 * norm(small)  # no noise is added
         if self.scale:
             how = {"scale": self.scale / APART, "steps": self.natural.steps}
             self.less = loop.cycle(scale=how["scale"])
-            self.other = Response(
-                lambda s: loop.cycle(size=s, **how), self.usual / APART, 1.0, LARGE
-            )
+            usual = self.usual / APART
+            self.other = Response(lambda s: loop.cycle(size=s, **how), usual, 1.0, LARGE)
             self._grow()
         for name, poison in OVERFLOWS.items() if self.float16 or self.scale else ():
             self.overflows[name] = self._overflow(*poison)
@@ -143,38 +123,36 @@ class Watched:
         loop.cycle(**how)
         counted = int(scaler.step_counter.numpy()) > 0 or scaler.dynamic_growth_steps < 2
         self.grown = loop.cycle(good=scaler.dynamic_growth_steps - 1, **how)
-        self.grows = counted and _scale(loop) > 1.5 * self.scale
+        self.grows = counted and loop.scale > 1.5 * self.scale
 
     def _overflow(self, place, value):
         """What an infinity does to a new loop after a good step."""
-        loop, how = self._make(), {"steps": self.natural.steps, "again": True}
+        loop, reached = self._make(), self.one.readings[1.0].left
         loop.cycle(scale=self.scale)
-        reached = [n for n, g in enumerate(self.one.readings[1.0].left) if np.any(g)]
+        reached = [n for n, part in enumerate(loop.parts(reached)) if part.any()]
         poison = dict.fromkeys(reached if place is None else [reached[place]], value)
         kept = [v for v in getattr(loop.rule, "variables", ()) if v.shape]
-        former, scale = [v.numpy() for v in kept], _scale(loop)
+        former, scale = [v.numpy() for v in kept], loop.scale
         try:
-            bad = loop.cycle(poison=poison, **how)
+            bad = loop.cycle(poison=poison, steps=self.natural.steps, again=True)
         except Exception as error:
-            return Overflow(raised=type(error).__name__)
+            return Overflow(raises=type(error).__name__)
         if bad.moved or any(np.any(v.numpy() != f) for v, f in zip(kept, former, strict=True)):
-            return Overflow(moved=True)
-        reaction = _scale(loop) / scale
+            return Overflow(moves=True)
+        reaction, after = loop.scale / scale, partial(self._after, poison)
         if place is None and not reaction < 0.9:
-            reaction = Response(partial(self._after, poison), self.usual).divisor / self.one.divisor
+            reaction = Response(after, self.usual).divisor / self.one.divisor
             if not self.scale and reaction < 1:
-                usual = self.usual * reaction
-                self.other = Response(partial(self._after, poison), usual, 1.0, LARGE)
+                self.other = Response(after, self.usual * reaction, 1.0, LARGE)
         good = loop.cycle(size=self.usual, again=True)
-        finite = all(np.isfinite(one).all() for one in good.change)
-        return Overflow(recovers=good.moved and finite, reaction=reaction)
+        return Overflow(recovers=good.moved and good.finite, reaction=reaction)
 
     @property
     def powers(self):
         """Of the loss scale: in the tape's gradients, and in what divides them; 0 if unknown."""
         if not self.scale:
             return 0, 0
-        times = round(math.log(length(self.natural.left) / length(self.less.left), APART))
+        times = round(math.log(norm(self.natural.left) / norm(self.less.left), APART))
         over = self.one.divisor / self.other.divisor
         return times, round(math.log(over, APART)) if over == over else times
 
@@ -183,6 +161,11 @@ class Watched:
         """What the loss was multiplied by, as far as the step returns it; else NaN."""
         reading = self.one.readings[SMALL]
         return reading.target / (reading.loss or math.nan)
+
+    @property
+    def constant(self):
+        """The same, or a constant that a graph multiplies by at last; else NaN."""
+        return self.factor if math.isfinite(self.factor) else self.loop.constant
 
     @property
     def sums(self):
@@ -199,14 +182,9 @@ class Watched:
     @property
     def clipped(self):
         """The length in which a gradient reaches the update rule that is too long for any limit."""
-        return length(self.one.readings[LARGE].got)
+        return norm(self.one.readings[LARGE].got)
 
     @property
     def moves(self):
         """Whether a gradient that is not finite moves the weights, or what the optimizer keeps."""
-        return any(each.moved for each in self.overflows.values())
-
-
-def _scale(loop):
-    """The dynamic scale of the outer optimizer; NaN where there is none."""
-    return float(loop.scalers[0].dynamic_scale.numpy()) if loop.scalers else math.nan
+        return any(each.moves for each in self.overflows.values())
