@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from cells import Cells
 
-from course_utils import precision, session
+from course_utils import figures, precision, session
 from course_utils.explorers.gradientlife import MISTAKES, travel
 
 NOTEBOOK = Cells("06_training_loop")
@@ -94,7 +94,7 @@ def test_a_dynamic_scale_cures_one_cause_of_two(notebook):
 
 
 def test_the_probe_tells_the_five_loops_apart(notebook):
-    names = dict(notebook, loops=("right", *HIDDEN, "fixed, unchecked"))
+    names = dict(notebook, figures=figures, loops=("right", *HIDDEN, "fixed, unchecked"))
     watched = NOTEBOOK.run("probe", "plane", names=names)["watched"]
     found = [[finding.code for finding in precision.findings(each)] for each in watched.values()]
     assert found == [[], ["MP015"], ["MP014"], ["MP017"], ["MP018"]]

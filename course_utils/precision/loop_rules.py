@@ -28,6 +28,10 @@ def findings(w) -> list[Finding]:
         found = [("MP021", f"The step raises {w.raised}.", SCALE)]
     elif not w.natural.moved:
         found = [("MP021", f"{w.natural.steps} steps with finite gradients move no weight.")]
+    elif w.natural.spoiled and not w.natural.calls:
+        found = [("MP018", "Gradients that are not finite move the weights: skip such a step.")]
+    elif not w.natural.calls:
+        found = [("MP021", "The weights move without `tape.gradient`: nothing more can be told.")]
     else:
         rules = (scaling, meets_scaled_gradients, infinity, scale_stands, loss_returned, turned)
         found = [each for rule in rules for each in rule(w)] or list(unlike_float32(w))
@@ -102,20 +106,13 @@ def meets_scaled_gradients(w):
 
 def infinity(w):
     """An infinite gradient moves something, ends the training, or is never got over."""
-    for name, each in w.overflows.items():
-        if each.raises or each.moves:
-            moves = "moves the weights, or what the optimizer keeps"
-            does = f"raises {each.raises}" if each.raises else moves
-            yield "MP018", f"A gradient that is not finite ({name}) {does}: skip such a step."
-            return
-        if not each.recovers:
-            yield "MP018", f"After a gradient that is not finite ({name}) no finite one is of use."
-            return
+    if w.harm:
+        yield "MP018", f"A gradient that is not finite {w.harm}."
 
 
 def scale_stands(w):
     """The scale does not fall at an overflow, or not rise after enough good steps."""
-    if any(each.reaction > 0.9 for each in w.overflows.values()) and not w.undivided:
+    if w.reaction > 0.9 and not w.undivided:
         yield "MP019", "An overflow leaves the loss scale as it is: all steps to come may be lost."
     elif w.powers == (1, 1) and not w.grows:
         yield "MP019", "The loss scale never grows: good steps are not counted."

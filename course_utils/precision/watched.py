@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from course_utils.precision.loop import Loop
 
 APART = 16.0  # the factor between the two scales
 SMALL, LARGE = 2.0**-20, 2.0**10  # sizes of gradients, beside the usual: no limit clips, any does
-OVERFLOWS = {"−∞": (None, -math.inf), "∞ in one": (0, math.inf), "NaN in one": (-1, math.nan)}
+MOVES = "moves the weights, or what the optimizer keeps"
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
 
@@ -34,16 +33,6 @@ class Response:
         self.divisor = norm(self.left) / norm(self.got) if grows else math.nan
 
 
-@dataclass(frozen=True)
-class Overflow:
-    """What a gradient does that is not finite."""
-
-    moves: bool = False  # the weights, or what the optimizer remembers of gradients
-    raises: str = ""
-    recovers: bool = True  # whether the next finite gradients move the weights to finite ones
-    reaction: float = math.nan  # the scale after it, over that before
-
-
 class Watched:
     """What `probe`'s rules look at, measured on a few loops that `build` makes.
 
@@ -54,6 +43,8 @@ class Watched:
     grown = None  # the `Reading` of the step that is to double the scale
     grows = True
     raised = ""
+    harm = ""  # what a gradient does that is not finite
+    reaction = 0.0  # the scale after it, over that before; the largest
 
     def __init__(self, build, x, y):
         self.loop = loop = Loop(build, x, y)
@@ -61,7 +52,6 @@ class Watched:
         layers = loop.model._flatten_layers()
         self.float16 = any(la.compute_dtype == "float16" and la.trainable_weights for la in layers)
         self.scale = loop.scale if loop.scalers else None
-        self.overflows = {}
         try:
             with np.errstate(all="ignore"):
                 self._measure()
@@ -74,9 +64,11 @@ class Watched:
         loop = self.loop
         self.natural = loop.cycle()
         while self.scale and self.natural.spoiled and self.scale > 2.0**-60:
-            self.scale /= 4
+            self.scale = min(self.scale / 4, loop.scale)
             self.natural = loop.cycle(scale=self.scale)
-        loop.by_hand = self.natural.moved and not self.natural.updates
+        if not self.natural.moved or not self.natural.calls:
+            return
+        loop.by_hand = not self.natural.updates
         again = loop.cycle(scale=self.scale, dice=True).got
         self.noise = norm(again - self.natural.got) / (norm(again) or 1.0)
         twin = self._make(policy="float32")
@@ -84,8 +76,6 @@ class Watched:
         self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
         self.length = norm(self.natural.got) / (norm(once.got) or 1.0)
         self.cosine = cosine(self.natural.got, once.got)
-        if not self.natural.moved or not self.natural.calls:
-            return
         # As large as the tape's own, with the scale that they ought to have, and nowhere zero.
         self.usual = norm(once.left) * self.scale if self.scale else norm(self.natural.left)
         self.usual = (self.usual or 1.0) / math.sqrt(len(once.left))
@@ -99,8 +89,8 @@ class Watched:
             usual = self.usual / APART
             self.other = Response(lambda s: loop.cycle(size=s, **how), usual, 1.0, LARGE)
             self._grow()
-        for name, poison in OVERFLOWS.items() if self.float16 or self.scale else ():
-            self.overflows[name] = self._overflow(*poison)
+        if self.float16 or self.scale:
+            self._overflow()
 
     def _settled(self, size):
         """A reading at the scale of the natural step; of a new loop where nobody can set that."""
@@ -125,27 +115,39 @@ class Watched:
         self.grown = loop.cycle(good=scaler.dynamic_growth_steps - 1, **how)
         self.grows = counted and loop.scale > 1.5 * self.scale
 
-    def _overflow(self, place, value):
-        """What an infinity does to a new loop after a good step."""
-        loop, reached = self._make(), self.one.readings[1.0].left
+    def _overflow(self):
+        """What infinities do to a loop after a good step, until one does harm."""
+        loop = self.loop if self.scale else self._make()  # else it would keep a smaller scale
         loop.cycle(scale=self.scale)
-        reached = [n for n, part in enumerate(loop.parts(reached)) if part.any()]
-        poison = dict.fromkeys(reached if place is None else [reached[place]], value)
+        parts = loop.parts(self.one.readings[1.0].left)
+        reached = [n for n, part in enumerate(parts) if part.any()]
         kept = [v for v in getattr(loop.rule, "variables", ()) if v.shape]
-        former, scale = [v.numpy() for v in kept], loop.scale
-        try:
-            bad = loop.cycle(poison=poison, steps=self.natural.steps, again=True)
-        except Exception as error:
-            return Overflow(raises=type(error).__name__)
-        if bad.moved or any(np.any(v.numpy() != f) for v, f in zip(kept, former, strict=True)):
-            return Overflow(moves=True)
-        reaction, after = loop.scale / scale, partial(self._after, poison)
-        if place is None and not reaction < 0.9:
-            reaction = Response(after, self.usual).divisor / self.one.divisor
-            if not self.scale and reaction < 1:
-                self.other = Response(after, self.usual * reaction, 1.0, LARGE)
-        good = loop.cycle(size=self.usual, again=True)
-        return Overflow(recovers=good.moved and good.finite, reaction=reaction)
+        for name, places, value in (
+            ("−∞", reached, -math.inf),
+            ("∞ in one", reached[:1], math.inf),
+            ("NaN in one", reached[-1:], math.nan),
+        ):
+            poison = dict.fromkeys(places, value)
+            former, scale = [v.numpy() for v in kept], loop.scale
+            try:
+                bad = loop.cycle(poison=poison, steps=self.natural.steps, again=True)
+            except Exception as error:
+                self.harm = f"({name}) raises {type(error).__name__}: skip such a step"
+                return
+            moved = any(np.any(v.numpy() != f) for v, f in zip(kept, former, strict=True))
+            if bad.moved or moved:
+                self.harm = f"({name}) {MOVES}: skip such a step"
+                return
+            reaction, after = loop.scale / scale, partial(self._after, poison)
+            if places is reached and not reaction < 0.9:
+                reaction = Response(after, self.usual).divisor / self.one.divisor
+                if not self.scale and reaction < 1:
+                    self.other = Response(after, self.usual * reaction, 1.0, LARGE)
+            self.reaction = max(self.reaction, reaction)
+            good = loop.cycle(size=self.usual, again=True)
+            if not (good.moved and good.finite):
+                self.harm = f"({name}) spoils the steps that follow"
+                return
 
     @property
     def powers(self):
@@ -187,4 +189,4 @@ class Watched:
     @property
     def moves(self):
         """Whether a gradient that is not finite moves the weights, or what the optimizer keeps."""
-        return any(each.moves for each in self.overflows.values())
+        return MOVES in self.harm
