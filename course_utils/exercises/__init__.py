@@ -7,7 +7,6 @@ from course_utils.claims import Table
 
 from . import store
 from .answers import describe
-from .answers import number as as_number
 from .engine import Feedback, Note, Question
 
 
@@ -54,11 +53,12 @@ class Sheet:
     def predict(self, guess):
         """Record a prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing raises."""
         if guess is ...:
-            message = "No guess yet: replace `...` with a number and run the cell again."
+            message = "No guess yet: replace `...` with your guess and run the cell again."
             return Feedback("not attempted", message)
-        value = as_number(guess)
+        value = self.prediction.number(guess)
         if value is None:
-            wanted = f"a guess is one finite number, such as `guess = {self.prediction.example}`."
+            one = f"one finite number, such as `guess = {self.prediction.example}`"
+            wanted = f"a guess is {self.prediction.wanted or one}."
             return Feedback("not yet", f"You gave {describe(guess)}: {wanted}")
         value, message = self.prediction.read(value)
         if value is None:
@@ -82,7 +82,9 @@ class Sheet:
 
     def summary(self):
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
-        guess = "no guess" if self.guess is None else f"your guess: {self.guess:g}"
+        guess = (
+            "no guess" if self.guess is None else f"your guess: {self.prediction.shown(self.guess)}"
+        )
         rows = [("Prediction", guess)]
         if self.curve:
             rows.append(("Drawn curve", "recorded" if self.drawn else "not drawn"))
@@ -130,7 +132,7 @@ def progress():
     rows = []
     for name in available():
         sheet = load(name)
-        guess = "none" if sheet.guess is None else f"{sheet.guess:g}"
+        guess = "none" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
         solved = f"{len(sheet.solved)} of {len(sheet.exercises)}"
         rows.append((f"{name} · {sheet.title}", guess, solved))
     header = ("Notebook", "Guess", "Solved")

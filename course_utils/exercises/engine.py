@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import store
-from .answers import describe, shorten, told, untouched
+from .answers import describe, number, shorten, told, untouched
 from .functions import slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
@@ -102,13 +102,17 @@ class Prediction:
     """The question asked before any code of a notebook, as in `nb00.PREDICTION`.
 
     `comment` stands behind the stub's `...`; `read(number)` returns `(guess to keep or None, one
-    sentence)` for a finite number.
+    sentence)` for a finite number. A guess that is no number is made one by `number`, which returns
+    None where it cannot be; `wanted` says what it takes, and `shown(number)` is the guess again.
     """
 
     task: str
     comment: str
-    example: float
+    example: object
     read: Callable
+    number: Callable = number
+    wanted: str = ""
+    shown: Callable = "{:g}".format
 
     @property
     def stub(self):

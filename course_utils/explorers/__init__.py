@@ -5,5 +5,6 @@ from course_utils.explorers.floatlab import FloatLab
 from course_utils.explorers.gradientlife import GradientLife
 from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
+from course_utils.explorers.tradeoff import TradeOff
 
-__all__ = ["BitSplit", "FloatLab", "GradientLife", "ScaleScope", "SoftmaxCliff"]
+__all__ = ["BitSplit", "FloatLab", "GradientLife", "ScaleScope", "SoftmaxCliff", "TradeOff"]

@@ -22,6 +22,7 @@ from course_utils.figures.memory import bytes_per_parameter, memory_accounts, me
 from course_utils.figures.precision import dtype_flow, policy_timeline
 from course_utils.figures.profiling import time_budget, timeline, walks
 from course_utils.figures.roofline import roofline
+from course_utils.figures.smaller import by_width, remat, sensitivity
 from course_utils.figures.speed import (
     batch_sweep,
     comparison,

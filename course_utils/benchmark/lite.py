@@ -1,0 +1,129 @@
+"""LiteRT, the interpreter of small devices: conversion without its noise, files that run, faults.
+
+Nothing here chooses how a model is made smaller: notebook 08 sets the converter's options itself.
+TensorFlow brings the converter and an interpreter; the package ai-edge-litert has a newer one.
+"""
+
+import contextlib
+import importlib.util
+import os
+import sys
+import warnings
+
+import numpy as np
+
+INSTALL = "pip install ai-edge-litert"
+
+
+def missing() -> str:
+    """One sentence on what LiteRT lacks here, with what to install; "" where it can be used."""
+    import tensorflow as tf
+
+    if not hasattr(tf, "lite") or not hasattr(tf.lite, "TFLiteConverter"):
+        return "This TensorFlow has no LiteRT converter: install tensorflow 2.20 or 2.21."
+    if not hasattr(tf.lite, "Interpreter") and not importlib.util.find_spec("ai_edge_litert"):
+        return f"This TensorFlow has no LiteRT interpreter: {INSTALL}, and restart the kernel."
+    return ""
+
+
+def quietly(function, *arguments):
+    """What a function returns, without what TensorFlow prints meanwhile, native lines included.
+
+    Example: `quietly(converter.convert)`
+    """
+    sys.stdout.flush()
+    kept = [os.dup(1), os.dup(2)]
+    try:
+        with open(os.devnull, "w") as nowhere, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+            with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+                return function(*arguments)
+    finally:
+        for place, former in enumerate(kept, start=1):
+            os.dup2(former, place)
+            os.close(former)
+
+
+def calibration(images, shape):
+    """A representative dataset for the converter: one float32 image of that shape at a time.
+
+    ValueError says in one sentence what the images are and what is asked for: float32 of `shape`
+    (as `model.input_shape[1:]`), at least one, and all finite.
+
+    Example: `converter.representative_dataset = calibration(x[:200], model.input_shape[1:])`
+    """
+    images = np.asarray(images)
+    asked = f"calibrate with float32 images of shape {tuple(shape)}, scaled as in the training"
+    if images.dtype != np.float32:
+        raise ValueError(f"These images are {images.dtype}: {asked}.")
+    if images.ndim == 0 or images.shape[1:] != tuple(shape) or not len(images):
+        raise ValueError(f"These images have the shape {images.shape}: {asked}.")
+    if not np.isfinite(images).all():
+        raise ValueError(f"These images hold NaN or infinity: {asked}.")
+    return lambda: ([image[None]] for image in images)
+
+
+class Lite:
+    """A LiteRT model that runs here on one thread: `Lite(content)`, the bytes of a .tflite file.
+
+    ValueError says in one sentence that the bytes are no model that this interpreter can run.
+
+    Attributes: content, its bytes; interpreter, LiteRT's own, for a batch of one.
+    """
+
+    def __init__(self, content: bytes):
+        self.content = content
+        self.interpreter = self._interpreter()
+        self._input, self._output = (
+            details[0]["index"]
+            for details in (
+                self.interpreter.get_input_details(),
+                self.interpreter.get_output_details(),
+            )
+        )
+
+    def _interpreter(self, shape=None):
+        try:
+            return quietly(self._allocated, shape)
+        except (ValueError, RuntimeError) as error:
+            why = "it needs operations of TensorFlow" if "Select TensorFlow" in str(error) else ""
+            raise ValueError(
+                f"LiteRT cannot run these {len(self.content):,} bytes"
+                f" ({why or 'they are no whole model'}): convert the model again, in float32."
+            ) from None
+
+    def _allocated(self, shape):
+        made = _interpreter_class()(model_content=self.content, num_threads=1)
+        if shape:
+            made.resize_tensor_input(made.get_input_details()[0]["index"], shape)
+        made.allocate_tensors()
+        return made
+
+    def predict(self, images):
+        """The outputs for a batch of images, an array; on an interpreter of its own."""
+        several = self._interpreter(images.shape)
+        several.set_tensor(self._input, images)
+        several.invoke()
+        return several.get_tensor(self._output)
+
+    def call(self, image):
+        """A function without arguments that computes one image, for a timer; it returns 0."""
+        self.interpreter.set_tensor(self._input, image)
+
+        def once():
+            self.interpreter.invoke()
+            return 0.0
+
+        return once
+
+
+def _interpreter_class():
+    if importlib.util.find_spec("ai_edge_litert"):
+        from ai_edge_litert.interpreter import Interpreter
+
+        return Interpreter
+    import tensorflow as tf
+
+    return tf.lite.Interpreter

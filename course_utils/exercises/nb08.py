@@ -1,0 +1,247 @@
+"""Prediction and exercises of notebook 08."""
+
+from .engine import Exercise, Prediction
+from .functions import Function, parts, stub
+from .judges import Choice, Fields, Number
+from .smaller import (
+    AFFINE,
+    AFFINE_SLIPS,
+    FLOAT32,
+    FLOAT32_SLIPS,
+    MASK,
+    MASK_SLIPS,
+    affine_problem,
+    float32_problem,
+    mask_problem,
+)
+
+TITLE = "Smaller still"
+
+# --- the prediction: three orders, kept as one number of fifteen digits --------------------------
+
+NETWORKS = "ABCDE"
+MEASURES = ("size", "accuracy", "latency")
+
+
+def orders(guess):
+    """Three orders of five letters as one float of fifteen digits, or None.
+
+    >>> orders({"size": "EDCBA", "accuracy": "ABCDE", "latency": "ABCDE"})
+    543211234512345.0
+    """
+    if not isinstance(guess, dict) or set(guess) != set(MEASURES):
+        return None
+    texts = ["".join(str(guess[key]).upper().split()) for key in MEASURES]
+    if any(sorted(text) != list(NETWORKS) for text in texts):
+        return None
+    return float("".join(str(NETWORKS.index(letter) + 1) for letter in "".join(texts)))
+
+
+def spelled(value):
+    """The orders that `orders` kept: {measure: letters}."""
+    letters = [NETWORKS[int(digit) - 1] for digit in f"{value:.0f}"]
+    return {key: "".join(letters[5 * n : 5 * n + 5]) for n, key in enumerate(MEASURES)}
+
+
+def read_guess(value):
+    """Keep what `orders` returned."""
+    said = "; ".join(f"{key} {letters}" for key, letters in spelled(value).items())
+    return value, f"You expect, the best first: {said}. Section 6 measures it."
+
+
+PREDICTION = Prediction(
+    task="""\
+One network that reads digits, in five forms, all run by the same interpreter:
+
+**A** weights in float32 · **B** weights in float16 · **C** weights and arithmetic in int8 ·
+**D** as A, but most weights pruned to zero · **E** as D, in int8.
+
+Order them three times, the best first: by the **size** of the compressed file, by **accuracy**, and
+by **latency**, the time for one image.""",
+    comment='{"size": "ABCDE", "accuracy": "ABCDE", "latency": "ABCDE"} in your orders',
+    example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
+    read=read_guess,
+    number=orders,
+    wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
+    ' "ABCDE"}`, each with all five letters',
+    shown=lambda value: ", ".join(f"{key} {text}" for key, text in spelled(value).items()),
+)
+
+# --- 1: the peak under recomputation -------------------------------------------------------------
+
+LAYERS, MB = 64, 10
+PEAK = Fields(
+    {
+        "blocks of 4": Number(
+            (LAYERS // 4 + 4) * MB,
+            {
+                LAYERS * MB: "That is the step that keeps everything.",
+                LAYERS // 4 * MB: "The backward pass also holds one block's outputs again.",
+                4 * MB: "You count one block. The 16 inputs of the blocks are kept as well.",
+                (LAYERS // 4 + 4): "That counts outputs. Each has 10 MB.",
+            },
+            otherwise="{value:g} does not fit: 16 inputs of blocks, and the 4 outputs of one.",
+            asked="give one number, in MB",
+        ),
+        "best block": Number(
+            8,
+            {
+                4: "Blocks of 4 keep 16 inputs. Try blocks twice as long.",
+                16: "Blocks of 16 recompute 16 outputs at once. Try shorter ones.",
+                1: "With blocks of 1 every output is the input of a block, and is kept.",
+                64: "One block of all layers recomputes everything at once.",
+            },
+            otherwise="Blocks of {value:g} layers: 64 / {value:g} inputs and {value:g} outputs.",
+            asked="give the layers in one block",
+        ),
+    }
+)
+
+# --- 5: a network for each device ----------------------------------------------------------------
+
+TABLE = """\
+| network | file, kB | packed, kB | right, % | ms |
+|---|---|---|---|---|
+| A float32 | 258 | 238 | 96.7 | 0.010 |
+| B float16 | 132 | 120 | 96.7 | 0.010 |
+| C int8 | 70 | 60 | 96.7 | 0.008 |
+| D pruned, float32 | 258 | 63 | 96.4 | 0.011 |
+| E pruned, int8 | 70 | 23 | 96.4 | 0.008 |"""
+DEVICES = Fields(
+    {
+        "microcontroller": Choice(
+            "C",
+            {
+                "A": "its file has 258 kB.",
+                "B": "its file has 132 kB, more than 128.",
+                "D": "zeros take as much room as other numbers where nothing is unpacked.",
+                "E": "it fits, but C fits as well and reads more digits right.",
+            },
+            options=tuple(NETWORKS),
+        ),
+        "download": Choice(
+            "E",
+            {
+                "A": "packed it has 238 kB.",
+                "B": "packed it has 120 kB.",
+                "C": "packed it has 60 kB, twice what is allowed.",
+                "D": "packed it has 63 kB, twice what is allowed.",
+            },
+            options=tuple(NETWORKS),
+        ),
+        "laptop": Choice(
+            "A",
+            {
+                "B": "it is right as often as A, and it has been rounded to float16 for nothing.",
+                "C": "2 µs of 10 are no gain that anybody waits for, and it needs calibration.",
+                "D": "it is not faster than A, and less often right.",
+                "E": "2 µs are no gain that anybody waits for, and it is less often right.",
+            },
+            options=tuple(NETWORKS),
+        ),
+    }
+)
+
+EXERCISES = [
+    Exercise(
+        id=1,
+        title="the peak of a deep network",
+        minutes=2,
+        task="""\
+A network has 64 equal layers, and the output of each takes 10 MB; leave gradients and weights out.
+Under remat in **blocks of 4** layers, how many MB of outputs are there at the peak? And how many
+layers has the **best block**, the one with the lowest peak?""",
+        stub='answer = {"blocks of 4": ..., "best block": ...}',
+        solution='answer = {"blocks of 4": (64 / 4 + 4) * 10, "best block": 8}',
+        answer=PEAK,
+        wrong=[({"blocks of 4": 170, "best block": 8}, "170 does not fit")],
+        hints=[
+            "Kept from the forward pass: the input of each block. Made again: one block's outputs.",
+            "Add the two for blocks of 1, 2, 4, 8, 16, 32 and 64 layers.",
+        ],
+        right="8 + 8 outputs in place of 64: the best block is the square root of the depth.",
+    ),
+    Exercise(
+        id=2,
+        title="a mask that only grows",
+        minutes=3,
+        task="""\
+While a network is pruned, a weight once set to zero must stay zero, and the share of zeros grows.
+Write `update(weights, mask, share)`: `mask` has 0 where a weight is already pruned and 1 elsewhere.
+Return the new mask, with `round(share * weights.size)` zeros: the old ones, and then the weights of
+the smallest magnitude. All are NumPy arrays of one shape.""",
+        stub=stub(MASK, "the new mask"),
+        solution=MASK,
+        name="update",
+        answer=Function(mask_problem, tuple(range(4))),
+        slips=MASK_SLIPS,
+        wrong=[(lambda *given: 1 / 0, "ZeroDivisionError"), (lambda *given: "mask", "an array")],
+        hints=[
+            "Give the pruned ones the size 0, `np.abs(weights) * mask`, and they come first.",
+            "`np.argsort(sizes, axis=None)` lists places from the smallest on; `mask.flat[places]`.",
+        ],
+        right="Exact in its count, and what is gone stays gone.",
+    ),
+    Exercise(
+        id=3,
+        title="scale and zero point",
+        minutes=3,
+        task="""\
+Write `affine(low, high)`: for values between `low` and `high` return `(scale, zero)`, so that
+`round(value / scale) + zero` runs over the 256 integers from −128 to 127. The real number 0 must
+be met exactly: the range has to contain it, and `zero` is an integer.""",
+        stub=stub(AFFINE, "(scale, zero)"),
+        solution=AFFINE,
+        name="affine",
+        answer=Function(affine_problem, ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))),
+        slips=AFFINE_SLIPS,
+        wrong=[(lambda low, high: 1.0, "(scale, zero)"), (lambda *given: 1 / 0, "ZeroDivision")],
+        hints=[
+            "First widen the range: `low = min(low, 0.0)`, `high = max(high, 0.0)`.",
+            "255 steps lie between 256 integers, and `low` must land on −128.",
+        ],
+        right="256 levels over the range, one of them exactly on 0.",
+    ),
+    Exercise(
+        id=4,
+        title="a model that converts",
+        minutes=3,
+        task="""\
+Repair it: write `to_float32(model, build)`. `build()` makes the network afresh, under the policy
+then in force. Return a network that computes in float32 and has this model's weights; afterwards
+the global policy is what it was.""",
+        stub=stub(FLOAT32, "the same network in float32"),
+        solution=FLOAT32,
+        name="to_float32",
+        answer=Function(float32_problem, ("mixed_bfloat16", "mixed_float16")),
+        slips=FLOAT32_SLIPS,
+        wrong=[(lambda *given: 1 / 0, "ZeroDivisionError")],
+        hints=[
+            "The weights of a mixed policy are float32 already. Only the computation is not.",
+            '`with dtype_policy("float32"):` around `build()`, then `set_weights`.',
+        ],
+        right="Nothing is lost: the variables were float32 all the time.",
+    ),
+    Exercise(
+        id=5,
+        title="a network for each device",
+        minutes=2,
+        task=f"""\
+{TABLE}
+
+Which one goes where? If several fit, take the one that is right most often; of equal ones, the one
+to which less was done.
+
+- **microcontroller**: 128 kB for the file, which is read where it lies.
+- **download**: at most 30 kB over a slow network, unpacked afterwards.
+- **laptop**: no limits.""",
+        stub=parts(dict.fromkeys(("microcontroller", "download", "laptop"), "...")),
+        solution=parts({"microcontroller": '"C"', "download": '"E"', "laptop": '"A"'}),
+        answer=DEVICES,
+        hints=[
+            "Only the download packs: look there in the second column, else in the first.",
+            "On the laptop nothing has to be saved.",
+        ],
+        right="The limit chooses, and without one there is nothing to make smaller.",
+    ),
+]

@@ -1,0 +1,165 @@
+"""The judges of notebook 08's functions: a mask, a scale with its zero point, a float32 twin."""
+
+import numpy as np
+
+from .answers import call, describe, near, numbers
+
+# --- a mask that only grows ----------------------------------------------------------------------
+
+MASK = """\
+import numpy as np
+
+def update(weights, mask, share):
+    sizes = np.abs(weights) * mask
+    places = np.argsort(sizes, axis=None)
+    new = np.ones_like(mask)
+    new.flat[places[:round(share * weights.size)]] = 0
+    return new"""
+MASK_SLIPS = {
+    "come back": {"np.abs(weights) * mask": "np.abs(weights)"},
+    "the largest": {"np.abs(weights) * mask": "(9 - np.abs(weights)) * mask"},
+    "the sign": {"np.abs(weights) * mask": "np.where(mask == 0, -9, weights)"},
+    "zeros, and": [
+        {"round(share * weights.size)": "round(share * mask.sum())"},
+        {"round(share * weights.size)": "round((1 - share) * weights.size)"},
+    ],
+    "the shape": {"return new": "return new.ravel()"},
+    "holds weights": {"return new": "return new * weights"},
+    "the mask that it is given": {"new = np.ones_like(mask)": "new = mask"},
+}
+
+
+def mask_problem(update, trial):
+    """What is wrong with the learner's update of a mask, or None."""
+    source = np.random.default_rng(trial)
+    weights = source.normal(size=((20, 10), (3, 3, 2, 5), (64,), (7, 9))[trial]).astype("float32")
+    mask, share = np.ones_like(weights), (0.3, 0.5, 0.8, 0.9)[trial]
+    old = source.permutation(weights.size)[: weights.size // 5]  # large ones among them
+    mask.flat[old] = 0
+    wanted, given = round(share * weights.size), mask.copy()
+    new, problem = call(update, weights.copy(), given, share, end="`return`")
+    if problem:
+        return problem
+    if not isinstance(new, np.ndarray):
+        return f"It returns {describe(new)}: return an array."
+    if new.shape != weights.shape:
+        return f"It returns the shape {new.shape}: keep the shape of the weights, {weights.shape}."
+    if not np.isin(new, (0, 1)).all():
+        return "The result holds weights or other numbers: a mask is made of 0 and 1."
+    if not np.array_equal(given, mask):
+        return "You change the mask that it is given: make a new one."
+    zeros = new.size - np.count_nonzero(new)
+    if zeros != wanted:
+        return f"It has {zeros} zeros, and round({share} × {weights.size}) is {wanted}."
+    if np.any(new[mask == 0]):
+        return "Weights that were pruned come back: the old zeros have to stay."
+    gone = np.abs(weights[(mask == 1) & (new == 0)])
+    left = np.abs(weights[new == 1])
+    if gone.max() <= left.min():
+        return None
+    signed = weights[(mask == 1) & (new == 0)].max() <= weights[new == 1].min()
+    if signed or np.mean(weights[(mask == 1) & (new == 0)] < 0) > 0.9:
+        return "You go by the value with the sign: −2 is large. Compare magnitudes."
+    return "You prune the largest: the smallest magnitudes go."
+
+
+# --- scale and zero point ------------------------------------------------------------------------
+
+AFFINE = """\
+def affine(low, high):
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = (high - low) / 255
+    return scale, round(-128 - low / scale)"""
+AFFINE_SLIPS = {
+    "contain 0": {"min(low, 0.0), max(high, 0.0)": "low, high"},
+    "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 254"}, {"/ 255": "/ 127"}],
+    "an integer": {"round(-128 - low / scale)": "-128 - low / scale + 0.25"},
+    "land on −128": [
+        {"-128 - low": "128 - low"},
+        {"-128 - low / scale": "-low / scale"},
+        {"-128 - low / scale": "-128 + low / scale"},
+    ],
+    "the other way": {
+        "return scale, round(-128 - low / scale)": "return round(-128 - low / scale), scale"
+    },
+}
+
+
+def affine_problem(affine, trial):
+    """What is wrong with the learner's scale and zero point for a range, or None."""
+    low, high = trial
+    found, problem = call(affine, low, high, end="`return`")
+    pair = None if problem else numbers(found, 2)
+    if pair is None:
+        return problem or f"It returns {describe(found)}: return two numbers, (scale, zero)."
+    wide = max(high, 0.0) - min(low, 0.0)
+    right = wide / 255, round(-128 - min(low, 0.0) * 255 / wide)
+    scale, zero = pair
+    said = f"For {low:g} to {high:g} you give the scale {scale:.4g} and the zero point {zero:.4g}"
+    if near(scale, right[1]) and near(zero, right[0]):
+        return f"{said}. They come the other way around: (scale, zero)."
+    if near(scale, (high - low) / 255, 1e-3) and not near(scale, right[0], 1e-3):
+        return f"{said}. The range has to contain 0: widen it first."
+    if not near(scale, right[0], 1e-3):
+        return f"{said}. There are 255 steps between 256 integers."
+    if zero != round(zero):
+        return f"{said}. The zero point has to be an integer."
+    return None if zero == right[1] else f"{said}. The lower end has to land on −128."
+
+
+# --- a float32 twin ------------------------------------------------------------------------------
+
+FLOAT32 = """\
+from course_utils.training import dtype_policy
+
+def to_float32(model, build):
+    with dtype_policy("float32"):
+        twin = build()
+    twin.set_weights(model.get_weights())
+    return twin"""
+SET = "    twin.set_weights(model.get_weights())\n"
+FLOAT32_SLIPS = {
+    "still computes in": [
+        {'dtype_policy("float32")': "dtype_policy(model.dtype_policy.name)"},
+        {"return twin": "return model"},
+        {'dtype_policy("float32")': 'dtype_policy("bfloat16")'},
+    ],
+    "weights of its own": {SET: ""},
+    "the policy is": {
+        'with dtype_policy("float32"):\n        twin = build()': "import keras\n"
+        '    keras.config.set_dtype_policy("float32")\n    twin = build()'
+    },
+    "returns None": {"    return twin": ""},
+    "give the network": {"return twin": "return twin.get_weights()"},
+}
+
+
+def float32_problem(to_float32, policy):
+    """What is wrong with the learner's twin of a network under this policy, or None."""
+    import keras  # late: it loads TensorFlow
+
+    from course_utils.training import dtype_policy
+
+    def build():
+        zeros = {"kernel_initializer": "zeros"}  # Keras draws no seed
+        hidden = keras.layers.Dense(6, activation="relu", **zeros)
+        return keras.Sequential([keras.Input((4,)), hidden, keras.layers.Dense(3, **zeros)])
+
+    with dtype_policy(policy):
+        model = build()
+        source = np.random.RandomState(8)
+        model.set_weights([source.normal(size=w.shape) for w in model.get_weights()])
+        twin, problem = call(to_float32, model, build, end="`return`")
+        after = keras.config.dtype_policy().name
+    if problem:
+        return problem
+    if not isinstance(twin, keras.Model):
+        return f"It returns {describe(twin)}: give the network itself."
+    narrow = [layer.compute_dtype for layer in twin.layers if layer.compute_dtype != "float32"]
+    if narrow:
+        return f"A layer of it still computes in {narrow[0]}: build it under float32."
+    if after != policy:
+        return f"Afterwards the policy is {after}, and before it was {policy}: restore it."
+    pairs = zip(twin.get_weights(), model.get_weights(), strict=True)
+    same = all(np.array_equal(new, old) for new, old in pairs)
+    return None if same else "It has weights of its own: copy those of the trained model."

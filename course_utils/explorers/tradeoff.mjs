@@ -1,0 +1,155 @@
+// TradeOff: networks by size and accuracy, their latency as the size of the mark, limits as sliders.
+
+import { SLIM, write } from "./bands.mjs";
+import {
+  attach, draw, labelled, make, makeSelect, makeSpeaker, makeTable, setAttributes, setOne,
+  setProperty, setText,
+} from "./dom.mjs";
+import { numberText } from "./words.mjs";
+
+const [TOP, HIGH, BELOW] = [14, 230, 40]; // pixels
+const STEPS = 100; // of a slider
+const SIZES = { file_kb: "the file", packed_kb: "the file, packed" };
+const kB = (value) => `${numberText(value)} kB`;
+const ms = (value) => `${numberText(value, 2)} ms`;
+const right = (value) => `${(100 * value).toFixed(1)} %`;
+
+// The points that no other one beats in size and in accuracy, the smallest first.
+function frontOf(points, size) {
+  let best = -Infinity;
+  return [...points].sort((a, b) => a[size] - b[size] || b.accuracy - a.accuracy)
+    .filter(({ accuracy }) => accuracy > best && ((best = accuracy), true));
+}
+
+// A slider's steps on a scale of equal ratios, a little beyond both ends.
+function scaleOf(values) {
+  const [low, high] = [Math.log(Math.min(...values) * 0.9), Math.log(Math.max(...values) * 1.1)];
+  return { at: (value) => (Math.log(value) - low) / (high - low),
+    value: (step) => Math.exp(low + (high - low) * (step / STEPS)) };
+}
+
+// A circle, or for a pruned network a triangle, whose area grows with the latency.
+function shapeOf({ pruned }, radius) {
+  const r = radius * (pruned ? 1.3 : 1);
+  return pruned ? `M0,${-r}L${0.87 * r},${0.5 * r}H${-0.87 * r}z`
+    : `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0z`;
+}
+
+function buildTradeOff({ points, error }) {
+  const state = { size: "file_kb", kb: STEPS, ms: STEPS };
+  const times = scaleOf(points.map((point) => point.ms));
+  const scales = Object.fromEntries(Object.keys(SIZES).map((size) =>
+    [size, scaleOf(points.map((point) => point[size]))]));
+  const accuracies = points.map(({ accuracy }) => accuracy);
+  const [least, best] = [Math.min(...accuracies), Math.max(...accuracies)];
+  const room = Math.max(0.15 * (best - least), error, 0.002);
+  const [low, high] = [least - room, best + room];
+  const speaker = makeSpeaker();
+  let [plot, drawn] = [{}, []];
+  const set = (change) => refresh(Object.assign(state, change));
+  const limitOf = (key) => (state[key] === STEPS ? Infinity
+    : (key === "ms" ? times : scales[state.size]).value(state[key]));
+
+  function makeLimit(name, key, unit) {
+    const shown = make("output", { class: "limit" });
+    const slider = make("input", { type: "range", class: "slider", min: 0, max: STEPS, step: 1,
+      "aria-label": `at most, ${name}`, oninput: () => set({ [key]: Number(slider.value) }) });
+    const show = () => {
+      const text = limitOf(key) === Infinity ? "no limit" : `≤ ${unit(limitOf(key))}`;
+      setProperty(slider, "value", String(state[key]));
+      setOne(slider, "aria-valuetext", text);
+      setText(shown, text);
+    };
+    return { element: make("div", { class: "drag" }, name, shown, slider), show };
+  }
+  const limits = [makeLimit("size", "kb", kB), makeLimit("latency", "ms", ms)];
+  const choice = makeSelect(Object.entries(SIZES), state.size, (size) => set({ size }));
+  const sentence = make("p", { class: "sentence" });
+  const svg = draw("svg", { class: "plane", role: "img" });
+  const { table, body, caption } = makeTable("left", ["network", "size", "right", "latency"]);
+  setText(caption, "What remains, the most accurate first; * on the front");
+  const element = make("div", { class: "explorer tradeoff" },
+    make("div", { class: "options" }, labelled("size of", choice)),
+    ...limits.map((one) => one.element), sentence, svg,
+    make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. Color: ",
+      ...["float32", "bfloat16", "float16", "int8"].flatMap((dtype) =>
+        [make("b", { class: `word ${dtype}` }, dtype), " "]),
+      "Line: the front. Band: one standard error below the best."),
+    make("div", { class: "scroller" }, table), speaker.element);
+
+  const yOf = (accuracy) => TOP + HIGH * ((high - accuracy) / (high - low));
+  const xOf = (point) => plot.left + (plot.right - plot.left) * scales[state.size].at(point[state.size]);
+
+  function refresh() {
+    const { size } = state;
+    const left = points.filter((point) => point[size] <= limitOf("kb") && point.ms <= limitOf("ms"));
+    const front = frontOf(left, size);
+    const order = [...left].sort((a, b) => b.accuracy - a.accuracy || a.ms - b.ms);
+    const words = left.length ? `${left.length} of ${points.length} remain. Most accurate: `
+      + `${order[0].name}, ${right(order[0].accuracy)}, ${kB(order[0][size])}, ${ms(order[0].ms)}.`
+      : "Nothing remains: move a limit.";
+    for (const one of limits) one.show();
+    setText(sentence, words);
+    speaker.say(words);
+    setOne(svg, "aria-label", `Accuracy over ${SIZES[size]}. ${words} On the front: `
+      + `${front.map(({ name }) => name).join("; ") || "none"}.`);
+    body.replaceChildren(...order.map((point) => make("tr", {},
+      make("th", { scope: "row" }, point.name + (front.includes(point) ? " *" : "")),
+      ...[kB(point[size]), right(point.accuracy), ms(point.ms)].map((text) =>
+        make("td", {}, text)))));
+    if (plot.width) place(left, front);
+  }
+
+  function place(left, front) {
+    const path = front.map((point, index) => (index ? `H${xOf(point)}V${yOf(point.accuracy)}`
+      : `M${xOf(point)},${yOf(point.accuracy)}`)).join("");
+    setOne(plot.front, "d", path);
+    drawn.forEach(({ mark, name }, index) => {
+      const point = points[index];
+      const [x, y, out] = [xOf(point), yOf(point.accuracy), !left.includes(point)];
+      setOne(mark, "transform", `translate(${x.toFixed(1)},${y.toFixed(1)})`);
+      setOne(mark, "class", `mark ${point.dtype}${out ? " out" : ""}`);
+      const end = x > plot.right - 90;
+      setAttributes(name, { x: x + (end ? -13 : 13), y: y + 4, "text-anchor": end ? "end" : "start" });
+      setOne(name, "visibility", front.includes(point) ? null : "hidden");
+    });
+    const edge = limitOf("kb");
+    const at = Math.min(plot.right, plot.left + (plot.right - plot.left) * scales[state.size].at(edge));
+    setOne(plot.wall, "d", edge === Infinity ? "" : `M${at},${TOP}V${TOP + HIGH}`);
+    plot.ticks.replaceChildren(...[10, 20, 50, 100, 200, 500, 1000, 2000, 5000].flatMap((value) => {
+      const share = scales[state.size].at(value);
+      if (share < 0 || share > 1) return [];
+      const x = plot.left + (plot.right - plot.left) * share;
+      return [draw("path", { d: `M${x},${TOP + HIGH}v4` }), write(x, TOP + HIGH + 17, value)];
+    }), write(plot.right, TOP + HIGH + 33, "kB",
+      { class: "small", "text-anchor": "end" }));
+  }
+
+  function fit(given) {
+    const width = Math.floor(given);
+    if (width === plot.width) return;
+    plot = { width, left: width < SLIM ? 44 : 56, right: width - 14,
+      front: draw("path", { class: "front" }), wall: draw("path", { class: "wall" }),
+      ticks: draw("g", { class: "axis" }) };
+    const grid = draw("g", { class: "axis" });
+    const step = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2].find((gap) => (high - low) / gap < 7);
+    for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
+      grid.append(draw("path", { class: "rule", d: `M${plot.left},${yOf(value)}H${plot.right}` }),
+        write(plot.left - 6, yOf(value) + 4, right(value), { "text-anchor": "end" }));
+    }
+    drawn = points.map((point) => ({
+      mark: draw("path", { d: shapeOf(point, 4 + 7 * times.at(point.ms)) }),
+      name: write(0, 0, point.name, { class: "label" }) }));
+    const tall = TOP + HIGH + BELOW;
+    setAttributes(svg, { width, height: tall, viewBox: `0 0 ${width} ${tall}` }).replaceChildren(
+      draw("rect", { class: "error", x: plot.left, y: yOf(best), width: plot.right - plot.left,
+        height: yOf(best - error) - yOf(best) }),
+      grid, plot.ticks, plot.wall, plot.front, ...drawn.map(({ mark }) => mark),
+      ...drawn.map(({ name }) => name));
+    refresh();
+  }
+  refresh();
+  return { element, measured: svg.parentNode, fit };
+}
+
+attach("tradeoff", CSS, buildTradeOff);

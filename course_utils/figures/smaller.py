@@ -1,0 +1,82 @@
+"""What recomputation, pruning and fewer bits do to one network."""
+
+import numpy as np
+
+from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
+from course_utils.figures.looks import COLORS, EDGE, HATCHES, dtype_of
+
+LINES = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#E69F00", "^", "-."),
+         ("#CC79A7", "D", ":"), ("#56B4E9", "P", "-"), ("#009E73", "v", "--"))  # fmt: skip
+
+
+def remat(measured: dict, counted: dict) -> Picture:
+    """Peak memory and time of a step, kept or recomputed, beside the peak that was counted.
+
+    `measured`: {(policy, whether recomputed): (peak in MB or None, ms)}; `counted`: {the same: MB}.
+    """
+    figure, (left, right) = panels(2, height=3.2)
+    words, names = [], []
+    for at, ((policy, again), (peak, ms)) in enumerate(measured.items()):
+        dtype, name = dtype_of(policy), f"{dtype_of(policy)}\n{'remat' if again else 'kept'}"
+        look = {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
+        for ax, value in ((left, peak), (right, ms)):
+            ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
+            text = f"{value:.3g}" if value else "unknown"
+            ax.annotate(text, (at, value or 0), (0, 3), textcoords="offset points",
+                        ha="center", color=INK, fontsize=9)  # fmt: skip
+        left.plot(at, counted[policy, again], "D", color=INK, label="counted" * (at == 0))
+        shown = f"{peak:.3g} MB (counted {counted[policy, again]:.3g})" if peak else "peak unknown"
+        words.append(f"{' '.join(name.split())}: {shown}, {ms:.3g} ms")
+        names.append(name)
+    for ax in (left, right):
+        ax.set_xticks(range(len(names)), names, fontsize=9)
+    most = max(counted.values())
+    left.set(ylabel="MB", title="Peak of a step", ylim=(0, 1.35 * most))
+    right.set(ylabel="ms", title="Time of a step")
+    right.margins(y=0.15)
+    legend(left, fontsize=9)
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def sensitivity(scan: dict, chosen: dict | None = None) -> Picture:
+    """Accuracy over the share of one layer's weights that are set to zero, a line for each layer.
+
+    `scan`: {layer: {share: accuracy}}; `chosen`: {layer: share}, marked by a ring.
+    """
+    figure, ax = canvas(width=7.5)
+    words = []
+    for (layer, found), (color, marker, line) in zip(scan.items(), LINES, strict=False):
+        shares, accuracies = [100 * share for share in found], [100 * a for a in found.values()]
+        ax.plot(shares, accuracies, color=color, marker=marker, linestyle=line, label=layer)
+        if chosen and layer in chosen:
+            at = np.interp(100 * chosen[layer], shares, accuracies)
+            ax.plot(100 * chosen[layer], at, "o", markersize=15, fillstyle="none", color=INK)
+        words.append(f"{layer}: {accuracies[0]:.3g} % with all weights, {accuracies[-1]:.3g} % at"
+                     f" {shares[-1]:.3g} % zeros")  # fmt: skip
+    ax.set(xlabel="weights of this layer set to zero, %", ylabel="digits right, %")
+    ax.set(title="Layers do not bear the same")
+    legend(ax, fontsize=9)
+    return Picture(figure, "; ".join(words) + ".")
+
+
+def by_width(times: dict, base: str) -> Picture:
+    """How many times as fast as `base` each technique is, over the width of a layer.
+
+    `times`: {technique: {width: ms}}.
+    """
+    figure, ax = canvas(width=8.0, height=3.8)
+    words = []
+    for (name, found), (color, marker, line) in zip(times.items(), LINES, strict=False):
+        widths = list(found)
+        speeds = [times[base][width] / found[width] for width in widths]
+        ax.plot(widths, speeds, color=color, marker=marker, linestyle=line, label=name)
+        shown = ", ".join(f"{s:.2g} at {w}" for w, s in zip(widths, speeds, strict=True))
+        words.append(f"{name}: {shown}")
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.minorticks_off()
+    ax.set_xticks(widths, widths)
+    ax.set(xlabel="width of the layers", ylabel=f"times as fast as {base}")
+    ax.set(title="From which width does it pay?")
+    legend_below(figure, columns=3)
+    return Picture(figure, f"Times as fast as {base}: " + "; ".join(words) + ".")
