@@ -70,19 +70,14 @@ class Lite:
 
     ValueError says in one sentence that the bytes are no model that this interpreter can run.
 
-    Attributes: content, its bytes; interpreter, LiteRT's own, for a batch of one.
+    Attribute: content, its bytes.
     """
 
     def __init__(self, content: bytes):
         self.content = content
-        self.interpreter = self._interpreter()
-        self._input, self._output = (
-            details[0]["index"]
-            for details in (
-                self.interpreter.get_input_details(),
-                self.interpreter.get_output_details(),
-            )
-        )
+        one = self._interpreter()
+        self._input = one.get_input_details()[0]["index"]
+        self._output = one.get_output_details()[0]["index"]
 
     def _interpreter(self, shape=None):
         try:
@@ -102,21 +97,17 @@ class Lite:
         return made
 
     def predict(self, images):
-        """The outputs for a batch of images, an array; on an interpreter of its own."""
-        several = self._interpreter(images.shape)
-        several.set_tensor(self._input, images)
-        several.invoke()
-        return several.get_tensor(self._output)
+        """The outputs for a batch of float32 images, an array."""
+        own = self._interpreter(images.shape)
+        own.set_tensor(self._input, images)
+        own.invoke()
+        return own.get_tensor(self._output)
 
-    def call(self, image):
-        """A function without arguments that computes one image, for a timer; it returns 0."""
-        self.interpreter.set_tensor(self._input, image)
-
-        def once():
-            self.interpreter.invoke()
-            return 0.0
-
-        return once
+    def call(self, images):
+        """A function without arguments that computes a batch, for a timer; it returns 0."""
+        own = self._interpreter(images.shape)
+        own.set_tensor(self._input, images)
+        return lambda: own.invoke() or 0.0
 
 
 def _interpreter_class():

@@ -57,7 +57,7 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
     for path in sorted(Path(folder).rglob("*.json")):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") in ("gradients", "splits"):
+            if measurement.get("kind") in ("gradients", "splits", "smaller"):
                 continue  # the functions of these names read those
             for model in MODELS:
                 list(_rows(measurement, model))
@@ -135,3 +135,14 @@ def splits() -> dict:
     rows = json.loads((FOLDER / "splits.json").read_text(encoding="utf-8"))["records"]
     tensors = ("weights", "activations", "gradients")
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
+
+
+def smaller() -> list[dict]:
+    """The recorded points of notebook 08, as `explorers.TradeOff` takes them.
+
+    Example:
+        [point["name"] for point in smaller()]
+    """
+    found = json.loads((FOLDER / "smaller.json").read_text(encoding="utf-8"))
+    print(f"Recorded on {found['date']} on {found['cpu']}.")
+    return found["records"]

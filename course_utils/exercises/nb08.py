@@ -178,14 +178,14 @@ the smallest magnitude. All are NumPy arrays of one shape.""",
         wrong=[(lambda *given: 1 / 0, "ZeroDivisionError"), (lambda *given: "mask", "an array")],
         hints=[
             "Give the pruned ones the size 0, `np.abs(weights) * mask`, and they come first.",
-            "`np.argsort(sizes, axis=None)` lists places from the smallest on; `mask.flat[places]`.",
+            "`np.argsort(sizes, axis=None)` lists places from the smallest on, for `flat`.",
         ],
         right="Exact in its count, and what is gone stays gone.",
     ),
     Exercise(
         id=3,
         title="scale and zero point",
-        minutes=3,
+        minutes=2,
         task="""\
 Write `affine(low, high)`: for values between `low` and `high` return `(scale, zero)`, so that
 `round(value / scale) + zero` runs over the 256 integers from −128 to 127. The real number 0 must
@@ -205,7 +205,7 @@ be met exactly: the range has to contain it, and `zero` is an integer.""",
     Exercise(
         id=4,
         title="a model that converts",
-        minutes=3,
+        minutes=2,
         task="""\
 Repair it: write `to_float32(model, build)`. `build()` makes the network afresh, under the policy
 then in force. Return a network that computes in float32 and has this model's weights; afterwards

@@ -28,10 +28,13 @@ function scaleOf(values) {
     value: (step) => Math.exp(low + (high - low) * (step / STEPS)) };
 }
 
-// A circle, or for a pruned network a triangle, whose area grows with the latency.
-function shapeOf({ pruned }, radius) {
-  const r = radius * (pruned ? 1.3 : 1);
-  return pruned ? `M0,${-r}L${0.87 * r},${0.5 * r}H${-0.87 * r}z`
+const KINDS = ["float32", "float16", "dynamic", "int8"]; // of the weights, as the names say
+const kindOf = ({ name }) => KINDS.find((kind) => name.includes(kind)) ?? "";
+
+// A circle, or for a pruned network a triangle, which is larger the slower the network is.
+function shapeOf({ name }, radius) {
+  const r = radius * (name.includes("pruned") ? 1.3 : 1);
+  return name.includes("pruned") ? `M0,${-r}L${0.87 * r},${0.5 * r}H${-0.87 * r}z`
     : `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0z`;
 }
 
@@ -72,8 +75,7 @@ function buildTradeOff({ points, error }) {
     make("div", { class: "options" }, labelled("size of", choice)),
     ...limits.map((one) => one.element), sentence, svg,
     make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. Color: ",
-      ...["float32", "bfloat16", "float16", "int8"].flatMap((dtype) =>
-        [make("b", { class: `word ${dtype}` }, dtype), " "]),
+      ...KINDS.flatMap((kind) => [make("b", { class: `word ${kind}` }, kind), " "]),
       "Line: the front. Band: one standard error below the best."),
     make("div", { class: "scroller" }, table), speaker.element);
 
@@ -108,7 +110,7 @@ function buildTradeOff({ points, error }) {
       const point = points[index];
       const [x, y, out] = [xOf(point), yOf(point.accuracy), !left.includes(point)];
       setOne(mark, "transform", `translate(${x.toFixed(1)},${y.toFixed(1)})`);
-      setOne(mark, "class", `mark ${point.dtype}${out ? " out" : ""}`);
+      setOne(mark, "class", `mark ${kindOf(point)}${out ? " out" : ""}`);
       const end = x > plot.right - 90;
       setAttributes(name, { x: x + (end ? -13 : 13), y: y + 4, "text-anchor": end ? "end" : "start" });
       setOne(name, "visibility", front.includes(point) ? null : "hidden");

@@ -9,25 +9,28 @@ LINES = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#E69F00", "^", "-."),
          ("#CC79A7", "D", ":"), ("#56B4E9", "P", "-"), ("#009E73", "v", "--"))  # fmt: skip
 
 
-def remat(measured: dict, counted: dict) -> Picture:
+def remat(steps: dict, counted: dict) -> Picture:
     """Peak memory and time of a step, kept or recomputed, beside the peak that was counted.
 
-    `measured`: {(policy, whether recomputed): (peak in MB or None, ms)}; `counted`: {the same: MB}.
+    `steps`: {(policy, whether recomputed): list of `benchmark.Step`, the first one to warm up}, of
+    which the mean peak and the median time are drawn; `counted`: {the same: MB}.
     """
     figure, (left, right) = panels(2, height=3.2)
     words, names = [], []
-    for at, ((policy, again), (peak, ms)) in enumerate(measured.items()):
-        dtype, name = dtype_of(policy), f"{dtype_of(policy)}\n{'remat' if again else 'kept'}"
+    for at, ((policy, again), (_, *taken)) in enumerate(steps.items()):
+        known = all(step.peak_bytes is not None for step in taken)
+        peak = np.mean([step.peak_bytes for step in taken]) / 1e6 if known else None
+        ms = 1e3 * np.median([step.seconds for step in taken])
+        dtype = dtype_of(policy)
+        names.append(f"{dtype}\n{'remat' if again else 'kept'}")
         look = {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
         for ax, value in ((left, peak), (right, ms)):
-            ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
-            text = f"{value:.3g}" if value else "unknown"
-            ax.annotate(text, (at, value or 0), (0, 3), textcoords="offset points",
-                        ha="center", color=INK, fontsize=9)  # fmt: skip
-        left.plot(at, counted[policy, again], "D", color=INK, label="counted" * (at == 0))
-        shown = f"{peak:.3g} MB (counted {counted[policy, again]:.3g})" if peak else "peak unknown"
-        words.append(f"{' '.join(name.split())}: {shown}, {ms:.3g} ms")
-        names.append(name)
+            bars = ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
+            ax.bar_label(bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK)
+        mb = counted[policy, again]
+        left.plot(at, mb, "D", color=INK, label="counted" if at == 0 else None)
+        shown = f"{peak:.0f} MB (counted {mb:.0f})" if peak else "peak unknown"
+        words.append(f"{' '.join(names[-1].split())}: {shown}, {ms:.0f} ms")
     for ax in (left, right):
         ax.set_xticks(range(len(names)), names, fontsize=9)
     most = max(counted.values())
