@@ -65,7 +65,7 @@ def test_a_module_is_whole(name):
 
 
 def test_the_modules_of_an_explorer_share_a_scope():
-    apps = ("floatlab", "scalescope", "softmaxcliff", "bitsplit", "gradientlife")
+    apps = ("floatlab", "scalescope", "softmaxcliff", "bitsplit", "gradientlife", "tradeoff")
     needed = {app: fragment.modules(f"{app}.mjs") for app in apps}
     assert set().union(*needed.values()) == set(MODULES)
     for modules in needed.values():

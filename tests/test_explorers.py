@@ -19,6 +19,7 @@ from course_utils.explorers import (
     GradientLife,
     ScaleScope,
     SoftmaxCliff,
+    TradeOff,
     floatlab,
     scalescope,
 )
@@ -98,6 +99,7 @@ EXPLORERS = {"floatlab": FloatLab("65520"), "scalescope": ScaleScope(MANY)}
 EXPLORERS["softmaxcliff"] = SoftmaxCliff(breaking)
 EXPLORERS["bitsplit"] = BitSplit()
 EXPLORERS["gradientlife"] = GradientLife()
+EXPLORERS["tradeoff"] = TradeOff(records.smaller(), error=0.002)
 each = pytest.mark.parametrize("name", EXPLORERS)
 
 

@@ -1,4 +1,4 @@
-// TradeOff: networks by size and accuracy, their latency as the size of the mark, limits as sliders.
+// TradeOff: networks by size and accuracy, with their latency as the size of the mark.
 
 import { SLIM, write } from "./bands.mjs";
 import {
@@ -74,17 +74,18 @@ function buildTradeOff({ points, error }) {
   const element = make("div", { class: "explorer tradeoff" },
     make("div", { class: "options" }, labelled("size of", choice)),
     ...limits.map((one) => one.element), sentence, svg,
-    make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. Color: ",
+    make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. ",
       ...KINDS.flatMap((kind) => [make("b", { class: `word ${kind}` }, kind), " "]),
       "Line: the front. Band: one standard error below the best."),
     make("div", { class: "scroller" }, table), speaker.element);
 
   const yOf = (accuracy) => TOP + HIGH * ((high - accuracy) / (high - low));
-  const xOf = (point) => plot.left + (plot.right - plot.left) * scales[state.size].at(point[state.size]);
+  const placeOf = (kb) => plot.left + (plot.right - plot.left) * scales[state.size].at(kb);
+  const xOf = (point) => placeOf(point[state.size]);
 
   function refresh() {
     const { size } = state;
-    const left = points.filter((point) => point[size] <= limitOf("kb") && point.ms <= limitOf("ms"));
+    const left = points.filter((one) => one[size] <= limitOf("kb") && one.ms <= limitOf("ms"));
     const front = frontOf(left, size);
     const order = [...left].sort((a, b) => b.accuracy - a.accuracy || a.ms - b.ms);
     const words = left.length ? `${left.length} of ${points.length} remain. Most accurate: `
@@ -106,23 +107,30 @@ function buildTradeOff({ points, error }) {
     const path = front.map((point, index) => (index ? `H${xOf(point)}V${yOf(point.accuracy)}`
       : `M${xOf(point)},${yOf(point.accuracy)}`)).join("");
     setOne(plot.front, "d", path);
-    drawn.forEach(({ mark, name }, index) => {
-      const point = points[index];
+    const taken = []; // where names stand; those on the front come first
+    const first = (point) => (front.includes(point) ? 0 : 1);
+    const ordered = [...drawn].sort((a, b) => first(a.point) - first(b.point));
+    for (const { point, mark, name } of ordered) {
       const [x, y, out] = [xOf(point), yOf(point.accuracy), !left.includes(point)];
       setOne(mark, "transform", `translate(${x.toFixed(1)},${y.toFixed(1)})`);
       setOne(mark, "class", `mark ${kindOf(point)}${out ? " out" : ""}`);
-      const end = x > plot.right - 90;
-      setAttributes(name, { x: x + (end ? -13 : 13), y: y + 4, "text-anchor": end ? "end" : "start" });
-      setOne(name, "visibility", front.includes(point) ? null : "hidden");
-    });
+      const long = 13 + 7 * point.name.length;
+      const end = x + long > plot.right;
+      const [from, to] = end ? [x - long, x] : [x, x + long];
+      const hidden = out || from < plot.left || taken.some((other) =>
+        Math.abs(other.y - y) < 14 && from < other.to && other.from < to);
+      if (!hidden) taken.push({ y, from, to });
+      const anchor = end ? "end" : "start";
+      setAttributes(name, { x: x + (end ? -13 : 13), y: y + 4, "text-anchor": anchor });
+      setOne(name, "visibility", hidden ? "hidden" : null);
+      setOne(name, "class", first(point) ? "label" : "label best");
+    }
     const edge = limitOf("kb");
-    const at = Math.min(plot.right, plot.left + (plot.right - plot.left) * scales[state.size].at(edge));
+    const at = Math.min(plot.right, placeOf(edge));
     setOne(plot.wall, "d", edge === Infinity ? "" : `M${at},${TOP}V${TOP + HIGH}`);
     plot.ticks.replaceChildren(...[10, 20, 50, 100, 200, 500, 1000, 2000, 5000].flatMap((value) => {
-      const share = scales[state.size].at(value);
-      if (share < 0 || share > 1) return [];
-      const x = plot.left + (plot.right - plot.left) * share;
-      return [draw("path", { d: `M${x},${TOP + HIGH}v4` }), write(x, TOP + HIGH + 17, value)];
+      const x = placeOf(value);
+      return x < plot.left || x > plot.right ? [] : [draw("path", { d: `M${x},${TOP + HIGH}v4` }), write(x, TOP + HIGH + 17, value)];
     }), write(plot.right, TOP + HIGH + 33, "kB",
       { class: "small", "text-anchor": "end" }));
   }
@@ -130,7 +138,7 @@ function buildTradeOff({ points, error }) {
   function fit(given) {
     const width = Math.floor(given);
     if (width === plot.width) return;
-    plot = { width, left: width < SLIM ? 44 : 56, right: width - 14,
+    plot = { width, left: width < SLIM ? 50 : 56, right: width - 14,
       front: draw("path", { class: "front" }), wall: draw("path", { class: "wall" }),
       ticks: draw("g", { class: "axis" }) };
     const grid = draw("g", { class: "axis" });
@@ -139,7 +147,7 @@ function buildTradeOff({ points, error }) {
       grid.append(draw("path", { class: "rule", d: `M${plot.left},${yOf(value)}H${plot.right}` }),
         write(plot.left - 6, yOf(value) + 4, right(value), { "text-anchor": "end" }));
     }
-    drawn = points.map((point) => ({
+    drawn = points.map((point) => ({ point,
       mark: draw("path", { d: shapeOf(point, 4 + 7 * times.at(point.ms)) }),
       name: write(0, 0, point.name, { class: "label" }) }));
     const tall = TOP + HIGH + BELOW;

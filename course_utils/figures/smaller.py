@@ -28,7 +28,7 @@ def remat(steps: dict, counted: dict) -> Picture:
             bars = ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
             ax.bar_label(bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK)
         mb = counted[policy, again]
-        left.plot(at, mb, "D", color=INK, label="counted" if at == 0 else None)
+        left.plot(at + 0.47, mb, "D", color=INK, label="counted" if at == 0 else None)
         shown = f"{peak:.0f} MB (counted {mb:.0f})" if peak else "peak unknown"
         words.append(f"{' '.join(names[-1].split())}: {shown}, {ms:.0f} ms")
     for ax in (left, right):

@@ -12,7 +12,15 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect, sync_playwright
 
 from course_utils import formats
-from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope, SoftmaxCliff
+from course_utils.benchmark import records
+from course_utils.explorers import (
+    BitSplit,
+    FloatLab,
+    GradientLife,
+    ScaleScope,
+    SoftmaxCliff,
+    TradeOff,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -24,6 +32,7 @@ SOURCES = {
     " for k in range(9)}\nScaleScope(layers)",
     "bitsplit": "BitSplit()",
     "gradientlife": "GradientLife()",
+    "tradeoff": "from course_utils.benchmark import records\nTradeOff(records.smaller())",
     "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale: np.where(gaps < 9, 1, 0))",
 }
 NO_CDN = {  # what nbconvert's own template would ask of other hosts
@@ -50,13 +59,14 @@ def panel(window, name):
 
 
 HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit], [data-gradientlife]"
-HOSTS += ", [data-softmaxcliff]"
+HOSTS += ", [data-softmaxcliff], [data-tradeoff]"
 CONTROLS = {  # places that can have the focus: a field, a button and a slider among them
     "softmaxcliff": (".slider", "select"),
     "floatlab": (".entry", ".bit", ".knob"),
     "scalescope": (".bathtub .slider", ".entry", "select"),
     "bitsplit": (".border-slider", ".scaling .slider"),
     "gradientlife": (".slider", ".chip", "select"),
+    "tradeoff": (".slider", "select"),
 }
 
 
@@ -134,7 +144,7 @@ def stored():
     """A notebook with explorers in its outputs, as a learner would get it from someone else."""
     layers = {"a": [1.0], "b": [2.0**-30]}
     explorers = [FloatLab("65520"), FloatLab("7.5"), ScaleScope(np.ones(3000)), ScaleScope(layers)]
-    explorers += [BitSplit(), GradientLife()]
+    explorers += [BitSplit(), GradientLife(), TradeOff(records.smaller())]
     explorers.append(SoftmaxCliff(lambda policy, gaps, scale: np.where(gaps < 9, 1, 0)))
     cells = []
     for index, each in enumerate(explorers):
