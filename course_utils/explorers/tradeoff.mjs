@@ -130,7 +130,8 @@ function buildTradeOff({ points, error }) {
     setOne(plot.wall, "d", edge === Infinity ? "" : `M${at},${TOP}V${TOP + HIGH}`);
     plot.ticks.replaceChildren(...[10, 20, 50, 100, 200, 500, 1000, 2000, 5000].flatMap((value) => {
       const x = placeOf(value);
-      return x < plot.left || x > plot.right ? [] : [draw("path", { d: `M${x},${TOP + HIGH}v4` }), write(x, TOP + HIGH + 17, value)];
+      return x < plot.left || x > plot.right ? []
+        : [draw("path", { d: `M${x},${TOP + HIGH}v4` }), write(x, TOP + HIGH + 17, value)];
     }), write(plot.right, TOP + HIGH + 33, "kB",
       { class: "small", "text-anchor": "end" }));
   }
