@@ -33,17 +33,18 @@ def survey(values, log2_scales=(0,)) -> dict:
     """What every split of `EXPONENT_BITS` keeps of values, at every power-of-two scale S.
 
     `values` are as `gradients.OctaveHistogram.from_values` takes them. Returns, for JSON: `total`;
-    `first` and `counts`, those by octave that are finite and not zero; and `kept`, for each scale
-    and each split [error, to_zero, subnormal, overflow]. The error is ‖fl(S·x)/S − x‖ / ‖x‖ over
-    the finite values, rounded to nearest even, None where one overflows. It is exact but for the
-    order in which float64 adds. The rest are counts of results.
+    how many are `zeros` and how many `bad`, NaN or infinite; `first` and `counts`, the other ones
+    by octave; and `kept`, for each scale and each split [error, to_zero, subnormal, overflow]. The
+    error is ‖fl(S·x)/S − x‖ / ‖x‖ over the finite values, rounded to nearest even, None where one
+    overflows. It is exact but for the order in which float64 adds. The rest are counts of results.
 
     Example:
         >>> survey([2**-25, 3 * 2**-25])["kept"][0][EXPONENT_BITS.index(5)]  # float16
         [0.4472135954999579, 1, 1, 0]
     """
-    sizes = np.sort(np.concatenate([[], *magnitudes(values)]))
-    some = sizes[(sizes > 0) & (sizes < np.inf)]
+    sizes = np.sort(np.concatenate([[], *magnitudes(values)]))  # NaN comes last
+    finite = sizes[: np.searchsorted(sizes, np.inf)]
+    some = finite[np.searchsorted(finite, 0, "right") :]
     half, octave = np.frexp(some)  # half from 1/2 to below 1
     first = int(octave[0]) - 1 if len(some) else 0
     row = octave - 1 - first
@@ -69,6 +70,8 @@ def survey(values, log2_scales=(0,)) -> dict:
 
     return {
         "total": len(sizes),
+        "zeros": len(finite) - len(some),
+        "bad": len(sizes) - len(finite),
         "first": first,
         "counts": counts.tolist(),
         "kept": [[kept(bits, shift) for bits in EXPONENT_BITS] for shift in log2_scales],

@@ -289,7 +289,7 @@ def small_matrices(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_matrices")
-def test_what_a_case_counts_as(monkeypatch):
+def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
     """Two operations a multiplication; each pass through an array of 128 MiB."""
     monkeypatch.setattr(timer, "_seconds", lambda run, count: 0.5)
     found = benchmark.ceilings(0, ("float32",))
@@ -298,6 +298,8 @@ def test_what_a_case_counts_as(monkeypatch):
     )
     assert benchmark.matmul_rates((8,), 0)["gflops"][0] == pytest.approx(2 * 1.024e-6)
     assert found["runs"].tolist() == [3, 3, 3]
+    interrupt_at(monkeypatch, 6, timer, "_seconds")
+    assert benchmark.ceilings(1, ("float32",)).empty and "Interrupted" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("small_matrices")

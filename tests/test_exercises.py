@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import engine, mystery, store
+from course_utils.exercises import answers, engine, mystery, store
+from course_utils.exercises.functions import Function
 
 ROOT = Path(__file__).resolve().parents[1]
 SHEETS = {name: exercises.load(name) for name in exercises.available()}
@@ -225,6 +226,28 @@ def test_whatever_is_given_is_judged_and_said(name, number):
         holds(question.check(answer), answer)
 
     tried()
+
+
+# --- the judges ---------------------------------------------------------------------------------
+
+
+def test_a_function_is_tried_in_each_trial_and_prints_in_the_first(capsys):
+    judge = Function(lambda f, n: None if f(n) == n + n else f"Not in trial {n}.", (1, 3))
+    assert judge(lambda n: (print(n), 2 * n)[1]) is None
+    assert capsys.readouterr().out == "1\n"
+    assert judge(lambda n: 2) == "Not in trial 3."
+
+
+def test_a_function_that_does_nothing_is_a_stub():
+    def documented(images):
+        """Text."""
+
+    def forgets_return(images):
+        images / 255
+
+    assert answers.untouched(documented) and answers.untouched(lambda images: None)
+    real = (forgets_return, lambda images: 1, Hostile(), {"a": ..., "b": 1}, {}, [])
+    assert not any(map(answers.untouched, real))
 
 
 # --- what a learner sees ------------------------------------------------------------------------

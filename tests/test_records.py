@@ -1,5 +1,6 @@
 """What is recorded on devices: whole, honest, written by the commands, readable, as shown."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -243,6 +244,12 @@ def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):
     rows = mine.cnn()
     assert [row["policy"] for row in rows] == ["float32", "mixed_bfloat16"]
     assert "No cnn under mixed_float16. It raised RuntimeError: no kernel" in mine.notes
+
+
+def test_a_job_leaves_out_what_would_end_the_process():
+    machine = dataclasses.replace(SOME_CPU, max_isa="AVX2")
+    job = measure.Job(1.0, machine, np.zeros((3, 28, 28)), np.zeros(3))
+    assert job.policies == ["float32", "mixed_float16"] and len(job.notes) == 1
 
 
 def test_the_machine_that_the_backend_uses(monkeypatch):

@@ -58,9 +58,10 @@ def test_ties_go_to_even_at_both_ends(bits):
     assert counted(ends, bits)[1:] == [1, 2, 1]
 
 
-def test_what_is_no_number_is_left_out():
+def test_what_is_no_number_is_counted_and_left_out():
     found = splits.survey([np.nan, -np.inf, 0.0, None, [np.float32(0.3)]])
-    assert (found["total"], found["first"], found["counts"]) == (4, -2, [1])
+    assert [found[name] for name in ("total", "bad", "zeros")] == [4, 2, 1]
+    assert (found["first"], found["counts"]) == (-2, [1])
     assert found["kept"] == splits.survey(np.float32(0.3))["kept"]
     for nothing in ([], [0.0], [np.nan]):
         assert splits.survey(nothing)["kept"] == [[[0.0, 0, 0, 0]] * len(BITS)]
