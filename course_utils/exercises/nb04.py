@@ -35,7 +35,11 @@ that needs less is what share of its peak memory under `float32`?
 FAULTS = ("fair", "steps", "batch", "order")
 FAIR = Fields(
     {
-        letter: Choice(right, otherwise=f"Look at {letter} again: {said}", options=FAULTS)
+        letter: Choice(
+            right,
+            {other: f"Look at {letter} again: {said}" for other in FAULTS if other != right},
+            options=FAULTS,
+        )
         for letter, right, said in (
             ("A", "steps", "after a minute each, the faster one has trained longer."),
             ("B", "batch", "a larger batch is often faster under float32 too."),
@@ -166,13 +170,7 @@ after the other) or nothing (`"fair"`)?""",
         stub=parts(dict.fromkeys("ABCD", "...")),
         solution=parts({"A": '"steps"', "B": '"batch"', "C": '"order"', "D": '"fair"'}),
         answer=FAIR,
-        wrong=[
-            ({"A": "steps"}, "key 'B' is missing"),
-            ({"A": "fair", "B": "batch", "C": "order", "D": "fair"}, "trained longer"),
-            ({"A": "steps", "B": "fair", "C": "order", "D": "fair"}, "larger batch is often"),
-            ({"A": "steps", "B": "batch", "C": "steps", "D": "fair"}, "cool for the one"),
-            ({"A": "steps", "B": "batch", "C": "order", "D": "order"}, "hits both"),
-        ],
+        wrong=[({"A": "steps"}, "key 'B' is missing")],
         hints=[
             "Ask for each: is the policy the only thing that differs?",
             "B has two batch sizes, A two numbers of steps, C two temperatures.",
