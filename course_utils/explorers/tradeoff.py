@@ -1,7 +1,6 @@
 """TradeOff: networks by size, accuracy and latency, and what a limit leaves of them."""
 
 import math
-from html import escape
 
 from course_utils.explorers import fragment
 
@@ -53,8 +52,5 @@ class TradeOff:
             shown = {**point, "accuracy": 100 * point["accuracy"]}
             rows.append([name, *(f"{shown[key]:.3g}" for key in COLUMNS)])
         heads = ["network", *COLUMNS.values()]
-        cells = [[escape(name), *map(fragment.cell, values)] for name, *values in rows]
         data = {"points": self.points, "error": self.error}
-        html = fragment.html_table(title, heads, cells)
-        html = fragment.assemble("tradeoff", html, data)
-        return {"text/html": html, "text/plain": fragment.plain_table(title, [heads, *rows])}
+        return fragment.bundle("tradeoff", title, heads, rows, data)
