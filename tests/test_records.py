@@ -22,8 +22,8 @@ from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
 
 GRADIENTS = records.FOLDER / "gradients.json"
-TRAININGS = {GRADIENTS, records.FOLDER / "splits.json"}
-RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in TRAININGS)
+OTHERS = {records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller")}
+RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in OTHERS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
 
