@@ -9,7 +9,7 @@ import numpy as np
 
 from .answers import call, describe
 from .functions import Function
-from .small_training import hidden_model, right_step, state
+from .small_training import hidden_model, right_step
 
 KEPT = "model=model, optimizer=optimizer, iterator=iterator"
 CODE = f"""\
@@ -86,7 +86,21 @@ class Training:
 
     def state(self):
         """Everything but the data, by name: a dict of float64 arrays."""
-        return state(self.model, self.optimizer)
+        from keras.ops import convert_to_numpy
+
+        inner = self.optimizer.inner_optimizer
+        variables = {
+            "weights": self.model.trainable_variables,
+            "averages": self.model.non_trainable_variables,  # those of BatchNormalization
+            "moments": inner.variables[2:],  # after the counter and the learning rate
+            "iterations": [inner.iterations],  # the steps that were applied
+            "scale": [self.optimizer.dynamic_scale],
+            "counter": [self.optimizer.step_counter],
+        }
+        return {
+            name: np.concatenate([np.ravel(convert_to_numpy(v)).astype("float64") for v in some])
+            for name, some in variables.items()
+        }
 
     def steps(self, count):
         """Take steps on the next batches: a list of their losses. Their inputs go to `seen`."""

@@ -47,22 +47,3 @@ def hidden_model(policy, seed=6):
     for layer in (model.layers[0], model.layers[2]):
         layer.set_weights([source.normal(0, 0.5, w.shape) for w in layer.weights])
     return model
-
-
-def state(model, optimizer):
-    """What a step may change, by name, as float64 arrays; scale and counter where there are any."""
-    from keras.ops import convert_to_numpy
-
-    inner = getattr(optimizer, "inner_optimizer", optimizer)
-    variables = {
-        "weights": model.trainable_variables,
-        "averages": model.non_trainable_variables,  # those of BatchNormalization
-        "moments": inner.variables[2:],  # after the counter and the learning rate
-        "iterations": [inner.iterations],  # the steps that were applied
-    }
-    if inner is not optimizer:
-        variables |= {"scale": [optimizer.dynamic_scale], "counter": [optimizer.step_counter]}
-    return {
-        name: np.concatenate([np.ravel(convert_to_numpy(v)).astype("float64") for v in some])
-        for name, some in variables.items()
-    }
