@@ -27,7 +27,6 @@ class LossScaleRecorder(keras.callbacks.Callback):
     def __init__(self, ceiling=None):
         super().__init__()
         self._ceiling = ceiling
-        self._ceilings = []
         self._rows = []
         self._before = None
 
@@ -40,8 +39,8 @@ class LossScaleRecorder(keras.callbacks.Callback):
         """
         import pandas as pd
 
-        table = pd.DataFrame(self._rows, columns=list(COLUMNS)).astype(COLUMNS)
-        return table.assign(ceiling=self._ceilings[: len(table)]) if self._ceiling else table
+        table = pd.DataFrame(self._rows, columns=[*COLUMNS, "ceiling"]).astype(COLUMNS)
+        return table if self._ceiling else table.drop(columns="ceiling")
 
     def on_train_begin(self, logs=None):
         if self.model.steps_per_execution != 1:
@@ -58,14 +57,13 @@ class LossScaleRecorder(keras.callbacks.Callback):
             )
 
     def on_train_batch_begin(self, batch, logs=None):
-        self._before = _state(self.model.optimizer)
-        if self._ceiling:
-            self._ceilings.append(float(self._ceiling(self.model, batch)))
+        ceiling = float(self._ceiling(self.model, batch)) if self._ceiling else None
+        self._before = *_state(self.model.optimizer), ceiling
 
     def on_train_batch_end(self, batch, logs=None):
-        scale, count = self._before
+        scale, count, ceiling = self._before
         applied = _state(self.model.optimizer)[1] > count
-        self._rows.append((len(self._rows) + 1, scale, applied))
+        self._rows.append((len(self._rows) + 1, scale, applied, ceiling))
 
 
 def _state(optimizer):
