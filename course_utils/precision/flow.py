@@ -9,6 +9,7 @@ import numpy as np
 
 from course_utils.precision.calls import calls_of, of_layer, symbols
 from course_utils.precision.layers import inside, walk
+from course_utils.training import dtype_policy
 
 COLUMNS = (
     "layer", "kind", "policy", "variable_dtype", "read_dtype", "compute_dtype", "input_dtype",
@@ -98,14 +99,11 @@ def policy_history(code: str) -> list[tuple[str, str, dict]]:
 
     Of each line: it, the global policy after it, and {name: its policy} of all layers so far.
     """
-    names, history, former = {"keras": keras}, [], keras.config.dtype_policy()
-    try:
+    names, history = {"keras": keras}, []
+    with dtype_policy(keras.config.dtype_policy()):
         for line in code.strip().splitlines():
             exec(line, names)
-            layers = {
-                n: v.dtype_policy.name for n, v in names.items() if isinstance(v, keras.Layer)
-            }
-            history.append((line, keras.config.dtype_policy().name, layers))
-    finally:
-        keras.config.set_dtype_policy(former)
+            layers = {n: v for n, v in names.items() if isinstance(v, keras.Layer)}
+            policies = {name: layer.dtype_policy.name for name, layer in layers.items()}
+            history.append((line, keras.config.dtype_policy().name, policies))
     return history

@@ -51,14 +51,15 @@ def scaling(w):
     times, over = w.powers
     divisor, sums = w.one.divisor, w.sums
     excess = w.factor / divisor  # of the update, beside the gradient of the loss returned
+    fixed = w.loop.constant if math.isnan(w.factor) else w.factor  # where no loss is returned
     many = f"1/{1 / w.length:,.0f}" if 0 < w.length < 0.1 else f"{w.length:,.3g} times"
     far = f"an update is {many} as long as in float32"
     if sums < 0.99:
         yield "MP022", f"Each gradient updates the weights {1 / sums:.2g} times."
     elif over > times and (times or _whole(divisor / w.scale)):
         yield "MP014", f"The gradients are unscaled twice: {far}."
-    elif over > times and _whole(w.constant):
-        told = f"The loss scale is frozen at {w.constant:,.6g}, and what divides the gradients"
+    elif over > times and _whole(fixed):
+        told = f"The loss scale is frozen at {fixed:,.6g}, and what divides the gradients"
         yield "MP017", f"{told} moves: multiply by the scale of each step.", SCALE
     elif over > times:
         yield "MP015", f"The loss is not scaled, and the gradients are unscaled: {far}.", SCALE

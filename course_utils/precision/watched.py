@@ -165,11 +165,6 @@ class Watched:
         return reading.target / (reading.loss or math.nan)
 
     @property
-    def constant(self):
-        """The same, or a constant that a graph multiplies by at last; else NaN."""
-        return self.factor if math.isfinite(self.factor) else self.loop.constant
-
-    @property
     def sums(self):
         """How many gradients make an update."""
         return self.natural.calls / max(self.natural.updates, 1)
