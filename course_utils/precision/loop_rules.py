@@ -114,7 +114,8 @@ def infinity(w):
 def scale_stands(w):
     """The scale does not fall at an overflow, or not rise after enough good steps."""
     if w.reaction > 0.9 and not w.undivided:
-        yield "MP019", "An overflow leaves the loss scale as it is: all steps to come may be lost."
+        told = "An overflow leaves the loss scale as it is"
+        yield "MP019", f"{told}: every step that follows may be lost."
     elif w.powers == (1, 1) and not w.grows:
         yield "MP019", "The loss scale never grows: good steps are not counted."
 
