@@ -168,6 +168,8 @@ RIGHT = {  # tuples are the values of a dictionary
     ("05", 1): [3.95, 1.004 * 320 / 81],
     ("05", 2): [mystery.JUDGE.right | {"B gains": 1.12, "C gains": np.float32(1.6)}],
     ("07", 2): [6.07],
+    ("08", 1): [(np.float32(200), 8.0)],
+    ("08", 5): [(" c", "E", "a")],
     ("07", 4): [(np.array([0.19995, math.inf, 0]), (Decimal("0.2002"), 3, 1.9984e-13))],
 }
 NEARLY_RIGHT = {

@@ -120,6 +120,8 @@ LINE = {(size, p): a for size, a in ((64, ACCOUNT), (256, LARGER)) for p in POLI
 ROW = {"device": "V100 32GB", "baseline": "float32"}
 SPEEDUPS = [ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))]
 ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
+AGAIN = {("float32", False): (50e6, 0.1), ("float32", True): (None, 0.2)}
+AGAIN = {key: 3 * [SimpleNamespace(peak_bytes=b, seconds=s)] for key, (b, s) in AGAIN.items()}
 STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 
 # A figure for every function that draws one: the function and what it is given.
@@ -155,6 +157,9 @@ GIVEN = [
     (figures.adam_curve, 2.0 ** np.arange(-20, -9)),
     (figures.loop_plane, LOOPS),
     (figures.resumed, *STOPPED),
+    (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
+    (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
+    (figures.by_width, {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}}, "float32"),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
     (profiling.op_times, OPS),
@@ -257,6 +262,9 @@ ALONE = (
     "the end the weights are finite."
 )
 SAID = [
+    ("remat", "kept: 50 MB (counted 40), 100 ms; float32 remat: peak unknown, 200 ms"),
+    ("sensitivity", "conv: 90 % with all weights, 50 % at 80 % zeros; dense"),
+    ("by_width", "int8: 0.5 at 64, 4 at 256"),
     ("by_dtype", "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms"),
     ("by_dtype", "bfloat16 114 ms"),  # and no power of ten
     ("casts", "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1"),

@@ -1,7 +1,7 @@
 """LiteRT, the interpreter of small devices: conversion without its noise, files that run, faults.
 
-Nothing here chooses how a model is made smaller: notebook 08 sets the converter's options itself.
-TensorFlow brings the converter and an interpreter; the package ai-edge-litert has a newer one.
+Notebook 08 sets the converter's options itself. TensorFlow brings the converter and an interpreter;
+the package ai-edge-litert has a newer one.
 """
 
 import contextlib
@@ -12,8 +12,6 @@ import warnings
 
 import numpy as np
 
-INSTALL = "pip install ai-edge-litert"
-
 
 def missing() -> str:
     """One sentence on what LiteRT lacks here, with what to install; "" where it can be used."""
@@ -22,7 +20,7 @@ def missing() -> str:
     if not hasattr(tf, "lite") or not hasattr(tf.lite, "TFLiteConverter"):
         return "This TensorFlow has no LiteRT converter: install tensorflow 2.20 or 2.21."
     if not hasattr(tf.lite, "Interpreter") and not importlib.util.find_spec("ai_edge_litert"):
-        return f"This TensorFlow has no LiteRT interpreter: {INSTALL}, and restart the kernel."
+        return "This TensorFlow has no LiteRT interpreter: pip install ai-edge-litert, and restart."
     return ""
 
 
@@ -49,16 +47,15 @@ def quietly(function, *arguments):
 def calibration(images, shape):
     """A representative dataset for the converter: one float32 image of that shape at a time.
 
-    ValueError says in one sentence what the images are and what is asked for: float32 of `shape`
-    (as `model.input_shape[1:]`), at least one, and all finite.
+    ValueError says what the images are, and that finite float32 ones of `shape` are asked for.
 
     Example: `converter.representative_dataset = calibration(x[:200], model.input_shape[1:])`
     """
-    images = np.asarray(images)
+    images = np.atleast_1d(images)
     asked = f"calibrate with float32 images of shape {tuple(shape)}, scaled as in the training"
     if images.dtype != np.float32:
         raise ValueError(f"These images are {images.dtype}: {asked}.")
-    if images.ndim == 0 or images.shape[1:] != tuple(shape) or not len(images):
+    if images.shape != (len(images) or 1, *shape):
         raise ValueError(f"These images have the shape {images.shape}: {asked}.")
     if not np.isfinite(images).all():
         raise ValueError(f"These images hold NaN or infinity: {asked}.")
@@ -83,10 +80,10 @@ class Lite:
         try:
             return quietly(self._allocated, shape)
         except (ValueError, RuntimeError) as error:
-            why = "it needs operations of TensorFlow" if "Select TensorFlow" in str(error) else ""
+            select = "Select TensorFlow" in str(error)
+            why = "operations that only TensorFlow has" if select else "no whole model"
             raise ValueError(
-                f"LiteRT cannot run these {len(self.content):,} bytes"
-                f" ({why or 'they are no whole model'}): convert the model again, in float32."
+                f"LiteRT finds {why} in these {len(self.content):,} bytes: convert it in float32."
             ) from None
 
     def _allocated(self, shape):

@@ -4,8 +4,6 @@ import numpy as np
 
 from .answers import call, describe, near, numbers
 
-# --- a mask that only grows ----------------------------------------------------------------------
-
 MASK = """\
 import numpy as np
 
@@ -57,13 +55,10 @@ def mask_problem(update, trial):
     left = np.abs(weights[new == 1])
     if gone.max() <= left.min():
         return None
-    signed = weights[(mask == 1) & (new == 0)].max() <= weights[new == 1].min()
-    if signed or np.mean(weights[(mask == 1) & (new == 0)] < 0) > 0.9:
+    if weights[(mask == 1) & (new == 0)].max() <= weights[new == 1].min():
         return "You go by the value with the sign: −2 is large. Compare magnitudes."
     return "You prune the largest: the smallest magnitudes go."
 
-
-# --- scale and zero point ------------------------------------------------------------------------
 
 AFFINE = """\
 def affine(low, high):
@@ -106,8 +101,6 @@ def affine_problem(affine, trial):
         return f"{said}. The zero point has to be an integer."
     return None if zero == right[1] else f"{said}. The lower end has to land on −128."
 
-
-# --- a float32 twin ------------------------------------------------------------------------------
 
 FLOAT32 = """\
 from course_utils.training import dtype_policy

@@ -37,12 +37,11 @@ class TradeOff:
     """
 
     def __init__(self, points, error=0.0):
-        self.points, self.error = [dict(point) for point in points], float(error)
-        for point in self.points:
-            if not all(0 < point[key] < math.inf for key in COLUMNS):
-                raise ValueError(f"{point['name']}: give sizes, accuracy and ms above zero.")
-        if not self.points:
-            raise ValueError("There is no point to show: give at least one.")
+        self.points, self.error = list(points), float(error)
+        if not self.points or any(
+            not 0 < p[key] < math.inf for p in self.points for key in COLUMNS
+        ):
+            raise ValueError("Give one point at least, its sizes, accuracy and ms above zero.")
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "TradeOff: networks by the size of their file; * on the front of size and accuracy"

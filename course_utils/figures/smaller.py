@@ -41,19 +41,16 @@ def remat(steps: dict, counted: dict) -> Picture:
     return Picture(figure, "; ".join(words) + ".")
 
 
-def sensitivity(scan: dict, chosen: dict | None = None) -> Picture:
+def sensitivity(scan: dict) -> Picture:
     """Accuracy over the share of one layer's weights that are set to zero, a line for each layer.
 
-    `scan`: {layer: {share: accuracy}}; `chosen`: {layer: share}, marked by a ring.
+    `scan`: {layer: {share: accuracy}}.
     """
     figure, ax = canvas(width=7.5)
     words = []
     for (layer, found), (color, marker, line) in zip(scan.items(), LINES, strict=False):
         shares, accuracies = [100 * share for share in found], [100 * a for a in found.values()]
         ax.plot(shares, accuracies, color=color, marker=marker, linestyle=line, label=layer)
-        if chosen and layer in chosen:
-            at = np.interp(100 * chosen[layer], shares, accuracies)
-            ax.plot(100 * chosen[layer], at, "o", markersize=15, fillstyle="none", color=INK)
         words.append(f"{layer}: {accuracies[0]:.3g} % with all weights, {accuracies[-1]:.3g} % at"
                      f" {shares[-1]:.3g} % zeros")  # fmt: skip
     ax.set(xlabel="weights of this layer set to zero, %", ylabel="digits right, %")

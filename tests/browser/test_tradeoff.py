@@ -1,0 +1,90 @@
+"""TradeOff as a learner uses it, on a bare page: what a limit leaves is what Python leaves."""
+
+import re
+
+import pytest
+from explorer_pages import SET, Panel
+from playwright.sync_api import expect
+
+from course_utils.explorers import TradeOff
+from course_utils.explorers.tradeoff import front
+
+pytestmark = pytest.mark.browser
+POINTS = [
+    dict(zip(("name", "file_kb", "packed_kb", "accuracy", "ms"), point, strict=True))
+    for point in (
+        ("float32", 258, 238, 0.967, 0.02),
+        ("float16", 132, 120, 0.966, 0.03),
+        ("int8", 70, 60, 0.965, 0.01),
+        ("pruned, float32", 258.1, 37, 0.964, 0.02),
+        ("pruned, int8", 70.1, 15, 0.963, 0.01),
+    )
+]
+
+
+class Shown(Panel):
+    explorer = TradeOff
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.size = self.inside.get_by_role("slider", name="size")
+        self.latency = self.inside.get_by_role("slider", name="latency")
+        self.sentence = self.inside.locator(".sentence")
+
+    def left(self):
+        """{network: whether it is on the front}, the most accurate first."""
+        names = self.inside.locator("tbody th").all_inner_texts()
+        return {name.removesuffix(" *"): name.endswith(" *") for name in names}
+
+    def limit(self, slider):
+        text = slider.get_attribute("aria-valuetext")
+        return float(re.search(r"[\d.]+", text)[0]) if "≤" in text else float("inf")
+
+
+def test_what_a_limit_leaves_and_its_front_are_pythons(show):
+    panel = show(POINTS, error=0.001)
+    for size in ("file_kb", "packed_kb"):
+        panel.inside.get_by_label("size of").select_option(size)
+        for step in (0, 20, 45, 60, 80, 100):
+            panel.size.evaluate(SET, step)
+            limit = panel.limit(panel.size)
+            if any(abs(point[size] / limit - 1) < 0.01 for point in POINTS):
+                continue  # the text is rounded
+            left = [point for point in POINTS if point[size] <= limit]
+            wanted = {p["name"]: p["name"] in front(left, size) for p in left}
+            assert panel.left() == wanted
+            assert list(panel.left()) == list(wanted)  # by accuracy
+            expect(panel.sentence).to_contain_text(f"{len(left)} of 5" if left else "Nothing")
+
+
+def test_by_keyboard_and_said(show):
+    panel = show(POINTS)
+    panel.latency.focus()
+    for _ in range(4):
+        panel.press("ArrowLeft")
+    expect(panel.sentence).to_contain_text("5 of 5" if len(panel.left()) == 5 else "4 of 5")
+    panel.press("Home")
+    expect(panel.sentence).to_have_text("Nothing remains: move a limit.")
+    expect(panel.spoken).to_have_text("Nothing remains: move a limit.")
+    assert "On the front: none." in panel.inside.locator("svg").get_attribute("aria-label")
+    panel.press("End")
+    expect(panel.sentence).to_contain_text("5 of 5 remain. Most accurate: float32, 96.7 %, 258 kB")
+
+
+def test_nothing_stands_out_of_a_page(show):
+    for width in (360, 400, 1000):
+        panel = show(POINTS, error=0.001, width=width)
+        for step in (100, 60, 0):
+            panel.size.evaluate(SET, step)
+            assert panel.too_far_out() == []
+
+
+def test_marks_tell_more_than_by_color(show):
+    panel = show(POINTS)
+    marks = panel.inside.locator(".mark")
+    shapes = [marks.nth(n).get_attribute("d") for n in range(5)]
+    assert ["a" in shape for shape in shapes] == [True, True, True, False, False]
+    widths = [mark.bounding_box()["width"] for mark in marks.all()[:3]]
+    assert widths[1] > widths[0] > widths[2]  # the slower, the larger
+    names = panel.inside.locator(".label:not([visibility])").all_text_contents()
+    assert {"float32", "float16", "int8"} <= set(names)

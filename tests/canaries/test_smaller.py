@@ -1,0 +1,99 @@
+"""Recomputation, int8 and copies of models in Keras, where no cell of notebook 08 shows it."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from common import on_the_cpu  # noqa: F401
+
+from course_utils.training import dtype_policy
+from course_utils.training.policies import has_xla
+
+pytestmark = pytest.mark.usefixtures("on_the_cpu")
+Dense = keras.layers.Dense
+LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+X, Y = np.random.default_rng(0).normal(size=(32, 8)).astype("float32"), np.arange(32) % 3
+
+
+class Recomputed(keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.Sequential([Dense(16, "relu"), Dense(8, "relu")])
+
+    def call(self, x):
+        return keras.remat(self.inner)(x)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
+def test_08_remat_inside_a_layer_trains_under_every_policy(policy, jit):
+    if jit and not has_xla():
+        pytest.skip("no XLA for this device")
+    with dtype_policy(policy):
+        model = keras.Sequential([keras.Input((8,)), Recomputed(), Dense(3, dtype="float32")])
+    model.compile(keras.optimizers.Adam(0.01), LOSS, jit_compile=jit)
+    losses = model.fit(X, Y, epochs=30, batch_size=32, verbose=0).history["loss"]
+    assert losses[-1] < losses[0] - 0.05
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_08_in_a_graph_too_dropout_draws_anew_and_normalization_counts_twice(again):
+    dropout = keras.layers.Dropout(0.5)
+    normalize = keras.layers.BatchNormalization(momentum=0.9)
+    normalize.build((16, 8))
+    wrap = keras.remat if again else lambda function: function
+
+    @tf.function
+    def once(function, inputs):
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            output = wrap(function)(inputs)
+        return output, tape.gradient(output, inputs)
+
+    output, gradient = once(lambda x: dropout(x, training=True), tf.ones((1, 1000)))
+    same = np.mean((output.numpy() > 0) == (gradient.numpy() > 0))
+    assert 0.4 < same < 0.6 if again else same == 1
+    once(lambda x: normalize(x, training=True), 10 * tf.ones((16, 8)))
+    assert normalize.moving_mean.numpy()[0] == pytest.approx(1.9 if again else 1.0)
+
+
+def test_08_remat_takes_keywords_only_outside_of_a_graph():
+    layer = Dense(4)
+    layer.build((None, 8))
+    keras.remat(layer)(X, training=True)
+    with pytest.raises(ValueError, match="keywords arguments only when eager"):
+        tf.function(lambda x: keras.remat(layer)(x, training=True))(X)
+
+
+def test_08_remat_does_not_take_a_symbolic_tensor():
+    with pytest.raises(ValueError, match="KerasTensor"):
+        keras.remat(Dense(4))(keras.Input((8,)))
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "float16"])
+def test_08_int8_refuses_float16_and_recommends_it(policy):
+    with dtype_policy(policy):
+        model = keras.Sequential([keras.Input((8,)), Dense(4)])
+    with pytest.raises(ValueError, match="compute_dtype='float16'.*'mixed_float16'"):
+        model.quantize("int8")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_08_int8_keeps_convolutions_and_zeros():
+    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Conv2D(4, 3),
+                              keras.layers.Flatten(), Dense(10)])  # fmt: skip
+    kernel = model.layers[-1].kernel.numpy()
+    kernel[::2] = 0
+    model.layers[-1].kernel.assign(kernel)
+    model.quantize("int8")
+    assert model.layers[0].dtype_policy.name == "float32"
+    assert model.layers[-1].dtype_policy.name == "int8_from_float32"
+    stored = next(v for v in model.layers[-1].variables if v.dtype == "int8").numpy()
+    assert np.all(stored[::2] == 0) and np.any(stored[1::2] != 0)
+
+
+def test_08_a_clone_is_compiled_like_its_original():
+    """So the copy that measures a size is built afresh."""
+    model = keras.Sequential([keras.Input((8,)), Dense(3)])
+    model.compile("adam", "mse")
+    assert keras.models.clone_model(model).compiled

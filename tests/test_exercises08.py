@@ -1,0 +1,55 @@
+"""Exercises of notebook 08: the numbers counted again, other right answers, three orders."""
+
+import numpy as np
+
+from course_utils import exercises
+from course_utils.exercises import nb08, smaller
+
+
+def test_the_peak_of_each_block_counted_again():
+    peaks = {block: 64 // block + block for block in (1, 2, 4, 8, 16, 32, 64)}
+    assert min(peaks, key=peaks.get) == 8 == nb08.PEAK.judges["best block"].right
+    assert peaks[4] * nb08.MB == nb08.PEAK.judges["blocks of 4"].right
+
+
+def test_other_ways_to_prune_and_to_scale_are_right():
+    q = exercises.load("08")
+
+    def by_threshold(weights, mask, share):
+        sizes = np.where(mask == 0, -1, np.abs(weights))
+        limit = np.sort(sizes.ravel())[round(share * weights.size)]
+        return (sizes >= limit).astype("int8")
+
+    def by_steps(low, high):
+        low, high = np.minimum(low, 0), np.maximum(high, 0)
+        return np.float32((high - low) / 255), np.int64(np.rint(-128 - low * 255 / (high - low)))
+
+    assert q[2].check(by_threshold).status == q[3].check(by_steps).status == "correct"
+
+
+def test_a_kept_guess_is_three_orders():
+    q = exercises.load("08")
+    given = {"size": "edcba", "accuracy": "A B C D E", "latency": "ECDBA"}
+    assert "size EDCBA; accuracy ABCDE; latency ECDBA" in q.predict(given).message
+    assert nb08.spelled(q.guess) == {"size": "EDCBA", "accuracy": "ABCDE", "latency": "ECDBA"}
+    assert "size EDCBA, accuracy ABCDE" in repr(q.summary()) + repr(exercises.progress())
+    for bad in (
+        {**given, "size": "AABCD"},
+        {**given, "speed": "ABCDE"},
+        {"size": "ABCDE"},
+        "EDCBA",
+    ):
+        assert "three orders" in q.predict(bad).message
+    assert nb08.spelled(q.guess)["size"] == "EDCBA"
+
+
+def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
+    import keras
+
+    before = keras.config.dtype_policy().name
+    keeps = smaller.FLOAT32.replace("with dtype_policy", "if dtype_policy")
+    for code in (smaller.FLOAT32, keeps):
+        names = {}
+        exec(code, names)
+        smaller.float32_problem(names["to_float32"], "mixed_bfloat16")
+        assert keras.config.dtype_policy().name == before

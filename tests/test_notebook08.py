@@ -1,0 +1,218 @@
+"""What notebook 08 shows, from its own cells on few pictures: bytes, counts, never a time."""
+
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from course_utils import benchmark, datasets, exercises
+from course_utils.benchmark import lite, records
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+from cells import Cells
+
+NOTEBOOK = Cells("08_smaller")
+LESS = [("epochs=4", "epochs=6"), ("epochs=2", "epochs=3")]
+
+
+@pytest.fixture(scope="module")
+def names():
+    """What the cells up to the converted files leave behind, on scikit-learn's digits."""
+    found = {"__name__": "__main__", "q": exercises.load("08"), "lines": {}, "Path": Path}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets, "load_mnist", some_digits)
+        NOTEBOOK.run("data", names=found)
+    NOTEBOOK.run("train", names=found, replaced=LESS[:1])
+    NOTEBOOK.run("block", "deep", "callback", names=found)
+    for number in (3, 4):
+        exec(found["q"][number].exercise.solution, found)
+    found["lines"]["prune"] = NOTEBOOK.printed("prune", names=found, replaced=LESS[1:])
+    NOTEBOOK.run("by-hand-range", "by-hand", "convert", names=found)
+    for cell in ("layer-lite", "mixed", "files"):
+        found["lines"][cell] = NOTEBOOK.printed(cell, names=found)
+    return found
+
+
+def some_digits():
+    """Scikit-learn's digits, as large as MNIST's, many enough to train on in seconds."""
+    from sklearn.datasets import load_digits
+
+    small = load_digits()
+    images = np.kron(small.images * 15.9, np.ones((3, 3)))
+    images = np.pad(images, ((0, 0), (2, 2), (2, 2))).astype("uint8")
+    y = small.target
+    return SimpleNamespace(
+        x_train=images[:1400], y_train=y[:1400], x_test=images[1400:], y_test=y[1400:]
+    )
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_recomputed_a_step_has_the_same_loss_and_the_lower_peak_that_was_counted(names, policy):
+    x, y, found = names["x"][:64], names["y"][:64], {}
+    for again in (False, True):
+        trainee = benchmark.Trainee(lambda again=again: names["deep"](again), policy)
+        found[again] = [trainee.step(x, y) for _ in range(4)]
+    kept, made = ([step.loss for step in found[again]] for again in (False, True))
+    assert kept == pytest.approx(made, rel=1e-4 if policy == "float32" else 0.02)
+    if found[True][0].peak_bytes is None:
+        pytest.skip("this allocator does not count")
+    peaks = {again: np.mean([s.peak_bytes for s in found[again][1:]]) / 1e6 for again in found}
+    assert peaks[True] < 0.75 * peaks[False]
+    if policy == "float32":  # 16-bit kernels of some CPUs need working space
+        for again, peak in peaks.items():
+            assert peak == pytest.approx(names["counted"][policy, again], rel=0.35)
+
+
+def test_two_layers_are_not_the_same_when_computed_again(names):
+    kept, made = NOTEBOOK.printed("faults-layers", "faults", names=names)
+    assert kept.endswith("back 100%, moving mean 1.00 of 10")
+    found = re.fullmatch(r"remat: same mask forward and back (\d+)%, moving mean 1.90 of 10", made)
+    assert 40 < int(found[1]) < 60
+    NOTEBOOK.run("cure", names=names)
+
+
+def test_each_layer_is_pruned_to_its_exact_share_under_a_mixed_policy(names):
+    assert names["sparse"].layers[0].compute_dtype == "bfloat16"
+    assert [line.split(" weights")[0].split() for line in names["lines"]["prune"]] == [
+        ["Conv2D", "36", "of", "72"],
+        ["Conv2D", "864", "of", "1,152"],
+        ["Dense", "55,757", "of", "61,952"],
+        ["Dense", "0", "of", "320"],
+    ]
+    scanned = NOTEBOOK.run("scan", names=names, until="figures.sens")["scan"]
+    *_, large, last = scanned.values()
+    assert large[0.8] > last[0.8] + 0.1  # the layers do not bear the same
+
+
+def test_by_hand_and_litert_agree_and_a_mixed_model_does_not_convert(names):
+    assert "LiteRT's integers and yours" in names["lines"]["layer-lite"][0]
+    assert names["affine"](0.0, float(names["inputs"].max()))[1] == names["zero"] == -128
+    assert names["lines"]["mixed"][0].startswith("ConverterError tf.")
+    with pytest.raises(Exception, match="tf.Conv2D"):
+        names["convert"](names["sparse"], "float32")
+    twin = names["to_float32"](names["sparse"], lambda: names["models"].mnist_cnn(width=8))
+    assert len(names["convert"](twin, "float32").content) > 200_000
+
+
+def test_what_mixed_export_writes_does_not_run(names, tmp_path):
+    file = tmp_path / "model.tflite"
+    try:
+        lite.quietly(lambda: names["sparse"].export(file, format="litert", verbose=False))
+    except Exception:
+        return  # not even a file
+    with pytest.raises(ValueError, match="operations that only TensorFlow has"):
+        lite.Lite(file.read_bytes())
+
+
+def test_int8_takes_a_quarter_of_the_bytes_and_pruning_shows_when_packed(names):
+    nets, exact = names["nets"], names["nets"]["float32"]
+    assert len(nets) == 8 and all(net.right > 0.8 for net in nets.values())
+    for kind, most in (("float16", 0.53), ("dynamic", 0.3), ("int8", 0.3)):
+        assert len(nets[kind].content) <= most * len(exact.content)
+        assert abs(nets[kind].right - exact.right) <= 0.01
+    points = NOTEBOOK.run("points", names=names | {"benchmark": benchmark})["points"]
+    found = {point["name"]: point for point in points}
+    assert found["pruned, float32"]["packed_kb"] < 0.35 * found["float32"]["packed_kb"]
+    assert found["pruned, float32"]["file_kb"] > 0.98 * found["float32"]["file_kb"]
+    assert found["pruned, int8"]["packed_kb"] < 0.15 * found["float32"]["packed_kb"]
+
+
+def test_the_guess_stands_beside_what_was_measured(names, tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    given = names | {"points": records.smaller(), "exercises": exercises}
+    size, accuracy, _ = NOTEBOOK.printed("guess-beside", names=given)
+    assert size == "size     measured EDCBA, you guessed nothing"
+    given["q"].predict({"size": "edcba", "accuracy": "ABCDE", "latency": "EDCBA"})
+    size, *_ = NOTEBOOK.printed("guess-beside", names=given)
+    assert size.endswith("you guessed EDCBA")
+
+
+def test_calibrated_with_another_scaling_it_guesses(names):
+    wrong, right = NOTEBOOK.printed("mistake-scaling", names=names)
+    share = [float(re.search(r"([\d.]+)% right", line)[1]) for line in (wrong, right)]
+    assert share[0] < 60 and share[1] > 80
+
+
+def test_the_optimizer_stays_in_the_file_whatever_is_asked(names):
+    sizes = [float(line.split()[-2]) for line in NOTEBOOK.printed("mistake-size", names=names)]
+    assert sizes[0] > 2.5 * sizes[1]
+
+
+def test_without_litert_one_sentence_and_the_dated_record(names, monkeypatch, capsys):
+    monkeypatch.delattr(tf.lite, "Interpreter")
+    monkeypatch.setattr(lite.importlib.util, "find_spec", lambda name: None)
+    assert "pip install ai-edge-litert" in lite.missing() and lite.missing().count(". ") == 0
+    given = dict(names) | {"benchmark": benchmark}
+    for cell in ("layer-lite", "mixed", "files"):
+        NOTEBOOK.run(cell, names=given)
+    assert given["nets"] == {}
+    assert NOTEBOOK.printed("points", names=given)[0].startswith("Recorded on 20")
+    NOTEBOOK.run("picture", names=given, until="TradeOff(points")
+    NOTEBOOK.run("mistake-scaling", names=given)
+    monkeypatch.delattr(tf.lite, "TFLiteConverter")
+    assert "converter" in lite.missing()
+
+
+def test_scopes_work_where_the_notebook_says(names):
+    lines = [line.split() for line in NOTEBOOK.printed("scope", names=names)]
+    works = {(mode, policy): result == "works" for mode, policy, result in lines}
+    assert [pair for pair, well in works.items() if well] == [
+        ("activations", "float32"),
+        ("activations", "mixed_bfloat16"),
+        ("list_of_layers", "float32"),
+    ]
+
+
+def test_rounded_while_training_it_comes_back(names):
+    given = NOTEBOOK.run("cost", "aware", names=dict(names))
+    lines = NOTEBOOK.printed("aware-run", names=given)
+    plain, after, aware = (float(line.split()[-1].rstrip("%")) for line in lines)
+    assert after < plain - 5 and aware > after + 5
+
+
+# --- the plumbing --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"TFL3" * 100])
+def test_a_file_that_is_no_model_is_told_in_one_sentence(content):
+    with pytest.raises(ValueError, match="LiteRT finds no whole model in these .* bytes") as error:
+        lite.Lite(content)
+    assert str(error.value).count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("images", "said"),
+    [
+        (np.zeros((5, 28, 28, 1)), "are float64"),
+        (np.zeros((5, 28, 28, 1), "uint8"), "are uint8"),
+        (np.zeros((5, 28, 28), "float32"), "have the shape (5, 28, 28)"),
+        (np.zeros((0, 28, 28, 1), "float32"), "have the shape (0, 28, 28, 1)"),
+        (np.float32(0), "have the shape (1,)"),
+        (np.full((5, 28, 28, 1), np.nan, "float32"), "hold NaN or infinity"),
+    ],
+)
+def test_images_that_cannot_calibrate_are_told_in_one_sentence(images, said):
+    with pytest.raises(ValueError) as error:
+        lite.calibration(images, (28, 28, 1))
+    assert said in str(error.value) and "float32 images of shape (28, 28, 1)" in str(error.value)
+
+
+def test_calibration_gives_one_image_at_a_time():
+    images = np.zeros((3, 28, 28, 1), "float32")
+    assert [
+        [part.shape for part in one] for one in lite.calibration(images, (28, 28, 1))()
+    ] == 3 * [[(1, 28, 28, 1)]]
+
+
+def test_what_is_run_quietly_prints_nothing_and_may_raise(capfd):
+    import os
+
+    lite.quietly(lambda: (print("out"), os.write(1, b"raw"), os.write(2, b"native")))
+    with pytest.raises(ZeroDivisionError):
+        lite.quietly(lambda: 1 / 0)
+    print("heard")
+    assert capfd.readouterr().out == "heard\n"
