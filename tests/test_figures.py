@@ -50,7 +50,7 @@ OPS = {"float32": rows("op ms", MKL.items()), "mixed_float16": rows("op ms", PLA
 STEPS = {"predicted": {"launch": 2, "products": 9, "exchange": None}}
 STEPS |= {"measured": {"input": 4, "products": 8, "other": 2}, "timed": {"step": 20, "launch": 3}}
 RAN = [("Python", "step", "step 1", 0, 9), ("Python", "input", "waiting", 0, 3)]
-RAN += [("thread 1", "products", "_MklMatMul", 4, 8), ("thread 2", "other", "Relu", 8, 8.01)]
+RAN += [("thread 1", "products", "_MklMatMul", 4, 8)]
 RAN = rows("lane part op start end", RAN)
 ASKED = [("Does it wait for input?", "0%", False), ("Does nothing run?", "82%", True)]
 WALKS = [("launch", ASKED, "In 82% it idles."), ("done", [(*a[:2], False) for a in ASKED], "Done.")]
@@ -326,7 +326,7 @@ SHOWN = [
     ("op_times", lambda ax: bars(ax)[0], [0.1, 0.1, 0.1, 1, 0, 0, 0, 0, 0]),
     ("op_times", lambda ax: bars(ax)[1], [1, 1, 1, 0, *[1] * 5]),
     ("op_times", lambda ax: written(ax.texts)[:3], ["5", "4", "3"]),
-    # A lane that is hardly busy is left out; a long bar has its name.
+    # A long bar has its operation's name.
     ("timeline", lambda ax: written(ax.get_yticklabels()), ["Python", "thread 1"] * 2),
     ("timeline", lambda ax: written(ax.texts)[:3], ["a trace", "waiting", "MatMul"]),
     (

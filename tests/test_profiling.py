@@ -241,6 +241,7 @@ def test_spans_tell_lanes_parts_and_times_since_the_step_began():
         ("tf_data_1", "map/Decode:DecodeJpeg", 25, 33),
         ("x", "dense/MatMul:MatMul", 34, 38),
         ("y", "dense/Relu:Relu", 38, 44),
+        ("w", "dense/Relu:Relu", 39, 39.01),  # hardly busy
         ("z", "dense/Relu:Relu", 60, 61),
     )
     trace = Trace(trace.folder, trace.events[1:])  # without the first step

@@ -74,10 +74,8 @@ def gain(letter):
         1 / right: "that is upside down: divide the time before by the time after.",
         right - 1: "that is the gain. Give how many times as fast, as 2 for twice.",
     }
-    if letter == "A":
-        sooner = whole / (whole - parts["products"] / 2)
-        wrong = {sooner: "the step is ready sooner, and then waits longer: the pipeline takes the"
-                 " whole step for the next batch.", **wrong}  # fmt: skip
+    sooner = whole / (whole - parts["products"] / 2)  # right, but where a pipeline has no rest
+    wrong[sooner] = "the step is ready sooner, and then waits longer for the next batch."
     wrong = {value: said for value, said in wrong.items() if not near(value, right, 0.01)}
     return Number(
         right,

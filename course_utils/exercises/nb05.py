@@ -23,8 +23,6 @@ section 1 measures it.""",
     ),
 )
 
-# --- one layer under two roofs ------------------------------------------------------------------
-
 SPEEDUP = 0.32 * 100 / 8.1  # float16 reaches what memory allows, float32 its peak
 ROOFLINE = Number(
     SPEEDUP,

@@ -50,8 +50,8 @@ def colleague(repaired=""):
     def normalized(x):
         if "Python in the step" not in left:
             return x - tf.reduce_mean(x, axis=1, keepdims=True)
-        rows = tf.numpy_function(_row_by_row, [x], tf.float32)
-        return tf.ensure_shape(rows, (None, 784))
+        by_row = lambda a: np.stack([r - np.float32(statistics.fmean(r)) for r in a])  # noqa: E731
+        return tf.ensure_shape(tf.numpy_function(by_row, [x], tf.float32), (None, 784))
 
     def train(x, y):
         with tf.GradientTape() as tape:
@@ -73,10 +73,6 @@ def colleague(repaired=""):
         return [float(train(x[n : n + size], y[n : n + size])) for n in range(0, BATCH, size)][-1]
 
     return step
-
-
-def _row_by_row(x):
-    return np.stack([row - np.float32(statistics.fmean(row)) for row in x])
 
 
 def _batches(tf, images, labels, ahead):

@@ -91,5 +91,9 @@ def accumulator_errors(table) -> Picture:
 
 
 def _ms(ms):
-    """Two digits, and no power of ten: 0.94 ms, 12 ms, 110 ms."""
-    return f"{ms:.0f} ms" if ms >= 100 else f"{ms:.2g} ms"
+    return f"{two_digits(ms)} ms"
+
+
+def two_digits(ms) -> str:
+    """Two digits and no power of ten: "0.94", "12", "110"."""
+    return f"{ms:.0f}" if ms >= 10 else f"{ms:.2g}"

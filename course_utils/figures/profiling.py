@@ -9,6 +9,8 @@ from matplotlib.patches import Patch
 from course_utils.figures.base import INK, Picture, canvas, legend_below, panels
 from course_utils.figures.looks import EDGE, side_by_side, stack
 from course_utils.figures.memory import PARTS
+from course_utils.figures.operations import two_digits as _ms
+from course_utils.profiling import QUESTIONS
 
 # The parts of the one time budget, which notebook 07 goes on with.
 BUDGET = {
@@ -74,23 +76,16 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
     for label, table in traces.items():
         at = {lane: place for (name, lane), place in places.items() if name == label}
         ax.text(0.006 * end, min(at.values()) - 0.85, label, color=INK, weight="bold")
-        table = table[table["lane"].isin(at)]
         for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
+            # A step is a frame around what Python waits for in it.
             color, hatch = BUDGET.get(part, ("none", ""))
-            edge = INK if part == "step" else "#333"
-            look = {
-                "facecolor": color,
-                "edgecolor": edge,
-                "linewidth": 0.8 * (part == "step") + 0.2,
-            }
-            size = 0.84 if part == "step" else 0.66
-            bars = list(zip(runs["start"], runs["end"] - runs["start"], strict=True))
-            ax.broken_barh(bars, (at[lane] - size / 2, size), hatch=hatch, **look)
+            edge, line, size = (INK, 1.0, 0.84) if part == "step" else ("#333", 0.2, 0.66)
+            lengths = runs["end"] - runs["start"]
+            bars, place = zip(runs["start"], lengths, strict=True), (at[lane] - size / 2, size)
+            look = {"facecolor": color, "edgecolor": edge, "linewidth": line, "hatch": hatch}
+            ax.broken_barh(list(bars), place, **look)
             seen.add(part)
-            busy = "steps" if part == "step" else SPENT[part]
-            words.append(
-                f"{label}, {lane}: {busy} {runs['end'].sum() - runs['start'].sum():.3g} ms"
-            )
+            words.append(f"{label}, {lane}: {SPENT.get(part, part)} {lengths.sum():.3g} ms")
         for run in table[table["part"] != "step"].itertuples():
             name, width = _plain(run.op), run.end - run.start
             if width > 0.0115 * len(name) * end:
@@ -109,18 +104,17 @@ def walks(diagnoses: dict) -> Picture:
 
     `diagnoses`: {label: `profiling.Diagnosis`}.
     """
-    asked = max((found.walk for found in diagnoses.values()), key=len)
-    questions = [question for question, *_ in asked]
+    questions = list(QUESTIONS.values())
     figure, ax = canvas(width=8.0, height=1.3 + 0.5 * (len(questions) + 1))
     words = []
     for at, (label, found) in enumerate(diagnoses.items()):
-        stop = len(found.walk) - found.walk[-1][2]
+        stop = sum(not yes for *_, yes in found.walk)
         ax.plot([at, at], [-0.45, stop], color=INK, linewidth=1.5, zorder=1)
         for row, (_, number, yes) in enumerate(found.walk):
             if not yes:
                 ax.plot(at, row, "o", color=INK, markersize=5)
                 ax.text(at, row, f"   no, {number}", color=INK, va="center", fontsize=8)
-        number = f"\n{found.walk[-1][1]}" if found.walk[-1][2] else ""
+        number = "".join(f"\n{number}" for _, number, yes in found.walk if yes)
         color = "#56B4E9" if found.name == "done" else "#E69F00"
         plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
         inside = {"ha": "center", "va": "center", "fontsize": 9, "bbox": plate}
@@ -208,10 +202,9 @@ def step_memory(memories: dict) -> Picture:
 
 
 def _lanes(table):
-    """The lanes that are busy, from the top: the input pipeline, Python, the threads."""
-    busy = (table["end"] - table["start"]).groupby(table["lane"]).sum()
-    lanes = busy.index[busy > 0.005 * table["end"].max()]
-    return sorted(lanes, key=lambda lane: (lane[0] == "t", lane != "input pipeline", lane))
+    """The lanes of a trace from the top: the input pipeline, Python, the threads."""
+    order = {"input pipeline": "", "Python": "P"}
+    return sorted(set(table["lane"]), key=lambda lane: order.get(lane, lane))
 
 
 def _plain(op):
@@ -222,8 +215,3 @@ def _plain(op):
 def _by_name(table):
     """{operation: ms} by their plain names."""
     return table["ms"].groupby(table["op"].map(_plain), sort=False).sum()
-
-
-def _ms(ms):
-    """Two digits, or the whole number: 0.94, 2.1, 21, 480."""
-    return f"{ms:.0f}" if ms >= 10 else f"{ms:.2g}"

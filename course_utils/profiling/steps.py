@@ -11,7 +11,14 @@ INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
 PRODUCTS = ("convolution", "matrix product")
 SPANS = ["lane", "part", "op", "start", "end"]
 # From where on an answer of the tree is yes: shares of a step, and of what the products saved.
-WAITING, IDLE, FEW, FASTER, EATEN = 0.25, 0.4, 0.2, 0.95, 0.5
+WAITING, IDLE, FEW, FASTER, EATEN = 0.25, 0.4, 0.2, 1.05, 0.5
+QUESTIONS = {
+    "input": "Does it wait for input?",
+    "launch": "Does nothing run?",
+    "few products": "Are products few?",
+    "slow kernel": "Are products no faster?",
+    "casts": "Did other work eat it?",
+}
 
 
 class Diagnosis(NamedTuple):
@@ -56,21 +63,18 @@ def budget(trace) -> dict:
     """
     step, kinds = step_times(trace).median(), op_times(trace).groupby("kind")["share"].sum()
     products = float(kinds.reindex(PRODUCTS).sum())
-    found = {
-        "input": step["input_ms"],
-        "launch": step["overhead_ms"],
-        "products": products * step["ops_ms"],
-        "other": (1 - products) * step["ops_ms"],
-    }
-    return {part: float(ms) for part, ms in found.items()}
+    ops = float(step["ops_ms"])
+    waits = {"input": float(step["input_ms"]), "launch": float(step["overhead_ms"])}
+    return {**waits, "products": products * ops, "other": (1 - products) * ops}
 
 
 def spans(trace, steps: int = 1) -> pd.DataFrame:
     """What ran where and when in a typical step and those after it, for `figures.timeline`.
 
-    A row for each run: lane ("input pipeline", "Python" with the waiting for input, "thread 1", …),
-    part (of the time budget), op (its type), start and end in ms since the first step's start. The
-    typical step is the one nearest to the median of those that have enough steps after them.
+    A row for each run: lane ("input pipeline", "Python" with the waiting for input, "thread 1", …;
+    without those that are hardly busy), part (of the time budget), op (its type), start and end in
+    ms since the first step's start. Typical is the step nearest to the median of those that have
+    enough steps after them.
 
     Example:
         figures.timeline({"float32": profiling.spans(trace)})
@@ -81,21 +85,18 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     begin, end = found[first][0], found[first + steps - 1][1]
     rows = [("Python", "step", f"step {n + 1}", *w) for n, w in enumerate(found[first:][:steps])]
     rows += [("Python", "input", "waiting", *wait) for wait in _waits(trace)]
-    rows += [
-        ("input pipeline", "input", op.type, op.start, op.end)
-        for op in find_ops(trace, pipeline=True)
-    ]
-    lanes = {}
-    for op in sorted(find_ops(trace), key=lambda op: op.start):
-        if op.end > begin and op.start < end:
-            lane = lanes.setdefault(op.line, f"thread {len(lanes) + 1}")
-            rows.append(
-                (lane, "products" if op.kind in PRODUCTS else "other", op.type, op.start, op.end)
-            )
+    pipeline, parts = find_ops(trace, pipeline=True), dict.fromkeys(PRODUCTS, "products")
+    rows += [("input pipeline", "input", op.type, op.start, op.end) for op in pipeline]
+    ops = sorted(find_ops(trace), key=lambda op: op.start)
+    rows += [(op.line, parts.get(op.kind, "other"), op.type, op.start, op.end) for op in ops]
     table = pd.DataFrame(rows, columns=SPANS)
-    table = table[(table["end"] > begin) & (table["start"] < end)]
     table[["start", "end"]] = table[["start", "end"]].clip(begin, end) - begin
-    return table.reset_index(drop=True)
+    table = table[table["end"] > table["start"]]
+    busy = (table["end"] - table["start"]).groupby(table["lane"]).transform("sum")
+    table = table[busy > 0.005 * (end - begin)]
+    threads = [lane for lane in table["lane"].unique() if lane not in ("Python", "input pipeline")]
+    names = {lane: f"thread {number + 1}" for number, lane in enumerate(threads)}
+    return table.replace({"lane": names}).reset_index(drop=True)
 
 
 def record_in_turns(cases: dict, **options) -> dict:
@@ -110,9 +111,9 @@ def record_in_turns(cases: dict, **options) -> dict:
     best = {}
     for name, step in [*cases.items()] * 2:
         trace = record(step, **options)
-        if name not in best or _typical(trace) < _typical(best[name]):
-            best[name] = trace
-    return best
+        ms = step_times(trace)["step_ms"].median()
+        best[name] = min(best.get(name, (ms, trace)), (ms, trace), key=lambda found: found[0])
+    return {name: trace for name, (_, trace) in best.items()}
 
 
 def diagnose(before, after) -> Diagnosis:
@@ -126,53 +127,37 @@ def diagnose(before, after) -> Diagnosis:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
     """
     was, now = budget(before), budget(after)
-    speedup = sum(was.values()) / sum(now.values())
-    waits, idle = (now[part] / sum(now.values()) for part in ("input", "launch"))
-    share, saved = was["products"] / sum(was.values()), was["products"] - now["products"]
+    before_ms, after_ms = sum(was.values()), sum(now.values())
+    speedup, waits, idle = before_ms / after_ms, now["input"] / after_ms, now["launch"] / after_ms
+    share, saved = was["products"] / before_ms, was["products"] - now["products"]
+    times = was["products"] / now["products"] if now["products"] else float("inf")
     lost = now["other"] - was["other"]
-    fused = op_times(before).groupby("kind")["share"].sum().get("fused by XLA", 0)
-    asked = [
-        ("input", "Does it wait for input?", waits, waits >= WAITING,
-         f"{waits:.0%} of a step waits for input, whatever the precision: make the pipeline "
-         "faster, or let it work ahead with `prefetch`."),
-        ("launch", "Does nothing run?", idle, idle >= IDLE,
-         f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile the step."),
-        ("fused", "", fused, fused >= 0.5,
-         "XLA fused the operations: record steps without jit_compile to see why."),
-        ("few products", "Are products few?", share, share < FEW,
-         f"Products and convolutions are {share:.0%} of a step: if they took no time, it would be "
-         f"{1 / (1 - share):.2g} times as fast, and no more."),
-        ("slow kernel", "Are products no faster?", _times(was, now, "products"),
-         now["products"] > FASTER * was["products"],
-         "Products and convolutions themselves got no faster: this device, or TensorFlow on it, "
-         "has no fast way for this dtype or these shapes."),
-        ("casts", "Did other work eat it?", lost, lost > EATEN * max(saved, 0),
-         f"Products and convolutions saved {saved:.2g} ms, and other operations took {lost:.2g} ms "
-         "more: casts, or element-wise operations in a slow dtype."),
-    ]  # fmt: skip
-    walk = []
-    for name, question, number, yes, sentence in asked:
-        if question:
-            walk.append((question, _told(name, number), bool(yes)))
+    tree = {  # whether the answer is yes, the number that tells, and what is to be said
+        "input": (waits >= WAITING, f"{waits:.0%}",
+            f"{waits:.0%} of a step waits for input, whatever the precision: make the pipeline "
+            "faster, or let it work ahead with `prefetch`."),
+        "launch": (idle >= IDLE, f"{idle:.0%}",
+            f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile the step."),
+        "few products": (share < FEW, f"{share:.0%}",
+            f"Products and convolutions are {share:.0%} of a step: if they took no time, it would "
+            f"be {1 / (1 - min(share, FEW)):.2g} times as fast, and no more."),
+        "slow kernel": (times < FASTER, f"{times:.2g}×",
+            "Products and convolutions themselves got no faster: this device, or TensorFlow on "
+            "it, has no fast way for this dtype or these shapes."),
+        "casts": (lost > EATEN * saved, f"{lost:+.1f} ms",
+            f"Products and convolutions saved {saved:.2g} ms, and other operations took "
+            f"{lost:.2g} ms more: casts, or element-wise operations in a slow dtype."),
+    }  # fmt: skip
+    kinds, walk = op_times(before).groupby("kind")["share"].sum(), []
+    for name, (yes, number, sentence) in tree.items():
+        if name == "few products" and kinds.get("fused by XLA", 0) >= 0.5:
+            said = "XLA fused the operations: record steps without jit_compile to see why."
+            return Diagnosis("fused", said, speedup, tuple(walk))
+        walk.append((QUESTIONS[name], number, bool(yes)))
         if yes:
             return Diagnosis(name, sentence, speedup, tuple(walk))
     said = f"{speedup:.2g} times as fast, and none of the usual reasons: compare with the roofline."
     return Diagnosis("done", said, speedup, tuple(walk))
-
-
-def _told(name, number):
-    """A number of the walk in words."""
-    if name == "slow kernel":
-        return f"{number:.2g}×"
-    return f"{number:+.1f} ms" if name == "casts" else f"{number:.0%}"
-
-
-def _times(was, now, part):
-    return was[part] / now[part] if now[part] else float("inf")
-
-
-def _typical(trace):
-    return step_times(trace)["step_ms"].median()
 
 
 def _waits(trace):

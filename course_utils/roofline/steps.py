@@ -68,8 +68,7 @@ def work(model, batch_size: int) -> Work:
             rows.append((path, "forward", dtype, whole.forward_flops, whole.forward_bytes, product))
             backward = whole.backward_flops, whole.backward_bytes
             rows.append((path, "backward", dtype, *backward, product))
-            update = _update(layer, scaled)
-            rows.append((path, "update", layer.variable_dtype, *update, False))
+            rows.append((path, "update", layer.variable_dtype, *_update(layer, scaled), False))
     unknown += [f"{x.name} ({type(x).__name__}, between layers)" for x in between(model)]
     return Work(pd.DataFrame(rows, columns=COLUMNS), tuple(unknown))
 
