@@ -99,8 +99,10 @@ def test_a_predicted_step_has_the_launch_of_a_narrow_network_and_the_roofs_produ
         asked.extend(cases)
         return {case: 100.0 if case[1] != "launch" else 7.0 for case in cases}
 
-    lines, names = printed("predicted", in_turns=in_turns, training=lambda *_: None)
-    assert len(lines) == 6 and all("measured  100.0" in line for line in lines)
+    _, names = printed("launch", in_turns=in_turns, training=lambda *_: None)
+    lines, names = printed("predicted", **names)
+    assert len(lines) == 9 and sum("measured  100.0 ms" in line for line in lines) == 6
+    assert sum("measured   1.00" in line for line in lines) == 3  # the speedup
     assert {n for _, n in asked} == {32, 128, 512, "launch"}
     found = names["predicted"]("float32", 128)
     floor = roofline.predict(names["works"]["float32"], names["here"])
