@@ -66,14 +66,16 @@ def _dots(ax, points, scale, unit):
     """The dots, the four that take longest and Adam with their names; returns it in words."""
     words, longest = [], points["ms"].max()
     named = {*points.groupby("label")["ms"].max().nlargest(4).index, "Adam"}
-    first = points[points["label"].isin(named)].drop_duplicates("label").sort_values("intensity")
+    first = points[points["label"].isin(named)].drop_duplicates("label")
+    order = list(first.sort_values("intensity", ascending=False).index)
     for dot in points.itertuples():
         at = (dot.intensity, scale * dot.tflops)
         look = {"color": COLORS[dot.dtype], "alpha": 0.75, "edgecolor": "#333", "zorder": 5}
         ax.scatter(*at, s=12 + 500 * dot.ms / longest, marker=MARKERS[dot.dtype], **look)
-        if dot.Index in first.index:
-            # Each a line higher than the one before, so that neighbors do not meet.
-            below = (5, -26 - 13 * list(first.index[::-1]).index(dot.Index))
+        if dot.Index in order:
+            # Beside the slope, and below a roof each a line higher than the one before.
+            on_roof = dot.tflops > 0.98 * points["tflops"][points["dtype"] == dot.dtype].max()
+            below = (5, -26 - 13 * order.index(dot.Index)) if on_roof else (14, -12)
             line = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "relpos": (0, 0.5)}
             beside = {"xytext": below, "textcoords": "offset points", "arrowprops": line}
             ax.annotate(dot.label, at, color=INK, fontsize=8, **beside)

@@ -118,8 +118,6 @@ def _read(folder):
 def save_for_perfetto(trace: Trace, path: str | Path) -> Path:
     """Writes a trace as a gzipped file of Chrome's format, which https://ui.perfetto.dev opens.
 
-    It has names, threads and times, and none of your data.
-
     Example:
         profiling.save_for_perfetto(trace, "step.trace.json.gz")
     """
