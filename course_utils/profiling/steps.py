@@ -100,16 +100,15 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
 
 
 def record_in_turns(cases: dict, **options) -> dict:
-    """Records each of {name: step} twice, in turn, and keeps the faster trace: {name: trace}.
+    """Records each of {name: step} three times, in turn, and keeps the fastest: {name: trace}.
 
-    The faster one was less disturbed by what else the machine does. `options` are those of
-    `record`.
+    It was least disturbed by what else the machine does. `options` are those of `record`.
 
     Example:
         traces = profiling.record_in_turns({"float32": before, "mixed_bfloat16": after})
     """
     best = {}
-    for name, step in [*cases.items()] * 2:
+    for name, step in [*cases.items()] * 3:
         trace = record(step, **options)
         ms = step_times(trace)["step_ms"].median()
         best[name] = min(best.get(name, (ms, trace)), (ms, trace), key=lambda found: found[0])
