@@ -66,8 +66,6 @@ class Lite:
     """A LiteRT model that runs here on one thread: `Lite(content)`, the bytes of a .tflite file.
 
     ValueError says in one sentence that the bytes are no model that this interpreter can run.
-
-    Attribute: content, its bytes.
     """
 
     def __init__(self, content: bytes):
@@ -87,7 +85,11 @@ class Lite:
             ) from None
 
     def _allocated(self, shape):
-        made = _interpreter_class()(model_content=self.content, num_threads=1)
+        try:
+            from ai_edge_litert.interpreter import Interpreter
+        except ImportError:
+            from tensorflow.lite import Interpreter
+        made = Interpreter(model_content=self.content, num_threads=1)
         if shape:
             made.resize_tensor_input(made.get_input_details()[0]["index"], shape)
         made.allocate_tensors()
@@ -105,13 +107,3 @@ class Lite:
         own = self._interpreter(images.shape)
         own.set_tensor(self._input, images)
         return lambda: own.invoke() or 0.0
-
-
-def _interpreter_class():
-    if importlib.util.find_spec("ai_edge_litert"):
-        from ai_edge_litert.interpreter import Interpreter
-
-        return Interpreter
-    import tensorflow as tf
-
-    return tf.lite.Interpreter

@@ -7,8 +7,7 @@ from .judges import Choice, Fields, Number
 
 TITLE = "Smaller still"
 
-NETWORKS = "ABCDE"
-MEASURES = ("size", "accuracy", "latency")
+NETWORKS, MEASURES = "ABCDE", ("size", "accuracy", "latency")
 
 
 def orders(guess):
@@ -31,10 +30,9 @@ def spelled(value):
     return {key: "".join(letters[5 * n : 5 * n + 5]) for n, key in enumerate(MEASURES)}
 
 
-def read_guess(value):
-    """Keep what `orders` returned."""
-    said = "; ".join(f"{key} {letters}" for key, letters in spelled(value).items())
-    return value, f"You expect, the best first: {said}. Section 6 measures it."
+def shown(value):
+    """The same in words."""
+    return ", ".join(f"{key} {letters}" for key, letters in spelled(value).items())
 
 
 PREDICTION = Prediction(
@@ -48,23 +46,22 @@ Order them three times, the best first: by the **size** of the compressed file, 
 by **latency**, the time for one image.""",
     comment='{"size": "ABCDE", "accuracy": "ABCDE", "latency": "ABCDE"} in your orders',
     example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
-    read=read_guess,
+    read=lambda value: (value, f"The best first: {shown(value)}. Section 6 measures it."),
     number=orders,
     wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
     ' "ABCDE"}`, each with all five letters',
-    shown=lambda value: ", ".join(f"{key} {text}" for key, text in spelled(value).items()),
+    shown=shown,
 )
 
-LAYERS, MB = 64, 10
 PEAK = Fields(
     {
         "blocks of 4": Number(
-            (LAYERS // 4 + 4) * MB,
+            200,
             {
-                LAYERS * MB: "That is the step that keeps everything.",
-                LAYERS // 4 * MB: "The backward pass also holds one block's outputs again.",
-                4 * MB: "You count one block. The inputs of all 16 are kept as well.",
-                (LAYERS // 4 + 4): "That counts outputs. Each has 10 MB.",
+                640: "That is the step that keeps everything.",
+                160: "The backward pass also holds one block's outputs again.",
+                40: "You count one block. The inputs of all 16 are kept as well.",
+                20: "That counts outputs. Each has 10 MB.",
             },
             otherwise="{value:g} does not fit: 16 inputs of blocks, and the 4 outputs of one.",
             asked="give one number, in MB",
@@ -89,30 +86,20 @@ TABLE = """\
 | C int8 | 70 | 60 | 96.7 | 0.008 |
 | D pruned, float32 | 258 | 63 | 96.4 | 0.011 |
 | E pruned, int8 | 70 | 23 | 96.4 | 0.008 |"""
-DEVICES = Fields(
-    {
-        "microcontroller": Choice(
-            "C",
-            {
-                ("A", "B"): "its file has more than 128 kB.",
-                "D": "zeros take as much room as other numbers where nothing is unpacked.",
-                "E": "it fits, but C fits as well and reads more digits right.",
-            },
-            options=tuple(NETWORKS),
-        ),
-        "download": Choice(
-            "E", {("A", "B", "C", "D"): "packed it has 60 kB or more."}, options=tuple(NETWORKS)
-        ),
-        "laptop": Choice(
-            "A",
-            {
-                ("B", "C"): "it is right as often as A, and more was done to it.",
-                ("D", "E"): "it is less often right than A.",
-            },
-            options=tuple(NETWORKS),
-        ),
-    }
-)
+WRONG = {
+    "microcontroller": {
+        ("A", "B"): "its file has more than 128 kB.",
+        "D": "zeros take as much room as other numbers where nothing is unpacked.",
+        "E": "it fits, but C fits as well and reads more digits right.",
+    },
+    "download": {("A", "B", "C", "D"): "packed it has 60 kB or more."},
+    "laptop": {
+        ("B", "C"): "it is right as often as A, and more was done to it.",
+        ("D", "E"): "it is less often right than A.",
+    },
+}
+RIGHT = dict(zip(WRONG, "CEA", strict=True))
+DEVICES = Fields({k: Choice(RIGHT[k], WRONG[k], options=tuple(NETWORKS)) for k in WRONG})
 
 EXERCISES = [
     Exercise(
@@ -165,9 +152,7 @@ be met exactly: the range has to contain it, and `zero` is an integer.""",
         stub=stub(smaller.AFFINE, "(scale, zero)"),
         solution=smaller.AFFINE,
         name="affine",
-        answer=Function(
-            smaller.affine_problem, ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
-        ),
+        answer=Function(smaller.affine_problem, smaller.RANGES),
         slips=smaller.AFFINE_SLIPS,
         wrong=[(lambda low, high: 1.0, "(scale, zero)"), (lambda *given: 1 / 0, "ZeroDivision")],
         hints=[
@@ -201,16 +186,18 @@ the global policy is what it was.""",
         title="a network for each device",
         minutes=2,
         task=f"""\
+Another network of this kind:
+
 {TABLE}
 
-Which one goes where? If several fit, take the one that is right most often; of equal ones, the one
+Which form goes where? If several fit, take the one that is right most often; of equal ones, the one
 to which less was done.
 
 - **microcontroller**: 128 kB for the file, which is read where it lies.
 - **download**: at most 30 kB over a slow network, unpacked afterwards.
 - **laptop**: no limits.""",
-        stub=parts(dict.fromkeys(("microcontroller", "download", "laptop"), "...")),
-        solution=parts({"microcontroller": '"C"', "download": '"E"', "laptop": '"A"'}),
+        stub=parts(dict.fromkeys(RIGHT, "...")),
+        solution=parts({key: f'"{letter}"' for key, letter in RIGHT.items()}),
         answer=DEVICES,
         hints=[
             "Only the download packs: look there in the second column, else in the first.",

@@ -17,10 +17,7 @@ MASK_SLIPS = {
     "come back": {"np.abs(weights) * mask": "np.abs(weights)"},
     "the largest": {"np.abs(weights) * mask": "(9 - np.abs(weights)) * mask"},
     "the sign": {"np.abs(weights) * mask": "np.where(mask == 0, -9, weights)"},
-    "zeros, and": [
-        {"round(share * weights.size)": "round(share * mask.sum())"},
-        {"round(share * weights.size)": "round((1 - share) * weights.size)"},
-    ],
+    "zeros, and": [{"weights.size": "mask.sum()"}, {"round(share": "round((1 - share)"}],
     "the shape": {"return new": "return new.ravel()"},
     "holds weights": {"return new": "return new * weights"},
     "the mask that it is given": {"new = np.ones_like(mask)": "new = mask"},
@@ -51,11 +48,10 @@ def mask_problem(update, trial):
         return f"It has {zeros} zeros, and round({share} × {weights.size}) is {wanted}."
     if np.any(new[mask == 0]):
         return "Weights that were pruned come back: the old zeros have to stay."
-    gone = np.abs(weights[(mask == 1) & (new == 0)])
-    left = np.abs(weights[new == 1])
-    if gone.max() <= left.min():
+    gone, left = weights[(mask == 1) & (new == 0)], weights[new == 1]
+    if np.abs(gone).max() <= np.abs(left).min():
         return None
-    if weights[(mask == 1) & (new == 0)].max() <= weights[new == 1].min():
+    if gone.max() <= left.min():
         return "You go by the value with the sign: −2 is large. Compare magnitudes."
     return "You prune the largest: the smallest magnitudes go."
 
@@ -69,15 +65,10 @@ AFFINE_SLIPS = {
     "contain 0": {"min(low, 0.0), max(high, 0.0)": "low, high"},
     "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 254"}, {"/ 255": "/ 127"}],
     "an integer": {"round(-128 - low / scale)": "-128 - low / scale + 0.25"},
-    "land on −128": [
-        {"-128 - low": "128 - low"},
-        {"-128 - low / scale": "-low / scale"},
-        {"-128 - low / scale": "-128 + low / scale"},
-    ],
-    "the other way": {
-        "return scale, round(-128 - low / scale)": "return round(-128 - low / scale), scale"
-    },
+    "land on −128": [{"-128 - low": "128 - low"}, {"-128 - low": "-low"}, {"- low /": "+ low /"}],
+    "the other way": {"scale, round(-128 - low / scale)": "round(-128 - low / scale), scale"},
 }
+RANGES = ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 
 
 def affine_problem(affine, trial):
@@ -110,14 +101,13 @@ def to_float32(model, build):
         twin = build()
     twin.set_weights(model.get_weights())
     return twin"""
-SET = "    twin.set_weights(model.get_weights())\n"
 FLOAT32_SLIPS = {
     "still computes in": [
         {'dtype_policy("float32")': "dtype_policy(model.dtype_policy.name)"},
         {"return twin": "return model"},
         {'dtype_policy("float32")': 'dtype_policy("bfloat16")'},
     ],
-    "weights of its own": {SET: ""},
+    "weights of its own": {"    twin.set_weights(model.get_weights())\n": ""},
     "the policy is": {
         'with dtype_policy("float32"):\n        twin = build()': "import keras\n"
         '    keras.config.set_dtype_policy("float32")\n    twin = build()'
@@ -153,6 +143,5 @@ def float32_problem(to_float32, policy):
         return f"A layer of it still computes in {narrow[0]}: build it under float32."
     if after != policy:
         return f"Afterwards the policy is {after}, and before it was {policy}: restore it."
-    pairs = zip(twin.get_weights(), model.get_weights(), strict=True)
-    same = all(np.array_equal(new, old) for new, old in pairs)
+    same = all(map(np.array_equal, twin.get_weights(), model.get_weights()))
     return None if same else "It has weights of its own: copy those of the trained model."

@@ -43,8 +43,8 @@ function buildTradeOff({ points, error }) {
   const times = scaleOf(points.map((point) => point.ms));
   const scales = Object.fromEntries(Object.keys(SIZES).map((size) =>
     [size, scaleOf(points.map((point) => point[size]))]));
-  const accuracies = points.map(({ accuracy }) => accuracy);
-  const [least, best] = [Math.min(...accuracies), Math.max(...accuracies)];
+  const [least, best] = ["min", "max"].map((end) =>
+    Math[end](...points.map(({ accuracy }) => accuracy)));
   const room = Math.max(0.15 * (best - least), error, 0.002);
   const [low, high] = [least - room, best + room];
   const speaker = makeSpeaker();
@@ -120,20 +120,16 @@ function buildTradeOff({ points, error }) {
       const hidden = out || from < plot.left || taken.some((other) =>
         Math.abs(other.y - y) < 14 && from < other.to && other.from < to);
       if (!hidden) taken.push({ y, from, to });
-      const anchor = end ? "end" : "start";
-      setAttributes(name, { x: x + (end ? -13 : 13), y: y + 4, "text-anchor": anchor });
+      setAttributes(name, { x: x + (end ? -13 : 13), y: y + 4,
+        "text-anchor": end ? "end" : "start", class: first(point) ? "label" : "label best" });
       setOne(name, "visibility", hidden ? "hidden" : null);
-      setOne(name, "class", first(point) ? "label" : "label best");
     }
-    const edge = limitOf("kb");
-    const at = Math.min(plot.right, placeOf(edge));
-    setOne(plot.wall, "d", edge === Infinity ? "" : `M${at},${TOP}V${TOP + HIGH}`);
+    setOne(plot.wall, "d", state.kb === STEPS ? "" : `M${placeOf(limitOf("kb"))},${TOP}v${HIGH}`);
     plot.ticks.replaceChildren(...[10, 20, 50, 100, 200, 500, 1000, 2000, 5000].flatMap((value) => {
       const x = placeOf(value);
       return x < plot.left || x > plot.right ? []
         : [draw("path", { d: `M${x},${TOP + HIGH}v4` }), write(x, TOP + HIGH + 17, value)];
-    }), write(plot.right, TOP + HIGH + 33, "kB",
-      { class: "small", "text-anchor": "end" }));
+    }), write(plot.right, TOP + HIGH + 33, "kB", { "text-anchor": "end" }));
   }
 
   function fit(given) {
