@@ -85,10 +85,12 @@ class Lite:
             ) from None
 
     def _allocated(self, shape):
-        try:
+        if importlib.util.find_spec("ai_edge_litert"):
             from ai_edge_litert.interpreter import Interpreter
-        except ImportError:
-            from tensorflow.lite import Interpreter
+        else:
+            import tensorflow as tf
+
+            Interpreter = tf.lite.Interpreter  # `from tensorflow.lite` does not find it
         made = Interpreter(model_content=self.content, num_threads=1)
         if shape:
             made.resize_tensor_input(made.get_input_details()[0]["index"], shape)
