@@ -1,17 +1,12 @@
-"""Notebook 05's exercises: every number found a second way, other right and wrong measurements."""
+"""Notebook 05's exercises: every number found a second way."""
 
-import math
-import statistics
 
-import numpy as np
 import pytest
 
 from course_utils import exercises, profiling, roofline
-from course_utils.exercises import measurement, mystery, slow
-from course_utils.exercises.functions import edited
-from course_utils.exercises.measurement import Device
+from course_utils.exercises import mystery, slow
 
-ROOFLINE, MYSTERY, SLOW, MEASURE = exercises.load("05").exercises
+ROOFLINE, MYSTERY, SLOW = exercises.load("05").exercises
 
 
 def test_the_roofline_gives_the_speedup():
@@ -85,57 +80,3 @@ def test_two_faults_are_seen_in_the_step_s_time():
 def test_the_task_names_every_fault_and_each_is_one_answer():
     assert all(f"*{fault}*" in SLOW.task for fault in slow.FAULTS.values())
     assert SLOW.answer.right == slow.FAULTS and len(set(slow.FAULTS.values())) == 6
-
-
-# --- measure it honestly ------------------------------------------------------------------------
-
-
-def solution(edits=()):
-    return edited(MEASURE.solution, "call_ms", edits)
-
-
-@pytest.mark.parametrize("trial, typical", [(0, 20), (1, 300)])
-def test_the_solution_measures_the_typical_call(trial, typical):
-    kind, seconds = measurement.TRIALS[trial]
-    device = Device(*kind)
-    result = solution()(device.f, seconds, device.clock)
-    assert result == pytest.approx(typical, rel=0.02)
-    mean = 1000 * statistics.mean(device.took[1:])
-    assert (mean > 1.5 * result) == (trial == 0)  # the slow calls, in the first trial
-    assert device.waited == len(device.took) >= 4
-
-
-def chained(f, seconds, clock):
-    """One reading serves as the end of a call and the start of the next."""
-    np.asarray(f())
-    marks = [clock()]
-    while marks[-1] - marks[0] < seconds:
-        f().block_until_ready()
-        marks.append(clock())
-    return np.float32(1000 * np.median(np.diff(marks)))
-
-
-def swallows(f, seconds, clock):
-    while True:
-        try:
-            f()
-        except Exception:
-            return 20.0
-
-
-EARLY = {"start = [], clock()": "start = [], 0", "not times or ": ""}
-
-
-@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
-@pytest.mark.parametrize("function, text", [
-    (chained, None),
-    (solution({"statistics.median": "statistics.median_low", "not times": "len(times) < 3"}), None),
-    (solution({**EARLY, "statistics.median": "__import__('numpy').median"}), "measures no call"),
-    (solution({measurement.LIMIT: "for _ in range(50)"}), "goes on for 15"),
-    (solution({"1000 * statistics.median": "2000 * min"}), "the median of the calls after the"),
-    (lambda f, seconds, clock: (f().numpy(), clock(), math.nan)[-1], "measures no call"),
-    (swallows, "goes on and on"),
-])  # fmt: skip
-def test_other_measurements_right_and_wrong(function, text):
-    said = MEASURE.answer(function)
-    assert said is None if text is None else text in said

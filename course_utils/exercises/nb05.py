@@ -1,8 +1,8 @@
 """Prediction and exercises of notebook 05."""
 
-from . import measurement, mystery, slow
+from . import mystery, slow
 from .engine import Exercise, Prediction, percentage
-from .functions import parts, stub
+from .functions import parts
 from .judges import Number, nearly
 
 TITLE = "Find out where time and memory go"
@@ -127,34 +127,5 @@ Where the time budget does not decide, ask `profiling.op_times(found["A left in"
         ],
         right="Input by its lane, launch by the gaps and the calls, the rest by the names of the"
         " operations: each fault has its instrument.",
-    ),
-    Exercise(
-        id=6,
-        title="measure it honestly",
-        minutes=8,
-        task="""\
-Write `call_ms(f, seconds, clock)`: it measures a call of `f` and returns the median, in
-milliseconds. `clock()` gives the time in seconds, as `time.perf_counter()` does. `f()` takes no
-arguments and returns at once, as an operation on a GPU does: `f().numpy()` waits for the result.
-The first call is slow, because TensorFlow traces.
-
-- Call `f` before you measure, and wait for the result.
-- From then on, measure one call after another until `seconds` have passed, at least one.
-- Wait for each result before you read the clock again.
-
-The check hands over an `f` and a clock of its own, so that no time is lost.""",
-        stub=stub(measurement.CODE, "return the median in milliseconds"),
-        solution=measurement.CODE,
-        name="call_ms",
-        answer=measurement.judge,
-        slips=measurement.SLIPS,
-        hints=[
-            "Warm up with `f().numpy()`, then keep `start = clock()` and go on while"
-            " `clock() - start < seconds`.",
-            "In the loop: read the clock, `f().numpy()`, read it again, and append the difference"
-            " to a list.",
-        ],
-        right="Warm-up, waiting, a median and a limit: with a TensorFlow function of your own it"
-        " needs no `clock`.",
     ),
 ]
