@@ -101,6 +101,7 @@ def replica_rows(decided_alone):
             "taken": decided_alone or step != 1,
             "finite": not decided_alone or step < 1,
             "scale": 8.0 if decided_alone or step < 1 else 4.0,
+            "sums": ["flag"] * (not decided_alone) + ["gradients"] * (decided_alone or step != 1),
         }
         for step in range(3)
         for replica in range(2)
@@ -128,7 +129,7 @@ STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 GIVEN = [
     (operations.accumulator_errors, ERRORS),
     (distributed.efficiency, [1, 2, 1024], SHARES, "Shares"),
-    (distributed.replica_timelines, TIMELINES, "Two runs"),
+    (distributed.lanes, TIMELINES, "Two runs"),
     (figures.batch_sweep, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
     (figures.comparison, COMPARISON, 0.5),
     (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
@@ -287,7 +288,7 @@ SAID = [
         "the stop is another from step 1 on; without the dice the scale after the stop is the same",
     ),
     ("efficiency", "slow: 50 % at 2, 25 % at 1,024 devices. fast: 100 % at 2, 96 % at 1,024"),
-    ("replica_timelines", ALONE),
+    ("lanes", ALONE),
 ]
 
 
@@ -300,7 +301,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="no layer that is called"):
         figures.dtype_flow(FLOW[:0])
     with pytest.raises(ValueError, match="'empty' has no steps"):
-        distributed.replica_timelines({"empty": []}, "")
+        distributed.lanes({"empty": []}, "")
 
 
 CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
@@ -453,56 +454,58 @@ def test_links_look_unlike_dtypes():
 
 
 def points(ax):
-    """Marker, place and whether it is filled, of all that stands at a step."""
+    """Marker, step, replica and whether it is filled, of all that stands at a step."""
     return {
-        (line.get_marker(), float(x), round(float(y), 2), line.get_markerfacecolor() != "none")
+        (line.get_marker(), round(float(x)), round(float(y)), line.get_markerfacecolor() != "none")
         for line in ax.lines
         for x, y in line.get_xydata()
     }
 
 
-def test_every_step_of_every_replica_has_its_sign_and_the_scale_below():
-    own, safe = drawn("replica_timelines")
-    star = ("*", 1.0, 0.68, True)
+def reduced(ax):
+    """Of each all-reduce: its step, whether it is one flag's, and the lanes that it crosses."""
+    found = set()
+    for bar in (bar for group in ax.containers for bar in group):
+        low, high, x = bar.get_y(), bar.get_y() + bar.get_height(), bar.get_x()
+        crossed = tuple(lane for lane in range(2) if low < lane < high)
+        found.add((round(x + 0.3), bar.get_width() < 0.1, crossed))
+        assert (bar.get_linestyle() == "--") == (len(crossed) == 1)  # somebody waits alone
+    return found
+
+
+def test_every_step_of_every_replica_has_its_sign_its_all_reduces_and_what_the_scale_became():
+    own, safe = drawn("lanes")
+    star = ("*", 1, 1, True)
     lost = {("X", step, replica, True) for step in (1, 2) for replica in (0, 1)}
     assert points(own) == {("o", 0, 0, True), ("o", 0, 1, True), star} | lost
     assert points(safe) == {("o", s, r, s != 1) for s in range(3) for r in (0, 1)} | {star}
-    labels = ["replica 0", "replica 1", "loss scale\nafter the step"]
-    assert written(own.get_yticklabels()) == labels
-    for ax, scales in ((own, "333"), (safe, "322")):
+    gradients, flags = ({(s, flag, (0, 1)) for s in range(3)} for flag in (False, True))
+    assert reduced(own) == gradients
+    assert reduced(safe) == gradients - {(1, False, (0, 1))} | flags
+    for ax, scales in ((own, "33"), (safe, "3232")):  # at the start of a lane, and where it changes
         assert written(ax.texts) == [f"$2^{{{scale}}}$" for scale in scales]
-        # below the last lane and above the axis
-        assert all(1.2 < t.get_position()[1] < ax.get_ylim()[0] for t in ax.texts)
     one = [{**row, "scale": 3.0} for row in replica_rows(True) if row["replica"] == 0]
-    alone = distributed.replica_timelines({"one": one}, "One replica, a scale of 3")
-    assert written(alone.figure.axes[0].texts) == ["3"] * 3
+    alone = distributed.lanes({"one": one}, "One replica, a scale of 3")
+    assert written(alone.figure.axes[0].texts) == ["3"]
     assert alone.alt.endswith("in the end the weights of replica 0 are not finite.")
 
 
-def dotted(ax):
-    """Where the dotted part of each lane begins."""
-    lanes = [lane.get_segments()[0][0] for lane in ax.collections if lane.get_linewidth() == 2]
-    return {float(y): float(x) for x, y in lanes}
-
-
-def test_a_replica_that_ends_early_is_seen_to_end():
+def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():
     """As in a hang: replica 1 has skipped step 1, replica 0 never finishes it."""
     cured = replica_rows(False)
     hung = [r for r in cured if r["step"] == 0 or (r["step"], r["replica"]) == (1, 1)]
-    picture = distributed.replica_timelines({"hung": hung, "cured": cured}, "Two")
-    ends, goes_on = picture.figure.axes
-    assert ends.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
-    assert dotted(goes_on) == {} and dotted(ends) == {0: 0.25, 1: 1.25}
+    picture = distributed.lanes({"hung": hung, "cured": cured}, "Two")
+    waits, goes_on = picture.figure.axes
+    assert waits.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
+    assert {bar for bar in reduced(waits) if len(bar[2]) == 1} == {
+        (1, False, (0,)),
+        (2, False, (1,)),
+    }
     assert picture.alt.startswith(
-        "hung: replica 1 overflows in step 1, is skipped; replica 0 ends after step 0; "
-        "replica 1 ends after step 1; in the end the weights are finite. cured: "
+        "hung: replica 1 overflows in step 1, is skipped; replica 0 waits in the all-reduce of "
+        "step 1 for good; replica 1 waits in the all-reduce of step 2 for good; in the end"
     )
-    assert written(picture.figure.legends[0].get_texts())[-1] == "no further step"
-    alone = {"one": [row for row in cured if row["replica"] == 1]}
-    picture = distributed.replica_timelines(alone, "One of two")
-    (ax,) = picture.figure.axes
-    assert dotted(ax) == {0: ax.get_xlim()[0]}
-    assert "replica 0 ends before its first step" in picture.alt
+    assert "waits in it alone" in written(picture.figure.legends[0].get_texts())
 
 
 def test_a_picture_is_shown_with_its_words_folded(monkeypatch):

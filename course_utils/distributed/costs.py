@@ -3,6 +3,7 @@
 Plain arithmetic; nothing here measures, and nothing needs a framework.
 """
 
+import math
 from dataclasses import dataclass
 
 GRADIENT_BYTES = 4  # of each gradient that Keras exchanges, under its mixed policies too
@@ -31,50 +32,34 @@ def ring_bytes(elements: float, devices: int) -> float:
     return 2 * (devices - 1) / devices * elements * GRADIENT_BYTES
 
 
-def step_seconds(compute: float, elements: float, devices: int, link: Link) -> float:
+def step_seconds(
+    compute: float, elements: float, devices: int, link: Link, tree: bool = False
+) -> float:
     """How long a training step takes, each device with a batch of the same size.
 
-    `compute`: seconds of one device's own work. The ring all-reduce of the gradients comes after
-    it: 2 (N - 1) rounds, each of one latency and one part's bytes.
+    `compute`: seconds of one device's own work. The all-reduce of the gradients comes after it, and
+    nothing of it is hidden: a ring's bytes, and one latency for each round. A ring of N has
+    2 (N - 1) rounds; a tree has twice its depth, and sends about as many bytes. Source of the
+    trees: Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
+    and scan", 2009.
 
     Example:
         >>> step_seconds(0.1, 1e6, 2, Link(1e8))
         0.14
     """
+    rounds = 2 * math.ceil(math.log2(devices)) if tree else 2 * (devices - 1)
     sent = ring_bytes(elements, devices)
-    return compute + sent / link.bytes_per_second + 2 * (devices - 1) * link.latency
+    return compute + sent / link.bytes_per_second + rounds * link.latency
 
 
-def speedup(compute: float, elements: float, devices: int, link: Link) -> float:
+def speedup(compute: float, elements: float, devices: int, link: Link, tree: bool = False) -> float:
     """How many times as many samples a second as one device: N times compute over step.
 
     Example:
         >>> round(speedup(0.1, 1e6, 2, Link(1e8)), 2)
         1.43
     """
-    return devices * compute / step_seconds(compute, elements, devices, link)
-
-
-def fit_link(elements, seconds, devices: int) -> Link:
-    """The link that fits measured all-reduces best: a straight line through seconds over bytes.
-
-    `elements`: sizes of the reduced arrays; `seconds`: how long each took. Raises a ValueError for
-    one size or one device only, and if larger arrays took no longer.
-
-    Example:
-        >>> f"{fit_link([1e6, 2e6], [0.005, 0.009], 2).bytes_per_second:.3g}"
-        '1e+09'
-    """
-    import numpy as np
-
-    if len(set(elements)) < 2 or devices < 2:
-        raise ValueError("Give at least two different sizes, sent between at least two devices.")
-    sent = [ring_bytes(e, devices) for e in elements]
-    # Least squares on relative errors, or the largest array alone would decide.
-    slope, start = np.polyfit(sent, seconds, 1, w=1 / np.asarray(seconds, dtype=float))
-    if slope <= 0:
-        raise ValueError("The larger arrays took no longer: measure larger ones, or more often.")
-    return Link(1 / float(slope), max(0.0, float(start)) / (2 * (devices - 1)))
+    return devices * compute / step_seconds(compute, elements, devices, link, tree)
 
 
 @dataclass(frozen=True)

@@ -1,208 +1,228 @@
 """Prediction and exercises of notebook 07."""
 
-from . import replicas, wire
+from . import replicas
 from .answers import near
-from .engine import Exercise, Prediction, percentage
-from .functions import stub
-from .judges import Fields, Number, nearly
+from .engine import Exercise, Prediction
+from .functions import parts, stub
+from .judges import Choice, Fields, Number, nearly
 
 TITLE = "Train on many devices without losing the weights"
 
+
+def read(value):
+    """Keep a percentage, 0 among them."""
+    if not 0 <= value <= 100:
+        return None, f"You gave the number {value:g}: give a percentage from 0 to 100."
+    return value, f"You expect {value:g} % of the weights to be finite. Section 2 measures it."
+
+
 PREDICTION = Prediction(
     task="""\
-Two replicas train one model under `mixed_float16`, each on its half of every batch. Keras's own
-`LossScaleOptimizer` looks for overflows, as it does on one device. In some steps the gradient
-overflows on one of the two replicas, as often on the first as on the second.
+Two replicas, each with a copy of all weights, train under `mixed_float16` with Keras's own
+`LossScaleOptimizer`. In one step the gradient of the *second* replica overflows; that of the first
+is finite. Training goes on.
 
-After how many percent of these steps are all weights still finite numbers? Guess before you run
-any code; section 3 measures it.""",
-    comment="percent of these steps, 100 = all",
-    example=100,
-    read=percentage(
-        "You expect the weights to stay finite in {value:g} % of these steps.",
-        ", such as 90 for nine in ten",
-        section=3,
-    ),
+At the end, what percentage of all these weights are finite numbers? Guess before you run any code;
+section 2 measures it.""",
+    comment="percent of the weights, 100 = all",
+    example=50,
+    read=read,
 )
 
-# --- 1: one overflow on four replicas -----------------------------------------------------------
+# --- 2: what the two orders send -----------------------------------------------------------------
 
-SCALE = 2**15
-SEPARATE = "Three that move and one that stays have different weights from then on."
-
-AFTER = {"Keras steps": 4, "Keras scale": SCALE, "cure steps": 0, "cure scale": SCALE // 2}
-NOT_AFTER = {
-    "Keras steps": {
-        3: f"{SEPARATE} Keras takes one flag for all: whose?",
-        1: "Nobody steps alone: Keras takes one flag for all four. Whose?",
-        0: "So it should be. Keras looks at one replica only, and that one has no overflow.",
-    },
-    "Keras scale": {
-        SCALE // 2: "The scale is halved where the step is skipped. Does Keras skip it here?",
-        SCALE // 16: "That halves it once for each replica, and Keras sees no overflow here.",
-    },
-    "cure steps": {
-        3: f"{SEPARATE} All four have to do the same.",
-        4: "So infinity reaches the sum, and with it the weights of all four.",
-        1: "All four have to do the same. What is right when one gradient is not finite?",
-    },
-    "cure scale": {
-        SCALE: "An overflow was seen and the step is skipped, so the scale has to move.",
-        SCALE // 16: "That halves it once for each replica. It is one decision, so one halving.",
-    },
-}
-OTHERWISE = {
-    "steps": "you gave {value:.6g}; give how many of the four replicas step.",
-    "scale": "you gave {value:.6g}; from 32,768 it is doubled, halved or left.",
-}
-FLAGS = Fields(
-    {
-        name: Number(right, NOT_AFTER[name], otherwise=OTHERWISE[name.split()[1]], close=0)
-        for name, right in AFTER.items()
-    },
-    wrong={
-        (0, SCALE // 2, 4, SCALE): "Keras's own and the cure are swapped. Which of the two misses"
-        " the overflow?"
-    },
-)
-
-# --- 2: bytes on the wire -----------------------------------------------------------------------
-
-WEIGHTS, DEVICES = 1_011_466, 4
+WEIGHTS, DEVICES, GOOD = 1_011_466, 8, 2_000
 SIZE = 4 * WEIGHTS / 1e6  # MB in float32
 SENT = 2 * (DEVICES - 1) / DEVICES * SIZE
-RING = Number(
-    SENT,
-    accept=lambda value: near(value, SENT, 0.003),
-    close=0.006,
-    asked="give one number, without quotes or units",
-    wrong={
-        SENT / 2: "That is 2 bytes for each gradient, or the way around once. The gradients are"
-        " float32, and they go around twice.",
-        SIZE: "That is the size of the gradients. A ring sends 2 (N − 1) / N times as much.",
-        2 * SIZE: "That is twice the size. In each way around a device sends 3 of the 4 parts.",
-        3 * SIZE: "That is all for each of the three others, or sent and received. Count one ring.",
-        4 * SENT: "That is what all four send together. What does one of them send?",
-        SIZE / 2: "That is the size in float16. The tape gives float32 gradients for the weights.",
-        SIZE / 4: "That is one part of four. How many parts does a device send?",
-        SENT * 1e6: "That is in bytes. Divide by 10**6.",
-        4 * SIZE: "That is the gradients of all four devices. What does one of them send?",
-    },
-    rules=(nearly(6, SENT, 0.02),),
-    otherwise="You gave {value:.6g}. How many rounds are there, and how large is a part?",
+STEPS = GOOD + 1
+ONLY_ONE = "You gave {value:.6g}. Add up: one for each step that has it."
+ORDERS = Fields(
+    {
+        "check first": Number(
+            GOOD + STEPS,
+            {
+                GOOD: "the flag is an all-reduce too, in each step.",
+                STEPS: "the gradients are one all-reduce more, in each step that is taken.",
+                2 * STEPS: "in the step that is skipped no gradients are sent.",
+            },
+            otherwise=ONLY_ONE,
+            close=0,
+        ),
+        "sum first": Number(
+            STEPS,
+            {
+                GOOD: "that the step is skipped comes out of its sum: it has been paid for.",
+                (GOOD + STEPS, 2 * STEPS): "here nobody asks: the sum of the gradients tells.",
+            },
+            otherwise=ONLY_ONE,
+            close=0,
+        ),
+        "MB": Number(
+            SENT,
+            {
+                SENT / 2: "that is 2 bytes for each gradient, or the way around once. They are"
+                " float32, and they go around twice.",
+                SIZE: "that is their size. A ring sends 2 (N − 1) / N times as much.",
+                2 * SIZE: "that is twice their size. Each way around sends 7 of 8 parts.",
+                8 * SENT: "that is what all eight send together.",
+                SENT * 1e6: "that is in bytes. Divide by 10**6.",
+            },
+            rules=(nearly(7, SENT, 0.02),),
+            accept=lambda value: near(value, SENT, 0.002),
+            otherwise="you gave {value:.6g}. How many rounds are there, and how large is a part?",
+            close=0.004,
+        ),
+    }
+)
+
+# --- 3: which way fits ---------------------------------------------------------------------------
+
+OWN, CURE, JAX = WAYS = ("Keras's own", "all decide", "Keras on JAX")
+NO_SCALE = "there is no loss scale here, so nothing is decided, and nothing can go wrong."
+FAILS = "section 5 tried that: it fails on TensorFlow, whatever the optimizer."
+LOST = "one overflow of another replica, and {}. Who asks the others?"
+SMALLER = "it would be right. With a smaller change TensorFlow is right too: which?"
+PLANS = {
+    "A": (OWN, {CURE: NO_SCALE, JAX: "it would be right. Does anything fail here without?"}),
+    "B": (CURE, {OWN: LOST.format("the weights are lost"), JAX: SMALLER}),
+    "C": (JAX, {OWN: FAILS, CURE: FAILS}),
+    "D": (CURE, {OWN: LOST.format("the other process waits for good"), JAX: SMALLER}),
+    "E": (JAX, {OWN: FAILS, CURE: FAILS}),
+}
+PLAN = Fields({name: Choice(right, wrong, options=WAYS) for name, (right, wrong) in PLANS.items()})
+
+# --- 4: how far it scales ------------------------------------------------------------------------
+
+AGAIN = "you gave {value:.4g}. Add up the step of each first: products, then the exchange."
+SCALING = Fields(
+    {
+        "speedup": Number(
+            1.5,
+            {
+                2: "that is the products alone. The exchange takes as long as before.",
+                3: "the exchange is part of the mixed step too.",
+                2 / 3: "that is mixed over float32. Faster means more than 1.",
+            },
+            otherwise=AGAIN,
+        ),
+        "float32": Number(
+            200 / 3,
+            {
+                (100 / 3, 0.667): "give the share that the device computes, in percent.",
+            },
+            otherwise=AGAIN,
+        ),
+        "mixed": Number(
+            50,
+            {
+                (0.5, 100): "give the share of its own step that it computes, in percent.",
+                200 / 3: "that is the share in float32.",
+            },
+            otherwise=AGAIN,
+        ),
+        "hidden": Number(
+            2,
+            {
+                1.5: "that is without hiding. Each step takes as long as the longer of its parts.",
+                3: "float32 hides its exchange too.",
+            },
+            otherwise="you gave {value:.4g}. Each step takes as long as the longer of its parts.",
+        ),
+    }
 )
 
 EXERCISES = [
     Exercise(
-        id=1,
-        title="one overflow on four replicas",
-        minutes=3,
-        task="""\
-Four replicas train under `MirroredStrategy`, and the loss scale is 32,768. In one step the
-gradients of replicas 0, 2 and 3 are finite, and those of replica 1 are not: T F T T.
-
-How many of the four replicas change their weights in this step, and what is the loss scale after
-it? Answer for Keras's own `LossScaleOptimizer`, and for the cure, `AllDecide`.""",
-        stub="""\
-answer = {
-    "Keras steps": ...,  # replicas that change their weights
-    "Keras scale": ...,
-    "cure steps": ...,
-    "cure scale": ...,
-}""",
-        solution="""\
-answer = {
-    "Keras steps": 4,  # the flag of replica 0 decides for all
-    "Keras scale": 32768,
-    "cure steps": 0,  # one overflow anywhere, and nobody steps
-    "cure scale": 32768 / 2,
-}""",
-        answer=FLAGS,
-        hints=[
-            "In both, all four replicas do the same. Keras's own looks at one flag only: whose?",
-            "Keras's own takes the flag of replica 0, which is T. The cure asks all four.",
-        ],
-        right="With F T T T Keras's own is right too: the overflow is on the replica that it looks"
-        " at.",
-    ),
-    Exercise(
-        id=2,
-        title="bytes on the wire",
-        minutes=3,
-        task="""\
-The CNN of notebook 04 has 1,011,466 weights. Four devices train it under `mixed_float16`, and after
-each backward pass a ring all-reduce adds up the gradients that the tape gives for the weights. How
-many MB (10⁶ bytes) does each device send in a step? Give two decimals.""",
-        stub="answer = ...",
-        solution="""\
-devices = 4
-size = 1_011_466 * 4 / 1e6  # MB: the gradients of the variables are float32
-answer = 2 * (devices - 1) / devices * size""",
-        answer=RING,
-        hints=[
-            "Which dtype do the gradients have where the variables are float32?",
-            "In each of 2 (N − 1) rounds a device sends one of N parts.",
-        ],
-        right="With very many devices it comes close to 8.09 MB, twice the size, and stays below.",
-    ),
-    Exercise(
         id=7,
         title="a check on which all agree",
-        minutes=4,
+        minutes=5,
         task="""\
-Write in NumPy what decides for `AllDecide`. `gradients` is a list with one entry for each replica,
-and each entry is a list of arrays, one for each weight. `check_finite(gradients)` returns a list of
-flags, one for each replica: True if that replica takes the step.
-
-If all gradients of all replicas are finite, all take it. With one overflow anywhere, infinity or
-NaN, nobody does.""",
-        stub=stub(replicas.CODE, "return one flag for each replica"),
+Write the check. Each replica calls it with its own `gradients`, a list of tensors, and its replica
+context. It returns True if every gradient *of every replica* is finite.
+`context.all_reduce("SUM", tensor)` adds up what the replicas bring.""",
+        stub=stub(replicas.CODE, "return one True or False"),
         solution=replicas.CODE,
         name="check_finite",
         answer=replicas.judge,
-        slips=replicas.SLIPS
-        | {
-            "Return as many flags as": {"* len(gradients)": ""},
-            "Your replicas do not agree.": {"* len(gradients)": "+ [False] * (len(gradients) - 1)"},
-            "True: a list with one flag": {"[all(": "all(", "] * len(gradients)": ""},
-        },
+        slips=replicas.SLIPS,
         hints=[
-            "`np.isfinite(array).all()` is the flag of one array. Decide once, from all.",
-            "`[flag] * len(gradients)` gives each replica the same flag.",
+            "`tf.reduce_all(tf.math.is_finite(g))` is the flag of one gradient, and"
+            " `tf.reduce_all` of a list joins several.",
+            "Cast *not finite* to `tf.float32`, add it up over all replicas, and compare with 0.",
         ],
-        right="Replicas that start alike and decide alike stay alike, whatever overflows. The sum"
-        " of all gradients tells the same: infinity and NaN survive it.",
+        right="Nobody returns before the all-reduce, so nobody waits in vain.",
     ),
     Exercise(
-        id=5,
-        title="gradients in 16 bits",
-        minutes=4,
+        id=8,
+        title="what the two orders send",
+        minutes=3,
         task="""\
-To send less, two replicas cast their gradients to 16 bits. Three true gradients are 0.1, 1.5 and
-1e-13, the same on both replicas. The loss scale is 32,768. Each replica casts its gradient of the
-scaled loss, the two casts are added up in the same dtype, and the sum is divided by the scale in
-`float32`. Exact would be 0.2, 3 and 2e-13.
-
-Which three numbers come out with `float16`, and which with `bfloat16`? Give five digits; infinity
-is `float("inf")`. In NumPy `bfloat16` is `ml_dtypes.bfloat16`.""",
-        stub='answer = {"float16": ..., "bfloat16": ...}  # lists of three numbers',
+Eight devices train the CNN of notebook 04, with 1,011,466 weights. Of 2,001 steps one is skipped.
+The gradients of a step go in one ring all-reduce. How many all-reduces are there in all, for *check
+first* and *sum first*? And how many MB (10⁶ bytes) does each device send in one of gradients?""",
+        stub=parts(dict.fromkeys(ORDERS.judges, "...")),
         solution="""\
-import ml_dtypes
-import numpy as np
-
-scaled = np.float32([0.1, 1.5, 1e-13]) * np.float32(32768)
-answer = {}
-for dtype in (np.float16, ml_dtypes.bfloat16):
-    sent = scaled.astype(dtype)
-    with np.errstate(over="ignore"):  # no warning about infinity
-        total = sent + sent
-    answer[np.dtype(dtype).name] = total.astype(np.float32) / 32768""",
-        answer=wire.WIRE,
+answer = {
+    "check first": 2001 + 2000,  # flags in all, gradients where the step is taken
+    "sum first": 2001,  # the sum tells, and has been sent by then
+    "MB": 2 * 7 / 8 * 1_011_466 * 4 / 1e6,  # float32
+}""",
+        answer=ORDERS,
         hints=[
-            "`(np.float32(0.1) * 32768).astype(np.float16)` is what one replica sends of the first"
-            " gradient.",
-            "The largest `float16` is 65,504, and half of its smallest is about 3e-8.",
+            "Where is the bar of the gradients in the step that is skipped, and where is none?",
+            "In each of 2 (N − 1) rounds a device sends one of N parts. Which dtype do gradients"
+            " have where the variables are float32?",
         ],
-        right="float16 keeps more digits; bfloat16 has the range of float32, so nothing overflows.",
+        right="2,000 short waits against 7 MB once: where a wait takes a two-thousandth of an"
+        " exchange, both cost the same.",
+    ),
+    Exercise(
+        id=9,
+        title="which way fits",
+        minutes=3,
+        task="""\
+With what does each plan run and come out right: *Keras's own* on TensorFlow, an optimizer with
+which *all decide*, or only *Keras on JAX*?
+
+- A: `fit`, `mixed_bfloat16`, one machine with four devices.
+- B: the same under `mixed_float16`.
+- C: as B, with gradients accumulated over two batches.
+- D: `mixed_float16`, two machines, a loop of your own.
+- E: `fit`, `float32`, two devices, `steps_per_execution=8`.""",
+        stub=parts(dict.fromkeys(PLANS, "...")),
+        solution=parts({name: f'"{right}"' for name, (right, _) in PLANS.items()}),
+        answer=PLAN,
+        hints=[
+            "First: does TensorFlow run it at all? Section 5 has the list.",
+            "Then: is there a loss scale? Only then something has to be decided by all.",
+        ],
+        right="Only a loss scale asks whether a step is taken. Where nothing is asked, nothing has"
+        " to be agreed on.",
+    ),
+    Exercise(
+        id=10,
+        title="how far it scales",
+        minutes=3,
+        task="""\
+The products of a step take 40 ms in float32 and 20 ms in mixed precision, the exchange 20 ms.
+
+How many times as fast is the mixed step (*speedup*)? What percentage of its step does a device
+compute, in *float32* and in *mixed*? And how many times as fast is mixed if the exchange is
+*hidden* under the products, so that a step takes as long as the longer of the two?""",
+        stub=parts(dict.fromkeys(SCALING.judges, "...")),
+        solution="""\
+answer = {
+    "speedup": (40 + 20) / (20 + 20),
+    "float32": 100 * 40 / (40 + 20),
+    "mixed": 100 * 20 / (20 + 20),
+    "hidden": max(40, 20) / max(20, 20),
+}""",
+        answer=SCALING,
+        hints=[
+            "A step is its products and its exchange, one after the other: 40 + 20 ms in float32.",
+            "Hidden, the float32 step takes max(40, 20) ms.",
+        ],
+        right="In mixed precision the devices are faster and scale worse; what is hidden under"
+        " products has less to hide under.",
     ),
 ]

@@ -1,6 +1,11 @@
-"""The judge of a check on which all replicas agree, in notebook 07."""
+"""The judge of a check on which all replicas agree, in notebook 07.
+
+The function runs as on a real strategy: on several replicas at once, each a thread here. Whoever
+comes to an all-reduce waits for all others.
+"""
 
 import math
+import threading
 
 import numpy as np
 
@@ -8,37 +13,41 @@ from .answers import call, describe
 from .functions import Function, said_of, slipped
 
 CODE = """\
-import numpy as np
+import tensorflow as tf
 
 
-def check_finite(gradients):
-    arrays = [array for replica in gradients for array in replica]
-    return [all(np.isfinite(array).all() for array in arrays)] * len(gradients)"""
-NAME, FINITE, ALL = "check_finite", "np.isfinite(array).all()", "[all("
+def check_finite(gradients, context):
+    finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in gradients])
+    overflows = context.all_reduce("SUM", tf.cast(~finite, tf.float32))
+    return overflows == 0"""
+NAME = "check_finite"
+ASKED, ISFINITE = 'context.all_reduce("SUM", tf.cast(~finite, tf.float32))', "tf.math.is_finite(g)"
+STUCK = "a replica waits in an all-reduce for good, because another one never comes to it"
+BOOL = "True and False cannot be added up: cast the flag to `tf.float32` first."
+GRAPH = (
+    "It works on numbers and not in a graph, as which Keras runs it: use `tf.reduce_all` and"
+    " `tf.cast` in place of `if`, `all` and NumPy."
+)
 SLIPS = {  # what to say, and the edits that make the right check a wrong one
-    "Each replica decides alone here, and the others add up what is not finite. Decide once.": {
-        "arrays)] * len(gradients)": "replica) for replica in gradients]"
+    "Each replica decides alone here. Add up what they find, with `context.all_reduce`.": {
+        ASKED: "tf.cast(~finite, tf.float32)"
     },
-    "You look at replica 0 alone, as Keras's own does. Look at all of them.": {
-        "in gradients for": "in gradients[:1] for"
+    STUCK: {"    overflows": "    if not finite:\n        return finite\n    overflows"},
+    "You ask replica 0 alone, as Keras's own does.": {
+        ASKED: ASKED[:-1] + " * float(context.replica_id_in_sync_group == 0))"
     },
-    "You look at the last replica alone.": {"in gradients for": "in gradients[-1:] for"},
     "You take the step if any replica is finite. All of them have to be.": {
-        ALL: "[any(all(",
-        "arrays)]": "replica) for replica in gradients)]",
+        "overflows == 0": "overflows < context.num_replicas_in_sync"
     },
-    "You look at the first array of each replica. There is one for each weight.": {
-        "in replica]": "in replica[:1]]"
+    "You look at the first gradient of each replica. There is one for each weight.": {
+        "in gradients]": "in gradients[:1]]"
     },
-    "You look for no overflow. `np.isfinite` is False for infinity and NaN.": {FINITE: "True"},
-    "You look for NaN only. Infinity is an overflow too.": {FINITE: "not np.isnan(array).any()"},
-    "You look for infinity only. NaN comes of an overflow too.": {
-        FINITE: "not np.isinf(array).any()"
-    },
-    "You look for +infinity only. −infinity and NaN are overflows too.": {
-        FINITE: "not np.isposinf(array).any()"
-    },
-    "True stands for a step that is taken.": {ALL: "[not all("},
+    "You look for NaN only. Infinity is an overflow too.": {ISFINITE: "~tf.math.is_nan(g)"},
+    "You look for infinity only. NaN comes of an overflow too.": {ISFINITE: "~tf.math.is_inf(g)"},
+    "True stands for a step that is taken.": {"overflows == 0": "overflows > 0"},
+    BOOL: {"tf.cast(~finite, tf.float32)": "~finite"},
+    GRAPH: {"tf.reduce_all(tf.math.is_finite(g))": "bool(tf.reduce_all(tf.math.is_finite(g)))"},
+    "return one True or False": {"return overflows == 0": "return [overflows == 0]"},
 }
 CASES = (  # (replicas, {(replica, array, place): what overflows})
     (2, {}),
@@ -48,50 +57,125 @@ CASES = (  # (replicas, {(replica, array, place): what overflows})
     (4, {(1, 0, 0): -math.inf, (3, 1, 1): math.nan}),
     (3, {(0, 1, 1): math.inf, (1, 1, 1): -math.inf}),  # their sum is NaN
     (2, {(r, 0, place): math.inf for r in range(2) for place in range(3)}),
-    (3, {(1, 0, 1): -math.inf}),
     (1, {}),
 )
 
 
+class _Stuck(BaseException):  # passes through what catches errors
+    pass
+
+
+class _Replicas:
+    """So many replicas, which wait for each other."""
+
+    def __init__(self, count):
+        self.count, self.ended, self.brought, self.sums = count, 0, [], []
+        self.changed = threading.Condition()
+
+    def sum(self, value):
+        import tensorflow as tf
+
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self.sum, value))
+        value = tf.convert_to_tensor(value)
+        if value.dtype == tf.bool:
+            raise TypeError(BOOL)
+        with self.changed:
+            self.brought.append(value)
+            turn = len(self.sums)
+            if len(self.brought) == self.count:
+                self.sums.append(sum(self.brought[1:], self.brought[0]))
+                self.brought = []
+                self.changed.notify_all()
+            while len(self.sums) == turn:
+                if self.ended + len(self.brought) >= self.count:
+                    raise _Stuck
+                self.changed.wait()
+            return self.sums[turn]
+
+    def end(self):
+        with self.changed:
+            self.ended += 1
+            self.changed.notify_all()
+
+
+class Context:
+    """What a replica is given: a part of what `tf.distribute.get_replica_context()` returns."""
+
+    def __init__(self, replicas, rank):
+        self._replicas, self.replica_id_in_sync_group = replicas, rank
+        self.num_replicas_in_sync = replicas.count
+
+    def all_reduce(self, reduce_op, value):
+        """The sum, or the mean, of what all replicas bring."""
+        total, name = self._replicas.sum(value), str(getattr(reduce_op, "name", reduce_op)).upper()
+        if name not in ("SUM", "MEAN"):
+            raise ValueError(f"all_reduce adds up by SUM or MEAN and not by {name[:20]}.")
+        return total if name == "SUM" else total / self.num_replicas_in_sync
+
+
 def gradients_of(case):
-    """Gradients of a case: for each replica float32 arrays of three and of two numbers."""
-    replicas, spoiled = case
+    """Gradients of a case: for each replica float32 tensors of three and of two numbers."""
+    import tensorflow as tf
+
+    count, spoiled = case
     source = np.random.RandomState(7)
-    gradients = [
-        [source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(replicas)
-    ]
+    gradients = [[source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(count)]
     for (replica, array, place), value in spoiled.items():
         gradients[replica][array][place] = value
-    return gradients
+    return [list(map(tf.constant, replica)) for replica in gradients]
 
 
 def flags_of(check_finite, case):
-    """`(the flags that a function gives for a case, None)`, or `(None, what is wrong)`."""
-    result, problem = call(check_finite, gradients_of(case), end="`return`")
-    if problem:
-        return None, problem
-    several, _ = call(lambda: isinstance(result, (list, tuple)) or np.ndim(result) == 1)
-    flags, _ = call(lambda: [str(np.asarray(flag)) for flag in result] if several else [None])
-    if flags is not None and set(flags) <= {"True", "False"}:
+    """`([the flag that each replica returns], None)`, or `(None, what is wrong)`.
+
+    One replica alone runs in a graph, as Keras runs it.
+    """
+    import tensorflow as tf
+
+    graph, replicas, found = case[0] == 1, _Replicas(case[0]), {}
+
+    def one(rank, gradients):
+        function, context = check_finite, Context(replicas, rank)
+        if graph:
+            function = tf.function(lambda *given: check_finite(*given), autograph=False)
+        try:
+            found[rank] = call(function, gradients, context, end="`return`")
+        except _Stuck:
+            found[rank] = None, STUCK
+        finally:
+            replicas.end()
+
+    threads = [threading.Thread(target=one, args=given) for given in enumerate(gradients_of(case))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems := sorted((p for _, p in found.values() if p), key=lambda said: said == STUCK):
+        return None, GRAPH if graph and problems[0].startswith(
+            "Your function raises"
+        ) else problems[0]
+    results = [found[rank][0] for rank in sorted(found)]
+    flags = [call(lambda flag=flag: str(np.asarray(flag)))[0] for flag in results]
+    if set(flags) <= {"True", "False"}:
         return [flag == "True" for flag in flags], None
-    needed = "a list with one flag for each replica is needed."
-    return None, f"Your function returns {describe(result)}: {needed}"
+    return None, f"Your function returns {describe(results[0])}: return one True or False."
 
 
 def compare(check_finite, case):
     """The flags of a case, where they are wrong, and why, or None."""
     flags, problem = flags_of(check_finite, case)
-    replicas, spoiled = case
-    if problem or flags == [not spoiled] * replicas:
+    count, spoiled = case
+    if flags == [not spoiled] * count:
+        return None
+    if problem and problem != STUCK:
         return problem
-    why = said_of(check_finite, WRONG, flags_of, CASES)
-    if len(flags) != replicas:
-        why = "Return as many flags as there are replicas."
-    elif not why and len(set(flags)) > 1:
+    why = problem or said_of(check_finite, WRONG, flags_of, CASES)
+    if not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."
     bad = sorted({replica for replica, *_ in spoiled}) or "none"
-    said = f"Replicas: {replicas}, overflows on: {bad}; you return {flags}."
-    return f"{said} {why or ''}".strip()
+    said = f"Replicas: {count}, overflows on: {bad};"
+    return f"{said} {STUCK}." if problem else f"{said} they return {flags}. {why or ''}".strip()
 
 
 WRONG = slipped(CODE, NAME, SLIPS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from course_utils.figures.base import (
@@ -16,13 +17,17 @@ from course_utils.figures.base import (
     panels,
 )
 
-SCALE = 0.38  # how far above the next lane the loss scales stand
 RING = {"markerfacecolor": "none", "markeredgewidth": 2}
 SIGNS = {  # of a step: a marker and what the legend calls it
     "taken": {"marker": "o", "color": "#0072B2", "label": "taken"},
     "skipped": {"marker": "o", "color": "#E69F00", "label": "skipped", **RING},
     "lost": {"marker": "X", "color": "#D55E00", "label": "weights not finite"},
     "overflow": {"marker": "*", "color": INK, "label": "gradient overflows here"},
+}
+EXCHANGE = {"facecolor": "#CC79A7", "edgecolor": INK, "linewidth": 0.7}
+SUMS = {  # of an all-reduce: where it stands before a step, width, what the legend calls it
+    "flag": (-0.36, 0.05, "all-reduce: one flag", EXCHANGE),
+    "gradients": (-0.2, 0.17, "all-reduce: gradients", EXCHANGE | {"hatch": "xx"}),
 }
 # Of links: none looks like a dtype that a model trains in.
 LOOKS = (
@@ -38,67 +43,93 @@ def strategies() -> Drawing:
     return Drawing.stored("strategies")
 
 
-def replica_timelines(runs: dict, title: str) -> Picture:
-    """A panel for each run, in it a lane for each replica: what became of every step.
+def lanes(runs: dict, title: str) -> Picture:
+    """A panel for each run: a lane for each replica, its steps, and every all-reduce between them.
 
-    A filled dot is a step that was taken, a ring one that was skipped, a cross one after which the
-    weights are not finite. A star above it: this replica's gradient overflowed in that step. The
-    loss scale after each step stands below, as a power of two. All panels show the same steps:
-    where a replica ends earlier, its lane goes on in dots.
+    An all-reduce is a bar across all lanes: a thin one adds up flags, a thick one gradients. A
+    replica that waits in one alone has a bar with a broken edge in its own lane, and dots after
+    it. A filled dot is a step that was taken, a ring one that was skipped, a cross one after which
+    the weights are not finite; a star: this replica's gradient overflowed. The loss scale stands
+    above a lane's first step, and wherever it changes.
 
-    `runs`: name to a list of dicts, one for each replica and step, with "step", "replica",
-    "overflow", "taken", "finite" (the weights after the step) and "scale" (after it). Raises a
+    `runs`: name to a list of notes of `distributed.play`, for up to three names. Raises a
     ValueError for a run without steps.
 
     Example:
-        >>> row = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
-        >>> replica_timelines({"mine": [{**row, "scale": 4.0}]}, "One step").alt
+        >>> note = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
+        >>> lanes({"mine": [{**note, "scale": 4.0, "sums": []}]}, "One step").alt
         'mine: replica 0 overflows in step 0, is skipped; in the end the weights are finite.'
     """
     for name, rows in runs.items():
         if not rows:
             raise ValueError(f"The run {name!r} has no steps: give at least one.")
     tables = {name: pd.DataFrame(rows) for name, rows in runs.items()}
-    lanes = 1 + max(table["replica"].max() for table in tables.values())
+    count = 1 + max(table["replica"].max() for table in tables.values())
     steps = sorted(set().union(*(table["step"] for table in tables.values())))
-    figure, axes = panels(len(runs), height=1.5 + 0.55 * lanes, sharey=True)
+    figure, axes = panels(len(runs), height=1.6 + 0.75 * count, sharey=True)
     figure.suptitle(title, color=INK, fontsize=11)
-    words, signs = [], [Line2D([], [], linestyle="", **sign) for sign in SIGNS.values()]
+    words, kinds, signs = [], {}, {}
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         last = table.groupby("replica")["step"].max()
-        ends = [last.get(lane, -1) for lane in range(lanes)]  # -1: it finished none
-        _lanes(ax, table, ends, steps)
+        ends = [last.get(lane, -1) for lane in range(count)]  # -1: it finished none
+        kinds |= _all_reduces(ax, table, ends, steps)
+        signs |= _steps(ax, table, ends, steps)
         ax.set_title(name, fontsize=10)
         words.append(f"{name}: {_told(table, ends, steps[-1])}.")
-        if min(ends) < steps[-1] and len(signs) == len(SIGNS):
-            dots = {"color": INK, "linewidth": 2, "linestyle": ":"}
-            signs.append(Line2D([], [], label="no further step", **dots))
-    names = [*(f"replica {i}" for i in range(lanes)), "loss scale\nafter the step"]
-    axes[0].set_yticks([*range(lanes), lanes - SCALE], names, color=INK)
-    axes[0].get_yticklabels()[-1].set_fontsize(8)
-    legend_below(figure, 5, fontsize=8, handles=signs)
+    axes[0].set_yticks(range(count), [f"replica {i}" for i in range(count)], color=INK)
+    signs = [Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs]
+    bars = [Patch(label=label, **look) for label, look in kinds.items()]
+    legend_below(figure, 4, fontsize=8, handles=[*signs, *bars])
     return Picture(figure, " ".join(words))
 
 
-def _lanes(ax, table, ends, steps):
-    lanes, first, last = len(ends), steps[0] - 0.6, steps[-1] + 0.6
+def _all_reduces(ax, table, ends, steps):
+    """Draws the bars; {label: look} of those that there are."""
+    found = {}
+
+    def bar(step, sum_, low, high, waits=False):
+        at, width, label, look = SUMS[sum_]
+        look = look | ({"facecolor": "none", "linestyle": "--"} if waits else {})
+        ax.bar(step + at, high - low, width, low, align="center", zorder=1, **look)
+        found["waits in it alone" if waits else label] = look
+
+    for step, rows in table.groupby("step"):
+        together = rows["replica"].nunique() == len(ends)
+        for sum_ in SUMS:
+            if together and rows["sums"].map(lambda sums, s=sum_: s in sums).all():
+                bar(step, sum_, -0.28, len(ends) - 0.72)
+    for lane, end in enumerate(ends):
+        if end < steps[-1]:
+            bar(end + 1, "gradients", lane - 0.28, lane + 0.28, waits=True)
+    return found
+
+
+def _steps(ax, table, ends, steps):
+    """Draws the lanes and what became of each step; {name of a sign: its look}."""
+    first, last = steps[0] - 0.7, steps[-1] + 0.7
     for lane, end in enumerate(ends):
         early = end < steps[-1]
-        full = max(first, end + 0.25) if early else last
+        full = end + 0.6 if early else last
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
         if early:
-            ax.hlines(lane, full, last, color=INK, linewidth=2, linestyle=":", zorder=0)
+            ax.hlines(lane, full + 0.2, last, color=INK, linewidth=2, linestyle=":", zorder=0)
+        own, shown = table[table["replica"] == lane].sort_values("step"), None
+        for row in own.itertuples():
+            if row.scale != shown:
+                text = {"ha": "center", "va": "center", "color": INK, "fontsize": 8}
+                ax.text(row.step + 0.27, lane + 0.3, _power(row.scale), **text)
+            shown = row.scale
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
+    signs = {}
     for name, sign in SIGNS.items():
         over = name == "overflow"
         found = table[table["overflow"]] if over else table[became == name]
-        size = 8 if sign["marker"] == "o" else 9
-        at = found["step"], found["replica"] - 0.32 * over
-        ax.plot(*at, linestyle="", markersize=size, **sign)
-    for row in table[table["replica"] == 0].itertuples():
-        said = _power(row.scale)
-        ax.text(row.step, lanes - SCALE, said, ha="center", va="center", color=INK, fontsize=9)
-    ax.set(xlim=(first, last), ylim=(lanes - 0.08, -0.6), xticks=steps, xlabel="step")
+        at = found["step"] + 0.12, found["replica"] - 0.27 * over
+        if len(found):
+            signs[name] = sign
+            ax.plot(*at, linestyle="", markersize=7 if sign["marker"] == "o" else 8, **sign)
+    ax.set(xlim=(first, last), ylim=(len(ends) - 0.4, -0.6), xticks=steps, xlabel="step")
+    return signs
 
 
 def _power(scale):
@@ -113,7 +144,7 @@ def _told(table, ends, last):
         for row in table[table["overflow"]].itertuples()
     )
     stops = [
-        f"replica {lane} ends " + (f"after step {end}" if end >= 0 else "before its first step")
+        f"replica {lane} waits in the all-reduce of step {end + 1} for good"
         for lane, end in enumerate(ends)
         if end < last
     ]

@@ -45,7 +45,7 @@ PANELS = {
         ],
     ),
     "07_devices": (
-        "setup load-exercises strategies-picture choose run network play play-rows cure timeline",
+        "setup load-exercises strategies-picture comment choose witness sum-first timeline",
         "Keras's own: replica 1 overflows in step 2, takes the step",
         [
             (SLIDER, 0, "press", "ArrowLeft", "own: replica 0 overflows in step 2, is skipped"),

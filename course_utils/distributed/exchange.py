@@ -1,0 +1,68 @@
+"""What a step of two workers takes: a layer's gradient, computed and exchanged.
+
+`measure_exchange` starts this file as the program of two workers on this computer.
+"""
+
+import json
+import time
+
+from course_utils.distributed.workers import Workers
+
+SIDE, BATCH, ROUNDS = 1000, 512, 12
+# What computes and what travels.
+KINDS = {
+    "float32": ("float32", "float32"),
+    "mixed": ("bfloat16", "float32"),
+    "mixed, bfloat16 sent": ("bfloat16", "bfloat16"),
+}
+
+
+def measure_exchange() -> dict:
+    """Median milliseconds of two workers, each with the gradient of a million weights.
+
+    {"compute": {kind: its products without an exchange}, "exchange": {dtype: an all-reduce of as
+    many numbers, alone}, "step": {kind: both}}, the kinds "float32", "mixed" (products in
+    bfloat16) and "mixed, bfloat16 sent". What is timed takes turns.
+    """
+    with Workers(__file__, 2, timeout=150) as workers:
+        for _ in workers:
+            pass
+    return workers.results[0]
+
+
+def _work():
+    import numpy as np
+    import tensorflow as tf
+
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    rows, weights = tf.random.normal((BATCH, SIDE)), tf.random.normal((SIDE, SIDE))
+
+    def summed(numbers):
+        return tf.distribute.get_replica_context().all_reduce("SUM", tf.identity(numbers))
+
+    def gradient(dtype, sent):  # two of the three products of a dense layer
+        a, w = tf.cast(rows, dtype), tf.cast(weights, dtype)
+        return tf.cast(tf.matmul(a, tf.matmul(a, w), transpose_a=True), sent)
+
+    def run(function, *arguments):
+        call = tf.function(lambda: strategy.run(lambda: function(*arguments)[:1]))
+        return lambda: tf.cast(call(), tf.float32).numpy()  # what is read has been computed
+
+    calls = {("compute", kind): run(gradient, *dtypes) for kind, dtypes in KINDS.items()}
+    for kind, dtypes in KINDS.items():
+        calls["step", kind] = run(lambda *both: summed(gradient(*both)), *dtypes)
+        calls["exchange", dtypes[1]] = run(summed, tf.cast(weights, dtypes[1]))
+    times = {name: [] for name in calls}
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(1e3 * (time.perf_counter() - start))
+    found = {part: {} for part, _ in calls}
+    for (part, kind), several in times.items():
+        found[part][kind] = float(np.median(several[2:]))
+    print("RESULT", json.dumps(found))
+
+
+if __name__ == "__main__":
+    _work()

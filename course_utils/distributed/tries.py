@@ -1,0 +1,85 @@
+"""What Keras can do on several devices, tried by a small `fit`: on TensorFlow, and on JAX.
+
+Run as a script it is one of several workers.
+"""
+
+import contextlib
+import importlib.util
+import json
+
+from course_utils import processes
+
+RECORD = processes.ROOT / "data/keras_on_jax.json"  # written by tests/tools/on_jax.py
+ON_JAX = {
+    "KERAS_BACKEND": "jax",
+    "JAX_PLATFORMS": "cpu",
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+}
+KEYS = ("placeholder", "merge_call", "resource", "same size")  # of the line that says why
+BOLD = "\x1b[1m"
+
+
+def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=None, **options):
+    """Fit two batches of this `size` in a strategy's scope; one line on what came of it.
+
+    `bright`: the row of a picture that is a million times too bright; `optimizer`: arguments of
+    SGD; the other `options` go to `compile`.
+
+    Example: `attempt(optimizer={"gradient_accumulation_steps": 2})` is "works" on one device.
+    """
+    import keras
+    import numpy as np
+
+    from course_utils.training import dtype_policy
+
+    source = np.random.default_rng(0)
+    x, y = source.random((2 * size, 784), "float32"), source.integers(0, 10, 2 * size)
+    if bright is not None:
+        x[bright] *= 1e6
+    scope = strategy.scope() if strategy else contextlib.nullcontext()
+    try:
+        with scope, dtype_policy(policy):
+            layers = [keras.layers.Dense(64, "relu"), keras.layers.Dense(10, dtype="float32")]
+            model = keras.Sequential([keras.Input((784,)), *layers])
+            loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+            options = {"jit_compile": False, **options}
+            model.compile(keras.optimizers.SGD(0.1, **(optimizer or {})), loss, **options)
+        model.fit(x, y, batch_size=size, shuffle=False, verbose=0)
+    except Exception as problem:
+        told = [line.split("}} ")[-1].strip() for line in str(problem).splitlines()]
+        line = next((t for t in told if any(k in t for k in KEYS)), told[0])
+        return f"{type(problem).__name__}: {line.removeprefix(BOLD)[:62]}"
+    if bright is None:
+        return "works"
+    finite = np.mean([np.isfinite(v).mean() for v in map(np.ravel, model.get_weights())])
+    return f"{finite:.0%} of the weights finite"
+
+
+def on_jax(tries: dict) -> dict:
+    """What `attempt` says of each of the `tries`, {name: its options}: Keras on JAX, two devices.
+
+    They run in a process of its own, on two devices that JAX makes of the CPU. Where JAX is not
+    installed it is what was recorded. "where" says which, with versions and date.
+    """
+    if not importlib.util.find_spec("jax"):
+        return json.loads(RECORD.read_text(encoding="utf-8"))
+    outcome = processes.call(_of_jax, {"tries": tries}, ON_JAX)
+    return outcome.result or {"where": f"JAX could not be tried. {outcome.problem}"}
+
+
+def _of_jax(tries):
+    import datetime
+
+    import jax
+    import keras
+
+    keras.distribution.set_distribution(keras.distribution.DataParallel())
+    versions = f"Keras {keras.__version__} on JAX {jax.__version__}"
+    where = f"{versions}, {len(jax.devices())} devices, {datetime.date.today()}"
+    return {"where": where} | {name: attempt(**options) for name, options in tries.items()}
+
+
+if __name__ == "__main__":
+    import tensorflow as tf
+
+    print(attempt(strategy=tf.distribute.MultiWorkerMirroredStrategy()))
