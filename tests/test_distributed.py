@@ -312,13 +312,3 @@ def test_a_tree_sends_as_much_as_a_ring_and_waits_less_often():
     ring, tree = (distributed.speedup(0.02, 1_011_466, 1024, Link(3.125e9, 2e-5), t) / 1024
                   for t in (False, True))  # fmt: skip
     assert (round(100 * ring), round(100 * tree)) == (31, 87)
-
-
-def test_zero_s_shares_are_those_of_the_paper_and_send_no_more_until_weights_are_shared_out():
-    stages = [distributed.zero_share(7.5e9, 64, stage, 2, 2, 12) for stage in range(4)]
-    totals = [share.total / 1e9 for share in stages]
-    assert totals == pytest.approx([120, 31.4, 16.6, 1.9], abs=0.05)
-    sent = [distributed.zero_share(1e6, 4, stage).sent for stage in range(4)]
-    assert sent == [distributed.ring_bytes(1e6, 4)] * 3 + [1.5 * distributed.ring_bytes(1e6, 4)]
-    alone = distributed.zero_share(1e6, 1, 3)
-    assert (alone.total, alone.sent) == (16e6, 0)

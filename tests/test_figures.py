@@ -109,7 +109,6 @@ def replica_rows(decided_alone):
 
 
 TIMELINES = {"Keras's own": replica_rows(True), "all decide": replica_rows(False)}
-SHARES = {"slow": [1, 0.5, 0.25], "fast": [1, 1, 0.96]}
 LOSSES = [(p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)]
 SWEEP = [(p, b, b * 1e3, float(b)) for p in POLICIES for b in (64, 256)]
 DTYPES = ("float32", "bfloat16", "float16")
@@ -128,7 +127,6 @@ STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 # A figure for every function that draws one: the function and what it is given.
 GIVEN = [
     (operations.accumulator_errors, ERRORS),
-    (distributed.efficiency, [1, 2, 1024], SHARES, "Shares"),
     (distributed.lanes, TIMELINES, "Two runs"),
     (figures.batch_sweep, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
     (figures.comparison, COMPARISON, 0.5),
@@ -287,7 +285,6 @@ SAID = [
         "resumed",
         "the stop is another from step 1 on; without the dice the scale after the stop is the same",
     ),
-    ("efficiency", "slow: 50 % at 2, 25 % at 1,024 devices. fast: 100 % at 2, 96 % at 1,024"),
     ("lanes", ALONE),
 ]
 
@@ -348,11 +345,9 @@ SHOWN = [
     # A panel for each kind of values and in it a line for each rule.
     ("accumulator_errors", lambda axes: [a.get_title() for a in axes], ["one sign", "both signs"]),
     ("accumulator_errors", lambda axes: lines(axes[0]), [[1e-3, 5e-1], [2e-4, 2e-4]]),
-    ("efficiency", lines, [[100, 50, 25], [100, 100, 96]]),
     # After 9 bits the digit before the point, after all of them the format and the value.
     ("bit_strips", lambda ax: "".join(written(ax.texts)[:33]), TENTH),
     ("bit_strips", lambda ax: written(ax.texts)[33:35], ["float32", "0.1000000015"]),
-    ("efficiency", lambda ax: written(ax.get_xticklabels()), ["1", "2", "1,024"]),
     ("lost_updates", lambda ax: written(ax.get_xticklabels()), ["2", "4"]),
     ("matmul", lambda ax: (ax.get_yscale(), ax.get_ylim()[0]), ("linear", 0)),
 ]
@@ -441,13 +436,6 @@ def test_a_loop_stands_where_its_step_and_infinity_put_it():
     assert [point.get_marker() for point in points] == ["o", "X", "X"]
     assert [point.get_xdata()[0] for point in points] == [1, 2**-15, 1.01]
     assert points[0].get_ydata()[0] == points[1].get_ydata()[0] < 0.5 < points[2].get_ydata()[0]
-
-
-def test_links_look_unlike_dtypes():
-    ax = drawn("efficiency")
-    worn = {(line.get_marker(), line.get_linestyle(), line.get_color()) for line in ax.lines}
-    dtypes = {(looks.MARKERS[d], looks.LINES[d], looks.COLORS[d]) for d in looks.COLORS}
-    assert len(worn) == 2 and not worn & dtypes
 
 
 # Steps of many devices

@@ -23,7 +23,7 @@ from cells import Cells
 NOTEBOOK = Cells("07_devices")
 COUNT = 3  # what holds for two only would show here
 WHEN = 3  # the step in which a replica overflows; in the notebook it is 2
-KEPT = ("clipping", "wire-dtypes", "mistake-wrap", "mistake-mean")
+KEPT = ("clipping", "wire-dtypes", "mistake-wrap", "mistake-mean", "paper", "zero")
 LSO, SAFE = "LossScaleOptimizer", "ReplicaSafeLossScaleOptimizer"
 
 
@@ -199,6 +199,15 @@ def test_what_is_printed_is_what_the_text_says(found):
     assert found["wire-dtypes"] == ["{'float32'}"]
     assert found["mistake-wrap"] == [f"wrong: {LSO}", f"right: {SAFE}"]
     assert [line.split()[-1] for line in found["mistake-mean"]] == [str(COUNT), "1"]
+    assert [line.split(": ")[1][:13] for line in found["paper"][2:]] == [
+        "94%, 84%, 31%",
+        "94%, 88%, 87%",
+    ]
+    # Figure 1 of the paper, and what a ring sends; in stage 3 half as much again.
+    paper = [line.split(": ")[1].split() for line in found["zero"][-4:]]
+    held = [round(float(words[0].replace(",", "")) / 1e3, 1) for words in paper]
+    assert held == [120, 31.4, 16.6, 1.9]
+    assert [words[4] for words in paper] == ["29,531.25"] * 3 + ["44,296.88"]
 
 
 @pytest.mark.slow

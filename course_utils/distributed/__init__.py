@@ -8,7 +8,6 @@ from course_utils.distributed.costs import (
     ring_bytes,
     speedup,
     step_seconds,
-    zero_share,
 )
 from course_utils.distributed.exchange import measure_exchange
 from course_utils.distributed.play import play, play_on_workers

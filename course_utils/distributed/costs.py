@@ -1,4 +1,4 @@
-"""What data-parallel training costs, on paper: bytes, seconds, and memory that is shared out.
+"""What data-parallel training costs, on paper: bytes and seconds.
 
 Plain arithmetic; nothing here measures, and nothing needs a framework.
 """
@@ -60,44 +60,3 @@ def speedup(compute: float, elements: float, devices: int, link: Link, tree: boo
         1.43
     """
     return devices * compute / step_seconds(compute, elements, devices, link, tree)
-
-
-@dataclass(frozen=True)
-class Share:
-    """Bytes of each kind that one of several devices holds, and that it sends in a step."""
-
-    weights: float
-    gradients: float
-    state: float
-    sent: float
-
-    @property
-    def total(self):
-        return self.weights + self.gradients + self.state
-
-
-def zero_share(
-    parameters: float, devices: int, stage: int, weight_bytes=4, gradient_bytes=4, state_bytes=8
-) -> Share:
-    """What one device holds if optimizer state, gradients and weights are shared out (ZeRO).
-
-    Stage 0: each of N devices holds everything; 1: the optimizer's state is shared out; 2: the
-    gradients too; 3: the weights too, which then are sent around for each pass. The bytes of each
-    per parameter are those of Keras with Adam under every policy; the paper counts 2, 2 and 12:
-    float16 weights and gradients, and a state that holds float32 weights and two moments. Source:
-    Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
-    2020, figure 1 and section 7.
-
-    Example:
-        >>> zero_share(7.5e9, 64, 1, 2, 2, 12).total / 1e9
-        31.40625
-    """
-
-    def part(size, first_stage):
-        return parameters * size / (devices if stage >= first_stage else 1)
-
-    # Gradients are summed into parts; then updated weights are collected, in stage 0 gradients.
-    # In stage 3 weights are collected twice, for the forward pass and for the backward pass.
-    collected = (gradient_bytes, weight_bytes, weight_bytes, 2 * weight_bytes)[stage]
-    sent = (devices - 1) / devices * parameters * (gradient_bytes + collected)
-    return Share(part(weight_bytes, 3), part(gradient_bytes, 2), part(state_bytes, 1), sent)

@@ -20,9 +20,8 @@ KINDS = {
 def measure_exchange() -> dict:
     """Median milliseconds of two workers, each with the gradient of a million weights.
 
-    {"compute": {kind: its products without an exchange}, "exchange": {dtype: an all-reduce of as
-    many numbers, alone}, "step": {kind: both}}, the kinds "float32", "mixed" (products in
-    bfloat16) and "mixed, bfloat16 sent". What is timed takes turns.
+    {"compute": {kind: its products alone}, "exchange": {dtype: an all-reduce of as many numbers
+    alone}, "step": {kind: both}}, for each of `KINDS`. What is timed takes turns.
     """
     with Workers(__file__, 2, timeout=150) as workers:
         for _ in workers:

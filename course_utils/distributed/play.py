@@ -1,7 +1,6 @@
 """One weight on several replicas: one gradient overflows, and what each replica does is noted.
 
-`play` runs in this process. `play_on_workers` starts this file as the program of two workers, and
-follows them until they have ended, or until nothing more comes of either.
+Run as a script it is one of two workers.
 """
 
 import json
@@ -10,17 +9,15 @@ import threading
 
 from course_utils.distributed.workers import Workers
 
-STEPS = 6
 SILENCE = 6  # seconds after a step, which takes a few milliseconds, before a worker says so
 
 
-def play(strategy, kind, culprit, when, steps=STEPS):
-    """Train a weight with an optimizer of this `kind`; for each step a list of notes.
+def play(strategy, kind, culprit, when, steps=6):
+    """Train a weight with an optimizer of this `kind`; for each step a note of each replica here.
 
-    Every gradient is 1, but for infinity on the replica `culprit` in step `when`. There is a note
-    for each replica of this process: a dict with "step", "replica", "overflow" (its own gradient),
-    "taken", "finite" (the weight after the step), "scale" (after the step), and "sums", the
-    all-reduces that it took part in, "flag" and "gradients" in their order.
+    Every gradient is 1, but for infinity on the replica `culprit` in step `when`. A note is a dict:
+    "step", "replica", "overflow" (its own), "taken", "finite" (the weight after it), "scale" (after
+    it), and "sums", the all-reduces that it took part in: "flag", "gradients".
 
     Example: `list(play(strategy, keras.optimizers.LossScaleOptimizer, 1, 2))`.
     """
@@ -43,7 +40,7 @@ def play(strategy, kind, culprit, when, steps=STEPS):
 
     own = keras.optimizers.LossScaleOptimizer
     asks = kind.check_finite is not own.check_finite
-    first = not asks and kind.apply is not own.apply  # the gradients are added up, then looked at
+    sums_first = not asks and kind.apply is not own.apply
     step = tf.function(lambda culprit: strategy.run(one_replica, args=(culprit,)))
     for number in range(steps):
         before, spoiled = held(optimizer.iterations), culprit if number == when else -1
@@ -52,33 +49,25 @@ def play(strategy, kind, culprit, when, steps=STEPS):
         ranks = range(len(counts))
         if len(counts) < strategy.num_replicas_in_sync:
             ranks = [strategy.cluster_resolver.task_id]
-        values = zip(
-            ranks, before, counts, held(weight), held(optimizer.dynamic_scale), strict=True
-        )
+        weights, scales = held(weight), held(optimizer.dynamic_scale)
         yield [
             {
-                "step": number,
-                "replica": rank,
-                "overflow": rank == spoiled,
-                "taken": after > count,
-                "finite": bool(np.isfinite(value)),
-                "scale": scale,
-                "sums": ["flag"] * asks + ["gradients"] * (first or after > count),
+                **{"step": number, "replica": rank, "overflow": rank == spoiled, "taken": c > b},
+                **{"finite": bool(np.isfinite(w)), "scale": scale},
+                "sums": ["flag"] * asks + ["gradients"] * (sums_first or c > b),
             }
-            for rank, count, after, value, scale in values
+            for rank, b, c, w, scale in zip(ranks, before, counts, weights, scales, strict=True)
         ]
 
 
 def play_on_workers(kind: str, culprit: int, when: int = 2):
-    """`play` with one replica in each of two processes: (all notes, the `Workers`).
+    """`play` in two processes, printed as it goes: (all notes, the `Workers`).
 
-    `kind`: "own", Keras's `LossScaleOptimizer`, or "safe", the course's. What the workers do is
-    printed as it comes. When both have said nothing for some seconds they are stopped.
+    `kind`: "own" is Keras's, "safe" the course's. When nothing more comes they are stopped.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
     notes, last = [], {}
-    arguments = (kind, culprit, when)
-    with Workers(__file__, 2, arguments, timeout=90, grace=1) as workers:
+    with Workers(__file__, 2, (kind, culprit, when), timeout=90, grace=1) as workers:
         for rank, line in workers:
             last[rank] = said = line
             if line != "silence":

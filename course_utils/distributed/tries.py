@@ -20,12 +20,10 @@ BOLD = "\x1b[1m"
 
 
 def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=None, **options):
-    """Fit two batches of this `size` in a strategy's scope; one line on what came of it.
+    """Fit two batches of this `size`; one line on what came of it, such as "works".
 
     `bright`: the row of a picture that is a million times too bright; `optimizer`: arguments of
     SGD; the other `options` go to `compile`.
-
-    Example: `attempt(optimizer={"gradient_accumulation_steps": 2})` is "works" on one device.
     """
     import keras
     import numpy as np
@@ -56,10 +54,10 @@ def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=Non
 
 
 def on_jax(tries: dict) -> dict:
-    """What `attempt` says of each of the `tries`, {name: its options}: Keras on JAX, two devices.
+    """What `attempt` says of each of the `tries`, {name: its options}, with Keras on JAX.
 
-    They run in a process of its own, on two devices that JAX makes of the CPU. Where JAX is not
-    installed it is what was recorded. "where" says which, with versions and date.
+    In a process of its own with two CPU devices; without JAX, what was recorded. "where" says
+    with which versions, and when.
     """
     if not importlib.util.find_spec("jax"):
         return json.loads(RECORD.read_text(encoding="utf-8"))

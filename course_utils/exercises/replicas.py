@@ -6,6 +6,7 @@ comes to an all-reduce waits for all others.
 
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -76,15 +77,14 @@ class _Replicas:
         import tensorflow as tf
 
         if isinstance(value, (list, tuple)):
-            return type(value)(map(self.sum, value))
-        value = tf.convert_to_tensor(value)
-        if value.dtype == tf.bool:
+            return list(map(self.sum, value))
+        if tf.convert_to_tensor(value).dtype == tf.bool:
             raise TypeError(BOOL)
         with self.changed:
-            self.brought.append(value)
+            self.brought.append(tf.convert_to_tensor(value))
             turn = len(self.sums)
             if len(self.brought) == self.count:
-                self.sums.append(sum(self.brought[1:], self.brought[0]))
+                self.sums.append(tf.add_n(self.brought))
                 self.brought = []
                 self.changed.notify_all()
             while len(self.sums) == turn:
@@ -108,10 +108,8 @@ class Context:
 
     def all_reduce(self, reduce_op, value):
         """The sum, or the mean, of what all replicas bring."""
-        total, name = self._replicas.sum(value), str(getattr(reduce_op, "name", reduce_op)).upper()
-        if name not in ("SUM", "MEAN"):
-            raise ValueError(f"all_reduce adds up by SUM or MEAN and not by {name[:20]}.")
-        return total if name == "SUM" else total / self.num_replicas_in_sync
+        total = self._replicas.sum(value)
+        return total / self.num_replicas_in_sync if "MEAN" in str(reduce_op).upper() else total
 
 
 def gradients_of(case):
@@ -133,49 +131,41 @@ def flags_of(check_finite, case):
     """
     import tensorflow as tf
 
-    graph, replicas, found = case[0] == 1, _Replicas(case[0]), {}
+    graph, replicas, function = case[0] == 1, _Replicas(case[0]), check_finite
+    if graph:
+        function = tf.function(lambda *given: check_finite(*given), autograph=False)
 
     def one(rank, gradients):
-        function, context = check_finite, Context(replicas, rank)
-        if graph:
-            function = tf.function(lambda *given: check_finite(*given), autograph=False)
         try:
-            found[rank] = call(function, gradients, context, end="`return`")
+            return call(function, gradients, Context(replicas, rank), end="`return`")
         except _Stuck:
-            found[rank] = None, STUCK
+            return None, STUCK
         finally:
             replicas.end()
 
-    threads = [threading.Thread(target=one, args=given) for given in enumerate(gradients_of(case))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if problems := sorted((p for _, p in found.values() if p), key=lambda said: said == STUCK):
-        return None, GRAPH if graph and problems[0].startswith(
-            "Your function raises"
-        ) else problems[0]
-    results = [found[rank][0] for rank in sorted(found)]
-    flags = [call(lambda flag=flag: str(np.asarray(flag)))[0] for flag in results]
+    with ThreadPoolExecutor(case[0]) as threads:
+        found = list(threads.map(one, range(case[0]), gradients_of(case)))
+    if problems := sorted((p for _, p in found if p), key=lambda said: said == STUCK):
+        return None, GRAPH if graph and " raises " in problems[0] else problems[0]
+    flags = [call(lambda flag=flag: str(np.asarray(flag)))[0] for flag, _ in found]
     if set(flags) <= {"True", "False"}:
         return [flag == "True" for flag in flags], None
-    return None, f"Your function returns {describe(results[0])}: return one True or False."
+    return None, f"Your function returns {describe(found[0][0])}: return one True or False."
 
 
 def compare(check_finite, case):
     """The flags of a case, where they are wrong, and why, or None."""
     flags, problem = flags_of(check_finite, case)
     count, spoiled = case
-    if flags == [not spoiled] * count:
-        return None
-    if problem and problem != STUCK:
+    if flags == [not spoiled] * count or problem and problem != STUCK:
         return problem
-    why = problem or said_of(check_finite, WRONG, flags_of, CASES)
+    said = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
+    if problem:
+        return f"{said} {STUCK}."
+    why = said_of(check_finite, WRONG, flags_of, CASES)
     if not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."
-    bad = sorted({replica for replica, *_ in spoiled}) or "none"
-    said = f"Replicas: {count}, overflows on: {bad};"
-    return f"{said} {STUCK}." if problem else f"{said} they return {flags}. {why or ''}".strip()
+    return f"{said} they return {flags}. {why or ''}".strip()
 
 
 WRONG = slipped(CODE, NAME, SLIPS)

@@ -4,14 +4,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter
 
 from course_utils.figures.base import (
     INK,
     Drawing,
     Picture,
-    canvas,
-    legend,
     legend_below,
     listed,
     panels,
@@ -29,13 +26,6 @@ SUMS = {  # of an all-reduce: where it stands before a step, width, what the leg
     "flag": (-0.36, 0.05, "all-reduce: one flag", EXCHANGE),
     "gradients": (-0.2, 0.17, "all-reduce: gradients", EXCHANGE | {"hatch": "xx"}),
 }
-# Of links: none looks like a dtype that a model trains in.
-LOOKS = (
-    (INK, "v", "-"),
-    ("#E69F00", "P", "--"),
-    ("#56B4E9", "X", (0, (1, 1))),
-    ("#CC79A7", "D", "-."),
-)
 
 
 def strategies() -> Drawing:
@@ -155,29 +145,3 @@ def _told(table, ends, last):
         whose = f"replica{'s' * (len(lost) > 1)} {listed(list(map(str, lost)))}"
         end = f"in the end the weights of {whose} are not finite"
     return "; ".join([told or "nothing overflows", *stops, end])
-
-
-def efficiency(devices, shares: dict, title: str) -> Picture:
-    """Lines: which share of N times one device's speed N devices reach, for up to four links.
-
-    `shares`: label of a link to one share, 0 to 1, for each of the rising numbers of `devices`.
-
-    Example:
-        >>> efficiency([1, 2, 4], {"fast": [1, 0.9, 0.8]}, "Shares").alt
-        'fast: 90 % at 2, 80 % at 4 devices.'
-    """
-    figure, ax = canvas(height=3.2)
-    for (label, values), (color, marker, line) in zip(shares.items(), LOOKS, strict=False):
-        look = {"marker": marker, "markersize": 5, "color": color, "linestyle": line}
-        ax.plot(devices, 100 * np.array(values), label=label, **look)
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(devices, [f"{n:,}" for n in devices])
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set(xlabel="devices", ylabel="% of N times one device's speed", ylim=(0, 105), title=title)
-    legend(ax, fontsize=9)
-    chosen = sorted({1, len(devices) // 2, len(devices) - 1} & set(range(len(devices))))
-    words = []
-    for label, values in shares.items():
-        told = ", ".join(f"{100 * values[i]:.0f} % at {devices[i]:,}" for i in chosen)
-        words.append(f"{label}: {told} devices.")
-    return Picture(figure, " ".join(words))
