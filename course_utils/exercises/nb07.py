@@ -179,7 +179,7 @@ answer = {
     Exercise(
         id=9,
         title="which way fits",
-        minutes=3,
+        minutes=2,
         task="""\
 With what does each plan run and come out right: *Keras's own* on TensorFlow, an optimizer with
 which *all decide*, or only *Keras on JAX*?
