@@ -38,7 +38,7 @@ def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:
     together, times = {}, {name: [] for name in cases}
     try:
         for name, run in cases.items():
-            *_, once = (_seconds(run, 1) for _ in range(3))  # the first trace and load kernels
+            once = min(_seconds(run, 1) for _ in range(3))  # the first traces and loads kernels
             together[name] = max(1, round(SAMPLE / max(once, SAMPLE / MOST)))
         for _ in rounds(seconds, label, at_least):
             for name, run in cases.items():
