@@ -1,4 +1,4 @@
-"""The course's commands: `python -m course_utils bench`, `gradients` and `examine`."""
+"""The course's commands: `python -m course_utils bench` and `examine`."""
 
 import argparse
 import contextlib
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from course_utils import session
-from course_utils.benchmark import gradient_record, records, start
+from course_utils.benchmark import records, start
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,13 +25,6 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--name", help="what to call this device (default: its own name)")
     told = "the file to write (default: a new one in data/measurements/own)"
     bench.add_argument("--output", type=_file, help=told)
-    for kind, told in (
-        ("gradients", "train the course's CNN for minutes and record its gradients as JSON"),
-        ("splits", "the same training: what each split of 16 bits keeps, as JSON"),
-    ):
-        recording = commands.add_parser(kind, help=told)
-        told, own = f"the file to write (default: data/measurements/own/{kind}.json)", records.OWN
-        recording.add_argument("--output", type=_file, default=own / f"{kind}.json", help=told)
     told = "look for mixed-precision mistakes in a saved .keras model"
     check = commands.add_parser("examine", help=told)
     check.add_argument("model", help="the .keras file")
@@ -49,10 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
         from course_utils.precision import command
 
         return command.run(options.model, options.fix)
-    if options.command in ("gradients", "splits"):
-        recording = gradient_record.record(options.command)
-        print(f"Written to {records.save(recording, options.output)}")
-        return 0
     return _bench(options)
 
 

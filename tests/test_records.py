@@ -13,11 +13,12 @@ import types
 import keras
 import numpy as np
 import pytest
+import record_training
 from canonical import COURSE
 
 from course_utils import __main__ as command
 from course_utils import hardware, models
-from course_utils.benchmark import gradient_record, measure, records, start
+from course_utils.benchmark import measure, records, start
 from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
 
@@ -299,11 +300,11 @@ def test_the_gradients_say_how_they_were_made_and_count_every_activation_and_wei
     assert record["kind"] == "gradients" and record["cpu"] and record["date"]
     assert {"python", "tensorflow", "keras"} <= set(record["versions"])
     assert "float32" in record["conditions"]["model"]
-    assert [row["epoch"] for row in record["records"]] == list(gradient_record.EPOCHS)
+    assert [row["epoch"] for row in record["records"]] == list(record_training.EPOCHS)
     assert record["records"][-1]["test_accuracy"] > 0.9
-    model, batches = models.mnist_cnn(), gradient_record.BATCHES
+    model, batches = models.mnist_cnn(), record_training.BATCHES
     outputs = {int(np.prod(layer.output.shape[1:])) for layer in model.layers}
-    sizes = {gradient_record.BATCH * batches * size for size in outputs}
+    sizes = {record_training.BATCH * batches * size for size in outputs}
     weights = sorted(batches * int(np.prod(w.shape)) for w in model.trainable_variables)
     for layers in records.gradients().values():
         assert {histogram.total for histogram in layers.values()} == sizes
@@ -324,10 +325,10 @@ def test_at_weights_the_recorded_gradients_overflow_before_those_at_activations(
 
 
 @pytest.mark.slow
-def test_the_gradients_command_writes_what_is_read(tmp_path, monkeypatch, capsys):
+def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, capsys):
     output = tmp_path / "new" / "gradients.json"
-    monkeypatch.setattr(gradient_record, "EPOCHS", (0, 1))
-    assert command.main(["gradients", "--output", str(output)]) == 0
+    monkeypatch.setattr(record_training, "EPOCHS", (0, 1))
+    record_training.main("gradients", output)
     assert str(output) in capsys.readouterr().out
     recorded = records.gradients(output)
     assert list(recorded) == list(records.gradients(output, of="weights")) == [0, 1]
@@ -335,8 +336,8 @@ def test_the_gradients_command_writes_what_is_read(tmp_path, monkeypatch, capsys
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero
-    monkeypatch.setattr(gradient_record, "SPLIT_EPOCHS", (0,))
-    assert command.main(["splits", "--output", str(output.with_name("splits.json"))]) == 0
+    monkeypatch.setattr(record_training, "SPLIT_EPOCHS", (0,))
+    record_training.main("splits", output.with_name("splits.json"))
     monkeypatch.setattr(records, "FOLDER", output.parent)
     ((epoch, found),) = records.splits().items()
     sizes = models.mnist_cnn().count_params(), whole(recorded[0]).total

@@ -1,8 +1,18 @@
-"""`python -m course_utils gradients` and `splits`: one long training, and what it computes with."""
+"""Records what one long training of the course's CNN computes with.
+
+python tests/tools/record_training.py gradients [FILE]    histograms of its gradients
+python tests/tools/record_training.py splits [FILE]       what each split of 16 bits keeps
+"""
 
 import datetime
+import sys
 
-from course_utils.benchmark import start
+import canonical
+
+sys.path.insert(0, str(canonical.COURSE))
+
+from course_utils import session  # noqa: E402
+from course_utils.benchmark import records, start  # noqa: E402
 
 EPOCHS = (0, 5, 20, 85)
 SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the other
@@ -56,7 +66,7 @@ def record(kind: str = "gradients") -> dict:
     keras.utils.set_random_seed(0)
     model = models.mnist_cnn()
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False)
-    records = []
+    rows = []
     looks = {"gradients": (_histograms, EPOCHS), "splits": (_surveys, SPLIT_EPOCHS)}
     look, epochs = looks[kind]
     for epoch in tqdm(range(epochs[-1] + 1), desc="epochs", leave=False):
@@ -65,7 +75,7 @@ def record(kind: str = "gradients") -> dict:
         if epoch in epochs:
             row = {"epoch": epoch, "loss": float(loss(labels, model(few)))}
             row["test_accuracy"] = model.evaluate(x_test, digits.y_test, verbose=0)[1]
-            records.append(row | look(model, few, labels, loss))
+            rows.append(row | look(model, few, labels, loss))
     conditions = {
         "model": "mnist_cnn (32-64-128), float32",
         "optimizer": "Adam 1e-3",
@@ -80,7 +90,7 @@ def record(kind: str = "gradients") -> dict:
         "versions": start.versions(),
         "date": datetime.date.today().isoformat(),
         "conditions": conditions,
-        "records": records,
+        "records": rows,
     }
 
 
@@ -125,3 +135,12 @@ def _gradients(model, x, y, loss):
     """What `gradients_of` gives, batch by batch."""
     starts = range(0, len(x), BATCH)
     return [gradients_of(model, x[at : at + BATCH], y[at : at + BATCH], loss) for at in starts]
+
+
+def main(kind, file=None):
+    session.setup()
+    print(f"Written to {records.save(record(kind), file or records.FOLDER / f'{kind}.json')}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
