@@ -186,38 +186,6 @@ answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
         right="At 8,192 and at 1,024 the gap becomes 8, and 3 is less than half of it.",
     ),
     Exercise(
-        id=7,
-        title="going further: rounding twice",
-        minutes=5,
-        task="""\
-Some libraries turn float64 into bfloat16 by way of float32, and so round twice. Find **one**
-float64 number that becomes another bfloat16 number that way than when it is rounded once. Any such
-number counts.""",
-        stub="x = ...  # one float64 number",
-        solution="""\
-x = 1 + 2**-8 + 2**-40  # above the tie, by less than float32 can see""",
-        name="x",
-        answer=rounding.check_twice,
-        explore=lambda answer: lab_of_number(answer, "float32", "bfloat16"),
-        hints=[
-            "Twice goes wrong where the first rounding makes a tie out of what was none.",
-            "From 1 to 2 the gap of bfloat16 is 2**-7, so 1 + 2**-8 is halfway. float32's gap is"
-            " 2**-23.",
-            "Move away from that point by less than half a gap of float32, away from 1.",
-        ],
-        wrong=[
-            (1 + 2**-8, "float32 holds it, so both ways break the same tie"),
-            (1 + 2**-8 + 2**-20, "float32 holds 1.00390720"),
-            (1 + 2**-8 - 2**-40, "other side of that point"),
-            (1 + 2**-40, "nothing is left for the second rounding"),
-            (0.1, "ends in 0xCCCD"),
-            (1e-40, "ends in 0x16C2"),
-            (3.4e38, "float32 turns 3.4e+38"),
-            (1e300, "end in infinity"),
-        ],
-        right="float32 made a tie out of it, and the tie rule sent it to the farther neighbor.",
-    ),
-    Exercise(
         id=8,
         title="going further: encode float16 by hand",
         minutes=12,

@@ -3,7 +3,6 @@
 import math
 import struct
 
-from .answers import describe, number
 from .judges import Fields, Number
 from .lab import lab, lab_of_number
 
@@ -149,37 +148,3 @@ def lab_of_sum(answer):
     name, value = SUMS.first_wrong(answer)
     stops = value is None or not 0 <= value < SUMS.right[name]
     return None if stops else lab_of_number(value + 3, name)
-
-
-# --- rounding twice -----------------------------------------------------------------------------
-
-
-def check_twice(answer):
-    """Accept every float64 number that changes in bfloat16 when float32 comes in between."""
-    from course_utils import formats  # late: it loads NumPy and gfloat
-
-    x = number(answer)
-    if x is None:
-        return f"You gave {describe(answer)}: give one finite number without quotes."
-    between = formats.encode(x, "float32")
-    once = formats.encode(x, "bfloat16")
-    twice = formats.encode(between.value, "bfloat16")
-    if once.code != twice.code:
-        return None
-    # bfloat16 is the upper half of float32: the lower 16 bits say what the second rounding cuts.
-    cut = between.code & 0xFFFF
-    if between.kind == "infinity":
-        return f"{x!r} is beyond float32 too, so both ways end in infinity."
-    if between.value == x and cut == 0x8000:
-        start = f"As a float64 number your x is {x!r}, exactly halfway between two bfloat16"
-        return f"{start} numbers. float32 holds it, so both ways break the same tie."
-    if between.value == x:
-        return f"float32 holds {x!r} exactly, so the first of the two roundings changes nothing."
-    if cut == 0x8000:
-        start = f"float32 puts {x!r} exactly halfway, but the even neighbor lies on the side that x"
-        return f"{start} came from. Take an x on the other side of that point."
-    if cut == 0:
-        start = f"float32 turns {x!r} into {between.value!r}, a bfloat16 number"
-        return f"{start}: nothing is left for the second rounding."
-    start = f"float32 turns {x!r} into a code that ends in 0x{cut:04X}, and bfloat16 cuts those"
-    return f"{start} bits. Only 0x8000 is a tie, where the second rounding can go astray."
