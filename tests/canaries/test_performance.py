@@ -247,6 +247,7 @@ def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
 def test_05_the_pooling_s_notes_take_a_byte_each_whatever_the_policy(memories):
     for memory in memories.values():
         notes = memory.tensors[memory.tensors["dtype"] == "uint8"]
+        notes = notes[notes["op"].str.contains("MaxPool")]  # a product may have scratch of bytes
         assert list(notes["mb"]) == [pytest.approx(256 * 13 * 13 * 32 / 1e6)]
 
 
