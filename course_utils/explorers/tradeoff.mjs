@@ -1,9 +1,8 @@
 // TradeOff: networks by size and accuracy, with their latency as the size of the mark.
 
-import { SLIM, write } from "./bands.mjs";
+import { SLIM, makeSlider, write } from "./bands.mjs";
 import {
-  attach, draw, labelled, make, makeSelect, makeSpeaker, makeTable, setAttributes, setOne,
-  setProperty, setText,
+  attach, draw, labelled, make, makeSelect, makeSpeaker, makeTable, setAttributes, setOne, setText,
 } from "./dom.mjs";
 import { numberText } from "./words.mjs";
 
@@ -55,15 +54,13 @@ function buildTradeOff({ points, error }) {
 
   function makeLimit(name, key, unit) {
     const shown = make("output", { class: "limit" });
-    const slider = make("input", { type: "range", class: "slider", min: 0, max: STEPS, step: 1,
-      "aria-label": `at most, ${name}`, oninput: () => set({ [key]: Number(slider.value) }) });
+    const slider = makeSlider(`at most, ${name}`, 0, STEPS, (step) => set({ [key]: step }));
     const show = () => {
       const text = limitOf(key) === Infinity ? "no limit" : `≤ ${unit(limitOf(key))}`;
-      setProperty(slider, "value", String(state[key]));
-      setOne(slider, "aria-valuetext", text);
+      slider.set(state[key], text);
       setText(shown, text);
     };
-    return { element: make("div", { class: "drag" }, name, shown, slider), show };
+    return { element: make("div", { class: "drag" }, name, shown, slider.element), show };
   }
   const limits = [makeLimit("size", "kb", kB), makeLimit("latency", "ms", ms)];
   const choice = makeSelect(Object.entries(SIZES), state.size, (size) => set({ size }));
