@@ -1,5 +1,6 @@
 """What notebook 08 shows, from its own cells on few pictures: bytes, counts, never a time."""
 
+import gzip
 import re
 import sys
 from pathlib import Path
@@ -172,6 +173,49 @@ def test_rounded_while_training_it_comes_back(names):
     lines = NOTEBOOK.printed("aware-run", names=given)
     plain, after, aware = (float(line.split()[-1].rstrip("%")) for line in lines)
     assert after < plain - 5 and aware > after + 5
+
+
+def test_the_account_counts_the_outputs_and_not_what_remat_gives_back(names):
+    lines = NOTEBOOK.printed("account", names=names | {"batch": 64})
+    assert [line.split()[-3] for line in lines] == ["13.0", "16.0"]
+
+
+def test_kerass_int8_and_int4_store_less_and_freeze_it_and_float8_adds(names):
+    lines = NOTEBOOK.printed("keras-forms", "keras-stored", names=names)
+    found = [re.findall(r"(\S+) +weights +(\d+) kB.* ([\d,]+)$", line)[0] for line in lines]
+    kb = {name: int(weights) for name, weights, _ in found}
+    assert kb["float32"] == kb["mixed_bfloat16"] == 254 and kb["bfloat16"] == 128
+    assert kb["int4"] < 0.8 * kb["int8"] < 0.8 * 0.3 * kb["float32"]
+    assert kb["float8"] > 1.05 * kb["float32"]  # two layers' histories
+    left = {name: count for name, _, count in found}
+    assert left["int8"] == left["int4"] == "1,290" and left["float32"] == "63,562"
+
+
+def test_an_amax_history_holds_the_steps_the_newest_last(names):
+    largest = NOTEBOOK.run("amax", names=names, until="figures.hist")["largest"]
+    steps = -(-len(names["x"]) // 64)
+    assert set(largest) == {"inputs", "kernel", "gradient"}
+    for values in largest.values():
+        assert np.all(values[:-steps] == 0) and np.all(values[-steps:] > 0)
+    assert max(largest["gradient"][-steps:-1]) <= 1.01 / 64 < largest["gradient"][-1]  # 56 images
+
+
+def test_sure_and_right_are_compared_in_ten_bins_and_keras_joins_the_picture(names):
+    if "files" not in names:
+        NOTEBOOK.printed("keras-forms", "keras-stored", names=names)
+    lines = NOTEBOOK.printed("calibration-error", names=names)
+    shares = [float(re.search(r"([\d.]+)% right", line)[1]) for line in lines]
+    assert len(shares) == 7 and max(shares) - min(shares) <= 1.5
+    odds = np.log([[0.85, 0.15]] * 4 + [[0.35, 0.65]] * 6)  # 3 of 4 right, and 3 of 6
+    given = names | {"y_test": np.array([0, 0, 0, 1] + [1, 1, 1, 0, 0, 0]), "forms": {}, "nets": {}}
+    NOTEBOOK.printed("calibration-error", names=given)
+    assert given["calibration_error"](odds) == pytest.approx(0.4 * 0.1 + 0.6 * 0.15)
+    given = names | {"benchmark": benchmark, "points": records.smaller(), "gzip": gzip}
+    NOTEBOOK.printed("keras-times", names=given, replaced=[("seconds=2", "seconds=0.1")])
+    for nets, count in ((names["nets"], 12), ({}, 4)):
+        given["nets"] = nets
+        made = NOTEBOOK.run("keras-picture", names=dict(given), until="TradeOff(")
+        assert len(made["others"] + made["keras_points"]) == count
 
 
 # --- the plumbing --------------------------------------------------------------------------------

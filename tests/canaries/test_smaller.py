@@ -92,6 +92,34 @@ def test_08_int8_keeps_convolutions_and_zeros():
     assert np.all(stored[::2] == 0) and np.any(stored[1::2] != 0)
 
 
+def trained():
+    model = keras.Sequential([keras.Input((8,)), Dense(3)])
+    model.compile("adam", LOSS, jit_compile=False)
+    model.fit(X, Y, verbose=0)
+    return model
+
+
+def test_08_float8_has_to_be_compiled_again_and_its_newest_amax_comes_first():
+    model = trained()
+    model.quantize("float8")
+    with pytest.raises(ValueError, match="Unknown variable.*inputs_scale"):
+        model.fit(X, Y, verbose=0)
+    model.compile("adam", LOSS, jit_compile=False)
+    for factor in (1, 2, 4):
+        model.train_on_batch(factor * X, Y)
+    history = model.layers[0].inputs_amax_history.numpy()
+    assert history.shape == (1024,) and np.count_nonzero(history) == 3
+    assert history[[0, -1, -2]] == pytest.approx(abs(X).max() * np.float32([4, 2, 1]))
+
+
+def test_08_int4_has_a_scale_for_each_block_or_for_each_output():
+    model = keras.Sequential([keras.Input((256,)), Dense(4)])
+    model.quantize("int4")
+    blocks = tuple(map(int, keras.__version__.split(".")[:2])) >= (3, 14)
+    assert tuple(model.layers[0].kernel_scale.shape) == ((2, 4) if blocks else (4,))
+    assert [v.name for v in model.trainable_weights] == ["bias"]
+
+
 def test_08_a_clone_is_compiled_like_its_original():
     """So the copy that measures a size is built afresh."""
     model = keras.Sequential([keras.Input((8,)), Dense(3)])
