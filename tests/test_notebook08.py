@@ -212,7 +212,7 @@ def test_sure_and_right_are_compared_in_ten_bins_and_keras_joins_the_picture(nam
     assert given["calibration_error"](odds) == pytest.approx(0.4 * 0.1 + 0.6 * 0.15)
     given = names | {"benchmark": benchmark, "points": records.smaller(), "gzip": gzip}
     NOTEBOOK.printed("keras-times", names=given, replaced=[("seconds=2", "seconds=0.1")])
-    for nets, count in ((names["nets"], 12), ({}, 4)):
+    for nets, count in ((names["nets"], 11), ({}, 3)):
         given["nets"] = nets
         made = NOTEBOOK.run("keras-picture", names=dict(given), until="TradeOff(")
         assert len(made["others"] + made["keras_points"]) == count

@@ -27,7 +27,7 @@ function scaleOf(values) {
     value: (step) => Math.exp(low + (high - low) * (step / STEPS)) };
 }
 
-const KINDS = ["float32", "float16", "dynamic", "int8"]; // of the weights, as the names say
+const KINDS = ["float32", "bfloat16", "float16", "dynamic", "int8"]; // of the weights, as the names say
 const kindOf = ({ name }) => KINDS.find((kind) => name.includes(kind)) ?? "";
 
 // A circle, or for a pruned network a triangle, which is larger the slower the network is.
@@ -72,7 +72,8 @@ function buildTradeOff({ points, error }) {
     make("div", { class: "options" }, labelled("size of", choice)),
     ...limits.map((one) => one.element), sentence, svg,
     make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. ",
-      ...KINDS.flatMap((kind) => [make("b", { class: `word ${kind}` }, kind), " "]),
+      ...KINDS.filter((kind) => points.some((point) => kindOf(point) === kind))
+        .flatMap((kind) => [make("b", { class: `word ${kind}` }, kind), " "]),
       "Line: the front. Band: one standard error below the best."),
     make("div", { class: "scroller" }, table), speaker.element);
 

@@ -30,7 +30,7 @@ class TradeOff:
 
     Args:
         points: dicts with name, file_kb, packed_kb (after gzip), accuracy (0 to 1) and ms. The name
-            tells the look: "pruned" in it, and "float32", "float16", "dynamic" or "int8".
+            tells the look: "pruned", and "float32", "bfloat16", "float16", "dynamic" or "int8".
         error: the standard error of an accuracy, 0 to 1, drawn below the best one.
 
     Raises ValueError where there is no point, or a number of one is not finite and above zero.
