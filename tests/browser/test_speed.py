@@ -4,13 +4,22 @@ import numpy as np
 import pytest
 from explorer_pages import Panel
 
-from course_utils.explorers import BitSplit, FloatLab, GradientLife, ScaleScope, SoftmaxCliff
+from course_utils.benchmark import records
+from course_utils.explorers import (
+    BitSplit,
+    FloatLab,
+    GradientLife,
+    ScaleScope,
+    SoftmaxCliff,
+    TradeOff,
+)
 
 pytestmark = pytest.mark.browser
 
 LAYERS = {f"layer {k}": 2.0 ** np.random.default_rng(k).normal(-30, 4, 5000) for k in range(9)}
 CLIFF = lambda policy, gaps, scale: np.where(gaps < 9, 1, 0)  # noqa: E731
 SHOWN = {BitSplit: [], FloatLab: [], GradientLife: [], ScaleScope: [LAYERS], SoftmaxCliff: [CLIFF]}
+SHOWN[TradeOff] = [records.smaller()]
 # Milliseconds that each of 200 events takes, layout included: every slider is dragged to and fro
 # in its turn; FloatLab's knob gets arrows, and bits are clicked.
 TIMES = """async (root) => {
