@@ -2,7 +2,8 @@
 
 import { SLIM, makeSlider, write } from "./bands.mjs";
 import {
-  attach, draw, labelled, make, makeSelect, makeSpeaker, makeTable, setAttributes, setOne, setText,
+  attach, draw, labelled, make, makeSelect, makeSpeaker, makeTable, setAttributes, setOne,
+  setText,
 } from "./dom.mjs";
 import { numberText } from "./words.mjs";
 
@@ -27,7 +28,7 @@ function scaleOf(values) {
     value: (step) => Math.exp(low + (high - low) * (step / STEPS)) };
 }
 
-const KINDS = ["float32", "bfloat16", "float16", "dynamic", "int8"]; // of the weights, as the names say
+const KINDS = ["float32", "bfloat16", "float16", "dynamic", "int8"]; // of the weights, in the name
 const kindOf = ({ name }) => KINDS.find((kind) => name.includes(kind)) ?? "";
 
 // A circle, or for a pruned network a triangle, which is larger the slower the network is.
