@@ -21,7 +21,7 @@ PREDICTION = Prediction(
 You start at 0 and add 1.0 ten thousand times. Every sum on the way is a `float16` number. What
 does the sum say at the end?
 
-Guess before you run any code: a wrong guess teaches more than none. Section 6 measures it.""",
+Guess before you run any code. Section 6 measures it.""",
     comment="the sum at the end",
     example="10_000",
     read=read_guess,

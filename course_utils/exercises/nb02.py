@@ -11,7 +11,7 @@ PREDICTION = Prediction(
 Train a small network until it fits its data well, and look at the gradients of its weights. Float16
 rounds the smallest numbers to zero. What percentage of the nonzero gradients would that be?
 
-Guess before you run any code: a wrong guess teaches more than none.""",
+Guess before you run any code.""",
     comment="percent: 1 = one in a hundred, 100 = all",
     example=10,
     read=percentage(

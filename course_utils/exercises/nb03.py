@@ -31,8 +31,8 @@ A CNN has 1,011,466 weights. Made under the policy `float32`, it keeps them in 4
 1,000,000 bytes). Now you make the same model under `mixed_float16`. In how many MB does it keep its
 weights?
 
-Only the weights count, no gradients and no optimizer. Guess before you run any code: a wrong guess
-teaches more than none. Section 1 measures it.""",
+Only the weights count, no gradients and no optimizer. Guess before you run any code.
+Section 1 measures it.""",
     comment="MB; under float32 it is 4.05",
     example=2.02,
     read=read_guess,
@@ -158,9 +158,7 @@ Which dtype has
 - the **kernel** of `conv`, as it is stored, and the **kernel in use**, which `conv` multiplies,
 - what `conv` hands on (**after conv**),
 - the variance that `norm` divides by (**inside norm**), and what it hands on (**after norm**),
-- the **logits**, the **loss**, and the **gradient** of the kernel, as it reaches the optimizer?
-
-The check looks each of them up in the model.""",
+- the **logits**, the **loss**, and the **gradient** of the kernel, as it reaches the optimizer?""",
         stub=parts(dict.fromkeys(tensors.WHY, "...")),
         solution=parts({name: f'"float{bits}"' for name, bits in BITS.items()}),
         answer=tensors.judge,
@@ -182,9 +180,7 @@ Repair it for the policies `mixed_float16`, `mixed_bfloat16` and `float32`, with
 
 - the gain is a float32 weight that Keras trains, and it begins at 1,
 - it computes, and returns, in the compute dtype of the policy,
-- the values stay within 0.01 of float32's.
-
-The check makes the layer under each policy and calls it.""",
+- the values stay within 0.01 of float32's.""",
         stub=edit(layer.CODE, layer.GIVEN)
         + "\nanswer = ...  # repair Fade above, then put Fade here",
         solution=layer.CODE + "\nanswer = Fade",
