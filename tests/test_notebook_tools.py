@@ -263,6 +263,7 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     # A title and a prediction above; a task, a recorded figure, ten lines, a minute's wait below.
     above = clock.words(TITLE)
     assert (first.words, first.lines, first.figures) == (above + 361, 1, 1)
+    assert 359 + 900 < first.written < 359 + 900 + 100  # what is folded, too
     assert (second.words, second.lines, second.figures) == (181 + 10 + 180, 1 + 10, 1)
     assert second.minutes == pytest.approx(371 / 180 + 1.1 + 0.5 + 14 + 1)
     assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
@@ -270,11 +271,11 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     notebooks.fix([path])
     assert not any("00: its core" in fault for fault in notebooks.check([path]))
     monkeypatch.setattr(clock, "BUDGET", {"00": 2})
-    monkeypatch.setattr(clock, "MOST", {"words": 300, "lines": 0})
+    monkeypatch.setattr(clock, "MOST", {"written": 300, "lines": 0})
     faults = [fault for fault in notebooks.check([path]) if "00: its core" in fault]
-    assert [fault.split("has ")[1].split(",")[0] for fault in faults] == [
+    assert [fault.split("has ")[1].split(", at")[0] for fault in faults] == [
         "3 minutes",
-        f"{first.words} words",
+        f"{first.written:,} words",
         "1 lines of code",
     ]
 
