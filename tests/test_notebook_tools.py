@@ -275,7 +275,7 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     faults = [fault for fault in notebooks.check([path]) if "00: its core" in fault]
     assert [fault.split("has ")[1].split(", at")[0] for fault in faults] == [
         "3 minutes",
-        f"{first.written:,} words",
+        f"{clock.account(path).sections[0].written:,} words",
         "1 lines of code",
     ]
 
