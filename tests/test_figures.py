@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from course_utils import figures, formats, splits
-from course_utils.figures import base, distributed, looks, operations, profiling
+from course_utils.figures import base, distributed, looks, operations, profiling, reports
 from course_utils.gradients import OctaveHistogram
 
 
@@ -159,6 +159,7 @@ GIVEN = [
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
     (figures.by_width, {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}}, "float32"),
+    (reports.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
     (profiling.op_times, OPS),

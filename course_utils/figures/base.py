@@ -4,9 +4,11 @@ import base64
 import html
 import io
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib
 from matplotlib.figure import Figure
 from PIL import Image  # matplotlib's own reader and writer of PNG files
 
@@ -30,6 +32,18 @@ class Picture:
         palette = Image.open(full).quantize(256, method=Image.Quantize.FASTOCTREE, dither=0)
         palette.save(small, "PNG", optimize=True)
         return small.getvalue()
+
+    def svg(self) -> str:
+        """The figure as an `<svg>` element for a page; its letters are in the page's fonts."""
+        text, options = io.StringIO(), {"svg.fonttype": "none", "svg.hashsalt": "course"}
+        with matplotlib.rc_context(options), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's fonts may have it
+            self.figure.savefig(
+                text, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
+            )
+        drawing = text.getvalue()
+        said = f'<svg role="img" aria-label="{html.escape(self.alt)}" '
+        return said + drawing[drawing.index("<svg ") + 5 :]
 
     def _ipython_display_(self):
         from IPython import display
