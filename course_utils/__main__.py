@@ -1,4 +1,4 @@
-"""The course's commands: `python -m course_utils bench` and `examine`."""
+"""The course's commands: `python -m course_utils bench`, `examine`, `check` and `reset`."""
 
 import argparse
 import contextlib
@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from course_utils import session
+from course_utils import check, session
 from course_utils.benchmark import records, start
 
 
@@ -26,10 +26,20 @@ def main(arguments: list[str] | None = None) -> int:
     told = "the file to write (default: a new one in data/measurements/own)"
     bench.add_argument("--output", type=_file, help=told)
     told = "look for mixed-precision mistakes in a saved .keras model"
-    check = commands.add_parser("examine", help=told)
-    check.add_argument("model", help="the .keras file")
-    check.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
+    examine = commands.add_parser("examine", help=told)
+    examine.add_argument("model", help="the .keras file")
+    examine.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
+    commands.add_parser("check", help="say whether this machine has what the course needs")
+    again = commands.add_parser("reset", help="forget guesses and solved exercises, with a copy")
+    again.add_argument("--notebooks", action="store_true", help="put the notebooks back too")
+    again.add_argument("--yes", action="store_true", help="do not ask first")
     options = parser.parse_args(arguments)
+    if options.command == "check":
+        return check.run()
+    if options.command == "reset":
+        from course_utils import reset  # late: the check also runs where NumPy is missing
+
+        return reset.run(options.notebooks, options.yes)
     # Findings stand alone on the output, for scripts; measurements say what they were made on.
     shown = io.StringIO() if options.command == "examine" else sys.stdout
     try:

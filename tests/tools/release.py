@@ -15,6 +15,7 @@ from string import Template
 
 COURSE = Path(__file__).resolve().parents[2]
 COURSE_FILES = ("course_utils/**/*", "data/*.json", "data/measurements/*.json")
+RANGES = "requirements.txt"  # which `course_utils check` reads
 ARCHIVE = "course.tar.bz2"  # bzip2 gives the same bytes everywhere; xz and gzip need not
 MARK = "course_utils/bundle.sha256"  # says which files were unpacked; a checkout has none
 COLAB, GITHUB = "https://colab.research.google.com", "https://github.com/"
@@ -74,6 +75,8 @@ def bundle(course=COURSE):
     """Return the course's files as the bytes of an archive that depend on nothing but the files."""
     contents = {MARK: b""}  # unpacked first: it is empty until everything is there
     contents |= {name.as_posix(): (course / name).read_bytes() for name in course_files(course)}
+    for ranges in course.glob(RANGES):  # in the package: beside a notebook others may have one
+        contents[f"course_utils/{RANGES}"] = ranges.read_bytes()
     memory = io.BytesIO()
     with tarfile.open(fileobj=memory, mode="w:bz2") as files:
         for name, content in contents.items():

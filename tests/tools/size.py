@@ -17,7 +17,7 @@ CODE = {".py", ".js", ".mjs", ".css", ".sh"}
 # The five floors of `course_utils`, from the top down: imports only go down. Within a floor the
 # order is free, as long as there is one.
 FLOORS = {
-    "course": ("__main__", "report", "session", "exercises", "claims"),
+    "course": ("__main__", "check", "report", "reset", "session", "exercises", "claims"),
     "showing": ("widgets", "explorers", "figures"),
     "frameworks": (
         *("distributed", "profiling", "roofline", "precision", "benchmark", "training", "models"),

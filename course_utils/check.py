@@ -1,0 +1,162 @@
+"""What the course needs of this machine, looked at in under 20 s: `python -m course_utils check`.
+
+It loads nothing but Python itself, so that it can say what is missing.
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+import socket
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+from course_utils import hardware, processes, session
+from course_utils.benchmark.records import SWITCHES
+from course_utils.hardware.accelerators import CPU_ALONE
+
+SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
+MEMORY = 3e9  # bytes that should be free
+MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
+PORT = 8888  # JupyterLab's first
+LINE = "{:5} │ {:10} │ {:40} │ {}"
+
+
+def run() -> int:
+    """Prints one table of what is here, with a fix for each fault; 1 if there is one, else 0."""
+    probes = (python, packages, tensorflow, machine, memory, writing, port, network)
+    found, deadline = {probe: [] for probe in probes}, time.monotonic() + SECONDS
+    threads = [threading.Thread(target=_ask, args=each, daemon=True) for each in found.items()]
+    for thread in threads:
+        thread.start()
+    for thread, rows in zip(threads, found.values(), strict=True):
+        thread.join(max(0, deadline - time.monotonic()))
+        if thread.is_alive():
+            rows.append(("fault", f"no answer in {SECONDS} s", "try again: a first start is slow"))
+    table = [(mark, p.__name__, *told) for p, rows in found.items() for mark, *told in rows]
+    for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
+        first, *more = textwrap.wrap(told, 40)
+        for row in [(mark, what, first, way), *(("", "", part, "") for part in more)]:
+            print(LINE.format(*row).rstrip(" │"))
+    faults = [mark for mark, *_ in table].count("fault")
+    print(f"{faults} to mend, from the top." if faults else "All that the course needs is here.")
+    return 1 if faults else 0
+
+
+def _ask(probe, rows):
+    """Each probe yields (mark, what was found, what to do) for one thing or for several."""
+    try:
+        rows.extend(probe())
+    except Exception as error:  # a broken machine breaks in ways that nobody thought of
+        rows.append(("fault", f"{type(error).__name__}: {error}", "mend what this says"))
+
+
+def python():
+    """Its version, and where it lies."""
+    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    way = "" if fits else "`make lab PYTHON=/path/to/python`, with one from 3.11 to 3.13"
+    yield "ok" if fits else "fault", f"{platform.python_version()}, {sys.executable}", way
+
+
+def packages():
+    """Those of requirements.txt that are missing or out of their range."""
+    if not importlib.util.find_spec("packaging"):  # which Keras needs too
+        return (yield "fault", "the packages are missing", "`make lab`, then .venv/bin/python")
+    from packaging.requirements import Requirement
+
+    places = processes.ROOT, Path(__file__).parent  # in the latter where a notebook unpacked it
+    file = next(f for p in places if (f := p / "requirements.txt").exists())
+    wanted = [Requirement(line) for line in re.findall(r"^\w.*", file.read_text(), re.M)]
+    found = [*importlib.metadata.distributions()]
+    have = {each.name: each.version for each in reversed(found)}  # the first is imported
+    have.setdefault("tensorflow", have.get("tensorflow_tpu", have.get("tensorflow-cpu", "")))
+    bad = [each for each in wanted if have.get(each.name, "") not in each.specifier]
+    yield "ok", f"{len(wanted) - len(bad)} of {len(wanted)} as {file.name} wants them", ""
+    for each in bad:
+        told, way = have.get(each.name, "is missing"), f'{sys.executable} -m pip install "{each}"'
+        optional = session.on_colab() and each.name not in have  # or the first cell installs it
+        yield "note" if optional else "fault", f"{each.name} {told}", "" if optional else way
+
+
+def tensorflow():
+    """TensorFlow imported, and a product computed, in a process of its own."""
+    outcome = processes.call(_product, variables=CPU_ALONE, timeout=SECONDS)
+    told, backend = outcome.result or (outcome.problem, "tensorflow")
+    way = f"{sys.executable} -m pip install --force-reinstall -r requirements.txt"
+    if backend != "tensorflow":
+        told = f"Keras computes with {backend}"
+        way = "unset KERAS_BACKEND, or mend `backend` in ~/.keras/keras.json"
+    good = not outcome.problem and backend == "tensorflow"
+    yield "ok" if good else "fault", told, "" if good else way
+
+
+def _product():
+    import tensorflow as tf
+
+    ones = tf.ones((8, 8))
+    assert float(tf.matmul(ones, ones)[0, 0]) == 8
+    return f"{tf.__version__} and Keras {tf.keras.__version__} compute", tf.keras.backend.backend()
+
+
+def machine():
+    """CPU, GPUs and TPU cores, and settings that change what they do."""
+    found = hardware.detect()
+    yield "ok", f"{found.cpu}, {found.cores} cores", ""
+    for each in found.accelerators:
+        yield "ok" if each.works else "note", f"{each.kind} {each.name}", each.problem
+    if not found.accelerators:
+        yield "ok", "no GPU: every notebook runs without one", ""
+    for name in filter(os.environ.get, SWITCHES):
+        ends = name.endswith("ISA") and hardware.bfloat16_ends_the_process(found)
+        way = "unset it: bfloat16 ends the kernel" if ends else "it changes what you will measure"
+        yield "fault" if ends else "note", f"{name}={os.environ[name]}", way
+
+
+def memory():
+    """What is free, in the machine or in the container around this process."""
+    told = Path("/proc/meminfo").read_text() if Path("/proc/meminfo").exists() else ""
+    free = [1024 * int(kib) for kib in re.findall(r"MemAvailable: *(\d+)", told)]
+    most, used = (Path(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+    if most.exists() and most.read_text().strip() != "max":
+        free.append(int(most.read_text()) - int(used.read_text()))
+    enough = free and min(free) >= MEMORY
+    way = "" if enough else f"{MEMORY / 1e9:g} GB should be: close programs and other kernels"
+    told = f"{min(free) / 1e9:.1f} GB free" if free else "this system does not tell"
+    yield "ok" if enough else "note", told, way
+
+
+def writing():
+    """The folders that notebooks write to; a megabyte goes into each."""
+    progress = Path(os.environ.get("COURSE_PROGRESS") or processes.ROOT / "one").parent
+    for folder in dict.fromkeys((progress, processes.ROOT, Path(tempfile.gettempdir()))):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(bytes(10**6))
+            yield "ok", str(folder), ""
+        except OSError as error:
+            way = "free some disk, or move the course to a folder of your own"
+            yield "fault", f"{folder}: {error.strerror}", way
+
+
+def port():
+    """Whether JupyterLab's is free; if not, it takes the next."""
+    with socket.socket() as tried:
+        free = tried.connect_ex(("127.0.0.1", PORT)) != 0
+    way = "JupyterLab takes another: open the address that it prints"
+    yield ("ok", f"{PORT} is free", "") if free else ("note", f"{PORT} is taken", way)
+
+
+def network():
+    """It is optional."""
+    try:
+        urllib.request.urlopen(MNIST, timeout=5).close()
+        yield "ok", "MNIST can be downloaded", ""
+    except OSError:
+        yield "note", "no MNIST from it", "optional: scikit-learn's digits stand for MNIST"

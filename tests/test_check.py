@@ -1,0 +1,160 @@
+"""`check` and `reset`: what they say of each kind of broken machine, and what they change."""
+
+import importlib.metadata
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from canonical import COURSE
+
+from course_utils import __main__ as command
+from course_utils import check, datasets, exercises, hardware, processes, reset
+
+RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
+GFLOAT = "Name: gfloat\nVersion: 0.1\n"
+
+
+def faults(probe):
+    return [(told, way) for mark, told, way in probe() if mark == "fault"]
+
+
+def checked(**variables):
+    """What the command prints in a process of its own, and whether it ended with status 1."""
+    line, own = [sys.executable, "-m", "course_utils", "check"], os.environ | variables
+    done = subprocess.run(line, cwd=COURSE, env=own, capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done.stdout, done.returncode == 1
+
+
+@pytest.mark.slow
+def test_a_machine_that_runs_these_tests_has_what_the_course_needs():
+    printed, failed = checked()
+    assert not failed and "fault" not in printed, printed
+    rows = [line.split(" │ ")[1].strip() for line in printed.splitlines() if " │ " in line]
+    names = "python packages tensorflow machine memory writing port network"
+    assert [name for name in dict.fromkeys(rows) if name] == names.split()
+    assert check.MNIST == datasets.MNIST_URL
+
+
+def test_on_a_broken_machine_every_fault_has_its_row_and_the_status_is_1(tmp_path):
+    for name, text in (("tensorflow.py", RAISES), ("gfloat.dist-info/METADATA", GFLOAT)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    place = tmp_path / "tensorflow.py/progress.json"
+    own = {"PYTHONPATH": str(tmp_path), "COURSE_PROGRESS": str(place)}
+    own["ONEDNN_MAX_CPU_ISA"] = "AVX2"
+    printed, failed = checked(**own)
+    told = [line for line in printed.splitlines() if line.startswith("fault")]
+    assert failed and len(told) == 4 and printed.endswith("4 to mend, from the top.\n"), printed
+    assert "gfloat 0.1" in told[0] and '-m pip install "gfloat<0.6,>=0.5"' in told[0]
+    assert "tensorflow" in told[1] and "libcudart.so" in printed and "--force-re" in told[1]
+    assert "ONEDNN_MAX_CPU_ISA=AVX2" in told[2] and "unset it" in told[2]
+    assert "writing" in told[3] and "folder of your own" in told[3]
+
+
+def test_a_missing_package_a_wrong_python_and_what_colab_need_not_have(monkeypatch):
+    have = [d for d in importlib.metadata.distributions() if d.name not in ("keras", "nbval")]
+    monkeypatch.setattr(importlib.metadata, "distributions", lambda: iter(have))
+    told = [told for told, _ in faults(check.packages)]
+    assert "keras is missing" in told and "nbval is missing" in told
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "ci")
+    assert not faults(check.packages)
+    monkeypatch.setattr(sys, "version_info", (3, 10, 2))
+    assert "3.11 to 3.13" in faults(check.python)[0][1]
+    code = "from course_utils import check, __main__; print(*check.packages())"
+    bare = subprocess.run([sys.executable, "-S", "-c", code], cwd=COURSE, capture_output=True)
+    assert b"the packages are missing" in bare.stdout and b"make lab" in bare.stdout
+
+
+def test_a_tensorflow_that_hangs_or_dies_is_told_in_time(monkeypatch, tmp_path, capsys):
+    (tmp_path / "tensorflow.py").write_text("import time; time.sleep(60)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(check, "SECONDS", 1)
+    assert check.run() == 1
+    assert "│ tensorflow │ no answer in 1 s" in capsys.readouterr().out
+    monkeypatch.setattr(check, "SECONDS", 17)
+    (tmp_path / "tensorflow.py").write_text("import os; os.abort()")
+    assert "SIGABRT" in faults(check.tensorflow)[0][0]
+    jax = processes.Outcome(["2.21", "jax"], "", "")
+    monkeypatch.setattr(processes, "call", lambda *_, **__: jax)
+    assert "computes with jax" in faults(check.tensorflow)[0][0]
+
+
+def test_what_is_no_fault(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(check, "PORT", taken.getsockname()[1])
+        assert [mark for mark, *_ in check.port()] == ["note"]
+    assert [mark for mark, *_ in check.port()] == ["ok"]
+    monkeypatch.setattr(check, "MEMORY", 1e15)
+    assert [mark for mark, *_ in check.memory()] == ["note"]
+    broken = hardware.Accelerator("GPU", "RTX 5090", False, "its kernels end at 9.0.")
+    machine = hardware.Hardware("Linux", "CPU", 2, (), accelerators=(broken,))
+    monkeypatch.setattr(hardware, "detect", lambda: machine)
+    assert ("note", "GPU RTX 5090", "its kernels end at 9.0.") in check.machine()
+    monkeypatch.setattr(check, "MNIST", "http://127.0.0.1:9/")
+    assert [mark for mark, *_ in check.network()] == ["note"]
+
+
+# ------------------------------------------------------------------------------------ reset
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch, progress_file):
+    """A course in Git with two notebooks, one of them the learner's own, and some progress."""
+    root = tmp_path / "course"
+    (root / "notebooks").mkdir(parents=True)
+    path = root / "notebooks/00_start_here.ipynb"
+    shutil.copy(COURSE / "notebooks" / path.name, path)
+    git = ["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "As given"]):
+        subprocess.run([*git, *line], check=True)
+    (root / "notebooks/mine.ipynb").write_text("mine")
+    monkeypatch.setattr(processes, "ROOT", root)
+    exercises.load("00").predict(2)
+    return root
+
+
+def answers(monkeypatch, word):
+    def ask(_):
+        if word is None:
+            raise EOFError
+        return word
+
+    monkeypatch.setattr("builtins.input", ask)
+
+
+def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
+    course, progress_file, monkeypatch, capsys
+):
+    path = course / "notebooks/00_start_here.ipynb"
+    given = path.read_text()
+    path.write_text(given.replace("guess = ...", "guess = 2"))
+    before = progress_file.read_text()
+    for word in ("n", "", None):
+        answers(monkeypatch, word)
+        assert command.main(["reset", "--notebooks"]) == 1
+    assert progress_file.read_text() == before and "guess = 2" in path.read_text()
+    assert not (course / "backups").exists()
+    answers(monkeypatch, "Y")
+    assert command.main(["reset"]) == 0  # of the notebooks nobody spoke
+    assert not progress_file.exists() and "guess = 2" in path.read_text()
+    (copy,) = (course / "backups").rglob("*.json")
+    assert json.loads(copy.read_text()) == {"00": {"guess": 2}}
+    shutil.rmtree(course / "backups")
+    answers(monkeypatch, None)
+    assert command.main(["reset", "--notebooks", "--yes"]) == 0
+    assert path.read_text() == given and (course / "notebooks/mine.ipynb").read_text() == "mine"
+    assert "guess = 2" in next((course / "backups").rglob("*.ipynb")).read_text()
+    assert "mine.ipynb: left alone, because Git" in capsys.readouterr().out
+    assert reset.run(notebooks=True) == 0
+    assert "nothing to put back" in capsys.readouterr().out
+
+
+def test_reset_without_room_for_a_copy_changes_nothing(course, progress_file, capsys):
+    (course / "backups").write_text("a file")
+    assert reset.run(sure=True) == 1
+    assert progress_file.exists() and "backups" in capsys.readouterr().out
