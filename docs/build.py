@@ -23,7 +23,6 @@ import clock  # noqa: E402
 from course_utils import exercises  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./\.\./")
-PAGES = ("data/README.md", "data/upstream/README.md", "data/measurements/CHECKLIST.md")
 
 
 def page_of(path):
@@ -98,9 +97,20 @@ def ledger():
     return "\n".join(lines) + "\n"
 
 
+def front():
+    """Return the first page: what the README says before its first command, and its map."""
+    text = (COURSE / "README.md").read_text(encoding="utf-8").replace("docs/", "")
+    first, course = text.split("## Start")[0], text.split("## The course")[1].split("\n\nEvery ")[0]
+    page = (COURSE / "docs" / "index.md").read_text(encoding="utf-8")
+    return page.replace("{readme}", f"{first.strip()}\n\n## The course{course}".strip())
+
+
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
+    teach = folder / "teach.md"
+    teach.write_text(teach.read_text(encoding="utf-8").replace("](../", "]("), encoding="utf-8")
+    (folder / "index.md").write_text(front(), encoding="utf-8")
     ignore = shutil.ignore_patterns("__pycache__", "own")
     shutil.copytree(COURSE / "course_utils", folder / "course_utils", ignore=ignore)
     shutil.copytree(COURSE / "data", folder / "data", ignore=ignore)
