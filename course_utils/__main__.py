@@ -1,4 +1,4 @@
-"""The course's commands: `python -m course_utils bench`, `examine`, `check` and `reset`."""
+"""The course's commands, `python -m course_utils bench`, `examine` and the like."""
 
 import argparse
 import contextlib
@@ -29,6 +29,11 @@ def main(arguments: list[str] | None = None) -> int:
     examine = commands.add_parser("examine", help=told)
     examine.add_argument("model", help="the .keras file")
     examine.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
+    told = "put lab reports side by side on one page"
+    class_board = commands.add_parser("class-board", help=told)
+    class_board.add_argument("reports", nargs="+", help="the .html files, or folders of them")
+    told = "the page to write (class_board.html)"
+    class_board.add_argument("--out", type=_file, default=Path("class_board.html"), help=told)
     commands.add_parser("check", help="say whether this machine has what the course needs")
     again = commands.add_parser("reset", help="forget guesses and solved exercises, with a copy")
     again.add_argument("--notebooks", action="store_true", help="put the notebooks back too")
@@ -40,6 +45,10 @@ def main(arguments: list[str] | None = None) -> int:
         from course_utils import reset  # late: the check also runs where NumPy is missing
 
         return reset.run(options.notebooks, options.yes)
+    if options.command == "class-board":
+        from course_utils.report import board  # late, like the others
+
+        return board.run(options.reports, options.out)
     # Findings stand alone on the output, for scripts; measurements say what they were made on.
     shown = io.StringIO() if options.command == "examine" else sys.stdout
     try:

@@ -61,6 +61,8 @@ ERRORS += [("one sign", 16, *WIDE, 2e-4), ("one sign", 64, *WIDE, 2e-4)]
 ERRORS += [("both signs", 16, *NARROW, 1e-3)]
 ERRORS = rows("values k rule accumulator result error", ERRORS)
 SINGLE = ["float32", "float32"]
+SPED = [("a CPU", "mixed_float16", 0.5), ("a CPU", "own", 0.7), ("a GPU", "mixed_bfloat16", 2.0)]
+SPED = rows("device policy speedup", [*SPED, ("a TPU", "", np.nan), ("another", "", 1e9)])
 LAYERS = [
     ("conv", "Conv2D", "float32", "float32, float16", "float16", *SINGLE, 320, 1280, True),
     ("block/relu", "ReLU", "float16", "float16", "float16", "", "", 0, 0, False),
@@ -160,6 +162,8 @@ GIVEN = [
     (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
     (figures.by_width, {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}}, "float32"),
     (reports.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
+    (reports.speed_by_device, SPED),
+    (reports.guesses, pd.DataFrame({"guess": [2, 3, 2e9], "measured": [4, 5, np.nan]}), "a", "b"),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
     (profiling.op_times, OPS),
@@ -262,6 +266,9 @@ ALONE = (
     "the end the weights are finite."
 )
 SAID = [
+    ("speed_by_device", "median speed by device: a GPU: 2.00×, 1 report; a CPU: 0.60×, 2 reports."),
+    ("guesses", "a in b, guessed: median 3 of 3; measured: median 4.5 of 2."),
+    ("curve", "Loss: float32 from 2 to 1 in 2 points; own $\\frac{$ from 3 to 3 in 2 points, 1"),
     ("remat", "kept: 50 MB (counted 40), 100 ms; float32 remat: peak unknown, 200 ms"),
     ("sensitivity", "conv: 90 % with all weights, 50 % at 80 % zeros; dense"),
     ("by_width", "int8: 0.5 at 64, 4 at 256"),
@@ -309,6 +316,7 @@ SHOWN = [
     # From 1 to the guess and to each speed, and half as fast as far from 1 as twice as fast.
     ("speedups", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:3]], [1.5, 2.0, 0.25]),
     ("speedups", lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())), ("log", pytest.approx(1))),
+    ("guesses", lambda ax: sum(bar.get_height() for bar in ax.patches[:12]), 3),  # far ones too
     ("recorded", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]], [2.0, 0.25]),
     # The peak and the accuracy of one policy.
     ("comparison", lambda axes: sum(written(ax.texts).count("unknown") for ax in axes), 2),

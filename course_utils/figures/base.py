@@ -38,9 +38,7 @@ class Picture:
         text, options = io.StringIO(), {"svg.fonttype": "none", "svg.hashsalt": "course"}
         with matplotlib.rc_context(options), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's fonts may have it
-            self.figure.savefig(
-                text, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
-            )
+            self.figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         drawing = text.getvalue()
         said = f'<svg role="img" aria-label="{html.escape(self.alt)}" '
         return said + drawing[drawing.index("<svg ") + 5 :]

@@ -25,7 +25,7 @@ def speedups(comparison, guess: float | None = None) -> Picture:
         ends.append(_from_one(ax, len(labels), row["speedup"], spread, **bar_look(name)))
         labels.append(name)
     ax.set_yticks(range(len(labels)), labels, fontsize=11)
-    _around_one(ax, ends)
+    around_one(ax, ends)
     found = f"The better policy: {speed.max():.2f}×" if speed.notna().any() else "Not measured"
     ax.set_title(found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22)
     step = "" if np.isnan(baseline) else f"float32: {baseline:.3g} ms, "
@@ -49,7 +49,7 @@ def recorded(table) -> Picture:
             words.append(f"{device} {settings} {row.policy} {row.speedup:.2f}×")
     shown = [f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip() for (d, s), _ in pairs]
     ax.set_yticks(range(len(pairs)), shown, fontsize=9)
-    _around_one(ax, ends)
+    around_one(ax, ends)
     ax.set_title("One policy, a gain here and a loss there", size=13, pad=22)
     ax.set_xlabel("speed of a training step against float32")
     legend_below(figure, columns=2)
@@ -187,7 +187,7 @@ def _from_one(ax, y, speed, spread=(), height=0.66, **look):
     return end
 
 
-def _around_one(ax, ends):
+def around_one(ax, ends):
     """A logarithmic axis that reaches as far below 1 as above it."""
     reach = max([2, *(1.5 * np.abs(np.log2(ends)))])  # room for what is written
     apart = np.searchsorted([4, 8], reach) + 1

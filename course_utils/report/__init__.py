@@ -1,7 +1,7 @@
 """What a learner hands in, and what an instructor sees of a class: pages that need no network.
 
-A page is one file of HTML with its styles and drawings. It runs no script and asks for nothing,
-which its content security policy also forbids; jinja2 escapes every field.
+A page is one file of HTML with its styles and drawings. jinja2, which JupyterLab brings, escapes
+every field; a page runs no script and asks for nothing, which its own policy forbids too.
 """
 
 import json
@@ -17,13 +17,14 @@ class LabReport:
 
     Args:
         title: of the page, such as "Ana: a ViT in bfloat16".
-        settings: {name: text or number}.
+        settings: {name: text or number}; the class board looks for "policy".
         card: dicts with quantity and unit, texts, and guess, predicted and measured, each a number,
-            a text or None. The class board draws quantities that have the same name and unit.
+            a text or None. The board draws what has the same quantity and unit; a speedup is the
+            first quantity with "speed" in its name and the unit "×".
         curves: {title of a drawing: {name of a line: its values}}.
         table: a DataFrame, with its index where that has a name.
         findings: of `precision.examine`, those that were repaired.
-        words: the learner's own; the class board lists the sentences that end in "?".
+        words: the learner's own; the board lists the sentences that end in "?".
 
     Raises ValueError where something is of another form.
     """
@@ -45,38 +46,34 @@ class LabReport:
         titles = {name: exercises.load(name).title for name in self.data["progress"]}
         inside = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
         script = Markup(data.BEGIN + inside.replace("<", "\\u003c") + data.END)
-        return page("report.html", **self.data, drawn=drawn, titles=titles, script=script)
+        return page("report.html", drawn, **self.data, titles=titles, script=script)
 
     def save(self, path="lab_report.html") -> Path:
         """Write the page, in place of an older report alone; ValueError says what to do."""
         return write(self.html(), Path(path), "lab report")
 
 
-def page(template: str, drawn, **fields) -> str:
-    """A template of this folder filled in: every text is escaped, the `Picture`s are drawn."""
+def page(template: str, drawn: list, **fields) -> str:
+    """A template of this folder with its fields, escaped, and its `Picture`s."""
     import jinja2
     from markupsafe import Markup
 
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
-    options = {"trim_blocks": True, "autoescape": True, "undefined": jinja2.StrictUndefined}
+    made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
     drawn = [Markup(picture.svg()) for picture in drawn]
-    return (
-        jinja2.Environment(loader=loader, **options)
-        .get_template(template)
-        .render(drawn=drawn, **fields)
-    )
+    return made.get_template(template).render(drawn=drawn, **fields)
 
 
 def write(text: str, path: Path, kind: str) -> Path:
     """Write a page where there is none, or one of its own kind; else ValueError."""
-    if (size := len(text.encode())) > data.LARGEST:
-        most = f"at most {data.LARGEST / 1e6:g} are read again: give shorter curves or words."
-        raise ValueError(f"The page would take {size / 1e6:.1f} MB, and {most}")
+    if len(text.encode()) > data.LARGEST:
+        most = f"{data.LARGEST / 1e6:g} MB, the most that is read again"
+        raise ValueError(f"The page would take more than {most}: give shorter curves or words.")
     try:
         if path.exists() and f"Measured: {kind}".encode() not in path.read_bytes()[:800]:
             raise ValueError(f"{path} exists and is no {kind}: choose another name.")
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        problem = f"{path} cannot be written ({error.strerror}): choose another name."
-        raise ValueError(problem) from None
+        why = f"{path} cannot be written ({error.strerror}): choose another name."
+        raise ValueError(why) from None
     return path

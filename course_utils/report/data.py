@@ -1,11 +1,7 @@
 """What a lab report holds: gathered from a run, and read back from a file with mistrust."""
 
-import contextlib
 import datetime
-import importlib.metadata
 import json
-import math
-import numbers
 import platform
 import sys
 import unicodedata
@@ -15,145 +11,110 @@ from course_utils import __version__, exercises, hardware
 from course_utils.exercises import answers
 
 LARGEST = 3_000_000  # bytes of a file; a usual one has some 100,000
-DEEPEST = "it is nested too deeply"
-# The page writes the data between these, in which no "<" stands.
+# The page holds the data between these, and there writes "<" in another way.
 BEGIN, END = '<script type="application/json" id="lab-report">', "</script>"
-SCALAR = (str, int, float)
-CELL = (*SCALAR, type(None))
+CELL = float | str | None
 FINDING = dict.fromkeys(("severity", "layer", "message", "fix"), str)
 SHAPE = {
-    **dict.fromkeys(("kind", "title", "date", "device", "words"), str),
+    **dict.fromkeys(("title", "date", "device", "words"), str),
     "versions": {str: str},
-    "settings": {str: SCALAR},
+    "settings": {str: CELL},
     "card": [{"quantity": str, "unit": str, "guess": CELL, "predicted": CELL, "measured": CELL}],
-    "curves": {str: {str: [(int, float, type(None))]}},
+    "curves": {str: {str: [CELL]}},  # a loss may be "nan"
     "table": {"columns": [str], "rows": [[CELL]]},
     "findings": [FINDING],
-    "progress": {str: {"guess": str, "solved": [int], "of": int}},
+    "progress": {str: {"guess": str, "solved": [float], "of": float}},
 }
-KIND = "lab report 1"  # of the course; raise the number where SHAPE loses or changes a field
-NAMES = {str: "text", int: "a number", float: "a number", type(None): "nothing"}
 
 
 class NoReport(ValueError):
-    """A file that is no lab report, or a damaged one; the message says why in a few words."""
+    """What was to be a lab report is none; the message says why in a few words."""
 
 
 def gather(title, settings, card, curves, table, findings, words) -> dict:
-    """The data of `LabReport`, of the types of `SHAPE`; NoReport names a field of another form."""
-    # What a loss that is no number any more would be drawn as: a gap.
-    drawn = {
-        name: {line: [answers.number(v) for v in values] for line, values in lines.items()}
-        for name, lines in curves.items()
-    }
-    named = table.index.name is not None
-    cells = table.reset_index() if named else table
+    """The data of a `LabReport`, in the form of `SHAPE`; NoReport names what has another form."""
+    table = table if table.index.name is None else table.reset_index()
+    loaded = {name: sys.modules.get(name) for name in ("tensorflow", "keras", "numpy")}
+    versions = {name: module.__version__ for name, module in loaded.items() if module}
     found = {
-        "kind": KIND,
         "title": title,
-        "date": datetime.date.today().isoformat(),
+        "date": str(datetime.date.today()),
         "device": str(hardware.detect()),
-        "versions": {"course": __version__, "Python": platform.python_version()} | _versions(),
+        "versions": {"course": __version__, "Python": platform.python_version(), **versions},
         "settings": settings,
-        "card": [{key: row.get(key) for key in SHAPE["card"][0]} for row in card],
-        "curves": drawn,
-        "table": {"columns": list(map(str, cells.columns)), "rows": cells.values.tolist()},
+        "card": [dict.fromkeys(SHAPE["card"][0]) | row for row in card],
+        "curves": curves,
+        "table": {"columns": list(map(str, table.columns)), "rows": table.values},
         "findings": [{key: getattr(each, key) for key in FINDING} for each in findings],
-        "progress": _progress(),
+        "progress": {name: _progress(exercises.load(name)) for name in exercises.available()},
         "words": "" if words is ... else words,
     }
-    return checked(plain(found))
+    return checked(found)
+
+
+def _progress(sheet):
+    guess = "" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
+    solved = [sheet[number].exercise.id for number in sheet.solved]
+    return {"guess": guess, "solved": solved, "of": len(sheet.exercises)}
 
 
 def read(path: Path) -> dict:
-    """The data of a lab report's file; NoReport says why there are none, whatever is in it."""
+    """The data of a lab report's file; NoReport says why there are none, whatever it is."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise NoReport(f"it is larger than {LARGEST / 1e6:g} MB")
-        text = path.read_text(encoding="utf-8")
+        if not path.is_file():
+            raise NoReport("there is no such file")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise NoReport(f"it cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise NoReport("it is no text in UTF-8") from None
-    parts = text.split(BEGIN)
-    if len(parts) != 2:
-        raise NoReport("it is no lab report" if len(parts) == 1 else "it holds several reports")
-    inside, end, _ = parts[1].partition(END)
+    if len(content) > LARGEST:
+        raise NoReport(f"it is larger than {LARGEST / 1e6:g} MB")
+    _, *inside = content.split(BEGIN.encode())
+    if len(inside) != 1:
+        raise NoReport("it is no lab report")
     try:
-        found = json.loads(inside, parse_constant=_refuse) if end else None
-        return checked(plain(found))
+        return checked(json.loads(inside[0].split(END.encode())[0]))
     except NoReport:
         raise
-    except RecursionError:
-        raise NoReport(DEEPEST) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise NoReport("its data are damaged: the file was cut or changed") from None
 
 
-def plain(value):
-    """A value as JSON has them, its texts without control characters.
-
-    >>> plain({"loss": float("nan"), "scale": 8, "words": "a\\x00b", "guess": ...})
-    {'loss': 'nan', 'scale': 8, 'words': 'ab', 'guess': None}
-    """
-    if value is None or value is ...:
-        return None
-    if isinstance(value, dict):
-        return {plain(str(key)): plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return int(value)
-    number = answers.number(value, finite=False)
-    if number is not None and math.isfinite(number):
-        return number
-    text = value if isinstance(value, str) else str(number if number is not None else value)
-    # Format characters can turn a line round; these two join letters in some scripts.
-    return "".join(c for c in text if c in "\n\u200c\u200d" or unicodedata.category(c)[0] != "C")
-
-
-def checked(value, shape=None, where="the report"):
-    """The same value if it has a shape (default: `SHAPE`), else NoReport with the first misfit."""
-    if shape is None:
-        if type(value) is not dict or value.get("kind") != KIND:
-            raise NoReport("its data are no lab report of this version of the course")
-        shape = SHAPE
-    if isinstance(shape, dict):
-        if type(value) is not dict:
-            raise NoReport(f"{where} is no dictionary")
-        for key in value if str in shape else shape:
-            if key not in value:
-                raise NoReport(f"{where} lacks {key!r}")
-            checked(value[key], shape.get(str, shape.get(key)), f"{key[:30]!r} of {where}")
-    elif isinstance(shape, list):
-        if type(value) is not list:
-            raise NoReport(f"{where} is no list")
-        for each in value:
-            checked(each, shape[0], f"an item of {where}")
-    elif type(value) not in (types := shape if isinstance(shape, tuple) else (shape,)):
-        wanted = " or ".join(dict.fromkeys(NAMES[each] for each in types))
-        raise NoReport(f"{where} is not {wanted}")
+def checked(value) -> dict:
+    """The same in plain values; NoReport if they have not the form of `SHAPE`."""
+    value = plain(value)
+    if where := _misfit(value, SHAPE, "the report"):
+        raise NoReport(f"{where} is missing or of another form")
     return value
 
 
-def _refuse(constant):
-    raise ValueError(constant)  # NaN and its like, which no report writes
+def plain(value):
+    """A value of dictionaries, lists, finite floats, texts without control characters, and None.
+
+    >>> plain({"loss": float("nan"), "scale": 8, "words": "a\\x00b", "guess": ...})
+    {'loss': 'nan', 'scale': 8.0, 'words': 'ab', 'guess': None}
+    """
+    if isinstance(value, dict):
+        return {plain(str(key)): plain(each) for key, each in value.items()}
+    value = value.tolist() if hasattr(value, "tolist") else value  # NumPy's
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if value is None or value is ...:
+        return None
+    if (number := answers.number(value)) is not None:
+        return number
+    # Format characters can turn a line round; these two join letters in some scripts.
+    keep = "\n\u200c\u200d"
+    return "".join(c for c in str(value) if c in keep or unicodedata.category(c)[0] != "C")
 
 
-def _versions():
-    found = {}
-    for shown, name in (("TensorFlow", "tensorflow"), ("Keras", "keras"), ("NumPy", "numpy")):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            loaded = getattr(sys.modules.get(name), "__version__", None)  # tensorflow-tpu's too
-            found[shown] = loaded or importlib.metadata.version(name)
-    return found
-
-
-def _progress():
-    found = {}
-    for name in exercises.available():
-        sheet = exercises.load(name)
-        guess = "" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
-        ids = [sheet[number].exercise.id for number in sheet.solved]
-        found[name] = {"guess": guess, "solved": ids, "of": len(sheet.exercises)}
-    return found
+def _misfit(value, shape, where):
+    """The first place where a value has not the form of a shape, in words, or None."""
+    if isinstance(shape, dict) and isinstance(value, dict):
+        keys = value if str in shape else shape
+        parts = ((value.get(k), shape.get(str) or shape[k], f"{k[:30]!r} of {where}") for k in keys)
+    elif isinstance(shape, list) and isinstance(value, list):
+        parts = ((each, shape[0], f"an item of {where}") for each in value)
+    else:
+        return where if isinstance(shape, (dict, list)) or not isinstance(value, shape) else None
+    return next(filter(None, (_misfit(*part) for part in parts)), None)
