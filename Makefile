@@ -9,7 +9,7 @@ NBVAL   = --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 05 07 08 04 02 06 03 00 01
 N       = 10
 
-.PHONY: help lab test lint unit solved blank pins pins-run quick size notebooks colab matrix soak clean again
+.PHONY: help lab test lint unit solved blank pins pins-run quick size notebooks colab site matrix soak clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
@@ -20,6 +20,7 @@ help:
 	@echo "make size         print how large the course is, and what its last tests took"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
 	@echo "make colab        write a release's files (self-contained notebooks for Colab) into dist/colab/"
+	@echo "make site         write the web site into dist/site: open dist/site/index.html"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
 	@echo "make soak N=10    run every notebook N times (by hand)"
 	@echo "make clean        remove the environments and what was generated; your work stays"
@@ -87,7 +88,7 @@ pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && \
 	.venv/bin/python tests/tools/twice.py "$$folder/notebooks" && cd "$$folder/notebooks" && \
 	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
-	    $(foreach n,$(LONGEST),$(n)_*.ipynb)
+	    workshop_90.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)
 
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 quick: .venv/test.stamp
@@ -104,6 +105,9 @@ notebooks: .venv/test.stamp
 
 colab: .venv/test.stamp
 	.venv/bin/python tests/tools/colab.py --out dist/colab
+
+site: .venv/test.stamp
+	.venv/bin/python docs/build.py dist/site
 
 matrix: .venv/test.stamp
 	.venv/bin/python tests/tools/matrix.py

@@ -22,7 +22,7 @@ from course_utils.benchmark.records import SWITCHES
 from course_utils.hardware.accelerators import CPU_ALONE
 
 SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
-MEMORY = 3e9  # bytes that should be free
+MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 PORT = 8888  # JupyterLab's first
 LINE = "{:5} │ {:10} │ {:40} │ {}"

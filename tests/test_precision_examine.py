@@ -120,6 +120,32 @@ def subclassed(widen):
     return model
 
 
+class Task(keras.Model):
+    """A functional model that is a class of its own, as KerasHub's are."""
+
+
+def task(shown=lambda x: x, ids="int32", before=layers.Identity, head="logits"):
+    """Ids are looked up, and a layer, or the same weights, make logits of what comes out."""
+    with dtype_policy("mixed_float16"):
+        inputs = keras.Input((8,), dtype=ids)
+        tied = layers.ReversibleEmbedding(3000, 8, name="tied")
+        x = layers.Dropout(0.1)(shown(tied(before()(inputs))))
+        return Task(inputs, layers.Dense(8, name=head)(x) if head else tied(x, reverse=True))
+
+
+def looked_up(made):
+    """A layer of one's own that looks ids up; Keras casts what is given to it."""
+    return own(lambda self, x: self.table(x), lambda self, shape: self.table.build(shape),
+               table=lambda self: layers.Embedding(made, 8, name="table"))  # fmt: skip
+
+
+def unstarted():
+    """Without an Input, a Sequential gives its own the first layer's compute dtype."""
+    model = stack(lambda: layers.Embedding(3000, 8), kind=lambda found: keras.Sequential(found[1:]))
+    model(np.zeros((2, 8), "int32"))
+    return model
+
+
 def per_layer(**options):
     """Compile does not see the layer's own policy."""
     return stack(dense(dtype="mixed_float16"), policy="float32", **options)
@@ -179,6 +205,34 @@ def scale(**options):
         self.scale = self.add_weight(**{"shape": (), "initializer": "ones"} | options)
 
     return build
+
+
+def again(inner, how="call"):
+    """A Dense layer and another one; `how` says where `keras.remat` stands, or that it is left."""
+
+    def block(self, x):
+        return self.inner(self.dense(x))
+
+    def call(self, x, training=False):
+        if how == "before":
+            return self.inner(keras.remat(self.dense)(x))
+        if how == "init":
+            return self.made(x)
+        return keras.remat(self.block)(x) if how == "call" or training else self.block(x)
+
+    def build(self, shape):
+        self.dense.build(shape)
+        self.inner.build(shape)
+
+    made = {"inner": lambda self: inner(), "dense": lambda self: layers.Dense(8)}
+    made |= {"made": lambda self: keras.remat(self.block)}
+    cls = own(call, build, **made)
+    cls.block = block
+    return cls
+
+
+def half():
+    return layers.Dropout(0.5, name="half")
 
 
 class CastsUpAndBack(layers.Layer):
@@ -288,6 +342,7 @@ WRONG = [
     ("MP001 error inner/deep: ", lambda: [nested()]),
     ("MP001 error softmax", lambda: [operation()]),
     ("MP001 error dense: ", lambda: [subclassed(False)]),
+    ("MP001 error logits: The model's output is rounded", lambda: [task()]),
     (r"MP002 error .*dense.* Fix: .*LossScaleOptimizer\(keras.optimizers.Adam", lambda: [pure()]),
     ("MP002 error .*", lambda: [per_layer()]),
     ("MP002 error", lambda: [compiled(stack(), "sgd", auto_scale_loss=False)]),
@@ -323,6 +378,8 @@ WRONG = [
         lambda: layers.Lambda(lambda x: x * 2),
         lambda: layers.Lambda(lambda x: x if True else 1e-9),
     )]),
+    ("MP009 warning add.*: 1e-08 is below", lambda: [task(lambda x: x / (ops.max(x) + 1e-8))]),
+    ("MP009 warning mul.*: -1e.09 is infinite", lambda: [task(lambda x: (1 - x) * -1e9)]),
     ("MP009 .*optimizer's epsilon", lambda: [pure()]),
     ("MP009 .*optimizer's epsilon", lambda: [pure(), LossScaleOptimizer(Adam())]),
     *((f"MP011 error .*: {name} .*", lambda name=name, value=value: [with_setting("", name, value)])
@@ -337,6 +394,16 @@ WRONG = [
     ("MP014 error .*another", lambda: [stack(), LossScaleOptimizer(LossScaleOptimizer(SGD()))]),
     ("MP014 error .*8.0", lambda: [with_setting("inner_optimizer", "loss_scale_factor", 8.0)]),
     ("MP015 error", lambda: [stack(kind=Loop)]),
+    *(("MP023 error .*table: .* in bfloat16, .* above 256, .* 258 rows: .*int32",
+       lambda how=how: [stack(looked_up(258), policy=how)]) for how in MIXED[1:]),
+    ("MP023 .* in float16, .* above 2,048", lambda: [stack(looked_up(3000))]),
+    ("MP023", lambda: [unstarted()]),
+    ("MP023 error tied: ", lambda: [task(ids="float32")]),
+    *(("MP024 error .*half: .* another mask", lambda how=how: [stack(again(half, how))])
+      for how in ("call", "init", "training")),
+    ("MP024 error", lambda: [stack(again(half), policy="float32")]),
+    ("MP024 error .*gaussian", lambda: [stack(again(lambda: layers.GaussianNoise(0.1)))]),
+    ("MP024 warning .*statistics", lambda: [stack(again(layers.BatchNormalization))]),
 ]  # fmt: skip
 
 
@@ -353,6 +420,8 @@ RIGHT = [
     ("MP001", lambda: [widened("relu", "softmax")]),
     ("MP001", lambda: [stack(dense("softmax"))]),  # of a hidden layer: the head has weights
     ("MP001", lambda: [subclassed(True), "sgd"]),
+    # The weights of an embedding are not cast, and widen the logits that they make.
+    ("MP001", lambda: [task(head=None)]),
     *(("MP002", lambda policy=policy: [stack(policy=policy)]) for policy in MIXED),
     ("MP002", lambda: [per_layer(), LossScaleOptimizer(SGD())]),
     ("MP002", lambda: [compiled(per_layer(), SGD(loss_scale_factor=64), auto_scale_loss=False)]),
@@ -389,6 +458,8 @@ RIGHT = [
     ("MP009", lambda: [stack(lambda: layers.UnitNormalization(dtype="float32"), dense())]),
     *(("MP009", lambda kind=kind: [stack(lambda: getattr(layers, kind)(epsilon=1e-12))])
       for kind in ("BatchNormalization", "LayerNormalization", "RMSNormalization")),
+    *(("MP009", lambda how=how: [task(how)], "MP001") for how in (
+        lambda x: x / (ops.max(x) + 1e-7), lambda x: ops.cast(x, "float32") / 1e-12)),
     ("MP009", lambda: [pure(), LossScaleOptimizer(Adam(epsilon=1e-4))], "MP008"),
     ("MP009", lambda: [stack(), "adam"]),
     ("MP011", lambda: [with_setting("inner_optimizer", "clipnorm", 1.0)]),
@@ -396,6 +467,15 @@ RIGHT = [
     ("MP015", lambda: [stack(kind=ScaledLoop)]),
     ("MP015", lambda: [stack(kind=Counting)]),
     ("MP015", lambda: [compiled(stack(kind=Loop), "sgd", auto_scale_loss=False)], "MP002"),
+    ("MP023", lambda: [task(head=None)]),
+    # A float32 holds ids up to 2^24, and the Embedding itself does not cast them.
+    ("MP023", lambda: [task(ids="float32", before=lambda: lambda x: x, head=None)]),
+    ("MP023", lambda: [stack(looked_up(257), policy=MIXED[1])]),
+    ("MP023", lambda: [stack(looked_up(2049))]),
+    ("MP023", lambda: [stack(looked_up(3000), policy="float32")]),
+    ("MP024", lambda: [stack(again(half, "before"))]),
+    ("MP024", lambda: [stack(again(lambda: layers.Dropout(0)))]),
+    ("MP024", lambda: [stack(again(lambda: layers.BatchNormalization(trainable=False)))]),
 ]  # fmt: skip
 
 
@@ -409,7 +489,7 @@ def test_what_is_right_is_left_in_peace(case):
 def test_each_rule_has_models_that_break_it_and_others():
     rules = [rule.__doc__[:5] for rule in RULES]  # each says its code
     elsewhere = {"MP010", "MP012"}
-    assert len(set(rules)) == len(rules) == 15
+    assert len(set(rules)) == len(rules) == 17
     assert {said[:5] for said, _ in WRONG} | elsewhere == set(rules)
     assert {case[0] for case in RIGHT} | elsewhere | {"MP013"} == set(rules)
 
@@ -425,6 +505,11 @@ def test_facts_behind_the_findings():
     twice, variable = LossScaleOptimizer(LossScaleOptimizer(SGD(1.0))), keras.Variable([1.0])
     twice.apply([ops.array([32768.0])], [variable])
     assert 1 - variable.numpy()[0] == pytest.approx(1 / 32768, rel=0.01)
+    model, ids = unstarted(), np.arange(2100, 2200).reshape(-1, 1)  # float16 rounds half of them
+    model.layers[0].set_weights([np.arange(3000)[:, None] % [2, 3, 5, 7, 11, 13, 17, 19]])
+    rows = keras.Sequential(model.layers[:1])
+    looked, meant = rows.predict(ids, verbose=0), np.array(model.layers[0](ids))
+    assert 0.3 < (looked[..., 0] != meant[..., 0]).mean() < 0.7
     assert RawVariable().weights == []  # Keras does not know it
     zeros = np.zeros((2, 8), "float32")
     assert np.isnan(np.array(layers.UnitNormalization(dtype="mixed_float16")(zeros))).all()

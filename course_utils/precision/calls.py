@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ class Call:
     arrived: list[tuple]  # before the layer casts; masks are left out
     cast: bool  # whether Keras casts one of them before the layer computes
     left: list[tuple]
+    again: bool  # whether the backward pass repeats it: it takes place within keras.remat
     hands_on: bool = False  # whether the layer holds others and gives what one of them gave
 
 
@@ -52,8 +54,8 @@ def symbols(model, batch_size: int = BATCH):
     )
 
 
-def calls_of(model, spec) -> list[Call]:
-    """Calls a model as in inference, without computing, and returns the calls of all layers.
+def calls_of(model, spec, training: bool = False) -> list[Call]:
+    """Calls a model, without computing, and returns the calls of all layers.
 
     `spec` is what `symbols` gives. Weights do not change.
 
@@ -64,14 +66,14 @@ def calls_of(model, spec) -> list[Call]:
     if not all(layer.built for layer in model._flatten_layers()):
         _on_symbols(model, spec)  # The first call builds, and for it runs some layers twice.
     with _noted() as calls:
-        _on_symbols(model, spec)
+        _on_symbols(model, spec, **({"training": True} if training else {}))
     return calls
 
 
-def _on_symbols(model, spec):
+def _on_symbols(model, spec, **how):
     class Probe(keras.Operation):
         def call(self, inputs):
-            return model(inputs)
+            return model(inputs, **how)
 
     try:
         Probe().compute_output_spec(spec)
@@ -94,7 +96,7 @@ def _noted():
         named = [kwargs.get(name) for name in NAMED]
         others = [v for name, v in kwargs.items() if name not in NAMED and "mask" not in name]
         arrived = _tensors((args, named, others))
-        call = Call(self, arrived, _casts(self, arrived), [])
+        call = Call(self, arrived, _casts(self, arrived), [], _recomputed())
         calls.append(call)
         outputs = former(self, *args, **kwargs)
         call.left = _tensors(outputs)
@@ -109,6 +111,14 @@ def _noted():
         yield calls
     finally:
         keras.Layer.__call__ = former
+
+
+def _recomputed():
+    """Whether TensorFlow's recompute_grad, which is Keras's remat, is what calls just now."""
+    frame = sys._getframe()
+    while frame and not frame.f_code.co_qualname.startswith("recompute_grad."):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _tensors(structure):

@@ -66,13 +66,28 @@ class Case:
         A layer with a `compute_output_shape` of its own makes Keras assume the output's dtype, so
         the symbolic tensors of a functional model do not prove it.
         """
+        # Of several calls the last one counts: a tied embedding makes the logits in it.
+        return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in self.calls}
+
+    @functools.cached_property
+    def calls(self):
+        """The calls of its layers in inference; empty where nothing can be measured."""
+        return self._noted()
+
+    @functools.cached_property
+    def recomputed(self):
+        """The layers that `keras.remat` calls in training."""
+        # Keras's own layers use it under RematScope alone, which lets no other layer into it.
+        calls = self._noted(training=True) if self.own_layers else []
+        return list({id(call.layer): call.layer for call in calls if call.again}.values())
+
+    def _noted(self, **how):
         if not all(layer.built for layer in self.model._flatten_layers()):
-            return {}
+            return []
         try:
-            calls = calls_of(self.model, symbols(self.model))
+            return calls_of(self.model, symbols(self.model), **how)
         except Exception:  # whatever the code of the layers raises
-            return {}
-        return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in reversed(calls)}
+            return []
 
     @property
     def compile_will_wrap(self):

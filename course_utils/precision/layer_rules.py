@@ -1,4 +1,4 @@
-"""Rules about outputs, numbers and shapes of layers: MP001, MP009 and MP010."""
+"""Rules about what layers put out, compute with and get: MP001, MP009, MP010, MP023, MP024."""
 
 import math
 
@@ -19,6 +19,7 @@ ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras computes in float32."
 )
 SMALLEST, SMALLEST_NORMAL = 2.0**-24, 2.0**-14  # of float16
+WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 WIDTHS = {  # the argument that says how wide an output is
     "units": layers.Dense,
@@ -94,23 +95,22 @@ def _wider(operation):
 
 def out_of_range(case):
     """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
-    for layer in case.own_layers:
-        for text, value in _numbers(layer) if layer.compute_dtype == "float16" else ():
-            # NumPy rounds as the device does; the first number that becomes infinite is 65520.
-            with np.errstate(over="ignore"):
-                infinite = math.isinf(np.float16(value))
-            if 0 < abs(value) < SMALLEST:
-                problem = (
-                    "is below 6e-08, float16's smallest number, and protects from nothing there."
-                )
-                fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
-            elif infinite:
-                problem = "is infinite in float16, and infinity minus infinity is NaN."
-                fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
-            else:
-                continue
-            shown = text if text.lstrip("-")[0].isdigit() else f"{text} = {value:g}"
-            yield Finding("MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix)
+    own = [layer for layer in case.own_layers if layer.compute_dtype == "float16"]
+    found = [(layer, text, value) for layer in own for text, value in _numbers(layer)]
+    for layer, text, value in (*found, *_operands(case)):
+        # NumPy rounds as the device does; the first number that becomes infinite is 65520.
+        with np.errstate(over="ignore"):
+            infinite = math.isinf(np.float16(value))
+        if 0 < abs(value) < SMALLEST:
+            problem = "is below 6e-08, float16's smallest number, and protects from nothing there."
+            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
+        elif infinite:
+            problem = "is infinite in float16, and infinity minus infinity is NaN."
+            fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
+        else:
+            continue
+        shown = text if text.lstrip("-")[0].isdigit() else f"{text} = {value:g}"
+        yield Finding("MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix)
     for place in case.computing_in("float16"):
         if type(place.layer).__name__ == "UnitNormalization" and not is_own(place.layer):
             message = "Keras divides by at least 1e-12 here, which is 0 in float16: zeros give NaN."
@@ -140,6 +140,20 @@ def _numbers(layer):
     return [(text, value) for text, value in found.items() if math.isfinite(value)]
 
 
+def _operands(case):
+    """(operation, source, value) of the numbers in the operations of functional models."""
+    for model in case.model._flatten_layers():
+        for operation in getattr(model, "operations", ()):
+            if isinstance(operation, keras.Layer):
+                continue
+            for node in operation._inbound_nodes:
+                narrow = any(str(tensor.dtype) == "float16" for tensor in node.output_tensors)
+                given = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
+                for value in given if narrow else ():
+                    if type(value) is float and math.isfinite(value):
+                        yield operation, f"{value:g}", value
+
+
 def not_multiple_of_eight(case):
     """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
 
@@ -165,4 +179,34 @@ def not_multiple_of_eight(case):
         yield Finding("MP010", "advice", path, message, fix)
 
 
-RULES = (low_precision_output, out_of_range, not_multiple_of_eight)
+def rounded_ids(case):
+    """MP023: an Embedding gets its ids in 16 bits, which cannot tell all of its rows."""
+    # What a subclassed model is called with, its shapes do not tell.
+    for call in case.calls if getattr(case.model, "inputs", None) else ():
+        shape, dtype = call.arrived[0] if call.arrived else ((), "")
+        # A ReversibleEmbedding that makes logits of activations looks nothing up.
+        ids = isinstance(call.layer, layers.Embedding) and len(call.left[0][0]) > len(shape)
+        if ids and dtype in WHOLE and call.layer.input_dim > WHOLE[dtype] + 1:
+            message = (
+                f"The ids arrive in {dtype}, which rounds whole numbers above {WHOLE[dtype]:,}, "
+                f"and here are {call.layer.input_dim:,} rows: others than those meant are learned."
+            )
+            fix = 'keras.Input(shape, dtype="int32")  # so that no layer casts the ids'
+            yield Finding("MP023", "error", case.path_of(call.layer), message, fix)
+
+
+def recomputed(case):
+    """MP024: the backward pass repeats a layer that is another one the second time."""
+    for layer in case.recomputed:
+        if isinstance(layer, layers.BatchNormalization) and layer.trainable:
+            severity, problem = "warning", "its moving statistics move twice in each step."
+        elif any(isinstance(held, keras.random.SeedGenerator) for held in vars(layer).values()):
+            severity, problem = "error", "another mask is drawn, and the gradients follow that one."
+        else:
+            continue
+        message = f"keras.remat calls it again in the backward pass: {problem}"
+        fix = f"x = {type(layer).__name__}(...)(keras.remat(block)(x))  # after what is recomputed"
+        yield Finding("MP024", severity, case.path_of(layer), message, fix)
+
+
+RULES = (low_precision_output, out_of_range, not_multiple_of_eight, rounded_ids, recomputed)

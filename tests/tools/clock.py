@@ -113,8 +113,13 @@ def account(path):
     """Return what a blank notebook and its solved copy, if there is one, ask of a reader."""
     nb, copy = read(path), path.parent / "solved" / path.name
     stored = {cell.id: cell for cell in (read(copy).cells if copy.exists() else [])}
+    return Account(path.name[:2], sections(nb.cells, stored, path.name))
+
+
+def sections(cells, stored, name):
+    """Return what these cells, and their stored outputs by id, come to; `from` names a source."""
     sections = [Section("")]
-    for cell in nb.cells:
+    for cell in cells:
         solved = stored.get(cell.id, cell)
         if cell.cell_type == "markdown":
             above, *below = HEADING.split(cell.source)
@@ -132,9 +137,9 @@ def account(path):
         sections[-1].seconds += solved.metadata.get("seconds", 0)
         for match in filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))):
             if match[1] == "exercise":
-                questions = canonical.load_sheet(path.name).questions
+                questions = canonical.load_sheet(cell.metadata.get("from", name)).questions
                 sections[-1].exercises += questions[int(match[2])].exercise.minutes
-    return Account(path.name[:2], sections)
+    return sections
 
 
 def wound(source, account):
@@ -183,6 +188,6 @@ def print_account(account):
 
 
 if __name__ == "__main__":
-    for path in sorted((COURSE / "notebooks").glob("*.ipynb")):
+    for path in sorted((COURSE / "notebooks").glob("[0-9]*.ipynb")):
         if not sys.argv[1:] or path.name.startswith(tuple(sys.argv[1:])):
             print_account(account(path))

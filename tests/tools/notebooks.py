@@ -19,6 +19,7 @@ import clock
 import nbformat
 import release
 import template
+import workshop
 from canonical import (
     COURSE,
     VIEW,
@@ -44,7 +45,7 @@ OutputWidget.send = lambda self, *args, **kwargs: None
 
 def selected(folder, names=()):
     """Return the blank notebooks of a folder whose file names start with one of the names."""
-    found = sorted(folder.glob("*.ipynb"))
+    found = sorted(folder.glob("[0-9]*.ipynb"))  # of the workshop `workshop.py` takes care
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "it holds none"
@@ -82,6 +83,7 @@ def check(paths):
         found += own or drift(path)
     for folder in {path.parent for path in paths}:
         accounts = times(folder)
+        found += workshop.faults(folder)
         found += [fault for account in accounts for fault in clock.over(account)]
         for path, text, wanted in timed(folder, accounts):
             if text != wanted:
@@ -134,6 +136,8 @@ def wind(folder):
     for path, text, wanted in timed(folder, times(folder)):
         if text != wanted:
             path.write_text(wanted, encoding="utf-8")
+    if made := workshop.made(folder):
+        write(folder / workshop.NAME, made[0])
 
 
 def write(path, nb):

@@ -54,5 +54,5 @@ def twice(nb):
 
 
 if __name__ == "__main__":
-    for path in sorted(Path(sys.argv[1]).glob("*.ipynb")):
+    for path in sorted(Path(sys.argv[1]).glob("[0-9]*.ipynb")):
         path.write_text(text_of(twice(read(path))), encoding="utf-8")

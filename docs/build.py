@@ -1,0 +1,138 @@
+"""Make the course's web site, of what is in the course: `python docs/build.py OUT`.
+
+The solved notebooks with their stored outputs, the ledger, a guide for instructors written from the
+exercises and the clock, the faults for maintainers. Nothing is run, and nothing asks a network.
+"""
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+from sphinx.cmd.build import build_main
+
+COURSE = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(COURSE), str(COURSE / "tests" / "tools")]
+
+import clock  # noqa: E402
+
+from course_utils import exercises  # noqa: E402
+
+LINK = re.compile(r"(\]\(|src=\")\.\./\.\./")
+
+
+def page_of(path):
+    """Return a solved notebook as the site shows it: each picture with its words beside it."""
+    nb = nbformat.read(path, 4)
+    for cell in nb.cells:
+        cell.source = LINK.sub(r"\1../", cell.source)
+        shown = [output.get("metadata", {}) for output in cell.get("outputs", [])]
+        said = [one.get("image/png", {}).get("alt") for one in shown]
+        if alt := next(filter(None, said), None):
+            cell.metadata["mystnb"] = {"image": {"alt": alt}}
+    nb.metadata.pop("widgets", None)
+    return nb
+
+
+def shown(answer, right):
+    """Return a wrong answer as code, of several parts those that are wrong; a function has none."""
+    if isinstance(answer, dict) and isinstance(right, dict):
+        answer = {key: value for key, value in answer.items() if value != right.get(key)}
+    text = repr(answer)
+    return "" if callable(answer) or " at 0x" in text or len(text) > 100 else f"`{text}`"
+
+
+def guide(path):
+    """Return the instructor's page of a notebook, in Markdown."""
+    sheet, account = exercises.load(path.name[:2]), clock.account(path)
+    lines = [
+        f"# {path.name[:2]} · {sheet.title}",
+        "",
+        f"[The notebook](../notebooks/{path.name})",
+        "",
+    ]
+    lines += ["## Minutes", "", "| section | minutes | so far |", "|---|---|---|"]
+    so_far = 0.0
+    for section in account.sections:
+        so_far += section.minutes * (not section.further)
+        after = "can be left out" if section.further else f"{so_far:.0f}"
+        lines.append(f"| {section.heading or 'Start'} | {section.minutes:.0f} | {after} |")
+    lines += ["", "## Ask before anybody runs a cell", "", sheet.prediction.task, ""]
+    lines += ["Collect the guesses aloud. The notebook keeps each learner's own.", ""]
+    lines += ["## Exercises, and what people answer"]
+    for number, exercise in enumerate(sheet.exercises, 1):
+        lines += [
+            "",
+            f"### {path.name[:2]}.{number} · {exercise.title} ({exercise.minutes} min)",
+            "",
+        ]
+        right = getattr(exercise.answer, "right", None)
+        said = [(shown(answer, right), cell(told)) for answer, told in exercise.examples()]
+        lines += ["| answer | what the learner is told |", "|---|---|"]
+        lines += [f"| {answer} | {told} |" for answer, told in dict.fromkeys(said)]
+        lines += ["", "Hints, in turn:", *(f"1. {hint}" for hint in exercise.hints)]
+    return "\n".join(lines) + "\n"
+
+
+def cell(text):
+    """Return a text as one line that does not end its cell of a table."""
+    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+
+
+def ledger():
+    """Return the page of claims, with how many there are of each verdict."""
+    claims = json.loads((COURSE / "data" / "claims.json").read_text(encoding="utf-8"))
+    count = Counter(claim["verdict"] for claim in claims)
+    lines = ["# The ledger", "", "What widely read articles say, and what the cells show. "]
+    lines[-1] += ", ".join(f"{n} × {verdict}" for verdict, n in count.most_common()) + "."
+    lines += ["", "| claim | verdict | what the cells show | where |", "|---|---|---|---|"]
+    for claim in sorted(claims, key=lambda claim: claim["id"]):
+        where = f"[{claim['notebook'][:2]}](notebooks/{claim['notebook']})"
+        said = map(cell, (claim["claim"], claim["verdict"], claim["note"]))
+        lines.append(f"| {' | '.join(said)} | {where} |")
+    return "\n".join(lines) + "\n"
+
+
+def front():
+    """Return the first page: what the README says before its first command, and its map."""
+    text = (COURSE / "README.md").read_text(encoding="utf-8").replace("docs/", "")
+    first, course = text.split("## Start")[0], text.split("## The course")[1].split("\n\nEvery ")[0]
+    page = (COURSE / "docs" / "index.md").read_text(encoding="utf-8")
+    return page.replace("{readme}", f"{first.strip()}\n\n## The course{course}".strip())
+
+
+def write_sources(folder):
+    """Write the pages' sources, and the files that they link, into a folder."""
+    shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
+    teach = folder / "teach.md"
+    teach.write_text(teach.read_text(encoding="utf-8").replace("](../", "]("), encoding="utf-8")
+    (folder / "index.md").write_text(front(), encoding="utf-8")
+    ignore = shutil.ignore_patterns("__pycache__", "own")
+    shutil.copytree(COURSE / "course_utils", folder / "course_utils", ignore=ignore)
+    shutil.copytree(COURSE / "data", folder / "data", ignore=ignore)
+    (folder / "notebooks").mkdir()
+    (folder / "guide").mkdir()
+    for path in sorted((COURSE / "notebooks" / "solved").glob("*.ipynb")):
+        nbformat.write(page_of(path), folder / "notebooks" / path.name)
+        if path.name[:2].isdigit():
+            text = guide(path.parents[1] / path.name)
+            (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
+    (folder / "ledger.md").write_text(ledger(), encoding="utf-8")
+
+
+def main():
+    """Build the site, with the pages' sources in a folder that goes away; return an exit status."""
+    out = Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch) / "source"
+        write_sources(source)
+        options = ["-W", "--keep-going", "-q", "-E", "-j", "2", "-d", f"{scratch}/doctrees"]
+        return build_main([*options, str(source), str(out)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The web site: whole, alive without a kernel, and asking nobody for anything."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from harness import FLAGS, find_chromium
+from playwright.sync_api import sync_playwright
+from server import COURSE
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+NAMES = "floatlab bitsplit scalescope softmaxcliff gradientlife tradeoff".split()
+FOLDERS = ("notebooks", "guide")
+NOTEBOOKS = sorted(path.stem for path in (COURSE / "notebooks/solved").glob("*.ipynb"))
+
+
+class Page(HTMLParser):
+    """A page's links, anchors and pictures."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.ids, self.alts = [], set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.ids |= {found.get("id")}
+        self.links += filter(None, [found.get("href"), found.get("src")])
+        self.alts += [found.get("alt")] if tag == "img" else []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, str(COURSE / "docs/build.py"), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]  # a link that Sphinx cannot resolve, too
+    return out
+
+
+def test_every_page_is_there_and_every_link_leads_somewhere(site):
+    pages = {path: Page(path) for path in site.rglob("*.html")}
+    made = {name: [path.stem for path in (site / name).glob("*.html")] for name in FOLDERS}
+    assert sorted(made["notebooks"]) == NOTEBOOKS
+    assert sorted(made["guide"]) == [name for name in NOTEBOOKS if name[:2].isdigit()]
+    lost = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            target = path.parent / unquote(parts.path) if parts.path else path
+            if parts.scheme or parts.netloc:
+                continue
+            if not target.exists():
+                lost.append((path.name, link))
+            elif parts.fragment and target.resolve() in pages:
+                anchor = unquote(parts.fragment) in pages[target.resolve()].ids
+                lost += [] if anchor else [(path.name, link)]
+        assert all(alt and not re.search(r"\.(png|svg)$", alt) for alt in page.alts), path
+    assert lost == []
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 15e6
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_it_is_alive_in_a_browser_and_asks_nobody(site, width):
+    alive = set()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark")
+        asked, errors = [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for path in sorted(site.rglob("*.html")):
+            page.goto(path.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert "rgb(255, 255, 255)" != page.evaluate(
+                "getComputedStyle(document.body).backgroundColor"
+            )
+            for name in NAMES:
+                hosts = page.locator(f"[data-{name}]")
+                built = hosts.evaluate_all("all => all.filter(one => one.shadowRoot).length")
+                assert built == hosts.count(), (path, name)
+                alive |= {name} if built else set()
+        page.goto((site / "search.html").as_uri() + "?q=subnormal")
+        page.locator("#search-results li").first.wait_for(timeout=20_000)
+    assert alive == set(NAMES) and errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

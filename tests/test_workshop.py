@@ -1,0 +1,70 @@
+"""The workshop: made from the notebooks' cells, inside its minutes, and its exercises work."""
+
+import re
+import shutil
+
+import workshop
+from canonical import COURSE, code_cells, read, text_of
+from cells import Cells
+
+from course_utils import exercises
+
+PATH = COURSE / "notebooks" / workshop.NAME
+
+
+def test_it_follows_from_the_notebooks_and_is_stale_once_one_of_them_changes(tmp_path):
+    folder = tmp_path / "notebooks"
+    shutil.copytree(COURSE / "notebooks", folder)
+    for name in ("data", "course_utils"):
+        (tmp_path / name).symlink_to(COURSE / name)
+    assert workshop.faults(folder) == []
+    path = folder / "04_mnist_cnn.ipynb"
+    path.write_text(path.read_text().replace("The classic network", "The old network"))
+    (stale,) = workshop.faults(folder)
+    assert workshop.NAME in stale and "--fix" in stale
+    (folder / workshop.NAME).write_text(text_of(workshop.made(folder)[0]))
+    assert workshop.faults(folder) == []
+    path.rename(folder / "14_mnist_cnn.ipynb")
+    assert workshop.made(folder) is None
+
+
+def test_its_minutes_are_the_clock_s_and_leave_some_for_questions():
+    nb, account = workshop.made()
+    (table,) = (cell.source for cell in nb.cells if cell.id == "at-a-glance")
+    rows = re.findall(r"^\| (\d+) to (\d+) \| (.+?) \|", table, re.M)
+    assert [heading for *_, heading in rows] == [s.heading for s in account.sections]
+    assert len(rows) == len(workshop.PARTS) + 1 and rows[0][0] == "0"
+    for (_, end, _), (begin, later, _) in zip(rows, rows[1:], strict=False):
+        assert end == begin and int(begin) < int(later) or begin == later == rows[-1][1]
+    assert int(rows[-1][1]) == account.core <= workshop.MINUTES - 15
+    assert f"*≈{round(account.sections[0].minutes)} min" in text_of(nb)
+
+
+def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(progress_file):
+    nb = read(PATH)
+    for cell in code_cells(nb):
+        assert not re.search(r"\bq\b", cell.source), cell.id
+        for number in re.findall(r"\bq(\d\d)\b", cell.source):
+            assert cell.id.endswith(f"-{number}")
+    assert "`q[" not in text_of(nb)
+    names, given = {"exercises": exercises}, (('"float16": ...', '"float16": 8192'),)
+    parts = Cells(PATH.stem)
+    parts.run("load-exercises-01", "load-exercises-04", names=names)
+    parts.run(
+        "exercise-6-01", names=names, replaced=given + (('16": ...', '16": 1024'),)
+    )  # back in an earlier part
+    parts.run("prediction-04", names=names, replaced=(("...", "0.5"),))
+    assert exercises.load("01").solved == [6] and exercises.load("04").guess == 0.5
+
+
+def test_a_section_is_called_by_the_number_that_it_has_here():
+    text = {cell.id: cell.source for cell in read(PATH).cells}
+    numbers = {
+        s.heading.split(". ")[-1]: s.heading.split(".")[0] for s in workshop.made()[1].sections
+    }
+    assert (
+        f"section {numbers['Guess a share, and train in 16 bits alone']} did"
+        in text["volts-see-02"]
+    )
+    assert f"section {numbers['Compare time, memory and accuracy']} (" in text["predict-text-04"]
+    assert "Section 7 of notebook 04 asks" in text["compare-see-04"]
