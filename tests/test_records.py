@@ -23,7 +23,7 @@ from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
 
 GRADIENTS = records.FOLDER / "gradients.json"
-OTHERS = {records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller")}
+OTHERS = {records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller", "clinic")}
 RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in OTHERS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 

@@ -57,7 +57,7 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
     for path in sorted(Path(folder).rglob("*.json")):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") in ("gradients", "splits", "smaller"):
+            if measurement.get("kind") in ("gradients", "splits", "smaller", "clinic"):
                 continue  # the functions of these names read those
             for model in MODELS:
                 list(_rows(measurement, model))
@@ -146,3 +146,13 @@ def smaller() -> list[dict]:
     found = json.loads((FOLDER / "smaller.json").read_text(encoding="utf-8"))
     print(f"Recorded on {found['date']} on {found['cpu']}.")
     return found["records"]
+
+
+def clinic() -> dict:
+    """The recorded readings of notebook 09's patients, as `explorers.InstrumentPanel` takes them.
+
+    Example:
+        >>> clinic()["patients"][0]["readings"]["scale"]["kind"]
+        'falls'
+    """
+    return json.loads((FOLDER / "clinic.json").read_text(encoding="utf-8"))

@@ -20,7 +20,16 @@ FLOORS = {
     "course": ("__main__", "check", "report", "reset", "session", "exercises", "claims"),
     "showing": ("widgets", "explorers", "figures"),
     "frameworks": (
-        *("distributed", "profiling", "roofline", "precision", "benchmark", "training", "models"),
+        *(
+            "distributed",
+            "profiling",
+            "roofline",
+            "clinic",
+            "precision",
+            "benchmark",
+            "training",
+            "models",
+        ),
     ),
     "machine": ("datasets", "processes", "hardware"),
     "numbers": ("splits", "gradients", "loss_scale", "numerals", "formats"),

@@ -1,0 +1,201 @@
+"""What the clinic knows of each patient, and its cure as edits of a script: {pattern: text}.
+
+The cures are written so that they can be tried on the other patients too.
+"""
+
+FAMILIES = {
+    "nan": "Not a number",
+    "still": "Does not learn",
+    "worse": "Learns worse",
+    "slow": "No speedup",
+    "scale": "The scale collapses",
+}
+
+CAREFUL = """\
+import keras
+import tensorflow as tf
+
+
+class Careful(keras.Sequential):
+    def train_step(self, data):
+        kept = [tf.identity(v) for v in self.non_trainable_variables]
+        scale = tf.identity(getattr(self.optimizer, "dynamic_scale", 1.0))
+        logs = super().train_step(data)
+        skipped = tf.convert_to_tensor(getattr(self.optimizer, "dynamic_scale", 1.0)) < scale
+        for variable, value in zip(self.non_trainable_variables, kept, strict=True):
+            variable.assign(tf.where(skipped, value, tf.convert_to_tensor(variable)))
+        return logs
+
+"""
+WIDE = """\
+import tensorflow as tf
+
+
+def in_float32(gradients):
+    return tf.nest.map_structure(lambda g: g if g is None else tf.cast(g, "float32"), gradients)
+
+
+"""
+
+SUM = """\
+import tensorflow as tf
+
+
+def wide_sum(values, *axes):
+    return tf.reduce_sum(tf.cast(values, "float32"), *axes)
+
+"""
+
+CHARTS = {
+    "mask": {
+        "title": "Digits as sequences",
+        "family": "nan",
+        "symptom": "The loss is NaN from the first step on, for every batch.",
+        "diagnosis": "a mask constant beyond float16",
+        "cure": "Mask with a number that float16 has, such as -1e4.",
+        "edits": {r"-1e9\b": "-1e4"},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "ids": {
+        "title": "Texts in two classes",
+        "family": "still",
+        "symptom": "Validation stays at chance. No NaN, no warning.",
+        "diagnosis": "token ids rounded to 16 bits",
+        "cure": "Give the input the dtype of what comes in: int32.",
+        "edits": {r"keras\.Input\((\([^()]*\))\)": r'keras.Input(\1, dtype="int32")'},
+        "well": lambda v: v.report["accuracy"] > 0.9,
+    },
+    "batchnorm": {
+        "title": "Digits from a camera",
+        "family": "nan",
+        "symptom": "The training loss falls, but each validation is NaN.",
+        "diagnosis": "statistics spoiled in a skipped step",
+        "cure": "Put the moving statistics back when a step was skipped.",
+        "edits": {r"keras\.Sequential\(": "Careful("},
+        "before": CAREFUL,
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "slow": {
+        "title": "Digits from a slow disk",
+        "family": "slow",
+        "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
+        "diagnosis": "the step waits for its input",
+        "cure": "Keep what was read (cache) and read ahead (prefetch).",
+        "edits": {r"\.map\(read\)": ".map(read).cache()"},
+        "well": lambda v: sorted(v.ms)[len(v.ms) // 2] < 15,
+    },
+    "scale_loss": {
+        "title": "A training step of one's own",
+        "family": "still",
+        "symptom": "The loss does not move.",
+        "diagnosis": "scale_loss forgotten",
+        "cure": "Differentiate the scaled loss.",
+        "edits": {
+            r"(\n +)gradients = tape\.gradient\((\w+), ": (
+                r"\1    scaled = self.optimizer.scale_loss(\2)\1gradients = tape.gradient(scaled, "
+            )
+        },
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "dice": {
+        "title": "Large pictures",
+        "family": "nan",
+        "symptom": "The loss is NaN. With pictures of a quarter of the size all was well.",
+        "diagnosis": "a sum beyond 65504",
+        "cure": "Sum in float32.",
+        "edits": {r"tf\.reduce_sum\(": "wide_sum("},
+        "before": SUM,
+        "well": lambda v: v.losses[-1] < 0.5,
+    },
+    "remat": {
+        "title": "A deep network",
+        "family": "worse",
+        "symptom": "Since activations are computed again, accuracy is some points lower.",
+        "diagnosis": "Dropout computed again with another mask",
+        "cure": "Keep Dropout outside of what is computed again.",
+        "edits": {r"keras\.remat\(self\.inner\)\(x\)": "self.drop(keras.remat(self.dense)(x))"},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "penalty": {
+        "title": "A critic",
+        "family": "scale",
+        "symptom": "The scale falls, and the penalty does not.",
+        "diagnosis": "squares of a 16-bit gradient that are 0",
+        "cure": "Cast the inner gradient to float32 before it is squared.",
+        "edits": {r"= (\w+)\.gradient\((.*)\)\n": r"= in_float32(\1.gradient(\2))\n"},
+        "before": WIDE,
+        "well": lambda v: v.losses[-1] < 0.2,
+    },
+    "accumulate": {
+        "title": "Four batches at a time",
+        "family": "still",
+        "symptom": "After three batches of four no weight has moved.",
+        "diagnosis": "healthy",
+        "cure": "Leave it alone.",
+        "edits": {},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "epsilon": {
+        "title": "Digits, column by column",
+        "family": "nan",
+        "symptom": "The loss is NaN from the first step on. In float32 it never was.",
+        "diagnosis": "an epsilon that is 0 in float16",
+        "cure": "Take an epsilon that float16 has, such as 1e-4.",
+        "edits": {r"\b1e-8\b": "1e-4"},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "resume": {
+        "title": "A run in two parts",
+        "family": "scale",
+        "symptom": "After the run is resumed, the loss jumps up.",
+        "diagnosis": "an optimizer that was not built when its file was read",
+        "cure": "Build the optimizer before you load.",
+        "edits": {
+            r"(?m)^( *)model\.compile\(.*$": (
+                r"\g<0>\n\1model.optimizer.build(model.trainable_variables)"
+            )
+        },
+        "well": lambda v: sum(v.losses[-24:]) / 24 < 0.2,
+    },
+    "clip": {
+        "title": "Clipped gradients",
+        "family": "still",
+        "symptom": "The loss does not move since gradients are clipped.",
+        "diagnosis": "gradients clipped before they are unscaled",
+        "cure": "Let the inner optimizer clip.",
+        "edits": {
+            r"gradients, _ = tf\.clip_by_global_norm\(.*\)": "",
+            r"optimizers\.(SGD|Adam)\(((?:[^()]|\([^()]*\))*)\)": (
+                r"optimizers.\1(\2, global_clipnorm=1.0)"
+            ),
+        },
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "counter": {
+        "title": "Noise that fades",
+        "family": "worse",
+        "symptom": "The loss stops halfway.",
+        "diagnosis": "a counter that stops at 256",
+        "cure": "Count in integers: a float weight is read in 16 bits.",
+        "edits": {r"add_weight\((.*)\)": r'add_weight(\1, dtype="int32")'},
+        "well": lambda v: sum(v.losses[-24:]) / 24 < 0.3,
+    },
+    "missing": {
+        "title": "Digits with gaps",
+        "family": "scale",
+        "symptom": "The loss is NaN more and more often, and at last always.",
+        "diagnosis": "inputs beyond float16",
+        "cure": "Take out what float16 does not have before the network sees it.",
+        "edits": {r"(?m)^def build": "x[abs(x) > 65504] = 0\n\n\ndef build"},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "bfloat16": {
+        "title": "Small steps",
+        "family": "still",
+        "symptom": "The loss hardly falls.",
+        "diagnosis": "weights of 16 bits, steps too small for them",
+        "cure": "Keep the weights in float32: mixed_bfloat16.",
+        "edits": {r'policy\("(b?float16)"\)': r'policy("mixed_\1")'},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+}
