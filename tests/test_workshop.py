@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import card
 import workshop
 from canonical import COURSE, code_cells, read, text_of
 from cells import Cells
@@ -68,3 +69,9 @@ def test_a_section_is_called_by_the_number_that_it_has_here():
     )
     assert f"section {numbers['Compare time, memory and accuracy']} (" in text["predict-text-04"]
     assert "Section 7 of notebook 04 asks" in text["compare-see-04"]
+
+
+def test_the_card_is_what_its_script_writes_and_its_links_lead_to_notebooks():
+    assert card.page() == card.PATH.read_text(encoding="utf-8"), "run tests/tools/card.py"
+    links = re.findall('href="([^"]+)"', card.page())
+    assert len(links) == len(card.SYMPTOMS) and all((card.PATH.parent / n).exists() for n in links)

@@ -111,6 +111,9 @@ overflows.
 
 Your guesses and solved exercises, which the notebooks know too:"""
 FURTHER = """\
+Print the [decision card](../data/decision_card.html): formats, the scale, the output and ten \
+symptoms on one page.
+
 Go on with [01 · Floats](01_floats.ipynb), [02 · Loss scaling](02_loss_scaling.ipynb), \
 [03 · Policies](03_policy.ipynb) or [04 · The CNN, three ways](04_mnist_cnn.ipynb). \
 [00 · Start here](00_start_here.ipynb) has the map."""
