@@ -72,6 +72,6 @@ def test_a_section_is_called_by_the_number_that_it_has_here():
 
 
 def test_the_card_is_what_its_script_writes_and_its_links_lead_to_notebooks():
-    assert card.page() == card.PATH.read_text(encoding="utf-8"), "run tests/tools/card.py"
+    assert card.page() == card.PATH.read_text(encoding="utf-8"), "run docs/card.py"
     links = re.findall('href="([^"]+)"', card.page())
     assert len(links) == len(card.SYMPTOMS) and all((card.PATH.parent / n).exists() for n in links)

@@ -1,6 +1,6 @@
 """Write the decision card: formats, the loss scale, what stays in float32, and symptoms, on a page.
 
-    python tests/tools/card.py      write data/decision_card.html
+    python docs/card.py      write data/decision_card.html
 
 Numbers and pictures come from the course: `formats.facts`, what makers write of their units,
 recorded gradients, `hardware.recommended_policy` and the picture of a step. A4, landscape.
@@ -10,9 +10,9 @@ import html
 import json
 import math
 import sys
+from pathlib import Path
 
-from canonical import COURSE
-
+COURSE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(COURSE))
 
 from course_utils import formats, hardware  # noqa: E402
