@@ -30,10 +30,7 @@ class LabReport:
     """
 
     def __init__(self, title, settings, card, curves, table, findings, words=""):
-        try:
-            self.data = data.gather(title, settings, card, curves, table, findings, words)
-        except data.NoReport as error:
-            raise ValueError(f"No report can be made: {error}.") from None
+        self.data = data.gather(title, settings, card, curves, table, findings, words)
 
     def html(self) -> str:
         """The page."""
@@ -66,9 +63,6 @@ def page(template: str, drawn: list, **fields) -> str:
 
 def write(text: str, path: Path, kind: str) -> Path:
     """Write a page where there is none, or one of its own kind; else ValueError."""
-    if len(text.encode()) > data.LARGEST:
-        most = f"{data.LARGEST / 1e6:g} MB, the most that is read again"
-        raise ValueError(f"The page would take more than {most}: give shorter curves or words.")
     try:
         if path.exists() and f"Measured: {kind}".encode() not in path.read_bytes()[:800]:
             raise ValueError(f"{path} exists and is no {kind}: choose another name.")

@@ -10,11 +10,10 @@ from pathlib import Path
 from course_utils import __version__, exercises, hardware
 from course_utils.exercises import answers
 
-LARGEST = 3_000_000  # bytes of a file; a usual one has some 100,000
+LARGEST = 10_000_000  # bytes of a file; a usual one has some 100,000
 # The page holds the data between these, and there writes "<" in another way.
 BEGIN, END = '<script type="application/json" id="lab-report">', "</script>"
 CELL = float | str | None
-FINDING = dict.fromkeys(("severity", "layer", "message", "fix"), str)
 SHAPE = {
     **dict.fromkeys(("title", "date", "device", "words"), str),
     "versions": {str: str},
@@ -22,7 +21,7 @@ SHAPE = {
     "card": [{"quantity": str, "unit": str, "guess": CELL, "predicted": CELL, "measured": CELL}],
     "curves": {str: {str: [CELL]}},  # a loss may be "nan"
     "table": {"columns": [str], "rows": [[CELL]]},
-    "findings": [FINDING],
+    "findings": [dict.fromkeys(("severity", "layer", "message", "fix"), str)],
     "progress": {str: {"guess": str, "solved": [float], "of": float}},
 }
 
@@ -33,7 +32,8 @@ class NoReport(ValueError):
 
 def gather(title, settings, card, curves, table, findings, words) -> dict:
     """The data of a `LabReport`, in the form of `SHAPE`; NoReport names what has another form."""
-    table = table if table.index.name is None else table.reset_index()
+    if any(table.index.names) or hasattr(table.index, "str"):  # more than a count
+        table = table.reset_index()
     loaded = {name: sys.modules.get(name) for name in ("tensorflow", "keras", "numpy")}
     versions = {name: module.__version__ for name, module in loaded.items() if module}
     found = {
@@ -45,7 +45,7 @@ def gather(title, settings, card, curves, table, findings, words) -> dict:
         "card": [dict.fromkeys(SHAPE["card"][0]) | row for row in card],
         "curves": curves,
         "table": {"columns": list(map(str, table.columns)), "rows": table.values},
-        "findings": [{key: getattr(each, key) for key in FINDING} for each in findings],
+        "findings": [{k: getattr(each, k) for k in SHAPE["findings"][0]} for each in findings],
         "progress": {name: _progress(exercises.load(name)) for name in exercises.available()},
         "words": "" if words is ... else words,
     }
