@@ -206,7 +206,10 @@ def test_no_number_hides_the_others(good):
 
 
 def test_a_board_takes_no_other_files_place(good, tmp_path, capsys):
-    path, other = hand_in(tmp_path / "a.html", good()), hand_in(tmp_path / "b.html", good(words=""))
+    path, other = (
+        hand_in(tmp_path / "a.html", good()),
+        hand_in(tmp_path / "a\x7f.html", good(words="")),
+    )
     kept = path.read_bytes()
     for given, why in (
         (other, "exists and is no class board"),
@@ -214,6 +217,6 @@ def test_a_board_takes_no_other_files_place(good, tmp_path, capsys):
     ):
         status, out, err = ran(capsys, given, "--out", path)
         assert (status, out) == (1, []) and why in err[0] and path.read_bytes() == kept
-    assert ran(capsys, tmp_path / "?.html", "--out", tmp_path / "c.html")[1][0].endswith(
+    assert ran(capsys, tmp_path / "*.html", "--out", tmp_path / "c.html")[1][0].endswith(
         "2 of 2 files."
     )

@@ -86,7 +86,7 @@ def html(reports: dict, left_out: dict) -> str:
     guessed = quantities["guess"].count().nlargest(DRAWN)
     return page(
         "board.html",
-        [figures.speed_by_device(table)]
+        [figures.speed_by_device(table)] * bool(table["speedup"].count())
         + [figures.guesses(one, *key) for key, one in quantities if guessed.get(key, 0) > 0],
         title="Class board",
         table=table,

@@ -29,10 +29,10 @@ def test_pages_stay_in_their_width_and_do_nothing(text, pages):
 
 
 def test_a_report_is_printed_on_two_pages(pages):
-    made = report(words="A sentence of this length, and a question at its end? " * 12)
+    made = report(words="A sentence of this length, and a question at its end? " * 20)
     made.data["curves"] = {f"loss {n}": {"float32": [2.0, 1.0]} for n in range(4)}
     made.data["findings"] *= 3
-    made.data["card"] *= 3
+    made.data["card"] *= 4
     pages.page.set_content(made.html())
     printed = pages.page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2

@@ -17,7 +17,7 @@ HOSTILE = [
     "$\\frac{$ \\ %s {0}",
     "a\x00\x1b[31m\ud800\u202eb",
     data.BEGIN + "{}" + data.END,
-    "𝔊😀字" * 2000,
+    "𝔊😀字" + "x" * 5000,
 ]
 
 
