@@ -16,7 +16,7 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
     """It takes some 0.03 s; what could make it slow is looked for by name, not by the clock."""
     code = (
         "import sys; from course_utils import claims, datasets, exercises, formats, gradients;"
-        "from course_utils import hardware, loss_scale, numerals, processes, session;"
+        "from course_utils import hardware, loss_scale, numerals, processes, report, session;"
         "hardware.detect(); hardware.recommended_policy(); hardware.workload(hardware.detect());"
         "q = exercises.load('02'); [q[n + 1].check(3) for n in range(len(q.exercises))];"
         "list(map(exercises.load, exercises.available()));"
