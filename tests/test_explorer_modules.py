@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from canonical import COURSE
 from javascript import Node, received, sent
+from test_diagnosis import invented
 from test_formats import exact_values
 
-from course_utils import formats, gradients, numerals
+from course_utils import diagnosis, formats, gradients, numerals
 from course_utils.explorers import (
     FloatLab,
     ScaleScope,
@@ -66,6 +67,7 @@ def test_a_module_is_whole(name):
 
 def test_the_modules_of_an_explorer_share_a_scope():
     apps = ("floatlab", "scalescope", "softmaxcliff", "bitsplit", "gradientlife", "tradeoff")
+    apps += ("panel",)
     needed = {app: fragment.modules(f"{app}.mjs") for app in apps}
     assert set().union(*needed.values()) == set(MODULES)
     for modules in needed.values():
@@ -79,6 +81,7 @@ def test_the_modules_of_an_explorer_share_a_scope():
 @pytest.fixture(scope="module")
 def run():
     names = ("codec", "values", "bins", "arithmetic", "survival", "travel", "words")
+    names += ("elimination",)
     node = Node(*(f"{name}.mjs" for name in names))
     given = {"rows": FloatLab()._data()["formats"], **ScaleScope(HISTOGRAMS)._data()}
     node(
@@ -499,3 +502,17 @@ def test_a_gradient_travels_as_in_numpy(run):
         found = [v and float(v) for _, v in way]
         wanted = [v if v is None else float(v) for _, v in right]
         assert str(found) == str(wanted), case
+
+
+def test_readings_rule_out_what_they_do_in_python(run):
+    for seed in range(20):
+        record = invented(seed, 12, 6, 3)
+        tools, chance = list(record["instruments"]), random.Random(seed)
+        asked = [chance.sample(tools, chance.randint(0, 6)) for _ in record["patients"]]
+        found = run(
+            """return given.patients.map((patient, at) =>
+              [...struck(given.patients, patient, given.asked[at])]);""",
+            {**record, "asked": asked},
+        )
+        for patient, those, pairs in zip(record["patients"], asked, found, strict=True):
+            assert dict(pairs) == diagnosis.struck(record, patient["key"], those)

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from test_diagnosis import RECORDS, invented
 
-from course_utils import formats, gradients, numerals, splits
+from course_utils import diagnosis, formats, gradients, numerals, splits
 from course_utils.benchmark import records
 from course_utils.explorers import (
     BitSplit,
     FloatLab,
     GradientLife,
+    InstrumentPanel,
     ScaleScope,
     SoftmaxCliff,
     TradeOff,
@@ -99,6 +101,7 @@ EXPLORERS = {"floatlab": FloatLab("65520"), "scalescope": ScaleScope(MANY)}
 EXPLORERS["softmaxcliff"] = SoftmaxCliff(breaking)
 EXPLORERS["bitsplit"] = BitSplit()
 EXPLORERS["gradientlife"] = GradientLife()
+EXPLORERS["panel"] = InstrumentPanel(RECORDS["recorded"])
 EXPLORERS["tradeoff"] = TradeOff(records.smaller(), error=0.002)
 each = pytest.mark.parametrize("name", EXPLORERS)
 
@@ -233,6 +236,23 @@ def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
     assert "Recorded" not in found["note"] and "Recorded" in data(BitSplit())["note"]
 
 
+# InstrumentPanel's table
+
+
+def test_the_static_table_says_what_tells_each_cause(record=RECORDS["recorded"]):
+    page = Reader(shown(EXPLORERS["panel"])["text/html"])
+    assert page.open == [] and len(page.rows) == 1 + len(record["patients"])
+    for patient, row in zip(record["patients"], page.rows[1:], strict=True):
+        few = diagnosis.fewest(record, patient["key"])
+        assert row[:2] == [patient["diagnosis"], patient["symptom"]]
+        assert (
+            row[2].count("; ") >= len(few) - 1 and row[3] == f"{diagnosis.minutes(record, few):g}"
+        )
+        for tool in few:
+            read = f"{record['instruments'][tool]['name']}: {patient['readings'][tool]['text']}"
+            assert read in row[2]
+
+
 # Arguments and data
 
 
@@ -249,6 +269,7 @@ def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
         (ScaleScope, {"gradients": {}}, "no layer"),
         (ScaleScope, {"gradients": {"a": [1j]}}, "complex"),
         (BitSplit, {"weights": ["a"]}, "has no octaves"),
+        (InstrumentPanel, {"record": invented(patients=0)}, "one patient at least"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(make, options, part):

@@ -20,8 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 from PIL import Image
+from test_diagnosis import RECORDS, invented, leaves
 
-from course_utils import figures, formats, splits
+from course_utils import diagnosis, figures, formats, splits
 from course_utils.figures import base, distributed, looks, operations, profiling, reports
 from course_utils.gradients import OctaveHistogram
 
@@ -124,6 +125,7 @@ SPEEDUPS = [ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0
 ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
 AGAIN = {("float32", False): (50e6, 0.1), ("float32", True): (None, 0.2)}
 AGAIN = {key: 3 * [SimpleNamespace(peak_bytes=b, seconds=s)] for key, (b, s) in AGAIN.items()}
+CLINIC = invented(5, 5, 2, 2)  # some of the causes cannot be told apart
 STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 
 # A figure for every function that draws one: the function and what it is given.
@@ -164,6 +166,8 @@ GIVEN = [
     (reports.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
     (reports.speed_by_device, SPED),
     (reports.guesses, pd.DataFrame({"guess": [2, 3, 2e9], "measured": [4, 5, np.nan]}), "a", "b"),
+    (figures.gallery, CLINIC),
+    (figures.decision_tree, CLINIC),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
     (profiling.op_times, OPS),
@@ -273,6 +277,10 @@ SAID = [
     ("sensitivity", "conv: 90 % with all weights, 50 % at 80 % zeros; dense"),
     ("by_width", "int8: 0.5 at 64, 4 at 256"),
     ("by_dtype", "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms"),
+    (
+        "gallery",
+        "patient 1: 2 to 1.8, cured 2 to 0.5; patient 2: 2 to NaN, NaN after 33% of the run, cured",
+    ),
     ("by_dtype", "bfloat16 114 ms"),  # and no power of ten
     ("casts", "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1"),
     ("accumulator_errors", "one sign, narrow: from 0.001 at K = 16 to 0.5 at K = 64"),
@@ -445,6 +453,29 @@ def test_a_loop_stands_where_its_step_and_infinity_put_it():
     assert [point.get_marker() for point in points] == ["o", "X", "X"]
     assert [point.get_xdata()[0] for point in points] == [1, 2**-15, 1.01]
     assert points[0].get_ydata()[0] == points[1].get_ydata()[0] < 0.5 < points[2].get_ydata()[0]
+
+
+@pytest.mark.parametrize("record", [CLINIC, RECORDS["recorded"]], ids=["invented", "recorded"])
+def test_the_tree_draws_every_question_and_a_row_for_each_end(record):
+    picture, found = figures.decision_tree(record), list(leaves(diagnosis.tree(record)))
+    said, names = written(picture.figure.axes[0].texts), record["instruments"]
+    causes = {patient["key"]: patient["diagnosis"] for patient in record["patients"]}
+    ends = [" or ".join(causes[key] for key in left) for _, left in found]
+    assert said[-len(ends) :] == ends
+    for (way, _), end in zip(found, ends, strict=True):
+        told = ", ".join(f"{names[tool]['name']} {kind}" for tool, kind in way)
+        assert f"{told}: {end}" in picture.alt
+    questions = {way[:n] for way, _ in found for n in range(len(way))}
+    answers = {way[: n + 1] for way, _ in found for n in range(len(way))}
+    assert sum(text.endswith(" min") for text in said) == len(questions)
+    assert len(said) == len(questions) + len(answers) + len(ends)
+
+
+def test_the_gallery_has_a_cross_where_a_loss_is_lost():
+    axes = figures.gallery(CLINIC).figure.axes
+    assert [ax.get_title() for ax in axes][:6] == [f"patient {n}" for n in range(1, 6)] + [""]
+    assert [[list(line.get_xdata()) for line in ax.lines[2:]] for ax in axes[:3]] == [[], [[1]], []]
+    assert axes[0].lines[0].get_linewidth() < axes[0].lines[1].get_linewidth()
 
 
 # Steps of many devices

@@ -3,8 +3,10 @@
 from course_utils.explorers.bitsplit import BitSplit
 from course_utils.explorers.floatlab import FloatLab
 from course_utils.explorers.gradientlife import GradientLife
+from course_utils.explorers.panel import InstrumentPanel
 from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
 from course_utils.explorers.tradeoff import TradeOff
 
-__all__ = ["BitSplit", "FloatLab", "GradientLife", "ScaleScope", "SoftmaxCliff", "TradeOff"]
+__all__ = ["BitSplit", "FloatLab", "GradientLife", "InstrumentPanel", "ScaleScope", "SoftmaxCliff",
+           "TradeOff"]  # fmt: skip

@@ -92,10 +92,10 @@ def canvas(width=7.0, height=3.4):
     return figure, ax
 
 
-def panels(count, width=8.0, height=3.6, **options):
-    """The same with several axes in a row: (figure, array of axes)."""
+def panels(count, width=8.0, height=3.6, rows=1, **options):
+    """The same with several axes, `count` in each row: (figure, flat array of axes)."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(1, count, squeeze=False, **options)[0]
+    axes = figure.subplots(rows, count, squeeze=False, **options).ravel()
     for ax in axes:
         ax.patch.set_alpha(0)
         ax.spines[["top", "right"]].set_visible(False)

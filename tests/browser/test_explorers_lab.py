@@ -17,6 +17,7 @@ from course_utils.explorers import (
     BitSplit,
     FloatLab,
     GradientLife,
+    InstrumentPanel,
     ScaleScope,
     SoftmaxCliff,
     TradeOff,
@@ -33,6 +34,7 @@ SOURCES = {
     "bitsplit": "BitSplit()",
     "gradientlife": "GradientLife()",
     "tradeoff": "from course_utils.benchmark import records\nTradeOff(records.smaller())",
+    "panel": "InstrumentPanel(records.clinic())",
     "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale: np.where(gaps < 9, 1, 0))",
 }
 NO_CDN = {  # what nbconvert's own template would ask of other hosts
@@ -59,7 +61,7 @@ def panel(window, name):
 
 
 HOSTS = "[data-floatlab], [data-scalescope], [data-bitsplit], [data-gradientlife]"
-HOSTS += ", [data-softmaxcliff], [data-tradeoff]"
+HOSTS += ", [data-softmaxcliff], [data-tradeoff], [data-panel]"
 CONTROLS = {  # places that can have the focus: a field, a button and a slider among them
     "softmaxcliff": (".slider", "select"),
     "floatlab": (".entry", ".bit", ".knob"),
@@ -67,6 +69,7 @@ CONTROLS = {  # places that can have the focus: a field, a button and a slider a
     "bitsplit": (".border-slider", ".scaling .slider"),
     "gradientlife": (".slider", ".chip", "select"),
     "tradeoff": (".slider", "select"),
+    "panel": (".chip", ".card"),
 }
 
 
@@ -145,6 +148,7 @@ def stored():
     layers = {"a": [1.0], "b": [2.0**-30]}
     explorers = [FloatLab("65520"), FloatLab("7.5"), ScaleScope(np.ones(3000)), ScaleScope(layers)]
     explorers += [BitSplit(), GradientLife(), TradeOff(records.smaller())]
+    explorers.append(InstrumentPanel(records.clinic()))
     explorers.append(SoftmaxCliff(lambda policy, gaps, scale: np.where(gaps < 9, 1, 0)))
     cells = []
     for index, each in enumerate(explorers):

@@ -9,6 +9,7 @@ from course_utils.explorers import (
     BitSplit,
     FloatLab,
     GradientLife,
+    InstrumentPanel,
     ScaleScope,
     SoftmaxCliff,
     TradeOff,
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.browser
 LAYERS = {f"layer {k}": 2.0 ** np.random.default_rng(k).normal(-30, 4, 5000) for k in range(9)}
 CLIFF = lambda policy, gaps, scale: np.where(gaps < 9, 1, 0)  # noqa: E731
 SHOWN = {BitSplit: [], FloatLab: [], GradientLife: [], ScaleScope: [LAYERS], SoftmaxCliff: [CLIFF]}
-SHOWN[TradeOff] = [records.smaller()]
+SHOWN[TradeOff], SHOWN[InstrumentPanel] = [records.smaller()], [records.clinic()]
 # Milliseconds that each of 200 events takes, layout included: every slider is dragged to and fro
-# in its turn; FloatLab's knob gets arrows, and bits are clicked.
+# in its turn; FloatLab's knob gets arrows, and bits and cards are clicked.
 TIMES = """async (root) => {
-  const nodes = [...root.querySelectorAll("input[type=range], .knob, .row .bit")]
+  const nodes = [...root.querySelectorAll("input[type=range], .knob, .row .bit, .card")]
     .filter((node) => node.checkVisibility()), times = [];
   const act = (node, turn) => {
-    if (node.matches(".bit")) return node.click();
+    if (node.matches(".bit, .card")) return node.click();
     const key = turn % 10 < 5 ? "ArrowRight" : "ArrowLeft";
     if (!node.min) return node.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
     node.value = Number(node.min) + (node.max - node.min) * (1 + Math.sin(turn / 5)) / 2;

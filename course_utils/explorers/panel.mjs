@@ -1,0 +1,131 @@
+// InstrumentPanel: a patient's symptom, instruments at a price in minutes, and the causes left.
+
+import { write } from "./bands.mjs";
+import {
+  attach, draw, make, makeChips, makeSpeaker, roveAmong, setOne, setText,
+} from "./dom.mjs";
+import { against, struck } from "./elimination.mjs";
+import { numberText, plural } from "./words.mjs";
+
+const [WIDE, TALL] = [320, 180]; // units of the drawing, which is as wide as its column
+const note = (text) => make("p", { class: "note" }, text);
+
+// A patient's loss and that of the same run, cured; a cross where it is no longer a number.
+function drawLosses({ loss, healthy }, width, height, pad) {
+  const known = [...loss, ...healthy].filter((value) => value !== null);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const x = (at) => pad + (at / (healthy.length - 1)) * (width - 2 * pad);
+  const y = (value) => height - pad - ((value - low) / (high - low || 1)) * (height - 2 * pad);
+  const path = (values) => values.map((value, at) => (value === null ? ""
+    : `${(values[at - 1] ?? null) === null ? "M" : "L"}${x(at).toFixed(1)},${y(value).toFixed(1)}`
+      + "h0.1")).join("");
+  const cross = `m${-pad / 2},${-pad / 2}l${pad},${pad}m0,${-pad}l${-pad},${pad}`;
+  const crosses = loss.map((value, at) =>
+    (value === null && loss[at - 1] !== null ? `M${x(at)},${pad}${cross}` : ""));
+  return [draw("path", { class: "healthy", d: path(healthy) }),
+    draw("path", { class: "loss", d: path(loss) }), draw("path", { class: "lost",
+      d: crosses.join("") })];
+}
+
+function describe(loss) {
+  const ends = [loss[0], loss.at(-1)].map((value) => (value === null ? "NaN" : numberText(value)));
+  const lost = loss.indexOf(null);
+  return `from ${ends.join(" to ")}`
+    + (lost > 0 ? `, NaN after ${Math.round((100 * lost) / loss.length)} % of the run` : "");
+}
+
+// A toolbar of cards, each with a name and a line below it.
+function makeCards(label, names, act) {
+  const cards = names.map((name, at) => make("button", { type: "button", class: "card",
+    onclick: () => act(at) }, make("b", {}, name), make("span", {})));
+  const element = make("div", { class: "cards", role: "toolbar", "aria-label": label }, ...cards);
+  roveAmong(element, cards);
+  return { element, cards };
+}
+
+function buildPanel({ instruments, patients }) {
+  const files = patients.map(() => ({ asked: [], answer: "" }));
+  const keys = Object.keys(instruments);
+  const causes = [...patients].sort((a, b) => (a.diagnosis < b.diagnosis ? -1 : 1));
+  const nameOf = (key) => instruments[key].name;
+  const priceOf = (asked) =>
+    plural(asked.reduce((sum, key) => sum + instruments[key].minutes, 0), "minute");
+  const speaker = makeSpeaker();
+  const [symptom, sentence, answer] = ["symptom", "sentence", "answer"].map((name) =>
+    make("p", { class: name }));
+  const plot = draw("svg", { class: "plot", viewBox: `0 0 ${WIDE} ${TALL}`, role: "img" });
+  let [at, drawn] = [0, null];
+  const set = (change) => refresh(Object.assign(files[at], change));
+
+  const room = makeChips("patients", patients.map((patient, number) => [[
+    draw("svg", { class: "small", viewBox: "0 0 48 28", "aria-hidden": "true" },
+      ...drawLosses(patient, 48, 28, 4)), make("span", {}, `patient ${number + 1}`)],
+  () => refresh(files[at = number]), {}]));
+  const tools = makeCards("instruments", keys.map(nameOf), (index) => {
+    const [{ asked }, key] = [files[at], keys[index]];
+    set({ answer: "", asked: asked.includes(key) ? asked.filter((one) => one !== key)
+      : [...asked, key] });
+  });
+  const answers = makeCards("causes", causes.map(({ diagnosis }) => diagnosis), (index) =>
+    set({ answer: judge(patients[at], causes[index], files[at].asked) }));
+
+  function judge(patient, other, asked) {
+    if (other === patient) {
+      return `Yes: ${patient.diagnosis}. ${patient.cure} You took ${priceOf(asked)}; `
+        + `${priceOf(patient.fewest)} would have done: `
+        + `${patient.fewest.map(nameOf).join(", ") || "no instrument"}.`;
+    }
+    const [read] = against(patient, other, asked);
+    if (read) {
+      return `No: here the ${nameOf(read)} reads “${patient.readings[read].text}”, and with `
+        + `“${other.diagnosis}” it reads “${other.readings[read].text}”.`;
+    }
+    const [would] = against(patient, other, keys)
+      .sort((a, b) => instruments[a].minutes - instruments[b].minutes);
+    return would ? `No, though nothing that you read speaks against it. Ask the ${nameOf(would)}.`
+      : `No instrument tells this from “${patient.diagnosis}”.`;
+  }
+
+  function refresh({ asked, answer: words } = files[at]) {
+    const patient = patients[at];
+    const out = struck(patients, patient, asked);
+    if (drawn !== patient) {
+      drawn = patient;
+      plot.replaceChildren(...drawLosses(patient, WIDE, TALL, 14),
+        write(WIDE / 2, TALL - 4, "step"));
+      setOne(plot, "aria-label",
+        `Loss ${describe(patient.loss)}; cured, ${describe(patient.healthy)}.`);
+    }
+    setText(symptom, patient.symptom);
+    setText(sentence, `${plural(asked.length, "instrument")}, ${priceOf(asked)}: `
+      + `${patients.length - out.size} of ${plural(patients.length, "cause")} fit.`);
+    setText(answer, words);
+    room.chips.forEach((chip, number) => {
+      setOne(chip, "aria-pressed", String(number === at));
+      setOne(chip, "data-known", files[number].answer.startsWith("Yes") ? "yes" : null);
+    });
+    tools.cards.forEach((card, index) => {
+      const [key, open] = [keys[index], asked.includes(keys[index])];
+      setOne(card, "aria-pressed", String(open));
+      setText(card.lastChild, open ? patient.readings[key].text : priceOf([key]));
+    });
+    answers.cards.forEach((card, index) => {
+      const by = out.get(causes[index].key);
+      setOne(card, "data-out", by ? "yes" : null);
+      setText(card.lastChild, by ? `ruled out, ${nameOf(by)} would read: `
+        + causes[index].readings[by].text : "");
+    });
+    const newest = asked.length ? patient.readings[asked.at(-1)].text : patient.symptom;
+    speaker.say(words || `${newest} ${sentence.textContent}`);
+  }
+  refresh();
+  const element = make("div", { class: "explorer panel" }, room.element,
+    make("div", { class: "case" },
+      make("div", {}, plot, note("Thick: loss. Thin: the same run, cured. ✕: not a number.")),
+      make("div", {}, symptom, note("Instruments: press to read one, again to put it away."),
+        tools.element, sentence)),
+    note("Causes: name one."), answers.element, answer, speaker.element);
+  return { element, fit: () => {} };
+}
+
+attach("panel", CSS, buildPanel);

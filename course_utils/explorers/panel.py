@@ -1,0 +1,38 @@
+"""InstrumentPanel: patients, what instruments read with them, and which causes that leaves."""
+
+from course_utils import diagnosis
+from course_utils.explorers import fragment
+
+
+class InstrumentPanel:
+    """An interactive figure: choose instruments, see which causes their readings leave, name one.
+
+    Show it as the last line of a cell; where no JavaScript runs, a table says for each cause what
+    tells it from all others. `record` is what `benchmark.records.clinic()` gives.
+
+    Raises ValueError for a record without a patient.
+    """
+
+    def __init__(self, record):
+        if not record["patients"]:
+            raise ValueError("Give a record with one patient at least.")
+        self.record = record
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        title = "InstrumentPanel: the fewest instruments that tell a cause from all others"
+        heads = ["cause", "what one sees", "instruments that tell it", "minutes"]
+        rows, patients, instruments = [], [], self.record["instruments"]
+        for patient in self.record["patients"]:
+            few = diagnosis.fewest(self.record, patient["key"])
+            read = [f"{instruments[i]['name']}: {patient['readings'][i]['text']}" for i in few]
+            cost = f"{diagnosis.minutes(self.record, few):g}"
+            rows.append([patient["diagnosis"], patient["symptom"], "; ".join(read), cost])
+            curves = {name: [v and float(f"{v:.3g}") for v in patient[name]] for name in CURVES}
+            shown = {name: patient[name] for name in SHOWN}
+            patients.append({**shown, **curves, "fewest": few})
+        data = {"instruments": instruments, "patients": patients}
+        return fragment.bundle("panel", title, heads, rows, data)
+
+
+CURVES = ("loss", "healthy")
+SHOWN = ("key", "symptom", "diagnosis", "cure", "readings")

@@ -1,0 +1,119 @@
+"""InstrumentPanel as a learner uses it, on a bare page: it rules out what Python rules out."""
+
+import json
+
+import pytest
+from canonical import COURSE
+from explorer_pages import Panel
+from playwright.sync_api import expect
+
+from course_utils.diagnosis import fewest, minutes, struck
+from course_utils.explorers import InstrumentPanel
+
+pytestmark = pytest.mark.browser
+RECORD = json.loads((COURSE / "data/measurements/clinic.json").read_text(encoding="utf-8"))
+PATIENTS = RECORD["patients"]
+TOOLS = RECORD["instruments"]
+
+
+class Shown(Panel):
+    explorer = InstrumentPanel
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.sentence, self.told = (self.inside.locator(f".{c}") for c in ("sentence", "answer"))
+        self.tools, self.causes = (
+            self.inside.get_by_role("toolbar", name=name).locator(".card")
+            for name in ("instruments", "causes")
+        )
+
+    def choose(self, number):
+        self.inside.get_by_role("button", name=f"patient {number}", exact=True).click()
+
+    def ask(self, *tools):
+        for tool in tools:
+            self.tools.nth(list(TOOLS).index(tool)).click()
+
+    def cause(self, patient):
+        return self.causes.nth(sorted(p["diagnosis"] for p in PATIENTS).index(patient["diagnosis"]))
+
+    def fitting(self):
+        names = self.causes.locator("b").all_inner_texts()
+        out = [card.get_attribute("data-out") for card in self.causes.all()]
+        return {name for name, struck in zip(names, out, strict=True) if not struck}
+
+
+def test_readings_leave_the_causes_that_python_leaves_and_say_why(show):
+    panel, tools = show(RECORD), list(TOOLS)
+    for number, patient in enumerate(PATIENTS, start=1):
+        panel.choose(number)
+        expect(panel.inside.locator(".symptom")).to_have_text(patient["symptom"])
+        for count in range(1, 4):
+            tool = tools[(number + 3 * count) % len(tools)]
+            panel.ask(tool)
+            asked = [tools[(number + 3 * n) % len(tools)] for n in range(1, count + 1)]
+            assert panel.tools.nth(tools.index(tool)).get_attribute("aria-pressed") == "true"
+            out = struck(RECORD, patient["key"], asked)
+            left = {p["diagnosis"] for p in PATIENTS if p["key"] not in out}
+            assert panel.fitting() == left
+            expect(panel.sentence).to_contain_text(f"{minutes(RECORD, asked):g} minute")
+            expect(panel.sentence).to_contain_text(f"{len(left)} of {len(PATIENTS)} causes fit")
+        for other in (p for p in PATIENTS if p["key"] in out):
+            why = out[other["key"]]
+            expect(panel.cause(other)).to_contain_text(
+                f"{TOOLS[why]['name']} would read: {other['readings'][why]['text']}"
+            )
+    panel.choose(1)  # its instruments are where they were, and are put away
+    panel.ask(*[tools[(1 + 3 * n) % len(tools)] for n in range(1, 4)])
+    expect(panel.sentence).to_contain_text("0 instruments, 0 minutes")
+
+
+def test_each_wrong_cause_is_answered_and_the_right_one_with_its_price(show):
+    panel = show(RECORD)
+    for number, patient in enumerate(PATIENTS, start=1):
+        panel.choose(number)
+        few = fewest(RECORD, patient["key"])
+        answers = {}
+        for asked in ([], few):
+            panel.ask(*asked)
+            for other in (p for p in PATIENTS if p is not patient):
+                panel.cause(other).click()
+                answers[other["key"], len(asked)] = panel.told.inner_text()
+        for other in (p for p in PATIENTS if p is not patient):
+            blind, informed = answers[other["key"], 0], answers[other["key"], len(few)]
+            if other["key"] not in struck(RECORD, patient["key"], TOOLS):
+                assert blind == informed and blind.startswith("No instrument tells")
+                continue
+            assert blind.startswith("No, though nothing") and informed.startswith("No: here the")
+            assert other["diagnosis"] in informed
+            read = [t for t in few if f"the {TOOLS[t]['name']} reads" in informed]
+            assert other["readings"][read[0]]["text"] in informed
+        panel.cause(patient).click()
+        expect(panel.told).to_contain_text(f"Yes: {patient['diagnosis']}. {patient['cure']}")
+        price = f"{minutes(RECORD, few):g} minute"
+        expect(panel.told).to_contain_text(price)
+        names = ", ".join(TOOLS[tool]["name"] for tool in few)
+        expect(panel.told).to_contain_text(f"would have done: {names or 'no instrument'}.")
+
+
+def test_by_keyboard_and_said(show):
+    panel = show(RECORD)
+    panel.tools.first.focus()
+    panel.press("Enter")
+    reading = PATIENTS[0]["readings"][list(TOOLS)[0]]["text"]
+    expect(panel.spoken).to_contain_text(reading)
+    panel.press("End")
+    panel.press("Space")
+    expect(panel.sentence).to_contain_text("2 instruments")
+    panel.press("Tab")
+    panel.press("Enter")
+    expect(panel.told).not_to_be_empty()
+    expect(panel.spoken).to_have_text(panel.told.inner_text())
+
+
+def test_nothing_stands_out_of_a_page(show):
+    for width in (360, 400, 1000):
+        panel = show(RECORD, width=width)
+        panel.ask(*TOOLS)
+        panel.cause(PATIENTS[-1]).click()
+        assert panel.too_far_out() == []

@@ -1,0 +1,97 @@
+"""What readings leave of the causes: against a slow search, on the record and on invented ones."""
+
+import itertools
+import json
+import random
+
+import pytest
+from canonical import COURSE
+
+from course_utils import diagnosis
+
+RECORDED = COURSE / "data/measurements/clinic.json"
+
+
+def invented(seed=0, patients=3, instruments=3, kinds=2):
+    """A record of patients who read anything."""
+    chance = random.Random(seed)
+    tools = {f"tool {n}": {"name": f"Tool {n}", "minutes": chance.randint(1, 9)}
+             for n in range(instruments)}  # fmt: skip
+    people = []
+    for n in range(patients):
+        read = {tool: f"kind {chance.randrange(kinds)}" for tool in tools}
+        readings = {
+            tool: {"kind": kind, "text": f"{kind}, as with {n}"} for tool, kind in read.items()
+        }
+        texts = {"symptom": f"It hurts {n}.", "diagnosis": f"cause {n}", "cure": f"Cure {n}."}
+        curves = {"loss": [2.0, *([None, None] if n % 2 else [1.9, 1.8])], "healthy": [2.0, 0.5]}
+        people.append({"key": f"p{n}", "family": "nan", **texts, **curves, "readings": readings})
+    return {"instruments": tools, "patients": people, "families": {"nan": "Not a number"}}
+
+
+RECORDS = {"small": invented(), "equal": invented(1, 6, 2), "large": invented(2, 12, 6, 3)}
+if RECORDED.exists():
+    RECORDS["recorded"] = json.loads(RECORDED.read_text(encoding="utf-8"))
+each = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
+
+
+def fit(record, key, asked):
+    """The causes that a patient's readings leave, one by one."""
+    read = {patient["key"]: patient["readings"] for patient in record["patients"]}
+    alike = lambda other, tool: read[other][tool]["kind"] == read[key][tool]["kind"]  # noqa: E731
+    return {other for other in read if all(alike(other, tool) for tool in asked)}
+
+
+@each
+def test_a_reading_rules_out_those_who_read_another_kind(record):
+    tools, chance = list(record["instruments"]), random.Random(0)
+    for patient in record["patients"]:
+        key = patient["key"]
+        for _ in range(20):
+            asked = chance.sample(tools, chance.randint(0, len(tools)))
+            out = diagnosis.struck(record, key, asked)
+            assert {p["key"] for p in record["patients"]} - set(out) == fit(record, key, asked)
+            for other, tool in out.items():  # the first one that did
+                before = asked[: asked.index(tool)]
+                assert other in fit(record, key, before) - fit(record, key, [tool])
+
+
+@each
+def test_fewer_instruments_leave_more_and_as_many_are_not_quicker(record):
+    tools = list(record["instruments"])
+    for patient in record["patients"]:
+        few, key = diagnosis.fewest(record, patient["key"]), patient["key"]
+        least = fit(record, key, tools)
+        assert fit(record, key, few) == least
+        for n in range(len(few) + 1):
+            for other in itertools.combinations(tools, n):
+                cheaper = diagnosis.minutes(record, other) < diagnosis.minutes(record, few)
+                assert (n == len(few) and not cheaper) or fit(record, key, other) != least
+
+
+def leaves(tree, way=()):
+    """(instruments and kinds on the way to it, what is left there) of each leaf of a tree."""
+    if "left" in tree:
+        yield way, tree["left"]
+    for kind, then in tree.get("then", {}).items():
+        yield from leaves(then, (*way, (tree["ask"], kind)))
+
+
+@each
+def test_the_tree_leads_every_patient_to_its_cause(record):
+    found = list(leaves(diagnosis.tree(record)))
+    read = {patient["key"]: patient["readings"] for patient in record["patients"]}
+    assert sorted(key for _, left in found for key in left) == sorted(read)
+    for way, left in found:
+        assert set(left) == fit(record, left[0], record["instruments"])
+        for key in left:
+            assert all(read[key][tool]["kind"] == kind for tool, kind in way)
+            assert fit(record, key, [tool for tool, _ in way]) == set(left)
+
+
+def test_it_asks_first_what_tells_most_apart_in_a_minute():
+    record = invented(2, 12, 6, 3)
+    for tool in record["instruments"].values():
+        tool["minutes"] = 9
+    record["instruments"]["tool 4"]["minutes"] = 0.5
+    assert diagnosis.tree(record)["ask"] == "tool 4"
