@@ -78,7 +78,7 @@ def test_each_wrong_cause_is_answered_and_the_right_one_with_its_price(show):
             panel.ask(*asked)
             for other in (p for p in PATIENTS if p is not patient):
                 panel.cause(other).click()
-                answers[other["key"], len(asked)] = panel.told.inner_text()
+                answers[other["key"], len(asked)] = panel.told.text_content()
         for other in (p for p in PATIENTS if p is not patient):
             blind, informed = answers[other["key"], 0], answers[other["key"], len(few)]
             if other["key"] not in struck(RECORD, patient["key"], TOOLS):
@@ -108,7 +108,7 @@ def test_by_keyboard_and_said(show):
     panel.press("Tab")
     panel.press("Enter")
     expect(panel.told).not_to_be_empty()
-    expect(panel.spoken).to_have_text(panel.told.inner_text())
+    expect(panel.spoken).to_have_text(panel.told.text_content())
 
 
 def test_nothing_stands_out_of_a_page(show):

@@ -32,7 +32,7 @@ FLOORS = {
         ),
     ),
     "machine": ("datasets", "processes", "hardware"),
-    "numbers": ("splits", "gradients", "loss_scale", "numerals", "formats"),
+    "numbers": ("diagnosis", "splits", "gradients", "loss_scale", "numerals", "formats"),
 }
 MOST = {"course_utils": 16_000, "module": 300, "tests": 14_000}
 
