@@ -13,6 +13,7 @@ import template
 import twice
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import notebooks
@@ -82,8 +83,12 @@ def good_notebook():
         tagged(new_markdown_cell, "### Exercise 0.1 · A byte\n\nHow many bits?", "task-1"),
         tagged(new_code_cell, "answer = ...", "exercise-1"),
         tagged(new_markdown_cell, "## Predict\n\nGuess it.", "predict"),
+        new_markdown_cell(canonical.TROUBLE, id="trouble"),
     ]
-    return new_notebook(cells=cells, metadata=canonical.METADATA)
+    nb = new_notebook(cells=cells, metadata=canonical.METADATA)
+    for cell, slide in zip(cells, canonical.slides(nb), strict=True):
+        cell.metadata.update({"slideshow": slide} if slide else {})
+    return nb
 
 
 @pytest.fixture
@@ -152,6 +157,9 @@ MENDABLE = {
     "question": (setter(6, source="## Predict"), "'predict': its source"),
     "prediction": (setter(2, source="guess = 1"), "'prediction': its source"),
     "tag order": (tags(5, "going-further", "exercise-1"), "'exercise-1': its metadata"),
+    "slides": (lambda nb: nb.cells[0].metadata.update(slideshow={}), "its metadata"),
+    "no help": (lambda nb: nb.cells.pop(), "no cell 'trouble'"),
+    "help": (setter(7, source="Ask somebody."), "'trouble': its source"),
     "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "its metadata"),
     "spaces": (text("## Recap", "## Recap  "), "'sections': its source"),
 }
@@ -328,6 +336,7 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     nb = good_notebook()
     nb.cells += [new_code_cell(source, id=id) for id, source in CELLS.items()]
     path = save(nb, folder)
+    notebooks.fix([path])
     before = path.read_bytes()
     result = run_tool(folder, "--solve", "00")
     assert result.returncode == 0, result.stderr
@@ -351,6 +360,7 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     assert len(faults) == 2 and all("run --solve" in fault for fault in faults)
     copy.write_text(saved)
     save(change_of(lambda nb: nb.cells.append(new_markdown_cell("More.", id="more"))), folder)
+    notebooks.fix([path])
     assert "not those of the blank" in notebooks.check([path])[0]
     path = path.rename(folder / "01_renamed.ipynb")
     assert "no blank notebook of this name" in notebooks.check([path])[-1]
@@ -387,3 +397,17 @@ def test_twice_finds_what_raises_the_second_time_and_leaves_out_sections_that_to
     parts.insert(2, new_markdown_cell("## 2"))
     with pytest.raises(CellExecutionError, match="AssertionError"):
         NotebookClient(twice.twice(new_notebook(cells=parts))).execute()
+
+
+def test_slides_are_the_core_with_a_heading_each_and_nbconvert_makes_them(tmp_path):
+    for path in sorted((canonical.COURSE / "notebooks/solved").glob("*.ipynb")):
+        nb = canonical.read(path)
+        kinds = {cell.id: cell.metadata.get("slideshow", {}).get("slide_type") for cell in nb.cells}
+        assert kinds["title"] == "slide" and kinds["setup"] == kinds["trouble"] == "skip"
+        further = [cell.id for cell in nb.cells if "## Going further" in cell.source]
+        further += [cell.id for cell in nb.cells if "going-further" in canonical.tags_of(cell)]
+        assert {kinds[id] for id in further} <= {"skip"}, path.name
+        if path.name.startswith("02"):
+            slides, _ = SlidesExporter().from_notebook_node(nb)
+            assert slides.count("<section>") >= [*kinds.values()].count("slide") > 8
+            assert nb.cells[0].source[2:30] in slides and "course_utils import check" not in slides

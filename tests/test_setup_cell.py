@@ -188,16 +188,17 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
     assert tool("--check") == 0
     target = "https://colab.research.google.com/github/ana/course/blob/v0.2.0/notebooks/00_a.ipynb"
     for path in files:
-        assert path.read_text().count(f"]({target})") == 1, path
+        for fragment in ("", "#slideshowMode=true"):
+            assert path.read_text().count(f"]({target}{fragment})") == 1, path
     for path in files[1:]:
-        title, setup = nbformat.read(path, 4).cells
+        title, setup, _ = nbformat.read(path, 4).cells
         assert title.source.startswith("# A title\n\n[![") and title.source.endswith("\n\nText.")
         assert "https://github.com/ana/course/releases" in setup.source
         assert release.hashlib.sha256(release.bundle(root)).hexdigest() in setup.source
         assert len(setup.source.splitlines()) <= 26
     (root / "course_utils/later.py").touch()  # the copies for a release are those of its files
     colab.main(["--out", str(tmp_path / "out")], root)
-    _, _, setup = nbformat.read(tmp_path / "out/00_a.ipynb", 4).cells
+    _, _, setup, _ = nbformat.read(tmp_path / "out/00_a.ipynb", 4).cells
     assert release.hashlib.sha256(release.bundle(root)).hexdigest() in setup.source
     (root / "pyproject.toml").write_text(unpublished)
     capsys.readouterr()

@@ -19,6 +19,22 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
 RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
 EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
+# The last cell of every notebook; `--fix` adds it. It is help and no lesson: no clock counts it.
+TROUBLE = """\
+<details><summary>If something goes wrong</summary>
+
+- **The first cell raises, or a package is missing.** Run `from course_utils import check` and \
+`check.run()` in a cell: they look at all that the course needs, and say how to mend it.
+- **Another cell raises.** Restart the kernel and run all cells: each reads what others above made.
+- **A cell takes long.** Cells that measure end by themselves. Interrupting one (the square) loses \
+nothing else.
+- **A panel or an explorer stays empty.** Reload the page, then run its cell again.
+- **The kernel dies.** Shut down the kernels of other notebooks: their memory is missing here.
+- **Your numbers are not your neighbor's.** Times belong to a machine; what they show should agree.
+- **This notebook is beyond repair.** `.venv/bin/python -m course_utils reset --notebooks`, in the \
+course's folder, puts all of them back, and keeps copies.
+
+</details>"""
 LOCAL_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#|[^/)]+\.ipynb[)#])")
 
 INVALID = (ValueError, LookupError, AttributeError, TypeError, nbformat.ValidationError)
@@ -65,8 +81,10 @@ def named(path):
 
 
 def opening_source(cell, name):
-    """Return the text of a title or setup cell, which tell where the course lies, or None."""
+    """Return the text of a cell that every notebook has, as title, setup and help, or None."""
     address, version, digest = release.published()
+    if cell.get("id") == "trouble":
+        return TROUBLE
     if cell.get("id") == "setup":
         return release.setup_cell(address, version, digest, CPUS.get(name[:2]))
     if cell.cell_type == "markdown" and cell.source.startswith("# "):
@@ -111,6 +129,24 @@ def clean_outputs(nb):
         cell.outputs = kept
 
 
+def slides(nb):
+    """Return for each cell what it is among slides, as metadata: the core makes one talk.
+
+    A heading begins a slide, and below it each further text one; code goes with the text above.
+    """
+    found, further, before = [], False, None
+    for cell in nb.cells:
+        code = cell.cell_type == "code"
+        heading = not code and re.match("##? (.+)", cell.source)
+        if heading:
+            further = "Going further" in heading[1]
+        kind = "slide" if heading else "" if code and before == "markdown" else "subslide"
+        skipped = further or cell.get("id") in ("setup-text", "setup", "load-exercises", "trouble")
+        found.append({"slide_type": "skip" if skipped else kind} if skipped or kind else None)
+        before = cell.cell_type
+    return found
+
+
 def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
@@ -119,9 +155,9 @@ def canonical(nb, name, solved=False):
     nb = copy.deepcopy(nb)
     nb.nbformat, nb.nbformat_minor = 4, 5
     nb.metadata = nbformat.from_dict(METADATA)
-    for cell in nb.cells:
+    for cell, slide in zip(nb.cells, slides(nb), strict=True):
         tags, seconds = tags_of(cell), cell.metadata.get("seconds") if solved else None
-        kept = {"seconds": seconds, "tags": tags}  # what the reader waited for, and the tags
+        kept = {"seconds": seconds, "slideshow": slide, "tags": tags}  # seconds of waiting
         cell.metadata = nbformat.from_dict({key: value for key, value in kept.items() if value})
         source = opening_source(cell, name)
         if source is None and not solved:
@@ -197,6 +233,8 @@ def faults(path):
             if cell.get(key) != fixed.get(key):
                 found.append(f"cell {cell.get('id')!r}: its {key} is not what --fix would write.")
     found += cell_faults(nb)
+    if "trouble" not in [cell.get("id") for cell in nb.cells]:
+        found.append("there is no cell 'trouble' with help, which --fix adds.")
     if not solved:
         found += exercise_faults(nb, path.name)
         for cell in code_cells(nb):

@@ -99,7 +99,10 @@ def fix(paths):
     for path in paths:
         for file in with_copy(path):
             try:
-                write(file, canonical(read(file), file.name, solved=file != path))
+                nb = read(file)
+                if "trouble" not in [cell.get("id") for cell in nb.cells]:
+                    nb.cells.append(nbformat.v4.new_markdown_cell(id="trouble"))
+                write(file, canonical(nb, file.name, solved=file != path))
             except ValueError as error:
                 print(f"{file.name}: left as it is: {error}")
     for folder in {path.parent for path in paths}:

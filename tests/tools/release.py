@@ -109,9 +109,10 @@ def setup_cell(address, version, digest, cpus=None):
 def with_badge(text, notebook, address, version):
     """Return a text under a title with the badge that opens this notebook of the release, or none.
 
-    Colab opens what lies on GitHub.
+    Colab opens what lies on GitHub, and with a fragment as slides.
     """
     place = address.removeprefix(GITHUB)
     target = f"{COLAB}/github/{place}/blob/v{version}/notebooks/{notebook}"
     badge = f"\n\n[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({target})"
+    badge += f" [as slides]({target}#slideshowMode=true)"
     return BADGE.sub(lambda match: match[1] + badge * address.startswith(GITHUB), text)

@@ -147,6 +147,7 @@ def made(folder=COURSE / "notebooks"):
         new_markdown_cell(RECAP, id="recap"),
         new_code_cell("exercises.progress()", id="progress"),
         new_markdown_cell(FURTHER, id="further"),
+        new_markdown_cell(id="trouble"),
     ]
     cells.insert(0, new_markdown_cell(TITLE, id="title"))
     for first in (True, False):  # the timetable is read too, and its minutes are no words
