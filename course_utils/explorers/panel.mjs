@@ -4,7 +4,7 @@ import { write } from "./bands.mjs";
 import {
   attach, draw, make, makeChips, makeSpeaker, roveAmong, setOne, setText,
 } from "./dom.mjs";
-import { against, struck } from "./elimination.mjs";
+import { against } from "./elimination.mjs";
 import { numberText, plural } from "./words.mjs";
 
 const [WIDE, TALL] = [320, 180]; // units of the drawing, which is as wide as its column
@@ -22,9 +22,8 @@ function drawLosses({ loss, healthy }, width, height, pad) {
   const cross = `m${-pad / 2},${-pad / 2}l${pad},${pad}m0,${-pad}l${-pad},${pad}`;
   const crosses = loss.map((value, at) =>
     (value === null && loss[at - 1] !== null ? `M${x(at)},${pad}${cross}` : ""));
-  return [draw("path", { class: "healthy", d: path(healthy) }),
-    draw("path", { class: "loss", d: path(loss) }), draw("path", { class: "lost",
-      d: crosses.join("") })];
+  return Object.entries({ healthy: path(healthy), loss: path(loss), lost: crosses.join("") })
+    .map(([name, d]) => draw("path", { class: name, d }));
 }
 
 function describe(loss) {
@@ -46,6 +45,7 @@ function makeCards(label, names, act) {
 function buildPanel({ instruments, patients }) {
   const files = patients.map(() => ({ asked: [], answer: "" }));
   const keys = Object.keys(instruments);
+  const cheap = [...keys].sort((a, b) => instruments[a].minutes - instruments[b].minutes);
   const causes = [...patients].sort((a, b) => (a.diagnosis < b.diagnosis ? -1 : 1));
   const nameOf = (key) => instruments[key].name;
   const priceOf = (asked) =>
@@ -70,25 +70,20 @@ function buildPanel({ instruments, patients }) {
     set({ answer: judge(patients[at], causes[index], files[at].asked) }));
 
   function judge(patient, other, asked) {
+    const [[read], [would]] = [asked, cheap].map((list) => against(patient, other, list));
     if (other === patient) {
       return `Yes: ${patient.diagnosis}. ${patient.cure} You took ${priceOf(asked)}; `
-        + `${priceOf(patient.fewest)} would have done: `
-        + `${patient.fewest.map(nameOf).join(", ") || "no instrument"}.`;
+        + `${priceOf(patient.fewest)} would have done: ${patient.fewest.map(nameOf).join(", ")}.`;
     }
-    const [read] = against(patient, other, asked);
-    if (read) {
-      return `No: here the ${nameOf(read)} reads “${patient.readings[read].text}”, and with `
-        + `“${other.diagnosis}” it reads “${other.readings[read].text}”.`;
-    }
-    const [would] = against(patient, other, keys)
-      .sort((a, b) => instruments[a].minutes - instruments[b].minutes);
-    return would ? `No, though nothing that you read speaks against it. Ask the ${nameOf(would)}.`
-      : `No instrument tells this from “${patient.diagnosis}”.`;
+    if (!would) return `No instrument tells this from “${patient.diagnosis}”.`;
+    return read ? `No. ${nameOf(read)} reads “${patient.readings[read].text}” here, and with `
+      + `“${other.diagnosis}” it reads “${other.readings[read].text}”.`
+      : `No, though nothing that you read speaks against it. What would: ${nameOf(would)}.`;
   }
 
   function refresh({ asked, answer: words } = files[at]) {
     const patient = patients[at];
-    const out = struck(patients, patient, asked);
+    const out = causes.map((cause) => against(patient, cause, asked)[0]);
     if (drawn !== patient) {
       drawn = patient;
       plot.replaceChildren(...drawLosses(patient, WIDE, TALL, 14),
@@ -98,7 +93,7 @@ function buildPanel({ instruments, patients }) {
     }
     setText(symptom, patient.symptom);
     setText(sentence, `${plural(asked.length, "instrument")}, ${priceOf(asked)}: `
-      + `${patients.length - out.size} of ${plural(patients.length, "cause")} fit.`);
+      + `${out.filter((by) => !by).length} of ${plural(patients.length, "cause")} fit.`);
     setText(answer, words);
     room.chips.forEach((chip, number) => {
       setOne(chip, "aria-pressed", String(number === at));
@@ -110,10 +105,10 @@ function buildPanel({ instruments, patients }) {
       setText(card.lastChild, open ? patient.readings[key].text : priceOf([key]));
     });
     answers.cards.forEach((card, index) => {
-      const by = out.get(causes[index].key);
+      const by = out[index];
       setOne(card, "data-out", by ? "yes" : null);
-      setText(card.lastChild, by ? `ruled out, ${nameOf(by)} would read: `
-        + causes[index].readings[by].text : "");
+      setText(card.lastChild, by ? `ruled out: ${nameOf(by)} would read `
+        + `“${causes[index].readings[by].text}”` : "");
     });
     const newest = asked.length ? patient.readings[asked.at(-1)].text : patient.symptom;
     speaker.say(words || `${newest} ${sentence.textContent}`);

@@ -27,12 +27,9 @@ class InstrumentPanel:
             read = [f"{instruments[i]['name']}: {patient['readings'][i]['text']}" for i in few]
             cost = f"{diagnosis.minutes(self.record, few):g}"
             rows.append([patient["diagnosis"], patient["symptom"], "; ".join(read), cost])
-            curves = {name: [v and float(f"{v:.3g}") for v in patient[name]] for name in CURVES}
-            shown = {name: patient[name] for name in SHOWN}
-            patients.append({**shown, **curves, "fewest": few})
+            patients.append({name: patient[name] for name in SHOWN} | {"fewest": few})
         data = {"instruments": instruments, "patients": patients}
         return fragment.bundle("panel", title, heads, rows, data)
 
 
-CURVES = ("loss", "healthy")
-SHOWN = ("key", "symptom", "diagnosis", "cure", "readings")
+SHOWN = ("symptom", "diagnosis", "cure", "loss", "healthy", "readings")
