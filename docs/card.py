@@ -114,7 +114,6 @@ th, td { text-align: left; vertical-align: middle; padding: 0.55mm 2.5mm 0.55mm 
   border-top: 0.2mm solid var(--line) }
 thead th { border: 0; color: var(--soft); font-weight: normal } tbody th { font-weight: bold }
 code { font: 7.6pt "DejaVu Sans Mono", monospace; white-space: nowrap }
-a { color: inherit }
 svg { display: block; max-width: 100%; height: auto } svg text { fill: var(--ink) }
 .step text { fill: var(--ink) !important }
 @media print { body { padding: 0; max-width: none } }
@@ -180,7 +179,7 @@ def bathtub():
         + "".join(f'<text x="{30 + 6 * s}" y="107">2{power(s)}</text>' for s in (0, 10, 20, 30))
         + '<text x="28" y="29" text-anchor="end">1 %</text><text y="10">error</text>'
         '<text x="28" y="93" text-anchor="end">.01 %</text>'
-        '<text x="54" y="44">too small: zeros</text><text x="70" y="74">the floor</text>'
+        '<text x="52" y="44">too small</text><text x="70" y="74">the floor</text>'
         '<text x="121" y="118" text-anchor="middle">loss scale S</text>'
     )
     said = "Error of float16 gradients: it falls with S to a floor, and is infinite past a cliff."
@@ -238,11 +237,7 @@ def page():
     header = ("", "sign, exponent, fraction", "gap at 1", "smallest", "largest")
     first = table((*header, "reach (dashed: 1)", "units for it, makers say"), rows)
     tries = table(("your chip", "try first"), [(m, marked(f"`{policy(m)}`")) for m in MACHINES])
-    files = {path.name[:2]: path.name for path in (COURSE / "notebooks").glob("[0-9]*.ipynb")}
-    cells = [
-        (marked(see), marked(ask), marked(cure), f'<a href="../notebooks/{files[nb]}">{nb}</a>')
-        for see, ask, cure, nb in SYMPTOMS
-    ]
+    cells = [map(marked, symptom) for symptom in SYMPTOMS]
     symptoms = table(("you see", "ask first", "what mends it", "notebook"), cells)
     return f"""\
 <!DOCTYPE html>
