@@ -10,7 +10,7 @@ from course_utils.figures.base import INK, Picture, canvas, panels
 from course_utils.figures.looks import COLORS
 
 ACROSS = 4  # panels in a row of the gallery
-ROW, BOX, EDGE = 0.42, 0.95, 0.85  # inches, of the tree
+ROW, BOX, EDGE = 0.42, 0.95, 0.9  # inches, of the tree
 
 
 def gallery(record: dict) -> Picture:
@@ -32,13 +32,15 @@ def gallery(record: dict) -> Picture:
             top = np.nanmax([*loss, *healthy])
             ax.plot(at, top, "x", color=INK, markersize=9, clip_on=False)
         told = f"{loss[0]:.3g} to {loss[-1]:.3g}".replace("nan", "NaN")
-        told += "".join(f", NaN after {at / len(loss):.0%} of the run" for at in lost[:1])
+        told += "".join(f", NaN after {at / len(loss):.0%} of the run" for at in lost[:1] if at)
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
         ax.tick_params(labelsize=7)
         words.append(f"patient {number}: {told}, cured {healthy[0]:.3g} to {healthy[-1]:.3g}")
     for ax in axes[len(patients) :]:
         ax.set_axis_off()
+    key = "loss over the steps: thick as reported, thin the same run cured, × where it is NaN"
+    figure.supxlabel(key, fontsize=9, color=INK)
     return Picture(figure, "Loss over the steps; " + "; ".join(words) + ".")
 
 
