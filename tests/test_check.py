@@ -31,9 +31,10 @@ def checked(**variables):
 
 
 @pytest.mark.slow
-def test_a_machine_that_runs_these_tests_has_what_the_course_needs():
-    printed, failed = checked()
-    assert not failed and "fault" not in printed, printed
+def test_a_machine_that_runs_these_tests_has_what_the_course_needs(monkeypatch, capsys):
+    monkeypatch.setattr(check, "SECONDS", 120)  # it is busy with others
+    status, printed = check.run(), capsys.readouterr().out
+    assert status == 0 and "fault" not in printed, printed
     rows = [line.split(" │ ")[1].strip() for line in printed.splitlines() if " │ " in line]
     names = "python packages tensorflow machine memory writing port network"
     assert [name for name in dict.fromkeys(rows) if name] == names.split()
