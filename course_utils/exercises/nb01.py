@@ -1,9 +1,9 @@
 """Prediction and exercises of notebook 01."""
 
-from . import codes, encoder, rounding
+from . import codes, rounding
 from .answers import describe
 from .engine import Exercise, Prediction
-from .functions import parts, stub
+from .functions import parts
 from .lab import lab_of_number
 
 TITLE = "Floats, bit by bit"
@@ -184,32 +184,5 @@ answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
             ({"float16": 8192, "bfloat16": 1027}, "gets less far"),
         ],
         right="At 8,192 and at 1,024 the gap becomes 8, and 3 is less than half of it.",
-    ),
-    Exercise(
-        id=8,
-        title="going further: encode float16 by hand",
-        minutes=12,
-        task="""\
-Write `encode_float16(x)`: it takes a Python float and returns the float16 code, an int. Round to
-nearest, ties to even. `math.frexp` or comparisons find the exponent; leave NumPy and `struct` out.
-Think of subnormals, overflow to infinity, −0.0 and NaN (any NaN code is fine). Halving or doubling
-never brings 0 or infinity between 1 and 2, so treat them first.
-
-The check tries every float16 number, every tie and the float64 numbers next to it: 253,952 in all.
-It takes a second or two.""",
-        stub=stub(encoder.CODE, "a Python float -> an int from 0 to 0xFFFF"),
-        solution=encoder.CODE,
-        name="encode_float16",
-        answer=encoder.judge,
-        slips=encoder.REASONS | encoder.OTHERS,
-        hints=[
-            "Count in steps: |x| / 2**(exponent - 10) lies between 1,024 and 2,048. Python's"
-            " `round` sends ties to even.",
-            "Add the steps to the exponent field, instead of joining bits with `|`. Then a carry"
-            " and the subnormals come out right.",
-            "`math.frexp(x)` gives m and e with x = m × 2**e and 0.5 <= m < 1. Below 2**-14 the"
-            " exponent stays at -14.",
-        ],
-        right="All 253,952 numbers get the right code: all of float16's, every tie, its neighbors.",
     ),
 ]

@@ -103,6 +103,7 @@ def test_no_serious_accessibility_violation(window, name, theme):
     # axe leaves out what is scrolled away, and all in a body without height, as JupyterLab's is.
     window.page.set_viewport_size({"width": 1200, "height": 4200})
     window.page.add_style_tag(content="body { height: 100vh }")
+    found.inside.first.evaluate("one => one.scrollIntoView()")
     try:
         tabs = found.inside.get_by_role("tab").all_inner_texts() or [None]
         for tab, popup in zip(tabs, (".formats", ".keys"), strict=False):
