@@ -35,10 +35,11 @@ def run() -> int:
     threads = [threading.Thread(target=_ask, args=each, daemon=True) for each in found.items()]
     for thread in threads:
         thread.start()
-    for thread, rows in zip(threads, found.values(), strict=True):
+    for thread, (probe, rows) in zip(threads, found.items(), strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
-            rows.append(("fault", f"no answer in {SECONDS} s", "try again: a first start is slow"))
+            mark = "note" if probe is network else "fault"
+            rows.append((mark, f"no answer in {SECONDS} s", "try again: a first start is slow"))
     table = [(mark, p.__name__, *told) for p, rows in found.items() for mark, *told in rows]
     for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
         first, *more = textwrap.wrap(told, 40)

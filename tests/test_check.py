@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 from canonical import COURSE
@@ -76,7 +77,10 @@ def test_a_tensorflow_that_hangs_or_dies_is_told_in_time(monkeypatch, tmp_path, 
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(check, "SECONDS", 1)
     assert check.run() == 1
-    assert "│ tensorflow │ no answer in 1 s" in capsys.readouterr().out
+    assert "fault │ tensorflow │ no answer in 1 s" in capsys.readouterr().out
+    monkeypatch.setattr(check.urllib.request, "urlopen", lambda *_, **__: time.sleep(2))
+    check.run()
+    assert "note  │ network    │ no answer in 1 s" in capsys.readouterr().out
     monkeypatch.setattr(check, "SECONDS", 17)
     (tmp_path / "tensorflow.py").write_text("import os; os.abort()")
     assert "SIGABRT" in faults(check.tensorflow)[0][0]
