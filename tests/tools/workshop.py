@@ -96,8 +96,7 @@ Keras `fit` · hardware: any · in one runtime, from top to bottom · made from 
 |---|---|---|
 {rows}
 
-Only {short} minutes? Sections 1 to {parts} stand for themselves: a guess, and the measured \
-answer."""
+Only {short} minutes? Stop after section {parts}: you have guessed, and measured the answer."""
 RECAP = """\
 ## Recap
 
@@ -189,6 +188,7 @@ def glance(account):
         starts.append(round(begins))
         begins += section.minutes
         rows.append(f"| {starts[-1]} to {round(begins)} | {section.heading} | {notebook} |")
+    rows[-1] = f"| {starts[-1]} to {MINUTES} | {section.heading}, and your questions | |"
     left = {"left": MINUTES - account.core, "short": starts[SHORT + 1], "parts": SHORT}
     return GLANCE.format(minutes=account.core, rows="\n".join(rows), **left)
 
