@@ -81,8 +81,10 @@ def packages():
     yield "ok", f"{len(wanted) - len(bad)} of {len(wanted)} as {file.name} wants them", ""
     for each in bad:
         told, way = have.get(each.name, "is missing"), f'{sys.executable} -m pip install "{each}"'
-        optional = session.on_colab() and each.name not in have  # or the first cell installs it
-        yield "note" if optional else "fault", f"{each.name} {told}", "" if optional else way
+        if session.on_colab() and each.name not in have:
+            yield "note", f"{each.name} {told}", "notebooks run without it, or install it"
+        else:
+            yield "fault", f"{each.name} {told}", way
 
 
 def tensorflow():

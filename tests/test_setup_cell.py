@@ -279,6 +279,7 @@ def test_the_real_course_imports_from_its_bundle(tmp_path):
     data = release.bundle()
     names = tarfile.open(fileobj=release.io.BytesIO(data)).getnames()
     assert all(name.endswith(".json") for name in names if name.startswith("data/"))
+    assert "course_utils/requirements.txt" in names  # for `check`
     for path in (colab.COURSE / "notebooks").glob("*.ipynb"):
         size = len(colab.text_of(colab.carrying(colab.read(path), data, "0.2.0")).encode())
         assert size <= 500_000, (path.name, size)
