@@ -17,6 +17,7 @@ import nbformat
 from canonical import canonical, code_cells, read
 from release import ARCHIVE, COURSE, STALE, UNPACK, bundle, filled, published
 
+LARGE = "data/measurements/gradients.json"  # a fifth of all, for those alone that read it
 CELL = f"""\
 # @title Course files: run this cell first, it unpacks course_utils into this folder
 import base64, hashlib, io, shutil, tarfile
@@ -51,9 +52,13 @@ def text_of(nb):
     return nbformat.v4.writes(nb, split_lines=False) + "\n"
 
 
-def carrying(nb, data, version):
-    """Put the cell with the course's files before the notebook's first code cell; return it."""
-    nb.cells.insert(nb.cells.index(code_cells(nb)[0]), files_cell(data, version))
+def carrying(path, course=COURSE):
+    """Return a notebook with the cell that carries its files before its first code cell."""
+    nb = canonical(read(path), path.name)
+    first, *_ = cells = code_cells(nb)
+    needed = any("records.gradients" in cell.source for cell in cells)
+    data = bundle(course, without=() if needed else (LARGE,))
+    nb.cells.insert(nb.cells.index(first), files_cell(data, published(course)[1]))
     return nb
 
 
@@ -68,11 +73,9 @@ def main(arguments=None, course=COURSE):
             f"{out} is inside notebooks/, whose files would be overwritten: choose another."
         )
     out.mkdir(parents=True, exist_ok=True)
-    data, version = bundle(course), published(course)[1]
-    (out / ARCHIVE).write_bytes(data)
+    (out / ARCHIVE).write_bytes(bundle(course))
     for path in sorted((course / "notebooks").glob("*.ipynb")):
-        text = text_of(carrying(canonical(read(path), path.name), data, version))
-        (out / path.name).write_text(text, encoding="utf-8")
+        (out / path.name).write_text(text_of(carrying(path, course)), encoding="utf-8")
         print(out / path.name)
     return 0
 

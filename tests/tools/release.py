@@ -14,7 +14,12 @@ from pathlib import Path
 from string import Template
 
 COURSE = Path(__file__).resolve().parents[2]
-COURSE_FILES = ("course_utils/**/*", "data/*.json", "data/measurements/*.json")
+COURSE_FILES = (
+    "course_utils/**/*",
+    "data/*.json",
+    "data/clinic/*.py",
+    "data/measurements/*.json",
+)
 RANGES = "requirements.txt"  # which `course_utils check` reads
 ARCHIVE = "course.tar.bz2"  # bzip2 gives the same bytes everywhere; xz and gzip need not
 MARK = "course_utils/bundle.sha256"  # says which files were unpacked; a checkout has none
@@ -71,10 +76,11 @@ def course_files(course=COURSE):
     return [n for n in names if not any(p.startswith((".", "__pycache__")) for p in n.parts)]
 
 
-def bundle(course=COURSE):
+def bundle(course=COURSE, without=()):
     """Return the course's files as the bytes of an archive that depend on nothing but the files."""
     contents = {MARK: b""}  # unpacked first: it is empty until everything is there
-    contents |= {name.as_posix(): (course / name).read_bytes() for name in course_files(course)}
+    names = (name for name in course_files(course) if name.as_posix() not in without)
+    contents |= {name.as_posix(): (course / name).read_bytes() for name in names}
     for ranges in course.glob(RANGES):  # in the package: beside a notebook others may have one
         contents[f"course_utils/{RANGES}"] = ranges.read_bytes()
     memory = io.BytesIO()
