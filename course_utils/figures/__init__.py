@@ -6,6 +6,7 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 """
 
 from course_utils.figures.base import Picture
+from course_utils.figures.card import report_card
 from course_utils.figures.clinic import decision_tree, gallery
 from course_utils.figures.formats import (
     bit_strips,

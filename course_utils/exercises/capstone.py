@@ -1,0 +1,290 @@
+"""The judges of notebook 10's functions: a repaired model, a scale, a paired comparison."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from .answers import call, describe, missing_key, number
+from .functions import edit
+
+# --- three repairs ------------------------------------------------------------------------------
+
+PARTS = ("positions", "attention", "head")
+CODE = """\
+import keras
+from keras import ops
+
+
+class Positions(keras.layers.Layer):
+    def call(self, x):
+        places = ops.arange(x.shape[1], dtype="float32")[:, None]
+        rates = 1e-4 ** (ops.arange(32, dtype="float32") / 32)
+        angles = places * rates
+        waves = ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)
+        return x + ops.cast(waves, self.compute_dtype)
+
+
+answer = {"positions": Positions, "attention": None, "head": "float32"}"""
+SUM, ATTENTION = "x + ops.cast(waves, self.compute_dtype)", '"attention": None'
+GIVEN = edit(CODE.partition("\n\n\nanswer")[0], {SUM: "ops.add(x, waves)"})
+STUB = f"""{GIVEN}
+
+
+answer = {{
+    "positions": ...,  # repair Positions above, then put it here
+    "attention": ...,  # the dtype that MultiHeadAttention gets, or None
+    "head": ...,  # the dtype that the last Dense layer gets, or None
+}}"""
+NARROW_PLACES = {'arange(x.shape[1], dtype="float32")': "arange(x.shape[1], dtype=x.dtype)"}
+FLOAT32_LAYER = (  # clean in the eyes of examine, and no longer mixed
+    "    def __init__(self):\n        super().__init__(dtype='float32')\n\n    def call"
+)
+DRAWN = {  # at each start other waves
+    "import keras\n": "import keras\nimport random\n",
+    "places * rates": "places * rates + self.by",
+    "    def call": "    def __init__(self, **options):\n        super().__init__(**options)\n"
+    "        self.by = random.random() / 50\n\n    def call",
+}
+REPAIR_SLIPS = {  # a part of what is said, and the edits that make the right parts wrong ones
+    "still hands on float32": {SUM: "ops.add(x, waves)"},
+    "of 2,048 positions": NARROW_PLACES
+    | {'arange(32, dtype="float32") / 32)': 'arange(32, dtype="float32") / 32)\n'
+       "        rates = ops.cast(rates, x.dtype)"},
+    "computes in float32, whatever": {"    def call": FLOAT32_LAYER},
+    "keeps its weights in": {ATTENTION: '"attention": "bfloat16"'},
+    "attention computes in float32": {ATTENTION: '"attention": "float32"'},
+    "it computes in bfloat16": {ATTENTION: '"attention": "mixed_bfloat16"'},
+    "logits": [{'"head": "float32"': '"head": None'}, {'"head": "float32"': '"head": "float16"'}],
+    "other numbers": [{"waves = ops": "waves = 0 * ops"}, {"places * rates": "places + rates"}],
+    "returns None": {f"return {SUM}": "pass"},
+    "No finite gradient": {"return x +": "return ops.stop_gradient(x) +"},
+    "cannot be loaded": DRAWN | {"    def call": DRAWN["    def call"].replace("**options", "")},
+    "loaded, the model gives other": DRAWN,
+}  # fmt: skip
+
+
+def repaired(edits=()):
+    """The parts of the repaired model: {"positions": a class, "attention": None, "head": …}."""
+    names = {}
+    exec(edit(CODE, dict(edits)), names)
+    return names["answer"]
+
+
+class Repair:
+    """The judge of the parts; its examples are made late, since they import TensorFlow."""
+
+    def __call__(self, parts):
+        return repair_problem(parts)
+
+    def examples(self):
+        """Yield `(wrong parts, a part of what is said of them)`."""
+        for said, edits in REPAIR_SLIPS.items():
+            for each in edits if isinstance(edits, list) else [edits]:
+                yield repaired(each), said
+
+
+def twin(parts):
+    """A small model of the parts under the policy in force: (n, 16, 49) to (n, 5)."""
+    from keras import Input, Model, layers
+
+    inputs = Input((16, 49))
+    x = parts["positions"]()(layers.Dense(64)(inputs))
+    y = layers.MultiHeadAttention(2, 32, dtype=parts["attention"], name="attention")(x, x)
+    x = layers.GlobalAveragePooling1D()(layers.Add()([x, y]))
+    return Model(inputs, layers.Dense(5, dtype=parts["head"], name="head")(x))
+
+
+def repair_problem(parts):
+    """What is wrong with the parts of the model, under each 16-bit policy, or None."""
+    if problem := missing_key(parts, PARTS):
+        return problem
+    if not callable(parts["positions"]):
+        return f"positions is {describe(parts['positions'])}: give the class itself."
+    from course_utils.training import dtype_policy  # late: it loads TensorFlow
+
+    for dtype in ("bfloat16", "float16"):
+        with dtype_policy(f"mixed_{dtype}"):
+            if problem := _places_problem(parts["positions"], dtype):
+                return f"Under mixed_{dtype} {problem}"
+            model, problem = call(twin, parts, what="The model with your parts")
+            if problem := problem or _parts_problem(model, dtype) or _works(model):
+                return problem
+    return None
+
+
+def _places_problem(kind, dtype):
+    """What is wrong with the layer of positions under the policy of this dtype, or None."""
+    import keras
+
+    layer, problem = call(kind)
+    if problem or not isinstance(layer, keras.layers.Layer):
+        return problem or f"positions makes {describe(layer)}: give the class of a layer."
+    nothing = np.zeros((1, 2048, 64), "float32")
+    waves, problem = call(layer, nothing, end="`return`", what="your layer")
+    if problem or getattr(waves, "shape", None) != nothing.shape:
+        return problem or "your layer returns another shape: end `call` with `return` and the sum."
+    if layer.compute_dtype == "float32":
+        return "your layer computes in float32, whatever the policy: cast the waves, nothing else."
+    if (found := keras.backend.standardize_dtype(waves.dtype)) != dtype:
+        return f"your layer still hands on {found}: cast the waves before you add them."
+    waves = keras.ops.convert_to_numpy(keras.ops.cast(waves, "float32"))[0]
+    angles = np.arange(2048)[:, None] * 1e-4 ** (np.arange(32) / 32)
+    off = np.abs(waves - np.concatenate([np.sin(angles), np.cos(angles)], axis=1)).max(axis=1)
+    left = len(np.unique(waves, axis=0))
+    if left < 2000 and max(off[:16]) < 0.2:
+        return (
+            f"examine is silent, and of 2,048 positions {left:,} are left: whole numbers and "
+            "angles need float32. Cast the finished waves."
+        )
+    return f"your waves are other numbers, off by {max(off):.2g}." if not max(off) < 0.05 else None
+
+
+def _parts_problem(model, dtype):
+    """What `examine` or the dtypes of the layers tell of the model, or None."""
+    from course_utils.precision import examine
+
+    attention = model.get_layer("attention")
+    if attention.variable_dtype != "float32":
+        said = f"attention keeps its weights in {attention.variable_dtype}: None follows the policy"
+        return f"{said}, which keeps them in float32."
+    if attention.compute_dtype == "float32":
+        return "Clean, and no longer mixed: attention computes in float32. None follows the policy."
+    if attention.compute_dtype != dtype:
+        computes = f"it computes in {attention.compute_dtype}: None follows the policy."
+        return f"Under mixed_{dtype} attention does not follow: {computes}"
+    if model.get_layer("head").compute_dtype != "float32":
+        return "The logits are still rounded to 16 bits before the loss: the head needs float32."
+    # What is slow here, and widths, are no faults of the model.
+    left = [f for f in examine(model, "adam") if f.code not in ("MP010", "MP012")]
+    return f"examine still finds in {left[0].layer}: {left[0].message[:150]}" if left else None
+
+
+def _works(model):
+    """What is wrong with the gradients of a model, or with it once saved and loaded, or None."""
+    import keras
+    import tensorflow as tf
+
+    x = np.random.default_rng(10).normal(size=(4, 16, 49)).astype("float32")
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    found = tape.gradient(loss, model.trainable_variables)
+    broken = [v.path for v, g in zip(model.trainable_variables, found, strict=True)
+              if g is None or not np.isfinite(g).all()]  # fmt: skip
+    if broken:
+        return f"No finite gradient reaches {broken[0]}."
+    own = {type(layer).__name__: type(layer) for layer in model.layers}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.keras"
+        model.save(file)
+        again, problem = call(lambda: keras.saving.load_model(file, custom_objects=own))
+    if problem:
+        cure = "let your layer's `__init__` hand `**options` on to `super().__init__`."
+        return f"Saved, the model cannot be loaded: {cure}"
+    same = np.array_equal(again(x), model(x))
+    return None if same else "Saved and loaded, the model gives other numbers."
+
+
+# --- a scale for gradients ----------------------------------------------------------------------
+
+CHOOSE = """\
+import numpy as np
+
+
+def choose(gradients):
+    largest = max(np.abs(g).max() for g in gradients)
+    return 2.0 ** np.floor(np.log2(65504 / 8 / largest))"""
+CHOOSE_SLIPS = {
+    "power of two": {"2.0 ** np.floor(np.log2(65504 / 8 / largest))": "65504 / 8 / largest"},
+    "gradients eight times as large": [
+        {" / 8": ""},
+        {"max(np": "min(np"},
+        {"for g in gradients": "for g in gradients[:1]"},
+        {"np.abs(g).max()": "g.max()"},
+        {"np.floor": "np.ceil"},
+    ],
+    "is lost": [
+        {"2.0 ** np.floor(np.log2(65504 / 8 / largest))": "1.0"},
+        {"2.0 ** np.floor(np.log2(65504 / 8 / largest))": "2.0 ** 7"},
+    ],
+    "may be its exponent": {"return 2.0 ** np.floor": "return -np.floor"},
+}
+SIZES = (-24, -12, -38, 4)  # log2 of what most gradients of a trial are near
+
+
+def made_gradients(size):
+    """Three arrays of gradients, log-normal around 2**size, the largest in the second, negative."""
+    source = np.random.default_rng(-size if size < 0 else 99)
+    shapes = ((40, 30), (500,), (7, 7, 4))
+    found = [source.choice([-1, 1], s) * 2 ** source.normal(size, 2, s) for s in shapes]
+    found[1][3] = -1.5 * 2.0 ** (size + 9)
+    return [each.astype(np.float32) for each in found]
+
+
+def choose_problem(choose, size):
+    """What is wrong with the scale that a learner's function chooses, or None."""
+    from course_utils.gradients import OctaveHistogram
+
+    gradients = made_gradients(size)
+    given, problem = call(choose, gradients, end="`return`")
+    scale = None if problem else number(given)
+    if scale is None or scale <= 0:
+        wanted = "return one number, the scale; a negative one may be its exponent."
+        return problem or f"It returns {describe(given)}: {wanted}"
+    log2 = np.log2(scale)
+    if log2 != round(log2):
+        return f"It returns {scale:.6g}, which is no power of two: dividing again would round."
+    every = OctaveHistogram.from_values(np.concatenate([g.ravel() for g in gradients]))
+    said = f"For gradients around 2^{size} you choose 2^{log2:.0f}:"
+    if every.survival("float16", int(log2) + 3).overflow:
+        return f"{said} gradients eight times as large would overflow."
+    if (lost := every.survival("float16", int(log2)).norm_lost) >= 1e-3:
+        return f"{said} {lost:.1%} of their squares is lost as zeros, and 0.1 % is allowed."
+    return None
+
+
+# --- a paired comparison ------------------------------------------------------------------------
+
+VERDICT = """\
+import numpy as np
+
+
+def verdict(a, b, t):
+    differences = np.array(a) - np.array(b)
+    error = differences.std(ddof=1) / len(a) ** 0.5
+    if abs(differences.mean()) <= t * error:
+        return "cannot tell"
+    return "a" if differences.mean() > 0 else "b\""""
+VERDICT_SLIPS = {
+    "pairs": {"differences.std(ddof=1)": "np.hypot(np.std(a, ddof=1), np.std(b, ddof=1))"},
+    "the spread of one run": {" / len(a) ** 0.5": ""},
+    "n - 1": {"ddof=1": "ddof=0"},
+    "never": {"t * error": "0"},
+    "times t": {"t * error": "error"},
+    "the other way": {"mean() > 0": "mean() < 0"},
+    "the text": {'"cannot tell"': '"same"'},
+}
+RUNS = (  # accuracies of a and b on the same seeds, in percent; t; the verdict; if it is not met
+    ((73.0, 65.0, 81.0), (71.5, 63.7, 79.4), 4.3, "a", "The seeds differ, the pairs do not: take "
+     "the spread of the pairs' differences."),
+    ((73.0, 65.0, 81.0), (72.0, 65.5, 79.0), 4.3, "cannot tell", "One pair goes against the other "
+     "two: you never doubt, or forget to take the error times t."),
+    ((80.0, 81.0, 82.0), (79.7, 80.45, 81.2), 4.3, "cannot tell", "Divide the squares by n - 1: "
+     "with n the error comes out too small."),
+    ((60.0, 62.0, 61.0), (70.3, 72.1, 71.0), 4.3, "b", "b is higher by far in each pair."),
+    (tuple(range(70, 86)), tuple(n - 2 * (n % 2) for n in range(70, 86)), 2.1, "a", "You take the "
+     "spread of one run: the error of a mean is smaller, by the root of n."),
+)  # fmt: skip
+
+
+def verdict_problem(verdict, trial):
+    """What is wrong with a learner's verdict on paired runs, or None."""
+    a, b, t, right, said = trial
+    given, problem = call(verdict, list(a), list(b), t, end="`return`")
+    if problem:
+        return problem
+    if not isinstance(given, str) or given not in ("a", "b", "cannot tell"):
+        return f'It returns {describe(given)}: return "a", "b" or the text "cannot tell".'
+    if {given, right} == {"a", "b"}:
+        said = "It is the other way around."
+    return None if given == right else f"For {len(a)} seeds you say {given!r}. {said}"

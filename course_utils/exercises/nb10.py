@@ -1,0 +1,183 @@
+"""Prediction and exercises of notebook 10."""
+
+from . import capstone
+from .answers import number
+from .engine import Exercise, Prediction
+from .functions import Function, parts, stub
+from .judges import Fields, Number
+
+TITLE = "The capstone"
+
+# What is guessed, and the digits it is kept with: {name: (times, its largest value)}.
+GUESSED = {"speedup": (100, 99), "memory": (1000, 9), "accuracy": (10, 100)}
+PLACES = 10_000
+
+
+def three(guess):
+    """A guess of three numbers as one float, in steps of 0.01, 0.001 and 0.1; or None.
+
+    >>> spelled(three({"speedup": 1.5, "memory": 0.5, "accuracy": 80}))
+    {'speedup': 1.5, 'memory': 0.5, 'accuracy': 80.0}
+    """
+    if not isinstance(guess, dict) or set(guess) != set(GUESSED):
+        return None
+    kept = 0
+    for name, (times, largest) in GUESSED.items():
+        value = number(guess[name])
+        if value is None or not 0 < value <= largest:
+            return None
+        kept = kept * PLACES + max(1, round(times * value))
+    return float(kept)
+
+
+def spelled(value):
+    """The three numbers that `three` kept, or {} for None: {name: number}."""
+    if value is None:
+        return {}
+    digits = int(value) // PLACES**2, int(value) // PLACES % PLACES, int(value) % PLACES
+    return {name: kept / GUESSED[name][0] for name, kept in zip(GUESSED, digits, strict=True)}
+
+
+def shown(value):
+    """The same in words."""
+    guess = spelled(value)
+    said = f"{guess['speedup']:g} times as fast, {guess['memory']:g} times the memory"
+    return f"{said}, {guess['accuracy']:g} % right"
+
+
+PREDICTION = Prediction(
+    task="""\
+A small Transformer can tell the digits 0 to 4 apart. You teach it 5 to 9 from **one hundred
+images**, which it sees three times, in the 16-bit policy of your machine. Guess three numbers:
+
+- `speedup`: how many times as fast as in float32 is a training step of it, with 256 images?
+- `memory`: the peak memory of that step, as a share of float32's?
+- `accuracy`: how many percent of the digits 5 to 9 that it never saw will it tell right? (20 is
+  chance.)""",
+    comment='{"speedup": 1.0, "memory": 1.0, "accuracy": 50} with your numbers',
+    example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
+    read=lambda value: (value, f"You expect: {shown(value)}. Section 8 measures it."),
+    number=three,
+    wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
+    " above 0 and at most 99, 9 and 100",
+    shown=shown,
+)
+
+DECIDE = Fields(
+    {
+        "images": Number(
+            440,
+            {
+                480: "The 16-bit copy of the weights is missing: 1 GB more at any batch.",
+                220: "That takes 50 MB an image: activations have half the bytes.",
+                640: "You left out what is there at any batch.",
+                240: "That is float32's.",
+            },
+            otherwise="{value:g} does not fit: (16 − 4 − 1) GB, at 25 MB an image.",
+        ),
+        "micro-batches": Number(
+            3,
+            {
+                2: "Two of 512 do not fit: 440 do.",
+                2.33: "A micro-batch is run or not: take the next whole number.",
+            },
+            otherwise="{value:g} are too few or not needed: 1,024 images, at most 440 at once.",
+        ),
+    }
+)
+
+EXERCISES = [
+    Exercise(
+        id=1,
+        title="three repairs",
+        minutes=6,
+        task="""\
+Repair the three things that `examine` found, with one set of parts for `mixed_bfloat16` and
+`mixed_float16`. The check makes a model of your parts under both, and asks more than `examine`: it
+looks at dtypes, at 2,048 positions, at gradients, and at the model once saved and loaded.""",
+        stub=capstone.STUB,
+        solution=capstone.CODE,
+        answer=capstone.Repair(),
+        wrong=[
+            (print, "give a dictionary"),
+            ({"positions": 3, "attention": None, "head": "float32"}, "give the class itself"),
+            ({"positions": int, "attention": None, "head": "float32"}, "the class of a layer"),
+        ],
+        hints=[
+            "Two of them are an argument each: what would the layer do if nobody had set it?",
+            "`ops.add` of bfloat16 and float32 is float32. Which of the two can be cast without"
+            " losing what was computed?",
+            "`self.compute_dtype` names the policy's dtype. Cast the waves, not the places.",
+        ],
+        right="Clean, still mixed, trained and saved whole, and no two of 2,048 positions alike.",
+    ),
+    Exercise(
+        id=2,
+        title="a scale for your own gradients",
+        minutes=4,
+        task="""\
+Write `choose(gradients)`. It gets a list of float32 arrays and returns a loss scale for float16, a
+power of two: gradients eight times as large as the largest of these do not overflow, and what is
+rounded to zero holds less than a thousandth of the sum of all squares. The check tries several
+networks' sizes, small and large.""",
+        stub=stub(capstone.CHOOSE, "the scale, a power of two"),
+        solution=capstone.CHOOSE,
+        name="choose",
+        answer=Function(capstone.choose_problem, capstone.SIZES),
+        slips=capstone.CHOOSE_SLIPS,
+        wrong=[
+            (lambda gradients: 1 / 0, "ZeroDivisionError"),
+            (lambda gradients: "2**15", "return one number"),
+            (lambda gradients: print(end=""), "returns None"),
+        ],
+        hints=[
+            "float16 ends at 65,504. The largest magnitude of all arrays decides.",
+            "`2.0 ** np.floor(np.log2(limit))` is the largest power of two that is not above it.",
+        ],
+        right="As large as the room allows: the small gradients gain from every power of two.",
+    ),
+    Exercise(
+        id=3,
+        title="the batch that fits",
+        minutes=2,
+        task="""\
+A network for a device with **16 GB** (1 GB = 1,000 MB). Its account in float32: 4 GB at any batch,
+and 50 MB an image, all of it activations. A 16-bit policy adds a copy of the weights, 1 GB.
+
+How many `images` fit into a step in 16 bits? And you want the gradient of **1,024** images: in how
+many `micro-batches`, at least?""",
+        stub='answer = {"images": ..., "micro-batches": ...}',
+        solution="""\
+import math
+
+images = (16_000 - 4_000 - 1_000) / 25
+answer = {"images": images, "micro-batches": math.ceil(1024 / images)}""",
+        answer=DECIDE,
+        hints=[
+            "First take off what is there at any batch, then divide by what an image adds.",
+            "In 16 bits an image takes half, and 1 GB more is gone before the first one.",
+        ],
+        right="What stays is paid once a step, and what an image adds sets the batch.",
+    ),
+    Exercise(
+        id=4,
+        title="a, b or cannot tell",
+        minutes=4,
+        task="""\
+Write `verdict(a, b, t)`. `a` and `b` are accuracies of two ways to train, in pairs: the same seeds
+in the same order. Let *m* be the mean of the differences a − b, and *e* its standard error: their
+standard deviation (with n − 1) over √n. Return `"cannot tell"` if |m| is at most *t* times *e*,
+else `"a"` or `"b"`, whichever is higher. (For three seeds and 95 %, t is 4.3.)""",
+        stub=stub(capstone.VERDICT, '"a", "b" or "cannot tell"'),
+        solution=capstone.VERDICT,
+        name="verdict",
+        answer=Function(capstone.verdict_problem, capstone.RUNS),
+        slips=capstone.VERDICT_SLIPS,
+        wrong=[(lambda a, b, t: 1 / 0, "ZeroDivisionError"), (min, "TypeError")],
+        hints=[
+            "Subtract pair by pair first: what all seeds share is gone then.",
+            "`differences.std(ddof=1) / len(a) ** 0.5` is the standard error of their mean.",
+        ],
+        right="The pairs carry the comparison, and three of them rarely prove a small difference.",
+    ),
+]
