@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,3 +52,32 @@ def settled(*notebooks: str) -> Table:
     where = "Each verdict stands on a cell, of the core or going further"
     note = f"{where}: measured there, or published and cited."
     return Table("What articles say", ("claim", "verdict", "what the cells show"), rows, note)
+
+
+def tally() -> Table:
+    """How many claims have which verdict.
+
+    Example: `claims.tally()`
+    """
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    count = Counter(claim["verdict"] for claim in ledger).most_common()
+    note = f"{len(ledger)} claims of articles, each with the cell that shows it."
+    return Table("The ledger", ("verdict", "claims"), [(v, str(n)) for v, n in count], note)
+
+
+def page(notebooks: str) -> str:
+    """The ledger as a page of Markdown, with links into the folder of the notebooks.
+
+    Example: `claims.page("../notebooks")` is docs/ledger.md.
+    """
+    count = ", ".join(f"{n} × {verdict}" for verdict, n in tally().rows)
+    lines = ["# The ledger", "", "What widely read articles say, and what the cells show."]
+    lines += ["", f"{count}.", ""]
+    lines += ["| claim | verdict | what the cells show | where |", "|---|---|---|---|"]
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    for claim in sorted(ledger, key=lambda claim: claim["id"]):
+        said = (" ".join(claim[key].split()) for key in ("claim", "verdict", "note"))
+        said = (text.replace("|", r"\|").replace("<", "&lt;") for text in said)
+        where = f"[{claim['notebook'][:2]}]({notebooks}/{claim['notebook']}), `{claim['cell']}`"
+        lines.append(f"| {' | '.join(said)} | {where} |")
+    return "\n".join(lines) + "\n"

@@ -4,12 +4,10 @@ The solved notebooks with their stored outputs, the ledger, a guide for instruct
 exercises and the clock, the faults for maintainers. Nothing is run, and nothing asks a network.
 """
 
-import json
 import re
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -20,7 +18,7 @@ sys.path[:0] = [str(COURSE), str(COURSE / "tests" / "tools")]
 
 import clock  # noqa: E402
 
-from course_utils import exercises  # noqa: E402
+from course_utils import claims, exercises  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./\.\./")
 
@@ -83,20 +81,6 @@ def cell(text):
     return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
 
 
-def ledger():
-    """Return the page of claims, with how many there are of each verdict."""
-    claims = json.loads((COURSE / "data" / "claims.json").read_text(encoding="utf-8"))
-    count = Counter(claim["verdict"] for claim in claims)
-    lines = ["# The ledger", "", "What widely read articles say, and what the cells show. "]
-    lines[-1] += ", ".join(f"{n} × {verdict}" for verdict, n in count.most_common()) + "."
-    lines += ["", "| claim | verdict | what the cells show | where |", "|---|---|---|---|"]
-    for claim in sorted(claims, key=lambda claim: claim["id"]):
-        where = f"[{claim['notebook'][:2]}](notebooks/{claim['notebook']})"
-        said = map(cell, (claim["claim"], claim["verdict"], claim["note"]))
-        lines.append(f"| {' | '.join(said)} | {where} |")
-    return "\n".join(lines) + "\n"
-
-
 def front():
     """Return the first page: what the README says before its first command, and its map."""
     text = (COURSE / "README.md").read_text(encoding="utf-8").replace("docs/", "")
@@ -121,7 +105,7 @@ def write_sources(folder):
         if path.name[:2].isdigit():
             text = guide(path.parents[1] / path.name)
             (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
-    (folder / "ledger.md").write_text(ledger(), encoding="utf-8")
+    (folder / "ledger.md").write_text(claims.page("notebooks"), encoding="utf-8")
 
 
 def main():

@@ -19,44 +19,40 @@ from keras import ops
 class Positions(keras.layers.Layer):
     def call(self, x):
         places = ops.arange(x.shape[1], dtype="float32")[:, None]
-        rates = 1e-4 ** (ops.arange(32, dtype="float32") / 32)
-        angles = places * rates
+        angles = places * 1e-4 ** (ops.arange(32, dtype="float32") / 32)
         waves = ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)
         return x + ops.cast(waves, self.compute_dtype)
 
 
 answer = {"positions": Positions, "attention": None, "head": "float32"}"""
 SUM, ATTENTION = "x + ops.cast(waves, self.compute_dtype)", '"attention": None'
-GIVEN = edit(CODE.partition("\n\n\nanswer")[0], {SUM: "ops.add(x, waves)"})
-STUB = f"""{GIVEN}
-
-
-answer = {{
-    "positions": ...,  # repair Positions above, then put it here
-    "attention": ...,  # the dtype that MultiHeadAttention gets, or None
+STUB = """\
+answer = {
+    "positions": ...,  # your class; the dtype that MultiHeadAttention gets, or None:
+    "attention": ...,
     "head": ...,  # the dtype that the last Dense layer gets, or None
-}}"""
-NARROW_PLACES = {'arange(x.shape[1], dtype="float32")': "arange(x.shape[1], dtype=x.dtype)"}
+}"""
+ARANGE, RATES = 'arange(x.shape[1], dtype="float32")', 'ops.arange(32, dtype="float32") / 32'
+NARROW_PLACES = {ARANGE: "arange(x.shape[1], dtype=x.dtype)",
+                 f"1e-4 ** ({RATES})": f"ops.cast(1e-4 ** ({RATES}), x.dtype)"}  # fmt: skip
 FLOAT32_LAYER = (  # clean in the eyes of examine, and no longer mixed
     "    def __init__(self):\n        super().__init__(dtype='float32')\n\n    def call"
 )
 DRAWN = {  # at each start other waves
     "import keras\n": "import keras\nimport random\n",
-    "places * rates": "places * rates + self.by",
+    "places * 1e-4": "self.by + places * 1e-4",
     "    def call": "    def __init__(self, **options):\n        super().__init__(**options)\n"
     "        self.by = random.random() / 50\n\n    def call",
 }
 REPAIR_SLIPS = {  # a part of what is said, and the edits that make the right parts wrong ones
     "still hands on float32": {SUM: "ops.add(x, waves)"},
-    "of 2,048 positions": NARROW_PLACES
-    | {'arange(32, dtype="float32") / 32)': 'arange(32, dtype="float32") / 32)\n'
-       "        rates = ops.cast(rates, x.dtype)"},
+    "of 2,048 positions": NARROW_PLACES,
     "computes in float32, whatever": {"    def call": FLOAT32_LAYER},
     "keeps its weights in": {ATTENTION: '"attention": "bfloat16"'},
     "attention computes in float32": {ATTENTION: '"attention": "float32"'},
     "it computes in bfloat16": {ATTENTION: '"attention": "mixed_bfloat16"'},
     "logits": [{'"head": "float32"': '"head": None'}, {'"head": "float32"': '"head": "float16"'}],
-    "other numbers": [{"waves = ops": "waves = 0 * ops"}, {"places * rates": "places + rates"}],
+    "other numbers": [{"waves = ops": "waves = 0 * ops"}, {"places * 1e-4": "places + 1e-4"}],
     "returns None": {f"return {SUM}": "pass"},
     "No finite gradient": {"return x +": "return ops.stop_gradient(x) +"},
     "cannot be loaded": DRAWN | {"    def call": DRAWN["    def call"].replace("**options", "")},

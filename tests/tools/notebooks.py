@@ -26,6 +26,7 @@ from canonical import (
     canonical,
     code_cells,
     faults,
+    load_sheet,
     named,
     read,
     solution_form,
@@ -87,7 +88,7 @@ def check(paths):
         found += [fault for account in accounts for fault in clock.over(account)]
         for path, text, wanted in timed(folder, accounts):
             if text != wanted:
-                found.append(f"{named(path)}: its badge or minutes are not what --fix would write.")
+                found.append(f"{named(path)}: its badge, minutes or claims are not what --fix would write.")
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
                 found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
@@ -119,11 +120,17 @@ def times(folder):
 
 
 def timed(folder, accounts):
-    """Yield what carries minutes or a badge: its file, its text, and the text it is to have."""
+    """Yield what carries minutes or a badge, or the ledger: its file, its text, and the text it is to have."""
     path, first = folder.parent / "README.md", selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
     badge = release.with_badge(text, first, *release.published()[:2])
     yield path, text, clock.mapped(badge, accounts)
+    ledger = folder.parent / "docs" / "ledger.md"
+    if ledger.exists():
+        load_sheet("00")  # finds the course
+        from course_utils import claims
+
+        yield ledger, ledger.read_text(encoding="utf-8"), claims.page("../notebooks")
     for path in selected(folder):
         own = [account for account in accounts if account.name == path.name[:2]]
         for file in with_copy(path) if own else []:
