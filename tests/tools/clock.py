@@ -17,7 +17,18 @@ from canonical import COURSE, EXERCISE_TAG, read, tags_of
 WORDS, LINE, FIGURE = 180, 0.1, 0.5  # words read in a minute; minutes for a line of code, a figure
 # Minutes of each core that is at its length; of each, words as they stand in the file, and lines
 # of code.
-BUDGET = {"00": 20, "01": 45, "02": 45, "03": 45, "04": 40, "05": 50, "06": 50, "07": 45, "08": 45}
+BUDGET = {
+    "00": 20,
+    "01": 45,
+    "02": 45,
+    "03": 45,
+    "04": 40,
+    "05": 50,
+    "06": 50,
+    "07": 45,
+    "08": 45,
+    "10": 60,
+}
 MOST = {"written": 2_000, "lines": 220}
 # What has a clock of its own. What does not, such as the prediction, goes with what is above it.
 TIMED = re.compile(r"\d+\. |Setup|Common mistakes|Recap")

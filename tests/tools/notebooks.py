@@ -88,7 +88,9 @@ def check(paths):
         found += [fault for account in accounts for fault in clock.over(account)]
         for path, text, wanted in timed(folder, accounts):
             if text != wanted:
-                found.append(f"{named(path)}: its badge, minutes or claims are not what --fix would write.")
+                found.append(
+                    f"{named(path)}: its badge, minutes or claims are not what --fix would write."
+                )
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
                 found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
@@ -120,7 +122,7 @@ def times(folder):
 
 
 def timed(folder, accounts):
-    """Yield what carries minutes or a badge, or the ledger: its file, its text, and the text it is to have."""
+    """Yield the ledger's page and what carries minutes or a badge: file, text, wanted text."""
     path, first = folder.parent / "README.md", selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
     badge = release.with_badge(text, first, *release.published()[:2])

@@ -1,0 +1,80 @@
+"""Exercises of notebook 10: other right answers, and three numbers in one guess."""
+
+import numpy as np
+import pytest
+
+from course_utils import exercises, figures
+from course_utils.exercises import capstone, nb10
+
+
+def test_other_repairs_are_right():
+    import keras
+    from keras import ops
+
+    class InCall(keras.layers.Layer):
+        """Waves from NumPy, in the dtype of what comes in."""
+
+        def build(self, shape):
+            angles = np.arange(shape[1])[:, None] * 1e-4 ** (np.arange(32) / 32)
+            self.waves = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+        def call(self, x):
+            return x + ops.cast(self.waves, x.dtype)
+
+    q = exercises.load("10")
+    for head in ("float32", keras.DTypePolicy("float32")):
+        found = q[1].check({"positions": InCall, "attention": None, "head": head})
+        assert found.status == "correct", found
+
+
+def test_other_scales_and_verdicts_are_right():
+    q = exercises.load("10")
+
+    def smaller(gradients):  # any scale that loses little will do
+        largest = np.concatenate([np.ravel(g) for g in gradients]).__abs__().max()
+        return np.float32(2.0 ** (int(np.log2(8000 / largest) // 1) - 2))
+
+    def by_hand(a, b, t):
+        differences = [one - other for one, other in zip(a, b, strict=True)]
+        mean = sum(differences) / len(a)
+        spread = sum((d - mean) ** 2 for d in differences) / (len(a) - 1)
+        error = (spread / len(a)) ** 0.5
+        return "cannot tell" if abs(mean) <= t * error else "ba"[mean > 0]
+
+    assert q[2].check(smaller).status == q[4].check(by_hand).status == "correct"
+
+
+def test_made_gradients_need_another_scale_each():
+    names = {}
+    exec(capstone.CHOOSE, names)
+    chosen = [names["choose"](capstone.made_gradients(size)) for size in capstone.SIZES]
+    assert len(set(chosen)) == len(capstone.SIZES) and min(chosen) <= 1 < 2**15 < max(chosen)
+
+
+def test_a_kept_guess_is_three_numbers():
+    q = exercises.load("10")
+    given = {"speedup": 12.34, "memory": np.float32(0.255), "accuracy": 100}
+    assert "12.34 times as fast, 0.255 times the memory, 100 % right" in q.predict(given).message
+    assert nb10.spelled(q.guess) == {"speedup": 12.34, "memory": 0.255, "accuracy": 100}
+    assert "0.255 times the memory" in repr(q.summary()) + repr(exercises.progress())
+    for bad in ({**given, "speedup": 0}, {**given, "memory": 10}, {"speedup": 1}, 1.5,
+                {**given, "accuracy": "many"}, {**given, "more": 1}):  # fmt: skip
+        assert "three numbers" in q.predict(bad).message
+    assert nb10.spelled(q.guess)["speedup"] == 12.34 and nb10.spelled(None) == {}
+
+
+def row(guess=None, predicted=2.0, measured=1.0, unit="×"):
+    return dict(quantity="speedup", unit=unit, guess=guess, predicted=predicted, measured=measured)
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [
+        ([row(100.0)], "speedup: guessed 100 ×, predicted 2 ×, measured 1 ×."),
+        ([row(measured=None, unit="MB")], "speedup: predicted 2 MB, measured unknown."),
+        ([row(0.001, None), row()], "guessed 0.001 ×, measured 1 ×; speedup: predicted"),
+    ],
+)
+def test_the_report_card_tells_what_is_known(card, words):
+    picture = figures.report_card(card)
+    assert words in picture.alt and len(picture.png()) > 5000
