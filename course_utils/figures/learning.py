@@ -73,12 +73,13 @@ def training(history) -> Picture:
 
 
 def histories(
-    losses: dict, title: str, ylabel: str = "training loss", xlabel: str = "epoch", every: int = 1
-) -> Picture:
+    losses: dict, title: str, ylabel: str = "training loss", xlabel: str = "epoch",
+    every: int = 1, scale: str = "log",
+) -> Picture:  # fmt: skip
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
     `losses`: label to the list of losses; a dtype policy as label gets that dtype's color. Between
-    two losses lie `every` of what `xlabel` counts.
+    two losses lie `every` of what `xlabel` counts; the axis has this `scale`.
     """
     figure, ax = canvas(width=7.5, height=3.6)
     others = iter(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
@@ -91,7 +92,7 @@ def histories(
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
         ax.plot(every * np.arange(1, len(values) + 1), values, **style)
         ends.append((values[-1], label, style))
-    ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log", title=title)
+    ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
     _name_the_ends(ax, ends)
     said = ", ".join(f"{label} {value:.3g}" for value, label, _ in ends)
     return Picture(figure, f"{ylabel} in the end: {said}.")
