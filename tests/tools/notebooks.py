@@ -89,7 +89,7 @@ def check(paths):
         for path, text, wanted in timed(folder, accounts):
             if text != wanted:
                 found.append(
-                    f"{named(path)}: its badge, minutes or claims are not what --fix would write."
+                    f"{named(path)}: its badge, claims or minutes are not what --fix would write."
                 )
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
