@@ -26,12 +26,7 @@ class Positions(keras.layers.Layer):
 
 answer = {"positions": Positions, "attention": None, "head": "float32"}"""
 SUM, ATTENTION = "x + ops.cast(waves, self.compute_dtype)", '"attention": None'
-STUB = """\
-answer = {
-    "positions": ...,  # your class; the dtype that MultiHeadAttention gets, or None:
-    "attention": ...,
-    "head": ...,  # the dtype that the last Dense layer gets, or None
-}"""
+STUB = 'answer = {"positions": ..., "attention": ..., "head": ...}'
 ARANGE, RATES = 'arange(x.shape[1], dtype="float32")', 'ops.arange(32, dtype="float32") / 32'
 NARROW_PLACES = {ARANGE: "arange(x.shape[1], dtype=x.dtype)",
                  f"1e-4 ** ({RATES})": f"ops.cast(1e-4 ** ({RATES}), x.dtype)"}  # fmt: skip

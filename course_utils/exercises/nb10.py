@@ -93,9 +93,10 @@ EXERCISES = [
         minutes=6,
         task="""\
 Repair the three things that `examine` found, with one set of parts for `mixed_bfloat16` and
-`mixed_float16`. (Repair `Positions` above and run its cell again, or write another class.) The
-check makes a model of your parts under both policies, and asks more than `examine`: it looks at
-dtypes, at 2,048 positions, at gradients, and at the model once saved and loaded.""",
+`mixed_float16`: a class of layers for the positions (repair `Positions` above and run its cell
+again, or write another), and two dtypes, each a name or None. The check makes a model of your parts
+under both policies, and asks more than `examine`: it looks at dtypes, at 2,048 positions, at
+gradients, and at the model once saved and loaded.""",
         stub=capstone.STUB,
         solution=capstone.CODE,
         answer=capstone.Repair(),
