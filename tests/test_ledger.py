@@ -12,9 +12,9 @@ LEDGER = COURSE / "data/claims.json"
 FIELDS = ["cell", "claim", "id", "note", "notebook", "verdict"]
 VERDICTS = {"holds", "holds if", "misleading", "wrong today"}
 SETTLED = set(
-    "C01 C02 C03 C04 C05 C06 C07 C08 C09 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C22 C23 C24"
-    " C25 C26 C27 C28 C29 C30 C31 C32 C33 C34 C35 C36 C37 C38 C39 C40 C41 C42 C43 C44 C45 C46 C47"
-    " C48 C49 C50 C51 C52 C53 C54 C55 C56 C57 C58".split()
+    "C01 C02 C03 C04 C05 C06 C07 C08 C09 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23"
+    " C24 C25 C26 C27 C28 C29 C30 C31 C32 C33 C34 C35 C36 C37 C38 C39 C40 C41 C42 C43 C44 C45 C46"
+    " C47 C48 C49 C50 C51 C52 C53 C54 C55 C56 C57 C58".split()
 )
 
 
@@ -34,10 +34,10 @@ def test_every_claim_has_a_verdict_and_a_cell():
 def test_the_notebooks_settle_all_claims_and_no_other():
     """What one of them shows is in its stored outputs, which nbval compares."""
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
-    everywhere = ("00", "01", "02", "03", "04", "05", "06", "07", "08")
+    everywhere = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09")
     assert len(claims.settled(*everywhere).rows) == len(ledger)
-    for wrong in ((), ("1",), ("09",), (1,)):
-        with pytest.raises(ValueError, match="as text, of 00, 01, 02, 03, 04, 05, 06, 07, 08"):
+    for wrong in ((), ("1",), ("11",), (1,)):
+        with pytest.raises(ValueError, match="as text, of 00, 01, 02, 03, 04, 05, 06, 07, 08, 09"):
             claims.settled(*wrong)
     assert "<td" in claims.settled("01")._repr_html_()
 

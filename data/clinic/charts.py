@@ -3,14 +3,6 @@
 The cures are written so that they can be tried on the other patients too.
 """
 
-FAMILIES = {
-    "nan": "Not a number",
-    "still": "Does not learn",
-    "worse": "Learns worse",
-    "slow": "No speedup",
-    "scale": "The scale collapses",
-}
-
 CAREFUL = """\
 import keras
 import tensorflow as tf
@@ -80,9 +72,9 @@ CHARTS = {
         "family": "slow",
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
         "diagnosis": "the step waits for its input",
-        "cure": "Keep what was read (cache) and read ahead (prefetch).",
-        "edits": {r"\.map\(read\)": ".map(read).cache()"},
-        "well": lambda v: sorted(v.ms)[len(v.ms) // 2] < 15,
+        "cure": "Keep what was read: cache. Where it does not fit into memory, prefetch.",
+        "edits": {r"\.repeat\(": ".cache().repeat("},
+        "well": lambda v: sorted(v.waits)[len(v.waits) // 2] < 8,
     },
     "scale_loss": {
         "title": "A training step of one's own",

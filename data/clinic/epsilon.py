@@ -12,7 +12,7 @@ EPOCHS = 5
 class MinMax(layers.Layer):
     def call(self, x):
         low, high = ops.min(x, 1, keepdims=True), ops.max(x, 1, keepdims=True)
-        return (x - low) / (high - low + 1e-8)  # of each column of pixels
+        return (x - low) / ops.maximum(high - low, 1e-8)  # of each column of pixels
 
 
 def build():

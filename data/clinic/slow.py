@@ -11,17 +11,15 @@ x, y = load_digits(return_X_y=True)
 x = (x / 16).astype("float32")
 
 
-def decoded(x, y):
-    time.sleep(0.02)  # as long as the decoding of 64 pictures takes
-    return x, y
-
-
-def read(x, y):
-    return tf.numpy_function(decoded, [x, y], [tf.float32, tf.int64])
+def pictures():
+    for at in range(0, 1536, 64):
+        time.sleep(0.02)  # as long as 64 pictures take to be decoded
+        yield x[at : at + 64], y[at : at + 64]
 
 
 def batches():
-    return tf.data.Dataset.from_tensor_slices((x[:1536], y[:1536])).batch(64).map(read).repeat(3)
+    kinds = tf.TensorSpec((64, 64), "float32"), tf.TensorSpec((64,), "int64")
+    return tf.data.Dataset.from_generator(pictures, output_signature=kinds).repeat(3)
 
 
 def build():

@@ -14,6 +14,13 @@ import sys
 import canonical
 
 POINTS = 60  # of a curve
+FAMILIES = {
+    "nan": "Not a number",
+    "still": "Does not learn",
+    "worse": "Learns worse",
+    "slow": "No speedup",
+    "scale": "The scale collapses",
+}
 
 
 def curve(losses):
@@ -44,15 +51,14 @@ def tried(patient):
 
 def record(patient):
     """A patient's entry in the record."""
+    import instruments
+
     from course_utils import clinic
 
     chart = clinic.charts()[patient]
     sick, cured = clinic.run(patient), clinic.run(patient, cure=patient)
-    readings = {}
-    for key in clinic.INSTRUMENTS:
-        reading = clinic.read(key, patient)
-        readings[key] = {"kind": reading.kind, "text": reading.text}
-    scaled = not math.isnan(sick.scales[0]) and clinic.run(patient, change=larger).well
+    readings = {key: instruments.read(key, patient) for key in instruments.INSTRUMENTS}
+    scaled = None if math.isnan(sick.scales[0]) else clinic.run(patient, change=larger).well
     told = {key: chart[key] for key in ("title", "symptom", "family", "diagnosis", "cure")}
     return {
         "key": patient,
@@ -70,6 +76,8 @@ def record(patient):
 
 def main():
     canonical.load_sheet("08")  # finds the course
+    import instruments
+
     from course_utils import clinic, hardware
     from course_utils.benchmark import records, start
 
@@ -81,10 +89,10 @@ def main():
         "cpu": str(hardware.detect()),
         "versions": start.versions(),
         "date": datetime.date.today().isoformat(),
-        "families": clinic.families(),
+        "families": FAMILIES,
         "instruments": {
             key: {"name": name, "minutes": minutes}
-            for key, (name, minutes, _) in clinic.INSTRUMENTS.items()
+            for key, (name, minutes, _) in instruments.INSTRUMENTS.items()
         },
     }
     with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:

@@ -1,26 +1,21 @@
-"""What can be read off a patient: each instrument gives a `Reading` of one word and one line."""
+"""The instruments of the clinic: each reads `{"kind": a word or two, "text": one line}`."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from unittest import mock
 
 import keras
 import numpy as np
 
-from course_utils.clinic.ward import admit, build, list_of, name_of, run, scale, script
-from course_utils.training import dtype_policy
+from course_utils.clinic import admit, batches, run, scale, script
 
 NARROW = ("float16", "bfloat16")
 UP = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A reading: `kind`, a word or two to compare, and `text`, what the instrument showed."""
-
-    kind: str
-    text: str
+def reading(kind, text):
+    """What an instrument shows."""
+    return {"kind": kind, "text": text}
 
 
 def power(value):
@@ -32,51 +27,46 @@ def read_scale(patient, cure=None):
     """The loss scale, step by step."""
     scales = [s for s in _visit(patient, cure).scales if not np.isnan(s)]
     if not scales:
-        return Reading("none", "There is no loss scaling.")
+        return reading("none", "There is no loss scaling.")
     falls = [at for at in range(1, len(scales)) if scales[at] < scales[at - 1]]
     jumps = [at for at in falls if scales[at] < scales[at - 1] / 2]
     course = f"{power(scales[0])} → {power(scales[-1])} in {len(scales)} steps"
     if scales[-1] == 0:
-        return Reading("falls", f"{power(scales[0])} → 0 in {scales.index(0)} steps")
+        return reading("falls", f"{power(scales[0])} → 0 in {scales.index(0)} steps")
     if jumps:
         at = jumps[0]
-        return Reading(
+        return reading(
             "begins again", f"{power(scales[at - 1])} → {power(scales[at])} after step {at}"
         )
     if len(falls) > len(scales) / 2:
-        return Reading("falls", course)
+        return reading("falls", course)
     if falls:
-        return Reading("dips", f"{course}, halved {len(falls)} times")
-    return Reading("steady", course)
+        return reading("dips", f"{course}, halved {len(falls)} times")
+    return reading("steady", course)
 
 
 def read_histogram(patient, cure=None):
     """The gradients that reach the weights in the first step, beside those of a float32 twin."""
     sizes = []
     for policy in (None, "float32"):
-        got = []
-        with dtype_policy(keras.config.dtype_policy()):
-            names = admit(patient, cure, policy)
-            model = names["build"]()
-            rule = getattr(model.optimizer, "inner_optimizer", model.optimizer)
-            former = rule.update_step
+        names, got = admit(patient, cure, policy), []
+        model = names["build"]()
+        rule = getattr(model.optimizer, "inner_optimizer", model.optimizer)
+        former = rule.update_step
 
-            def update_step(gradient, variable, rate, former=former, got=got):
-                got.append(np.abs(keras.ops.convert_to_numpy(gradient).astype("float32")).max())
-                return former(gradient, variable, rate)
+        def update_step(gradient, variable, rate, former=former, got=got):
+            got.append(np.abs(keras.ops.convert_to_numpy(gradient).astype("float32")).max())
+            return former(gradient, variable, rate)
 
-            rule.update_step = update_step
-            model.run_eagerly = True
-            for batch in list_of(names)[:4]:  # as many as accumulate
-                model.train_on_batch(*batch)
-                if got:
-                    break
-        sizes.append(max(got, default=np.nan))
+        rule.update_step, model.run_eagerly = update_step, True
+        for batch in list(batches(names))[:4]:  # as many as accumulate
+            model.train_on_batch(*batch)
+        sizes.append(max(got[:8], default=np.nan))
     mine, twin = sizes
     if not np.isfinite(mine):
-        return Reading("not finite", "No gradient reaches the weights: inf or NaN in each step.")
+        return reading("not finite", "No gradient reaches the weights: inf or NaN in each step.")
     text = f"largest {mine:.1e}, in a float32 twin {twin:.1e}"
-    return Reading("too small" if mine < twin / 100 else "fits", text)
+    return reading("too small" if mine < twin / 100 else "fits", text)
 
 
 def read_ranges(patient, cure=None):
@@ -86,7 +76,7 @@ def read_ranges(patient, cure=None):
     for variable in visit.model.variables:
         values = keras.ops.convert_to_numpy(variable).astype("float32")
         if not np.isfinite(values).all():
-            return Reading(
+            return reading(
                 "in a variable", f"{variable.name}: {values.min():g} to {values.max():g}"
             )
     seen, former = [], keras.layers.Layer.__call__
@@ -103,10 +93,10 @@ def read_ranges(patient, cure=None):
     first = next((s for s in seen if not np.isfinite(s[1] + s[2])), None)
     if first is None:
         low, high = min(s[1] for s in seen), max(s[2] for s in seen)
-        return Reading("finite", f"all layers between {low:.3g} and {high:.3g}")
+        return reading("finite", f"all layers between {low:.3g} and {high:.3g}")
     at = seen.index(first)
     before = f", before it {seen[at - 1][1]:.3g} to {seen[at - 1][2]:.3g}" if at else ""
-    return Reading("in a layer", f"{first[0]}: {first[1]:g} to {first[2]:g}{before}")
+    return reading("in a layer", f"{first[0]}: {first[1]:g} to {first[2]:g}{before}")
 
 
 def read_flow(patient, cure=None):
@@ -116,11 +106,11 @@ def read_flow(patient, cure=None):
     table = dtype_flow(_built(patient, cure)[0])
     narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
     if len(narrow):
-        return Reading("16-bit weights", f"{narrow['kind'].iloc[0]}: weights in bfloat16")
+        return reading("16-bit weights", f"{narrow['kind'].iloc[0]}: weights in bfloat16.")
     ids = table[(table["kind"] == "Embedding") & table["input_dtype"].isin(NARROW)]
     if len(ids):
-        return Reading("16-bit ids", f"an Embedding is given {ids['input_dtype'].iloc[0]}")
-    return Reading("mixed", "16 bits between the layers, weights in float32")
+        return reading("16-bit ids", f"An Embedding is given {ids['input_dtype'].iloc[0]}.")
+    return reading("mixed", "16 bits between the layers, weights in float32.")
 
 
 def read_examine(patient, cure=None):
@@ -146,20 +136,22 @@ def read_numerics(patient, cure=None):
     """Where `tf.debugging.enable_check_numerics` stops the first steps."""
     import tensorflow as tf
 
-    tf.debugging.enable_check_numerics()
+    def switch_on(_):  # once the network is made: it cannot look at weights of bfloat16
+        tf.debugging.enable_check_numerics()
+
     try:
-        run(patient, cure, steps=12)
+        run(patient, cure, steps=12, change=switch_on)
     except tf.errors.InvalidArgumentError as error:
         node = re.search(r"node (\S+)/CheckNumerics", str(error))[1]
         path = [re.sub(r"(_\d+)+$", "", part) for part in node.split("/")]
         lines = [0, *(int(n) for n in re.findall(r'<patient \w+>", line (\d+)', str(error)))]
-        code = ["Keras", *script(patient, cure).splitlines()][lines[-1]].strip()
+        code = ["Keras's own code", *script(patient, cure).splitlines()][lines[-1]].strip()
         backward = "gradient" in node.lower()
         kind = "backward" if backward else path[-1].lower()
-        return Reading(f"stops: {kind}", f"{'/'.join(path[-2:])}, of {code}")
+        return reading(f"stops: {kind}", f"{'/'.join(path[-2:])} in: {code}")
     finally:
         tf.debugging.disable_check_numerics()
-    return Reading("passes", "12 steps without inf or NaN")
+    return reading("passes", "12 steps without inf or NaN.")
 
 
 def read_layer(patient, cure=None):
@@ -174,41 +166,39 @@ def read_layer(patient, cure=None):
             changed.append(_name(model.layers[at]))
 
         if run(patient, cure, change=change).well:
-            return Reading("cured", f"well with {changed[0]} in float32")
-    return Reading("no change", f"not well with any of {count} layers in float32")
+            return reading("cured", f"It learns with {changed[0]} in float32.")
+    return reading("no change", f"It fails with any of its {count} layers in float32.")
 
 
 def read_profiler(patient, cure=None):
     """How much of a step waits for its batch."""
     visit = _visit(patient, cure)
     share = np.median(visit.waits) / np.median(visit.ms)
-    return Reading("waits" if share > 0.5 else "computes", f"{share:.0%} of a step waits for input")
+    kind = "waits" if share > 0.5 else "computes"
+    return reading(kind, f"{share:.0%} of a step is waiting for its batch.")
 
 
 def read_files(patient, cure=None):
     """What of the optimizer comes back from a file."""
-    with dtype_policy(keras.config.dtype_policy()):
-        names = admit(patient, cure)
-        if "resumed" not in names:
-            return Reading("no file", "nothing is saved and read again")
-        model = build(names)
-        for batch in list_of(names)[:10]:
-            model.train_on_batch(*batch)
-        states = []
-        for each in (model, names["resumed"](model)):
-            count = int(each.optimizer.iterations.numpy())
-            states.append((count, scale(each.optimizer)))
+    names = admit(patient, cure)
+    if "resumed" not in names:
+        return reading("no file", "Nothing is saved and read again.")
+    model = names["build"]()
+    for batch in batches(names)[:10]:
+        model.train_on_batch(*batch)
+    both = model.optimizer, names["resumed"](model).optimizer
+    states = [(int(each.iterations.numpy()), scale(each)) for each in both]
     (steps, before), (count, after) = states
     text = f"saved: {steps} steps, scale {power(before)}; read again: {count}, {power(after)}"
-    return Reading("whole" if states[0] == states[1] else "not whole", text)
+    return reading("whole" if states[0] == states[1] else "not whole", text)
 
 
 def read_twin(patient, cure=None):
     """The same script under the policy float32."""
     well = run(patient, cure, policy="float32").well
-    return (
-        Reading("well", "well in float32") if well else Reading("the same", "not in float32 either")
-    )
+    if well:
+        return reading("well", "It learns in float32.")
+    return reading("the same", "It fails in float32, too.")
 
 
 @lru_cache(maxsize=1)
@@ -218,9 +208,8 @@ def _visit(patient, cure):
 
 def _built(patient, cure=None):
     """The network, and its first batch."""
-    with dtype_policy(keras.config.dtype_policy()):
-        names = admit(patient, cure)
-        return build(names), *list_of(names)[0]
+    names = admit(patient, cure)
+    return names["build"](), *next(iter(batches(names)))
 
 
 def _name(layer):
@@ -231,8 +220,8 @@ def _findings(found):
     # MP012 is of the device, not of the patient.
     found = [each for each in found if each.severity != "advice" and each.code != "MP012"]
     codes = dict.fromkeys(finding.code for finding in found)
-    text = f"{found[0].message}" if found else "nothing found"
-    return Reading(", ".join(codes) or "nothing", text)
+    text = f"{found[0].message}" if found else "Nothing found."
+    return reading(", ".join(codes) or "nothing", text)
 
 
 # {key: (name, minutes that it takes in a project of one's own, function)}
@@ -251,6 +240,6 @@ INSTRUMENTS = {
 }
 
 
-def read(instrument, patient, cure=None) -> Reading:
+def read(instrument, patient, cure=None):
     """What an instrument shows on a patient; on one that a cure was applied to, if there is one."""
-    return INSTRUMENTS[instrument][2](name_of(patient), cure)
+    return INSTRUMENTS[instrument][2](patient, cure)

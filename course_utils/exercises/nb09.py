@@ -1,0 +1,169 @@
+"""Prediction and exercises of notebook 09; what speaks against a wrong cause is computed."""
+
+import json
+from pathlib import Path
+
+from . import careful
+from .answers import shorten
+from .engine import Exercise, Prediction
+from .functions import Function, parts, stub
+from .judges import Choice, Fields
+
+TITLE = "The debugging clinic"
+
+FILE = Path(__file__).resolve().parents[2] / "data" / "measurements" / "clinic.json"
+RECORD = json.loads(FILE.read_text(encoding="utf-8"))
+PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}
+NUMBERS = {key: str(number) for number, key in enumerate(PATIENTS, 1)}
+CODES = ("examine", "probe")
+SCALED = [p for p in PATIENTS.values() if p["larger_scale"] is not None and not p["well"][0]]
+
+
+def against(patient, guess):
+    """What speaks against a cause: the quickest instrument that read something else there.
+
+    Instruments that read codes come last, and their texts are told.
+    """
+    mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
+    tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
+    price = {i: (i in CODES, RECORD["instruments"][i]["minutes"]) for i in tells}
+    best = min(tells, key=price.get)
+    then, here = (
+        shorten(each[best]["text" if best in CODES else "kind"]) for each in (theirs, mine)
+    )
+    name = RECORD["instruments"][best]["name"]
+    return f"{PATIENTS[guess]['diagnosis']}: then {name} reads “{then}”. Here it reads “{here}”."
+
+
+def causes(patient):
+    """The judge of a diagnosis."""
+    wrong = {guess: against(patient, guess) for guess in PATIENTS if guess != patient}
+    return Choice(patient, wrong, options=tuple(PATIENTS))
+
+
+def diagnosis(id, patient, right, *hints):
+    """The exercise that asks for the cause of a patient."""
+    return Exercise(
+        id=id,
+        title=f"the cause of patient {NUMBERS[patient]}",
+        minutes=1,
+        task=f"What ails patient {NUMBERS[patient]}? Answer with a word from the list of causes.",
+        stub="answer = ...",
+        solution=f'answer = "{patient}"',
+        answer=causes(patient),
+        hints=[*hints, "What the readings have left stands in the last line above."],
+        right=right,
+    )
+
+
+def read(value):
+    """Keep a count of patients."""
+    if value not in range(len(SCALED) + 1):
+        return None, f"You gave {value:g}: give a whole number from 0 to {len(SCALED)}."
+    return value, f"You expect {value:g} of them to get well. Section 2 tries it."
+
+
+PREDICTION = Prediction(
+    task=f"""\
+“If training is unstable, increase the loss scale”, many articles say. {len(SCALED)} of this
+clinic's patients train with a loss scale, and badly. The scale of each is multiplied by 1,024. How
+many of them get well?""",
+    comment=f"0 to {len(SCALED)}",
+    example=3,
+    read=read,
+)
+
+FALLS = "the loss falls, all the way, and the thin line lies on it."
+FLAT = "the loss is a number, and it stays where it was."
+TRIAGE = Fields(
+    {
+        NUMBERS[key]: Choice(PATIENTS[key]["family"], wrong, options=tuple(RECORD["families"]))
+        for key, wrong in {
+            "slow": {("nan", "still", "worse", "scale"): FALLS},
+            "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
+            "dice": {("still", "worse", "slow", "scale"): "the cross says that there is no loss."},
+            "remat": {
+                ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",
+                "scale": "a scale that is too small leaves the loss where it was.",
+            },
+        }.items()
+    }
+)
+WARD = Fields(
+    {NUMBERS[key]: causes(key) for key in PATIENTS if key not in "mask ids batchnorm slow".split()}
+)
+
+EXERCISES = [
+    Exercise(
+        id=1,
+        title="triage",
+        minutes=2,
+        task="""\
+Four of the curves: of which family is each, by eye? The words are `"nan"` (not a number), `"still"`
+(does not learn), `"worse"` (learns worse), `"slow"` (no speedup) and `"scale"` (the scale
+collapses).""",
+        stub=parts(dict.fromkeys(TRIAGE.judges, "...")),
+        solution=parts({number: f'"{family}"' for number, family in TRIAGE.right.items()}),
+        answer=TRIAGE,
+        hints=[
+            "A cross is a loss that is NaN from there on.",
+            "Where both lines are one, the numbers are right. What can still be wrong?",
+        ],
+        right="The eye finds the family. For the cause you need more.",
+    ),
+    diagnosis(
+        2,
+        "mask",
+        "0 · inf is NaN: so rows that need no mask are hit, too.",
+        "Which number in that line has float16 not got?",
+    ),
+    diagnosis(
+        3,
+        "ids",
+        "4097 is 4096 in bfloat16: the row of another word.",
+        "It is well in float32. What is handed over in 16 bits that is no measurement?",
+    ),
+    diagnosis(
+        4,
+        "batchnorm",
+        "The step was skipped, so the weights are what they were. The moving statistics are not.",
+        "Something that is not trained is infinite. Who has changed it, and when?",
+    ),
+    Exercise(
+        id=5,
+        title="a step that leaves nothing behind",
+        minutes=4,
+        task="""\
+Write `careful(model, x, y)`: one step by `model.train_on_batch(x, y)`, whose loss it returns. If
+the step was skipped, which is if `model.optimizer.dynamic_scale` is smaller afterwards, the moving
+statistics, `model.non_trainable_variables`, are set to what they were before.""",
+        stub=stub(careful.CAREFUL, "the loss of this step"),
+        solution=careful.CAREFUL,
+        name="careful",
+        answer=Function(careful.careful_problem),
+        slips=careful.SLIPS,
+        wrong=[(lambda *given: 1 / 0, "ZeroDivisionError"), (lambda *given: "loss", "the loss")],
+        hints=[
+            "Before the step: `[v.numpy() for v in model.non_trainable_variables]`, and the scale.",
+            "After it, if the scale is smaller: `variable.assign(value)` for each.",
+        ],
+        right="A skipped step leaves nothing behind.",
+    ),
+    diagnosis(
+        6,
+        "slow",
+        "What does not compute is not computed faster.",
+        "What happens in the part of a step that no dtype changes?",
+    ),
+    Exercise(
+        id=7,
+        title="the rest of the ward",
+        minutes=10,
+        task='What ails the others? One of them is healthy: `"accumulate"`.',
+        stub=parts(dict.fromkeys(WARD.judges, "...")),
+        solution=parts({number: f'"{cause}"' for number, cause in WARD.right.items()}),
+        answer=WARD,
+        hints=["Find each in the panel, or `ask`.", "Where `probe` names a code, read its text."],
+        right="The ward is empty.",
+    ),
+]

@@ -1,0 +1,164 @@
+"""The patients of the clinic: each fails as described, is cured by its cure and by no other's."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from course_utils import clinic
+from course_utils.benchmark import records
+
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+import instruments
+
+RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
+NAMES = list(clinic.charts())
+
+
+def lost(visit):
+    return np.isnan(visit.losses).all() and np.isnan(visit.report.get("loss", np.nan))
+
+
+def flat(visit):
+    return np.ptp(visit.losses) < 0.4 and visit.report["accuracy"] < 0.25
+
+
+def later(visit):
+    """How much higher the loss is after three quarters of the run than before them."""
+    at = len(visit.losses) * 3 // 4
+    return np.mean(visit.losses[at : at + 12]) / np.mean(visit.losses[at - 12 : at])
+
+
+SEES = {  # what the learner of each sees, {patient: condition(visit)}
+    "mask": lost,
+    "ids": lambda v: np.isfinite(v.losses).all() and v.report["accuracy"] < 0.7,
+    "batchnorm": lambda v: np.isnan(v.losses).sum() == 2 and np.isnan(v.report["loss"]),
+    "slow": lambda v: np.median(v.waits) > 15 and v.report["accuracy"] > 0.7,
+    "scale_loss": flat,
+    "dice": lost,
+    "remat": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.5,
+    "penalty": lambda v: min(v.losses) > 0.9 and v.scales[-1] < 1,
+    "accumulate": lambda v: v.well and v.scales[0] == v.scales[-1],
+    "epsilon": lost,
+    "resume": lambda v: later(v) > 1.5,
+    "clip": flat,
+    "counter": lambda v: v.model.layers[0].step.numpy() == 256,
+    "missing": lambda v: v.scales[-1] == 0 and np.isnan(v.losses[-50:]).all(),
+    "bfloat16": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.7,
+}
+
+
+@pytest.mark.parametrize("patient", NAMES)
+def test_a_patient_fails_as_described_and_is_cured_by_its_cure_and_not_by_another(patient):
+    visit = instruments._visit(patient, None)
+    assert SEES[patient](visit) and visit.well == (patient == "accumulate")
+    kinds = RECORD[patient]["readings"]
+    for instrument in ("scale", "ranges", "profiler", "flow", "examine"):
+        assert instruments.read(instrument, patient)["kind"] == kinds[instrument]["kind"]
+    if patient != "accumulate":
+        assert clinic.run(patient, cure=patient).well
+    # The other cures that change the script: most in the record, one afresh, another each time.
+    tried = RECORD[patient]["tried"]
+    others = [name for name in NAMES if name != patient]
+    assert list(tried) == [n for n in others if clinic.script(patient, n) != clinic.script(patient)]
+    assert len(tried) >= 3
+    if patient != "accumulate":
+        assert "well" not in tried.values()
+        runs = [name for name, state in tried.items() if state == "not cured"]
+        assert not clinic.run(patient, cure=runs[NAMES.index(patient) % len(runs)]).well
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("patient", NAMES)
+def test_a_fresh_record_of_a_patient_reads_as_the_stored_one(patient):
+    import record_clinic
+
+    found, stored = record_clinic.record(patient), RECORD[patient]
+    kinds = {i: reading["kind"] for i, reading in found["readings"].items()}
+    assert kinds == {i: reading["kind"] for i, reading in stored["readings"].items()}
+    for key in ("well", "larger_scale", "tried", "family", "diagnosis", "cure", "thread"):
+        assert found[key] == stored[key], key
+    for curve in ("loss", "healthy"):  # the beginning; later, other kernels round to other losses
+        start = [[np.nan if v is None else v for v in each[curve][:3]] for each in (found, stored)]
+        assert start[0] == pytest.approx(start[1], rel=0.1, nan_ok=True)
+
+
+def test_the_healthy_one_moves_its_weights_every_fourth_time():
+    names, moved = clinic.admit("accumulate"), []
+    model = names["build"]()
+    for batch in clinic.batches(names)[:8]:
+        before = model.get_weights()
+        clinic.plain(model, *batch)
+        moved.append(not all(map(np.array_equal, before, model.get_weights())))
+    assert moved == [False, False, False, True] * 2
+
+
+def test_a_skipped_step_keeps_the_weights_and_moves_the_statistics():
+    sick, cured = clinic.run("batchnorm"), clinic.run("batchnorm", cure="batchnorm")
+    assert sick.losses == pytest.approx(cured.losses, nan_ok=True)
+    assert all(np.isfinite(v.numpy()).all() for v in sick.model.trainable_variables)
+    for visit, fine in ((sick, False), (cured, True)):
+        stored = [v.numpy() for v in visit.model.non_trainable_variables]
+        assert all(np.isfinite(v).all() for v in stored) == fine
+
+
+def test_a_counter_stops_in_float32_too_if_a_layer_reads_it_in_16_bits():
+    names = clinic.admit("counter")
+    layer = names["build"]().layers[0]
+    assert layer.step.dtype == "float32" and layer.compute_dtype == "bfloat16"
+    layer.step.assign(256)
+    layer(tf.zeros((1, 64)), training=True)
+    assert layer.step.numpy() == 256
+
+
+@pytest.mark.parametrize(
+    ("patient", "kind"), [("mask", "mul"), ("epsilon", "truediv"), ("penalty", "backward")]
+)
+def test_check_numerics_stops_where_the_record_says_and_leaves_nothing_behind(patient, kind):
+    from tensorflow.python.eager import context
+
+    before = list(context.context().op_callbacks)
+    assert instruments.read("numerics", patient)["kind"] == f"stops: {kind}"
+    assert RECORD[patient]["readings"]["numerics"]["kind"] == f"stops: {kind}"
+    assert list(context.context().op_callbacks) == before == []
+    assert np.isinf(tf.math.log(0.0)) and np.isinf(tf.function(tf.math.log)(tf.zeros(())))
+
+
+def test_each_script_is_short_and_names_its_thread():
+    families = records.clinic()["families"]
+    for name, chart in clinic.charts().items():
+        head, *_ = lines = clinic.script(name).splitlines()
+        assert re.fullmatch(r"# https://\S+", head) and len([x for x in lines if x.strip()]) <= 25
+        told = {key: chart[key] for key in ("title", "symptom", "diagnosis", "cure", "family")}
+        assert told.items() <= RECORD[name].items() and chart["family"] in families
+        assert clinic.difference(name) or name == "accumulate"
+    assert list(RECORD) == NAMES and len(set(p["diagnosis"] for p in RECORD.values())) == 15
+
+
+def test_patients_have_names_and_numbers_and_nothing_else():
+    assert clinic.script(2) == clinic.script("ids") != clinic.script(2, cure=2)
+    for wrong in (0, 16, "flu", 1.5, None):
+        with pytest.raises(ValueError, match="give a number from 1 to 15"):
+            clinic.run(wrong)
+
+
+def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
+    import keras
+
+    policy = keras.config.dtype_policy().name
+    visit = clinic.run("scale_loss", steps=2, policy="float32")
+    assert len(visit.losses) == 2 and np.isnan(visit.scales).all() and visit.report == {}
+    assert keras.config.dtype_policy().name == policy and "loss in 2 steps" in repr(visit)
+
+
+def test_the_record_says_where_it_comes_from():
+    record = json.loads((records.FOLDER / "clinic.json").read_text(encoding="utf-8"))
+    assert record["cpu"] and record["date"] and record["kind"] == "clinic"
+    assert {"python", "tensorflow", "keras"} <= set(record["versions"])
+    keys = {key: value[1] for key, value in instruments.INSTRUMENTS.items()}
+    assert {k: v["minutes"] for k, v in record["instruments"].items()} == keys and len(keys) == 11
+    assert all(len(p[curve]) <= 60 for p in RECORD.values() for curve in ("loss", "healthy"))
