@@ -20,19 +20,26 @@ import clock  # noqa: E402
 
 from course_utils import claims, exercises  # noqa: E402
 
-LINK = re.compile(r"(\]\(|src=\")\.\./\.\./")
+LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
+TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 
 
-def page_of(path):
-    """Return a solved notebook as the site shows it: each picture with its words beside it."""
+def page_of(path, linked):
+    """Return a solved notebook as the site shows it: pictures with their words, links to cells."""
     nb = nbformat.read(path, 4)
     for cell in nb.cells:
         cell.source = LINK.sub(r"\1../", cell.source)
+        cell.source = TO_CELL.sub(r'<a href="\2.html#cell-\3">\1</a>', cell.source)
         shown = [output.get("metadata", {}) for output in cell.get("outputs", [])]
         said = [one.get("image/png", {}).get("alt") for one in shown]
         if alt := next(filter(None, said), None):
             cell.metadata["mystnb"] = {"image": {"alt": alt}}
     nb.metadata.pop("widgets", None)
+    wanted = {id for name, id in linked if name == path.stem}
+    places = [n for n, cell in enumerate(nb.cells) if cell.id in wanted]
+    for place in reversed(places):
+        anchor = f'<span id="cell-{nb.cells[place].id}"></span>'
+        nb.cells.insert(place, nbformat.v4.new_markdown_cell(anchor))
     return nb
 
 
@@ -100,8 +107,10 @@ def write_sources(folder):
     shutil.copytree(COURSE / "data", folder / "data", ignore=ignore)
     (folder / "notebooks").mkdir()
     (folder / "guide").mkdir()
-    for path in sorted((COURSE / "notebooks" / "solved").glob("*.ipynb")):
-        nbformat.write(page_of(path), folder / "notebooks" / path.name)
+    paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
+    linked = {m[1:] for p in paths for m in map(tuple, TO_CELL.findall(p.read_text("utf-8")))}
+    for path in paths:
+        nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
         if path.name[:2].isdigit():
             text = guide(path.parents[1] / path.name)
             (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")

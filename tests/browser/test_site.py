@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 from server import COURSE
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-NAMES = "floatlab bitsplit scalescope softmaxcliff gradientlife tradeoff".split()
+NAMES = "floatlab bitsplit scalescope softmaxcliff gradientlife tradeoff panel".split()
 FOLDERS = ("notebooks", "guide")
 NOTEBOOKS = sorted(path.stem for path in (COURSE / "notebooks/solved").glob("*.ipynb"))
 
