@@ -163,7 +163,7 @@ statistics, `model.non_trainable_variables`, are set to what they were before.""
         stub=parts(dict.fromkeys(WARD.judges, "...")),
         solution=parts({number: f'"{cause}"' for number, cause in WARD.right.items()}),
         answer=WARD,
-        hints=["Find each in the panel, or `ask`.", "Where `probe` names a code, read its text."],
+        hints=["Find each in the panel, or `ask`.", "Read the whole text of what `probe` finds."],
         right="The ward is empty.",
     ),
 ]

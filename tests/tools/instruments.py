@@ -216,10 +216,24 @@ def _name(layer):
     return re.sub(r"_\d+$", "", layer.name)
 
 
+# What `examine` and `probe` find, in two words: the edges of the decision tree carry them.
+WORDS = {
+    "MP001": "16-bit output",
+    "MP008": "16-bit weights",
+    "MP009": "a constant",
+    "MP015": "no scale_loss",
+    "MP016": "wrong size",
+    "MP017": "scaled limit",
+    "MP021": "no step",
+    "MP023": "rounded ids",
+    "MP024": "under remat",
+}
+
+
 def _findings(found):
     # MP012 is of the device, not of the patient.
     found = [each for each in found if each.severity != "advice" and each.code != "MP012"]
-    codes = dict.fromkeys(finding.code for finding in found)
+    codes = dict.fromkeys(WORDS.get(finding.code, finding.code) for finding in found)
     text = f"{found[0].message}" if found else "Nothing found."
     return reading(", ".join(codes) or "nothing", text)
 
