@@ -125,6 +125,7 @@ SPEEDUPS = [ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0
 ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
 AGAIN = {("float32", False): (50e6, 0.1), ("float32", True): (None, 0.2)}
 AGAIN = {key: 3 * [SimpleNamespace(peak_bytes=b, seconds=s)] for key, (b, s) in AGAIN.items()}
+CARD = dict(quantity="speedup", unit="×", guess=None, predicted=1.8, measured=1.5)
 CLINIC = invented(5, 5, 2, 2)  # some of the causes cannot be told apart
 STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 
@@ -162,6 +163,7 @@ GIVEN = [
     (figures.resumed, *STOPPED),
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
+    (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
     (figures.by_width, {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}}, "float32"),
     (reports.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
     (reports.speed_by_device, SPED),
@@ -275,6 +277,7 @@ SAID = [
     ("curve", "Loss: float32 from 2 to 1 in 2 points; own $\\frac{$ from 3 to 3 in 2 points, 1"),
     ("remat", "kept: 50 MB (counted 40), 100 ms; float32 remat: peak unknown, 200 ms"),
     ("sensitivity", "conv: 90 % with all weights, 50 % at 80 % zeros; dense"),
+    ("report_card", "speedup: predicted 1.8 ×, measured 1.5 ×; speedup: guessed 9 ×, predicted 1.8"),
     ("by_width", "int8: 0.5 at 64, 4 at 256"),
     ("by_dtype", "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms"),
     (
