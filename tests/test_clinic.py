@@ -37,7 +37,7 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
     "mask": lost,
     "ids": lambda v: np.isfinite(v.losses).all() and v.report["accuracy"] < 0.7,
     "batchnorm": lambda v: np.isnan(v.losses).sum() == 2 and np.isnan(v.report["loss"]),
-    "slow": lambda v: np.median(v.waits) > 15 and v.report["accuracy"] > 0.7,
+    "slow": lambda v: np.median(v.waits) > 45 and v.report["accuracy"] > 0.7,
     "scale_loss": flat,
     "dice": lost,
     "remat": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.5,
@@ -95,15 +95,6 @@ def test_the_healthy_one_moves_its_weights_every_fourth_time():
         clinic.plain(model, *batch)
         moved.append(not all(map(np.array_equal, before, model.get_weights())))
     assert moved == [False, False, False, True] * 2
-
-
-def test_a_skipped_step_keeps_the_weights_and_moves_the_statistics():
-    sick, cured = clinic.run("batchnorm"), clinic.run("batchnorm", cure="batchnorm")
-    assert sick.losses == pytest.approx(cured.losses, nan_ok=True)
-    assert all(np.isfinite(v.numpy()).all() for v in sick.model.trainable_variables)
-    for visit, fine in ((sick, False), (cured, True)):
-        stored = [v.numpy() for v in visit.model.non_trainable_variables]
-        assert all(np.isfinite(v).all() for v in stored) == fine
 
 
 def test_a_counter_stops_in_float32_too_if_a_layer_reads_it_in_16_bits():

@@ -72,8 +72,9 @@ CHARTS = {
         "family": "slow",
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
         "diagnosis": "the step waits for its input",
-        "cure": "Keep what was read: cache. Where it does not fit into memory, prefetch.",
-        "edits": {r"\.repeat\(": ".cache().repeat("},
+        "cure": "Decode once and keep it, or decode ahead: with tf.data, cache and prefetch.",
+        "edits": {r"def decoded": "@functools.cache\ndef decoded"},
+        "before": "import functools\n\n",
         "well": lambda v: sorted(v.waits)[len(v.waits) // 2] < 8,
     },
     "scale_loss": {

@@ -2,7 +2,6 @@
 import time
 
 import keras
-import tensorflow as tf
 from keras import layers
 from sklearn.datasets import load_digits
 
@@ -11,15 +10,14 @@ x, y = load_digits(return_X_y=True)
 x = (x / 16).astype("float32")
 
 
-def pictures():
-    for at in range(0, 1536, 64):
-        time.sleep(0.02)  # as long as 64 pictures take to be decoded
-        yield x[at : at + 64], y[at : at + 64]
+def decoded(at):
+    time.sleep(0.05)  # as long as 128 pictures take to be read and decoded
+    return x[at : at + 128], y[at : at + 128]
 
 
 def batches():
-    kinds = tf.TensorSpec((64, 64), "float32"), tf.TensorSpec((64,), "int64")
-    return tf.data.Dataset.from_generator(pictures, output_signature=kinds).repeat(3)
+    for at in 3 * list(range(0, 1536, 128)):
+        yield decoded(at)
 
 
 def build():
