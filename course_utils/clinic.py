@@ -54,8 +54,8 @@ def script(patient, cure=None, policy=None) -> str:
 def difference(patient) -> str:
     """What a patient's own cure changes in its script, line by line."""
     texts = (script(patient, cure).splitlines() for cure in (None, patient))
-    lines = difflib.unified_diff(*texts, lineterm="", n=0)
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+    lines = list(difflib.unified_diff(*texts, lineterm="", n=0))[2:]
+    return "\n".join(line for line in lines if not line.startswith("@@"))
 
 
 def admit(patient, cure=None, policy=None) -> dict:

@@ -153,3 +153,12 @@ def test_the_record_says_where_it_comes_from():
     keys = {key: value[1] for key, value in instruments.INSTRUMENTS.items()}
     assert {k: v["minutes"] for k, v in record["instruments"].items()} == keys and len(keys) == 11
     assert all(len(p[curve]) <= 60 for p in RECORD.values() for curve in ("loss", "healthy"))
+
+
+def test_what_speaks_against_a_wrong_cause_is_a_reading_that_differs():
+    from course_utils.exercises import nb09
+
+    for patient in RECORD:
+        for guess, message in nb09.causes(patient).wrong.items():
+            then, here = re.findall("reads “(.*?)”", message)
+            assert then != here and message.startswith(RECORD[guess]["diagnosis"])

@@ -48,15 +48,13 @@ def careful_problem(careful, _):
         after, found = state()
         if number(result, finite=False) is None:
             return f"It returns {describe(result)}: give the loss."
-        moved = not all(map(np.array_equal, before, found))
-        if inputs is not x and after == scale:
+        skipped, kept = inputs is not x, all(map(np.array_equal, before, found))
+        if after == scale if skipped else kept and not float(optimizer.iterations):
             return "There was no step: call `model.train_on_batch(x, y)`, once."
-        if inputs is not x and moved:
+        if skipped and not kept:
             return "The statistics are still what the skipped step made of them: put them back."
-        if inputs is x and not moved and after > scale:
+        if kept and not skipped and after > scale:
             return "The scale has grown, and you put the statistics back. Only a smaller one tells."
-        if inputs is x and not moved and not float(optimizer.iterations):
-            return "There was no step: call `model.train_on_batch(x, y)`, once."
-        if inputs is x and not moved:
+        if kept and not skipped:
             return "The statistics never move: put them back only if the step was skipped."
     return None
