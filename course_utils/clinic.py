@@ -142,7 +142,9 @@ def run(patient, cure=None, policy=None, steps=None, change=None, step=None) -> 
             model = names["resumed"](model)
         waits.append(1e3 * (time.perf_counter() - start))
         scales.append(scale(model.optimizer))
-        losses.append(float(np.ravel((step or plain)(model, *batch))[0]))
+        model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
+        result = (step or type(model).train_on_batch)(model, *batch)
+        losses.append(float(np.ravel(result)[0]))
         ms.append(1e3 * (time.perf_counter() - start))
         start = time.perf_counter()
     report = {}
@@ -153,12 +155,6 @@ def run(patient, cure=None, policy=None, steps=None, change=None, step=None) -> 
         right = np.argmax(model.predict(x, verbose=0), axis=-1) == y
         report = {"accuracy": np.mean(right), "loss": model.evaluate(x, y, verbose=0)}
     return Visit(name_of(patient), names, model, losses, scales, ms, waits, report)
-
-
-def plain(model, x, y):
-    """A step as its learner takes it, and its own loss."""
-    model.reset_metrics()  # before Keras 3.14 or so the loss was the mean of all so far
-    return model.train_on_batch(x, y)
 
 
 def scale(optimizer) -> float:
