@@ -144,7 +144,8 @@ def run(patient, cure=None, policy=None, steps=None, change=None, step=None) -> 
         scales.append(scale(model.optimizer))
         model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
         result = (step or type(model).train_on_batch)(model, *batch)
-        losses.append(float(np.ravel(result)[0]))
+        # A step that is not written yet returns nothing.
+        losses.append(float(np.ravel(np.nan if result is None else result)[0]))
         ms.append(1e3 * (time.perf_counter() - start))
         start = time.perf_counter()
     report = {}

@@ -56,20 +56,14 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
 def test_a_patient_fails_as_described_and_is_cured_by_its_cure_and_not_by_another(patient):
     visit = instruments._visit(patient, None)
     assert SEES[patient](visit) and visit.well == (patient == "accumulate")
-    kinds = RECORD[patient]["readings"]
-    for instrument in ("scale", "ranges", "profiler", "flow", "examine"):
-        assert instruments.read(instrument, patient)["kind"] == kinds[instrument]["kind"]
     if patient != "accumulate":
         assert clinic.run(patient, cure=patient).well
-    # The other cures that change the script: most in the record, one afresh, another each time.
+    # The other cures that change the script are all tried for a fresh record, below.
     tried = RECORD[patient]["tried"]
     others = [name for name in NAMES if name != patient]
     assert list(tried) == [n for n in others if clinic.script(patient, n) != clinic.script(patient)]
     assert len(tried) >= 3
-    if patient != "accumulate":
-        assert "well" not in tried.values()
-        runs = [name for name, state in tried.items() if state == "not cured"]
-        assert not clinic.run(patient, cure=runs[NAMES.index(patient) % len(runs)]).well
+    assert patient == "accumulate" or "well" not in tried.values()
 
 
 @pytest.mark.slow
@@ -144,6 +138,8 @@ def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
     visit = clinic.run("scale_loss", steps=2, policy="float32")
     assert len(visit.losses) == 2 and np.isnan(visit.scales).all() and visit.report == {}
     assert keras.config.dtype_policy().name == policy and "loss in 2 steps" in repr(visit)
+    unwritten = clinic.run("scale_loss", steps=2, step=lambda model, x, y: None)
+    assert np.isnan(unwritten.losses).all() and len(unwritten.losses) == 2
 
 
 def test_the_record_says_where_it_comes_from():
