@@ -19,20 +19,12 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
 RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
 EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
-# The last cell of every notebook; `--fix` adds it. It is help and no lesson: no clock counts it.
+# The last cell of every notebook; `--fix` adds it.
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
-- **The first cell raises, or a package is missing.** Run `from course_utils import check` and \
-`check.run()` in a cell: they look at all that the course needs, and say how to mend it.
-- **Another cell raises.** Restart the kernel and run all cells: each reads what others above made.
-- **A cell takes long.** Cells that measure end by themselves. Interrupting one (the square) loses \
-nothing else.
-- **A panel or an explorer stays empty.** Reload the page, then run its cell again.
-- **The kernel dies.** Shut down the kernels of other notebooks: their memory is missing here.
-- **Your numbers are not your neighbor's.** Times belong to a machine; what they show should agree.
-- **This notebook is beyond repair.** `.venv/bin/python -m course_utils reset --notebooks`, in the \
-course's folder, puts all of them back, and keeps copies.
+Run `from course_utils import check; check.run()` in a cell, then restart and run all. Still \
+broken: `.venv/bin/python -m course_utils reset --notebooks`.
 
 </details>"""
 LOCAL_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#|[^/)]+\.ipynb[)#])")

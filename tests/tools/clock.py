@@ -132,8 +132,6 @@ def sections(cells, stored, name):
     """Return what these cells, and their stored outputs by id, come to; `from` names a source."""
     sections = [Section("")]
     for cell in cells:
-        if cell.id == "trouble":  # help, and the same in each
-            continue
         solved = stored.get(cell.id, cell)
         if cell.cell_type == "markdown":
             above, *below = HEADING.split(cell.source)
