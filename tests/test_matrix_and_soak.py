@@ -49,3 +49,13 @@ def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypat
     assert legs == [*expected, "3.13, oldest"]
     assert "00_small" in said and "not found: 3.12." in said
     assert "oldest | – | not installed" in said and "off | keras 3 | failed: notebooks" in said
+
+
+def test_the_record_of_a_soak_counts_what_finished_and_names_what_raised(course):
+    bad = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", id="b")])
+    nbformat.write(bad, course / "notebooks" / "01_bad.ipynb")
+    assert soak.main(2) == 1
+    (record,) = course.glob("soak-*.md")
+    said = record.read_text(encoding="utf-8")
+    assert "| 00_small | 2 of 2 |" in said and "| 01_bad |" not in said
+    assert all(f"01_bad, run {n}: cell 'b' raised ZeroDivisionError" in said for n in (1, 2))

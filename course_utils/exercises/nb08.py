@@ -2,7 +2,7 @@
 
 from . import smaller
 from .engine import Exercise, Prediction
-from .functions import Function, parts, stub
+from .functions import Function, stub
 from .judges import Choice, Fields, Number
 
 TITLE = "Smaller still"
@@ -196,8 +196,8 @@ to which less was done.
 - **microcontroller**: 128 kB for the file, which is read where it lies.
 - **download**: at most 30 kB over a slow network, unpacked afterwards.
 - **laptop**: no limits.""",
-        stub=parts(dict.fromkeys(RIGHT, "...")),
-        solution=parts({key: f'"{letter}"' for key, letter in RIGHT.items()}),
+        stub='answer = {"microcontroller": ..., "download": ..., "laptop": ...}',
+        solution=f"answer = {RIGHT}".replace("'", '"'),
         answer=DEVICES,
         hints=[
             "Only the download packs: look there in the second column, else in the first.",

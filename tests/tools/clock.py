@@ -16,7 +16,7 @@ from canonical import COURSE, EXERCISE_TAG, read, tags_of
 
 WORDS, LINE, FIGURE = 180, 0.1, 0.5  # words read in a minute; minutes for a line of code, a figure
 # Minutes of each core that is at its length; of each, words as they stand in the file, and lines
-# of code.
+# of code: 220 with the eleven of the setup cell, which nobody reads and no minute is given to.
 BUDGET = {
     "00": 20,
     "01": 45,
@@ -30,7 +30,7 @@ BUDGET = {
     "09": 40,
     "10": 60,
 }
-MOST = {"written": 2_000, "lines": 220}
+MOST = {"written": 2_000, "lines": 209}
 # What has a clock of its own. What does not, such as the prediction, goes with what is above it.
 TIMED = re.compile(r"\d+\. |Setup|Common mistakes|Recap")
 HEADING = re.compile(r"^## +(.+?) *\n", re.M)

@@ -1,21 +1,24 @@
-"""Runs every blank notebook again and again, twice in the same kernel each time.
+"""Runs every blank notebook N times, each time in a new kernel, two notebooks at a time.
 
     .venv/bin/python tests/tools/soak.py N
 
 No cell may raise. The notebooks take turns, so that a slow spell of the machine meets all of them.
-What has run is written to tests/records/, also after an interrupt. (Notebook 07 starts two workers
-seven times in each pass.)
+(`make pins` is what runs a notebook twice in one kernel.) What has run is written to
+tests/records/, also after an interrupt.
 """
 
 import contextlib
 import datetime
+import itertools
 import os
 import platform
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from statistics import median
 
 from canonical import COURSE, read
-from twice import twice
 
 from notebooks import execute, selected
 
@@ -39,19 +42,32 @@ def recorded(name: str, head: str, *columns: str):
 
 
 def main(count: int) -> int:
+    paths, seconds, raised = selected(COURSE / "notebooks"), {}, []
+
+    def run(job):
+        number, path = job
+        start, nb = time.monotonic(), read(path)
+        error = execute(nb, path.parent, f"run {number} of {count}, {path.stem}")
+        if error:
+            raised.append(f"{path.stem}, run {number}: {error}")
+        else:
+            seconds.setdefault(path.stem, []).append(time.monotonic() - start)
+
     head = (
-        f"{MACHINE}, Python {platform.python_version()}. Run All, and Run All again in the same "
-        "kernel, its start\nand TensorFlow's import included."
+        f"{MACHINE}, Python {platform.python_version()}, TensorFlow {version('tensorflow')}, Keras "
+        f"{version('keras')}. Run All of the blank notebooks,\neach in a new kernel, two at a time."
     )
-    columns = "notebook", "run", "seconds", "what it raised"
-    with recorded(f"soak N={count}", head, *columns) as rows:
-        for number in range(1, count + 1):
-            for path in selected(COURSE / "notebooks"):
-                start, name = time.monotonic(), f"run {number} of {count}, {path.stem}"
-                error = execute(twice(read(path)), path.parent, name)
-                seconds = f"{time.monotonic() - start:.1f}"
-                rows.append((path.name, str(number), seconds, error or ""))
-    return 1 if any(error for *_, error in rows) else 0
+    columns = "notebook", "finished", "seconds: least", "median", "most"
+    with recorded(f"soak N={count}", head, *columns) as rows, ThreadPoolExecutor(2) as pool:
+        try:
+            list(pool.map(run, itertools.product(range(1, count + 1), paths)))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for name, took in sorted(seconds.items()):
+                times = (f"{each:.0f}" for each in (min(took), median(took), max(took)))
+                rows.append((name, f"{len(took)} of {count}", *times))
+            rows.extend((error, "", "", "", "") for error in raised)
+    return 1 if raised else 0
 
 
 if __name__ == "__main__":
