@@ -178,9 +178,11 @@ def test_time_up_ends_the_process_and_what_it_started():
 def test_an_interrupt_ends_what_was_run(monkeypatch):
     started, start = [], processes.start
     monkeypatch.setattr(processes, "start", lambda *a: started.append(start(*a)) or started[0])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & ignores it
     threading.Timer(0.5, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         processes.run(["sleep", "60"])
+    signal.signal(signal.SIGINT, before)
     assert started[0].returncode == -signal.SIGKILL
 
 
