@@ -113,6 +113,15 @@ def test_the_repaired_model_has_no_findings(save):
     assert [layer.compute_dtype for layer in held] == ["float32"] * 2
 
 
+def test_a_count_is_never_repaired_by_narrowing_it(save, capsys):
+    with dtype_policy("mixed_bfloat16"):
+        chain = [keras.Input((8,)), Positions(), layers.Dense(8, dtype="float32")]
+    status, lines = said(capsys, save(keras.Sequential(chain)), fix=True)
+    assert status == 1 and lines[0].startswith("MP005 warning positions")
+    assert "arange in float32 or int32" in lines[0]
+    assert lines[1:] == ["Nothing can be repaired mechanically."]
+
+
 class Unknown(layers.Layer):
     def call(self, x):
         return x
@@ -121,6 +130,12 @@ class Unknown(layers.Layer):
 @keras.saving.register_keras_serializable("tests")
 class Registered(Unknown):
     pass
+
+
+@keras.saving.register_keras_serializable("tests")
+class Positions(layers.Layer):
+    def call(self, x):
+        return keras.ops.add(x, keras.ops.arange(8, dtype="float32"))
 
 
 def refused(capsys, path):

@@ -64,6 +64,7 @@ def test_the_three_planted_findings_are_found_and_repaired(names):
         repaired = precision.examine(names["build"]())
     serious = [f for f in planted if f.severity != "advice" and f.code != "MP012"]
     assert [f.code for f in serious] == ["MP001", "MP008", "MP005"]
+    assert "cast(outputs," in serious[-1].fix and "arange(" not in serious[-1].fix  # see below
     assert {f.code for f in repaired} <= {"MP010", "MP012"}
     assert len(names["lines"]["examine"]) >= 3
 
@@ -76,6 +77,12 @@ def test_each_repair_is_needed(names, repair):
     with dtype_policy(SIXTEEN):
         left = precision.examine(names["vit"](**parts))
     assert {f.code for f in left} & {"MP001", "MP005", "MP008"}
+
+
+def test_the_trap_that_examine_does_not_see_is_caught():
+    answer = {}
+    exec(capstone.CODE.replace('dtype="float32"', "dtype=self.compute_dtype"), answer)
+    assert "641 are left" in exercises.load("10")[1].check(answer["answer"]).message
 
 
 def test_whole_numbers_are_lost_in_16_bits(names):

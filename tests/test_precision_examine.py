@@ -280,6 +280,36 @@ CastsUpByName = own(lambda self, x: ops.multiply(x, ops.ones((8,), dtype="float3
 CastsDown = own(lambda self, x: ops.cast(ops.cast(x, "float16") * 2, self.compute_dtype))
 
 
+class Positions(layers.Layer):
+    def build(self, shape):
+        self.places = ops.arange(shape[1])
+
+    def call(self, x):
+        places = self.places / 2
+        return ops.add(x, ops.cast(places, "float32"))
+
+
+def count_widely(self, x):
+    return ops.add(x, ops.arange(8, dtype="float32"))
+
+
+def count_running(self, x):
+    return ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype="float32"))
+
+
+def count_narrowly(self, x):
+    return x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype)
+
+
+def waves(self, x):
+    angles = ops.cast(ops.arange(8), self.compute_dtype)
+    return ops.add(x, ops.cast(ops.sin(angles), "float32"))
+
+
+def masks(self, x):
+    return ops.multiply(x, ops.cast([n for n in range(8)] < ops.arange(8), "float32"))
+
+
 def good_constants(self, x):
     x = x * tf.constant(2.0, dtype=x.dtype) + tf.cast(tf.constant(0.5), x.dtype)
     return tf.reshape(x * self.scale, tf.constant([-1, 8])) * 2.0
@@ -289,6 +319,7 @@ GoodConstants = own(good_constants, scale(), steps=lambda self: tf.Variable(0, t
 ConstantAndBack = own(lambda self, x: ops.cast(ops.multiply(x, tf.constant(2.0)), x.dtype))
 RawConstant = own(lambda self, x: ops.multiply(x, tf.constant(2.0)))
 RawConstantFails = own(lambda self, x: x * tf.constant(2.0))
+ConstantCounts = own(lambda self, x: ops.add(x, tf.constant(np.arange(8), tf.float32)))
 RawVariable = own(
     lambda self, x: x * tf.cast(self.scale, x.dtype), scale=lambda self: tf.Variable(2.0)
 )
@@ -358,10 +389,18 @@ WRONG = [
       for layer in (CastsUp, CastsUpByName)),
     *((f"MP005 {severity}", lambda policy=policy: [stack(CastsDown, policy=policy)])
       for policy, severity in zip(("float32", *MIXED), ("error", "warning", "error"), strict=True)),
+    *((f"MP005 {severity} .*counts .*{limit}. Fix: .*cast.outputs, self.compute_dtype.*float32",
+       lambda layer=layer: [stack(layer, policy=MIXED[1])])
+      for layer, severity, limit in (
+          (own(count_widely), "warning", "256"), (own(count_running), "warning", "256"),
+          (Positions, "warning", "256"), (own(count_narrowly), "error", "2,048"))),
+    *((r"MP005 warning .*\. Fix: cast\(..., self.compute_dtype", lambda how=how: [stack(own(how))])
+      for how in (waves, masks)),
     ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
     (r"MP005 .*Fix: cast\(..., x.dtype\)",
      lambda: [lambda_layer(lambda x: tf.cast(x, tf.float32))]),
     ("MP006 error .*self.scale", lambda: [stack(RawVariable)]),
+    ("MP006 .*above 2,048.*Fix: keras.ops.cast", lambda: [stack(ConstantCounts)]),
     (r"MP006 .*tf.constant\(2.0\)", lambda: [stack(RawConstant)]),
     ("MP006 .*self.scale", lambda: [stack(RawAttribute)]),
     ("MP006 error", lambda: [unbuilt(RawConstantFails)]),

@@ -12,6 +12,7 @@ from course_utils.precision.source import is_own
 
 SEVERITIES = ("error", "warning", "advice")
 NARROW = ("float16", "bfloat16")
+WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
 NAMED = 3  # layers that a message names
 
 

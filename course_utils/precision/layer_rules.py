@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from course_utils.precision.case import NARROW, Finding
+from course_utils.precision.case import NARROW, WHOLE, Finding
 from course_utils.precision.source import computing, dtypes, is_own, numbers
 
 PROBABILITIES = ("softmax", "sigmoid")
@@ -19,7 +19,6 @@ ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras computes in float32."
 )
 SMALLEST, SMALLEST_NORMAL = 2.0**-24, 2.0**-14  # of float16
-WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 WIDTHS = {  # the argument that says how wide an output is
     "units": layers.Dense,
@@ -133,7 +132,7 @@ def _numbers(layer):
     found = {}
     for method in computing(layer):
         # Who casts to float32 in a method is taken to do so because of the numbers in it.
-        upcasts = {"float32", "float64"} & {dtype for _, dtype in dtypes(method)}
+        upcasts = {"float32", "float64"} & {dtype for _, dtype, _ in dtypes(method)}
         # The numbers in `build` are those of initializers.
         if method.name != "build" and not upcasts:
             found |= dict(numbers(method, layer))

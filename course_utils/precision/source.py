@@ -13,6 +13,11 @@ ELSEWHERE = (
     "compute_mask",
 )  # fmt: skip
 DESCRIBING = ("get_config", "from_config", "compute_output_shape", "compute_output_spec")
+COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
+# What is made of counts and may be rounded: waves, and what is true or not.
+MADE = (
+    "sin", "cos", "one_hot", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+)  # fmt: skip
 DTYPES = {"half": "float16", "double": "float64"} | {
     name: name for name in ("float16", "bfloat16", "float32", "float64")
 }
@@ -74,7 +79,7 @@ def _tree(function):
 
 
 def dtypes(method):
-    """(called name, dtype) for each dtype that a call names, such as ("cast", "float32").
+    """(called name, dtype, source) for each dtype that a call names: ("cast", "float32", ...).
 
     Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its policy. So is a
     constant in a wide dtype, which `raw_constants` finds.
@@ -83,7 +88,22 @@ def dtypes(method):
         name = _name(call)
         for dtype in filter(None, map(_dtype, _arguments(call))):
             if not name[:1].isupper() and (name != "constant" or dtype in ("float16", "bfloat16")):
-                yield name, dtype
+                yield name, dtype, ast.unparse(call)
+
+
+def counts(layer, source) -> bool:
+    """Whether an expression in a layer is a count, or arithmetic on one, which 16 bits would lose.
+
+    What the layer assigned to a name, or to an attribute, is followed.
+    """
+    names, known = set(), None
+    nodes = [node for method in methods(layer) for node in ast.walk(method.tree)]
+    while known != len(names):
+        known = len(names)
+        for node in nodes:
+            if isinstance(node, ast.Assign) and _counts(node.value, names):
+                names |= {ast.unparse(target) for target in node.targets}
+    return _counts(ast.parse(source), names)
 
 
 def follows(method) -> bool:
@@ -138,6 +158,15 @@ def numbers(method, layer):
 
 def _calls(tree):
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _counts(node, names):
+    name = _name(node) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Compare | ast.comprehension) or name in MADE:
+        return False
+    named = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in names
+    parts = ast.iter_child_nodes(node)
+    return name in COUNTING or named or any(_counts(part, names) for part in parts)
 
 
 def _parts_of(calls):

@@ -1,11 +1,12 @@
 """Rules about layers that are not Keras's own: MP005, MP006 and MP007.
 
 What a layer puts out is measured. The source is read to say why it is wrong, or where nothing can
-be measured; a cast that the measured output shows to be undone is no finding.
+be measured; a cast that the measured output shows to be undone is no finding. Counts, such as the
+positions in a text, are not told to follow the policy: 16 bits would make other numbers of them.
 """
 
-from course_utils.precision.case import NARROW, Finding
-from course_utils.precision.source import computing, dtypes, follows, methods, raw_constants
+from course_utils.precision.case import NARROW, WHOLE, Finding
+from course_utils.precision.source import computing, counts, dtypes, follows, methods, raw_constants
 
 WIDE = ("float32", "float64")
 
@@ -13,8 +14,10 @@ WIDE = ("float32", "float64")
 def hard_coded_dtype(case):
     """MP005: a dtype in the code, where the policy should decide."""
     for layer in case.own_layers:
-        named = dict.fromkeys(found for method in computing(layer) for found in dtypes(method))
-        for call, literal in named:
+        named = {}
+        for call, literal, source in (d for method in computing(layer) for d in dtypes(method)):
+            named.setdefault((call, literal), []).append(source)
+        for (call, literal), sources in named.items():
             weight, compute = call == "add_weight", layer.compute_dtype
             if literal in NARROW:
                 severity = "warning" if literal == compute and not weight else "error"
@@ -34,6 +37,9 @@ def hard_coded_dtype(case):
             fix = f"{call}(..., {dtype})"
             if weight:
                 fix = "self.add_weight(...)  # without dtype: the policy's variable dtype"
+            elif any(counts(layer, source) for source in sources):
+                message = _spared(message, literal if literal in NARROW else compute)
+                fix = f"keras.ops.cast(outputs, {dtype})  # and {call} in float32 or int32"
             yield Finding("MP005", severity, case.path_of(layer), message, fix)
 
 
@@ -59,6 +65,9 @@ def raw_tensor(case):
                 "TensorFlow raises an error and keras.ops widens the result."
             )
             fix = "tf.constant(..., dtype=self.compute_dtype)  # or a Python number"
+            if counts(layer, constants[0]):
+                message = _spared(message, layer.compute_dtype)
+                fix = "keras.ops.cast(outputs, self.compute_dtype)  # and the constant in float32"
             yield Finding("MP006", "error" if unknown else "warning", path, message, fix)
 
 
@@ -76,6 +85,11 @@ def silent_promotion(case):
         )
         fix = "return keras.ops.cast(outputs, self.compute_dtype)"
         yield Finding("MP007", "warning", path, message, fix)
+
+
+def _spared(message, narrow):
+    needs = f"counts need float32 or int32, since {narrow} rounds whole numbers above"
+    return f"{message.removesuffix('.')}; {needs} {WHOLE[narrow]:,}."
 
 
 def _widens(case, layer):
