@@ -310,6 +310,15 @@ def masks(self, x):
     return ops.multiply(x, ops.cast([n for n in range(8)] < ops.arange(8), "float32"))
 
 
+class LooksPositionsUp(layers.Layer):
+    def build(self, shape):
+        self.table = layers.Embedding(8, 8)
+        self.table.build()
+
+    def call(self, x):
+        return ops.add(x, ops.cast(self.table(ops.arange(8))[0], "float32"))
+
+
 def good_constants(self, x):
     x = x * tf.constant(2.0, dtype=x.dtype) + tf.cast(tf.constant(0.5), x.dtype)
     return tf.reshape(x * self.scale, tf.constant([-1, 8])) * 2.0
@@ -394,8 +403,8 @@ WRONG = [
       for layer, severity, limit in (
           (own(count_widely), "warning", "256"), (own(count_running), "warning", "256"),
           (Positions, "warning", "256"), (own(count_narrowly), "error", "2,048"))),
-    *((r"MP005 warning .*\. Fix: cast\(..., self.compute_dtype", lambda how=how: [stack(own(how))])
-      for how in (waves, masks)),
+    *((r"MP005 warning .*\. Fix: cast\(..., self.compute_dtype", lambda how=how: [stack(how)])
+      for how in (own(waves), own(masks), LooksPositionsUp)),
     ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
     (r"MP005 .*Fix: cast\(..., x.dtype\)",
      lambda: [lambda_layer(lambda x: tf.cast(x, tf.float32))]),

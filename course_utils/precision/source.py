@@ -14,9 +14,10 @@ ELSEWHERE = (
 )  # fmt: skip
 DESCRIBING = ("get_config", "from_config", "compute_output_shape", "compute_output_spec")
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
-# What is made of counts and may be rounded: waves, and what is true or not.
+# What is made of counts and may be rounded: waves, rows of a table, and what is true or not.
 MADE = (
-    "sin", "cos", "one_hot", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+    "sin", "cos", "take", "gather", "one_hot", "equal", "not_equal", "less", "less_equal",
+    "greater", "greater_equal",
 )  # fmt: skip
 DTYPES = {"half": "float16", "double": "float64"} | {
     name: name for name in ("float16", "bfloat16", "float32", "float64")
@@ -162,7 +163,8 @@ def _calls(tree):
 
 def _counts(node, names):
     name = _name(node) if isinstance(node, ast.Call) else ""
-    if isinstance(node, ast.Compare | ast.comprehension) or name in MADE:
+    held = name and ast.unparse(node.func).startswith("self.")  # such as an Embedding
+    if isinstance(node, ast.Compare | ast.comprehension) or name in MADE or held:
         return False
     named = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in names
     parts = ast.iter_child_nodes(node)
