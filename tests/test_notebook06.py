@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from cells import Cells
 
-from course_utils import figures, precision, session
+from course_utils import session
 from course_utils.explorers.gradientlife import MISTAKES, travel
 
 NOTEBOOK = Cells("06_training_loop")
@@ -93,16 +93,6 @@ def test_a_dynamic_scale_cures_one_cause_of_two(notebook):
     assert right[1] > 75 and max(right[0], right[2], right[3]) < 30
 
 
-def test_the_probe_tells_the_five_loops_apart(notebook):
-    names = dict(notebook, figures=figures, loops=("right", *HIDDEN, "fixed, unchecked"))
-    watched = NOTEBOOK.run("probe", "plane", names=names)["watched"]
-    found = [[finding.code for finding in precision.findings(each)] for each in watched.values()]
-    assert found == [[], ["MP015"], ["MP014"], ["MP017"], ["MP018"]]
-    for mistake, each in watched.items():
-        assert each.length < 0.01 if mistake in HIDDEN else abs(each.length - 1) < 0.03
-        assert each.moves == (mistake == "fixed, unchecked")
-
-
 # What goes around a step
 
 
@@ -181,12 +171,6 @@ def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way
         assert np.array_equal(runs[1][1], plain)
 
 
-def test_at_scale_0_one_clean_batch_writes_nan_into_all_weights(notebook):
-    assert NOTEBOOK.printed("causes-floor", names=dict(notebook)) == [
-        "steps applied: 1 · finite weights: 0%"
-    ]
-
-
 def test_what_a_compiled_function_may_do(notebook):
     lines = NOTEBOOK.printed("compile-limits", "compile-try", names=dict(notebook))
     in_graph = "works", "OperatorNotAllowedInGraphError", "AttributeError", "works"
@@ -195,21 +179,10 @@ def test_what_a_compiled_function_may_do(notebook):
     assert [line.split()[-1] for line in lines[1::2]] == list(in_xla)
 
 
-@pytest.mark.parametrize(
-    ("policy", "way", "largest"),
-    [
-        ("mixed_bfloat16", "unscaled", 15),
-        ("mixed_float16", "unscaled", 15),
-        ("mixed_float16", "not scaled", 15),
-        ("mixed_float16", "left scaled", 0),
-        ("mixed_float16", "squared in float16", 0),
-    ],
-)
-def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(
-    policy, way, largest, notebook
-):
-    names = NOTEBOOK.run("penalty-critic", "penalty-ways", "penalty-gradient", names=dict(notebook))
-    exact = names["penalty_gradient"]("float32", "not scaled", 1.0)
-    for power in (0, 8, 15):
-        error = length(names["penalty_gradient"](policy, way, 2.0**power) - exact) / length(exact)
-        assert error < 0.03 if power <= largest else not np.isfinite(error)
+def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(notebook):
+    cells = "penalty-critic", "penalty-ways", "penalty-gradient", "penalty-errors"
+    for line in NOTEBOOK.printed(*cells, names=dict(notebook)):
+        at_1, *large = [said.split(": ")[1] for said in line.split(" · ")][:3]  # then 2^8, 2^15
+        wrong = "left scaled" in line or "squared" in line
+        assert large == ["not finite"] * 2 if wrong else max(map(float, large)) < 0.03, line
+        assert float(at_1) < 0.03, line
