@@ -6,6 +6,7 @@ tests start in a process of its own. Weights, scales, dtypes, orderings are asse
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from cells import Cells
 NOTEBOOK = Cells("07_devices")
 COUNT = 3  # what holds for two only would show here
 WHEN = 3  # the step in which a replica overflows; in the notebook it is 2
-KEPT = ("clipping", "wire-dtypes", "mistake-wrap", "mistake-mean", "paper", "zero")
+KEPT = ("clipping", "wire-dtypes", "wire-table", "mistake-mean", "zero")
 LSO, SAFE = "LossScaleOptimizer", "ReplicaSafeLossScaleOptimizer"
 
 
@@ -60,20 +61,13 @@ def on_three_replicas():
     exec(replicas.CODE, names)  # what `check_finite` is, is looked up when it is called
     *_, last = distributed.play(names["strategy"], names["Mine"], 1, WHEN)
     found["solved"] = [[note["finite"], note["scale"]] for note in last]
-    small = [("fit(x, y,", "fit(x[:2 * batch], y[:2 * batch],")]
-    found["fit"] = NOTEBOOK.printed("fit-table", names=names, replaced=small)
-    workers = [("distributed.run_workers(distributed.tries.__file__, 2);", "")]
-    found["attempts"] = NOTEBOOK.printed("attempts", names=names, replaced=workers)
+    NOTEBOOK.run("fit-table", until="for policy", names=names)
     NOTEBOOK.run("wire-graph", "wire-sum", names=names)
-    found["wire"] = wire(names)
     found |= {cell: NOTEBOOK.printed(cell, names=names) for cell in KEPT}
     NOTEBOOK.run("by-itself", names=names)
     NOTEBOOK.run("by-itself-run", until="for seed", names=names)
     tries = (names["train_long"](names[LSO], seed) for seed in (11, 12, 13))
     found["lost"] = any(words.startswith("weights lost by step") for words in tries)
-    last = names["batch"] - 1
-    names["share_finite"], names["share_safe"] = {last: 0.0}, {last: 1.0}
-    found["recap"] = NOTEBOOK.printed("recap-guess", names=names)
     print("RESULT", json.dumps(found))
 
 
@@ -87,20 +81,6 @@ def bad_pictures(names):
         name: [names["fit_with_bad_picture"](row, lambda kind=kind: kind(sgd(0.1))) for row in some]
         for name, (kind, some) in kinds.items()
     }
-
-
-def wire(names):
-    """{"scale dtype": how many sums are not finite, and the error of the others}"""
-    summed, found = names["summed"], {}
-    largest = max(s for s in (2.0**k for k in range(12, 30)) if summed("float32", s)[-1])
-    for name, scale in (("1", 1.0), ("256", 2.0**8), ("largest", largest)):
-        exact = summed("float32", scale)[0]
-        for dtype in ("bfloat16", "float16"):
-            sent = summed(dtype, scale)[0]
-            good = np.isfinite(sent)
-            error = np.linalg.norm((sent - exact)[good]) / np.linalg.norm(exact)
-            found[f"{name} {dtype}"] = [int((~good).sum()), float(error)]
-    return found
 
 
 if __name__ == "__main__":
@@ -134,27 +114,9 @@ def test_one_device_is_refused_and_not_told_as_if_it_were_two(monkeypatch):
 
 
 @pytest.mark.slow
-def test_fit_gets_the_weights_of_one_device_and_five_ways_of_it_fail(found):
-    """At the same global batch the weights differ by rounding: here after two steps."""
-    for line, margin in zip(found["fit"], (1e-5, 5e-2, 5e-2), strict=True):
-        assert float(line.split(" of the way")[0].split()[-1]) < margin, line
-    said = {line[:22].strip(): line[23:] for line in found["attempts"][:-1]}
-    wanted = ["works", *["InvalidArgumentError"] * 3, *["RuntimeError: `merge_call`"] * 2]
-    for told, (name, start) in zip(said.values(), zip(said, wanted, strict=True), strict=True):
-        assert told.startswith(start), name
-    for name, why in {"steps_per_execution=2": "placeholder", "jit_compile=True": "access resource",
-                      "batches of one less": "same size"}.items():  # fmt: skip
-        assert why in said[name]
-
-
-@pytest.mark.slow
 def test_a_bad_picture_is_survived_on_the_first_replica_alone_and_with_both_cures_on_all(found):
     assert found["bad"] == {LSO: [1, 0], SAFE: [1], "SumFirst": [1]}
     assert found["lost"]
-    told = (
-        "no guess; weights finite after an overflow of the last replica: 0% with Keras's own, 100"
-    )
-    assert found["recap"][0].startswith(told)
 
 
 @pytest.mark.slow
@@ -183,26 +145,17 @@ def test_what_the_lanes_show(found):
 
 
 @pytest.mark.slow
-def test_16_bits_on_the_wire_cost_what_section_6_says(found):
-    for scale in ("1", "256"):
-        (lost16, error16), (lost, error) = (
-            found["wire"][f"{scale} {dtype}"] for dtype in ("float16", "bfloat16")
-        )
-        assert lost16 == lost == 0 and 4 * error16 < error < 1e-2
-    assert found["wire"]["largest float16"][0] > 0 == found["wire"]["largest bfloat16"][0]
-
-
-@pytest.mark.slow
 def test_what_is_printed_is_what_the_text_says(found):
-    """Clipped gradients are added up, all travel in float32, and mistakes go wrong as shown."""
+    """Clipped gradients are added up, all travel in float32, and a sum is no mean."""
     assert f"moved by 1.00 on one device, by {COUNT}.00 on" in found["clipping"][0]
     assert found["wire-dtypes"] == ["{'float32'}"]
-    assert found["mistake-wrap"] == [f"wrong: {LSO}", f"right: {SAFE}"]
     assert [line.split()[-1] for line in found["mistake-mean"]] == [str(COUNT), "1"]
-    assert [line.split(": ")[1][:13] for line in found["paper"][2:]] == [
-        "94%, 84%, 31%",
-        "94%, 88%, 87%",
-    ]
+    rows = [re.findall(r"error ([\w.+-]+), not finite: +(\d+) .* (\d+) by", line)[0]
+            for line in found["wire-table"]]  # fmt: skip
+    bfloat16, float16 = ([(float(e), int(a) + int(b)) for e, a, b in rows[k::2]] for k in (0, 1))
+    for (error, lost), (error16, lost16) in zip(bfloat16[:2], float16, strict=False):
+        assert lost16 == lost == 0 and 4 * error16 < error < 1e-2
+    assert float16[2][1] > 0 == bfloat16[2][1]  # at the largest scale
     # Figure 1 of the paper, and what a ring sends; in stage 3 half as much again.
     paper = [line.split(": ")[1].split() for line in found["zero"][-4:]]
     held = [round(float(words[0].replace(",", "")) / 1e3, 1) for words in paper]
@@ -218,14 +171,6 @@ def test_a_hang_is_followed_to_its_end_and_nothing_is_left(capsys):
     printed = capsys.readouterr().out.splitlines()
     assert {"worker 0 · silence", "worker 1 · silence"} <= set(printed)
     assert workers.stubborn == [0, 1] and "was ended by SIGKILL" in workers.endings
-
-
-@pytest.mark.slow
-def test_what_two_workers_measure():
-    found = distributed.measure_exchange()
-    assert set(found["exchange"]) == {"float32", "bfloat16"}
-    assert set(found["step"]) == set(found["compute"]) == set(distributed.exchange.KINDS)
-    assert all(ms > 0 for part in found.values() for ms in part.values())
 
 
 @pytest.mark.slow
