@@ -1,6 +1,5 @@
 """Notebook 05's exercises: every number found a second way."""
 
-
 import pytest
 
 from course_utils import exercises, profiling, roofline

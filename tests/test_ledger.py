@@ -11,11 +11,7 @@ from course_utils import claims, formats
 LEDGER = COURSE / "data/claims.json"
 FIELDS = ["cell", "claim", "id", "note", "notebook", "verdict"]
 VERDICTS = {"holds", "holds if", "misleading", "wrong today"}
-SETTLED = set(
-    "C01 C02 C03 C04 C05 C06 C07 C08 C09 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23"
-    " C24 C25 C26 C27 C28 C29 C30 C31 C32 C33 C34 C35 C36 C37 C38 C39 C40 C41 C42 C43 C44 C45 C46"
-    " C47 C48 C49 C50 C51 C52 C53 C54 C55 C56 C57 C58".split()
-)
+SETTLED = {f"C{number:02}" for number in range(1, 59)}
 
 
 def test_every_claim_has_a_verdict_and_a_cell():
@@ -43,10 +39,9 @@ def test_the_notebooks_settle_all_claims_and_no_other():
 
 
 def test_the_page_has_every_claim_once_with_the_counts_of_today():
-    """`notebooks.py --fix` writes docs/ledger.md; a stale or missing line fails here."""
+    """That it is not stale is what `notebooks.py --check` says, and `--fix` writes it anew."""
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
     page = (COURSE / "docs/ledger.md").read_text(encoding="utf-8")
-    assert page == claims.page("../notebooks"), "stale: run tests/tools/notebooks.py --fix"
     rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(ledger) >= len(SETTLED)
     for claim, row in zip(sorted(ledger, key=lambda claim: claim["id"]), rows, strict=True):

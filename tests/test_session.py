@@ -35,24 +35,17 @@ except ValueError:
 """
 
 
-@pytest.fixture(scope="module")
-def first_cell():
+def test_setup_prints_versions_and_splits_the_cpu_before_tensorflow_starts_or_not_at_all():
     command = [sys.executable, "-c", FIRST_CELL]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done
-
-
-def test_setup_prints_versions_and_nothing_on_the_error_stream(first_cell):
-    assert first_cell.stderr.strip() == "still here"  # and it comes back after an error
+    assert done.stderr.strip() == "still here"  # and it comes back after an error
     for word in ("Python 3.", "TensorFlow 2.", "Keras 3.", "Policy to try first here:"):
-        assert word in first_cell.stdout
-
-
-def test_the_cpu_is_split_before_tensorflow_starts_or_not_at_all(first_cell):
-    assert first_cell.stdout.count("LogicalDevice(name='/device:CPU:") == 2
-    last = first_cell.stdout.strip().splitlines()[-1]
-    assert "DeviceError" in last and "restart the kernel" in last
+        assert word in done.stdout
+    assert done.stdout.count("LogicalDevice(name='/device:CPU:") == 2
+    last = done.stdout.strip().splitlines()[-1]
+    assert "DeviceError" in last and "with 2 CPU devices, and 3 CPU devices are" in last
+    assert "restart the kernel" in last
 
 
 def test_setup_goes_back_to_the_same_start(capsys):

@@ -33,13 +33,6 @@ def workers():
     return run_workers(rig.__file__, 2, ["worker"], timeout=300)
 
 
-# TensorFlow's strategies
-
-
-def test_07_two_strategies_of_different_sizes_cannot_share_a_process(found):
-    assert "joining a group with size" in found["of another size"]
-
-
 def test_07_on_several_devices_auto_does_not_compile(found):
     assert found["compiled if possible"] == "works"
 
