@@ -8,7 +8,7 @@ import { part, scaleText } from "./words.mjs";
 
 const PLOT = { left: 8, height: 150, room: 34 }; // pixels
 const FARTHEST = 999; // octaves: a scale may be 0 or infinite
-const SHARE = 11; // letters
+const SHARE = 12; // letters
 
 // The chart; pick(octave) is called where the reader presses, with the place before scaling.
 // → {element, update({layer, limits, range, scale, found, width, size, label})}, `size` being the

@@ -67,9 +67,13 @@ class Pages:
 
     def show(self, kind, *arguments, width=1000, **options):
         """Show the explorer of a kind of `Panel` on a new page, and return its panel."""
+        return kind(self.put(kind.explorer(*arguments, **options), width))
+
+    def put(self, explorer, width):
+        """Show an explorer alone, and return where it is."""
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.mouse.move(0, 0)  # where it lights nothing
-        html = kind.explorer(*arguments, **options)._repr_mimebundle_()["text/html"]
+        html = explorer._repr_mimebundle_()["text/html"]
         meta = '<meta name="viewport" content="width=device-width">'
         self.page.set_content(f"<!doctype html><html lang=en>{meta}<body>{html}")
-        return kind(self.page.locator("body"))
+        return self.page.locator("body")

@@ -61,12 +61,17 @@ def test_a_click_flips_a_bit_and_every_row_follows(show):
     assert panel.hex("bfloat16") == formats.encode("-0.0999755859375", "bfloat16").hex
     assert panel.bit("float16", 0).get_attribute("aria-pressed") == "true"
     assert panel.entry.input_value() == "-0.0999755859375"
+    expect(panel.spoken).to_have_text("float16: −0.0999755859375, normal, no error")
     # A NaN keeps the bits that were clicked.
     panel.entry.fill("nan")
     assert panel.value("float4_e2m1fn") == "no NaN here"
     panel.bit("float16", 15).click()
     panel.bit("float16", 0).click()
     assert panel.hex("float16") == "0xFE01" and panel.text("float16", "kind") == "NaN"
+    panel.entry.fill("65504")
+    panel.button("step up in float16").click()
+    assert panel.value("float16") == "infinity"
+    assert panel.button("step up in float16").is_disabled()
 
 
 def test_numbers_and_codes_are_typed_and_bad_ones_explained(show):
@@ -77,7 +82,6 @@ def test_numbers_and_codes_are_typed_and_bad_ones_explained(show):
     panel.entry.press("ControlOrMeta+a")
     panel.entry.press_sequentially("65520")
     assert panel.value("float16") == panel.text("float16", "kind") == "infinity"
-    assert "too large for float8_e4m3fn" in panel.row("float8_e4m3fn").inner_text()
     panel.entry.fill("0x3C01")
     assert panel.value("float16") == panel.value("float32") == "1.0009765625"
     for bad, told in (("0b1_1", "0b1_1"), ("0x12345", "16 bits"), ("1,5", "comma")):
@@ -88,8 +92,6 @@ def test_numbers_and_codes_are_typed_and_bad_ones_explained(show):
     panel.entry.fill("0b0011110000000000")
     assert panel.value("float16") == "1"
     expect(panel.message).to_be_empty()
-    panel.codes.select_option("bfloat16")
-    assert panel.value("bfloat16") == "0.0078125"  # the same bits
 
 
 def test_nobody_is_interrupted_while_typing(show):
@@ -151,13 +153,6 @@ def test_keys_on_the_bits(show):
     for key in ("ArrowRight", "End", "Enter"):  # among the examples, to the last one
         panel.press(key)
     assert panel.entry.input_value() == "nan"
-
-
-def test_steps_to_the_neighbors(show):
-    panel = show("65504")
-    panel.button("step up in float16").click()
-    assert panel.value("float16") == "infinity"
-    assert panel.button("step up in float16").is_disabled()
 
 
 def test_bits_and_terms_light_each_other(show):
@@ -300,8 +295,6 @@ def test_arithmetic_in_every_format(show):
     panel.button("2048 + 1").click()
     expect(panel.spoken).to_have_text("float16: 2048 + 1 gives 2048, second number lost, 0.5 ULP")
     assert len(heard()) == 1
-    panel.button("1 + ε/2").click()
-    expect(row).to_contain_text("second number lost")
     first, second = (panel.inside.get_by_label(f"{n} number") for n in ("first", "second"))
     first.fill("1")
     second.fill("3")
@@ -312,16 +305,6 @@ def test_arithmetic_in_every_format(show):
         second.fill(bad)
         expect(message).to_contain_text(told)
         expect(row.locator("b")).to_have_text("0.333251953125")
-
-
-def test_the_last_value_is_said_aloud_and_loading_is_not(show):
-    panel = show()
-    heard = panel.heard(".spoken")
-    for text in ("1", "12", "0.1"):
-        panel.entry.evaluate(SET, text)
-    sentence = "float16: 0.0999755859375, normal, error 2.44e-5"
-    expect(panel.spoken).to_have_text(sentence)
-    assert heard() == [sentence]
 
 
 def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
@@ -338,13 +321,3 @@ def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
         assert panel.value("float16") == value and panel.too_far_out() == []
     panels[0].bit("float16", 1).click()
     assert panels[0].value("float16").startswith("−12.5") and panels[1].value("float16") == "65504"
-
-
-def test_nothing_stands_out_of_a_narrow_page(show):
-    for width in (360, 480, 700):
-        panel = show("65520", width=width)
-        for tab in ("Arithmetic", "Number line"):
-            panel.tab(tab)
-            for popup in ("formats", "keys"):
-                panel.inside.locator(f".{popup} summary").click()
-                assert panel.too_far_out() == []

@@ -110,11 +110,3 @@ def test_by_keyboard_and_said(show):
     panel.press("Enter")
     expect(panel.answer).not_to_be_empty()
     expect(panel.spoken).to_have_text(panel.answer.text_content())
-
-
-def test_nothing_stands_out_of_a_page(show):
-    for width in (360, 400, 1000):
-        panel = show(RECORD, width=width)
-        panel.ask(*TOOLS)
-        panel.cause(PATIENTS[-1]).click()
-        assert panel.too_far_out() == []

@@ -71,14 +71,6 @@ def test_by_keyboard_and_said(show):
     expect(panel.sentence).to_contain_text("5 of 5 remain. Most accurate: float32, 96.7 %, 258 kB")
 
 
-def test_nothing_stands_out_of_a_page(show):
-    for width in (360, 400, 1000):
-        panel = show(POINTS, error=0.001, width=width)
-        for step in (100, 60, 0):
-            panel.size.evaluate(SET, step)
-            assert panel.too_far_out() == []
-
-
 def test_marks_tell_more_than_by_color(show):
     panel = show(POINTS)
     marks = panel.inside.locator(".mark")

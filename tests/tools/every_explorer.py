@@ -1,0 +1,25 @@
+"""Every explorer with something to show, for the tests that hold for all of them."""
+
+IMPORTS = """import numpy as np
+from course_utils.benchmark import records
+from course_utils.explorers import *
+"""
+# By the name of an explorer's module: what makes one.
+SOURCES = {
+    "floatlab": "FloatLab('65520')",
+    "scalescope": "ScaleScope({f'a_rather_long_scope/block_{k}/dense/kernel': np.append(1.0,"
+    " 2.0 ** np.random.default_rng(k).normal(2 * k - 30, 1 + k, 20_000)) for k in range(5)})",
+    "bitsplit": "BitSplit()",
+    "gradientlife": "GradientLife()",
+    "tradeoff": "TradeOff(records.smaller(), error=0.002)",
+    "panel": "InstrumentPanel(records.clinic())",
+    "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale:"
+    " np.where(gaps < 9, 1, np.nan if policy == 'mixed_float16' and scale > 9 else 0))",
+}
+HOSTS = ", ".join(f"[data-{name}]" for name in SOURCES)
+
+
+def made(source):
+    names = {}
+    exec(IMPORTS, names)
+    return eval(source, names)
