@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from canonical import COURSE
+from every_explorer import SOURCES
 from javascript import Node, received, sent
 from test_diagnosis import invented
 from test_formats import exact_values
@@ -66,9 +67,7 @@ def test_a_module_is_whole(name):
 
 
 def test_the_modules_of_an_explorer_share_a_scope():
-    apps = ("floatlab", "scalescope", "softmaxcliff", "bitsplit", "gradientlife", "tradeoff")
-    apps += ("panel",)
-    needed = {app: fragment.modules(f"{app}.mjs") for app in apps}
+    needed = {name: fragment.modules(f"{name}.mjs") for name in SOURCES}
     assert set().union(*needed.values()) == set(MODULES)
     for modules in needed.values():
         names = [each for module in modules for each in names_in(module, "(?:export )?")]

@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from every_explorer import SOURCES
 from harness import FLAGS, find_chromium
 from playwright.sync_api import sync_playwright
 from server import COURSE
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-NAMES = "floatlab bitsplit scalescope softmaxcliff gradientlife tradeoff panel".split()
 FOLDERS = ("notebooks", "guide")
 NOTEBOOKS = sorted(path.stem for path in (COURSE / "notebooks/solved").glob("*.ipynb"))
 
@@ -78,12 +78,12 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(site, width):
             assert "rgb(255, 255, 255)" != page.evaluate(
                 "getComputedStyle(document.body).backgroundColor"
             )
-            for name in NAMES:
+            for name in SOURCES:
                 hosts = page.locator(f"[data-{name}]")
                 built = hosts.evaluate_all("all => all.filter(one => one.shadowRoot).length")
                 assert built == hosts.count(), (path, name)
                 alive |= {name} if built else set()
         page.goto((site / "search.html").as_uri() + "?q=subnormal")
         page.locator("#search-results li").first.wait_for(timeout=20_000)
-    assert alive == set(NAMES) and errors == []
+    assert alive == set(SOURCES) and errors == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
