@@ -35,8 +35,7 @@ def lab(jupyterlab):
 
 
 @pytest.fixture(scope="module")
-def pages(chromium):
-    """A page without JupyterLab, for the tests of a file."""
+def bare(chromium):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield Pages(browser.new_context(has_touch=True).new_page())
@@ -44,8 +43,14 @@ def pages(chromium):
 
 
 @pytest.fixture
+def pages(bare):
+    """A page without JupyterLab, one for each file; nothing may go wrong until the test ends."""
+    bare.wrong.clear()
+    yield bare
+    assert bare.wrong == []
+
+
+@pytest.fixture
 def show(pages, request):
-    """A function that shows the file's `Shown` anew; nothing may go wrong until the test ends."""
-    pages.wrong.clear()
-    yield partial(pages.show, request.module.Shown)
-    assert pages.wrong == []
+    """A function that shows the file's `Shown` anew."""
+    return partial(pages.show, request.module.Shown)

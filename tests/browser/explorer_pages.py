@@ -65,15 +65,18 @@ class Pages:
         page.on("console", lambda message: self.wrong.append(message.text))
         page.on("request", lambda request: self.wrong.append(request.url))
 
-    def show(self, kind, *arguments, width=1000, **options):
-        """Show the explorer of a kind of `Panel` on a new page, and return its panel."""
-        return kind(self.put(kind.explorer(*arguments, **options), width))
-
-    def put(self, explorer, width):
-        """Show an explorer alone, and return where it is."""
+    def open(self, html, width):
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.mouse.move(0, 0)  # where it lights nothing
+        self.page.set_content(html)
+
+    def put(self, explorer, width=1000):
+        """Show an explorer alone, and return where it is."""
         html = explorer._repr_mimebundle_()["text/html"]
         meta = '<meta name="viewport" content="width=device-width">'
-        self.page.set_content(f"<!doctype html><html lang=en>{meta}<body>{html}")
+        self.open(f"<!doctype html><html lang=en>{meta}<body>{html}", width)
         return self.page.locator("body")
+
+    def show(self, kind, *arguments, width=1000, **options):
+        """Show the explorer of a kind of `Panel`, and return its panel."""
+        return kind(self.put(kind.explorer(*arguments, **options), width))
