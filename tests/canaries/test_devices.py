@@ -1,9 +1,11 @@
 """What several devices do: Keras's loss scaling, TensorFlow's strategies, and the course's cure.
 
 One test for each behavior that notebook 07 teaches: when a new release changes one of them, the
-test that fails names the notebook to mend. What `fit` does there is in test_notebook07.py. All
-replicas of one process, and both workers, are started once: they run tests/tools/replicas.py.
+test that fails names the notebook to mend. All replicas of one process, and both workers, are
+started once: the program they run is tests/tools/replicas.py.
 """
+
+import re
 
 import keras
 import numpy as np
@@ -33,8 +35,45 @@ def workers():
     return run_workers(rig.__file__, 2, ["worker"], timeout=300)
 
 
+# TensorFlow's strategies
+
+
+def test_07_devices_are_split_before_tensorflow_starts_or_not_at_all(found):
+    same, other = found["split again"]
+    assert same == ["CPU:0", "CPU:1", "CPU:2"]
+    assert "already started in this kernel with 3 CPU devices, and 2 CPU devices are" in other
+    assert "restart the kernel" in other
+
+
+def test_07_two_strategies_of_different_sizes_cannot_share_a_process(found):
+    assert "joining a group with size" in found["of another size"]
+
+
+def test_07_fit_on_two_replicas_gets_the_weights_of_one_device(found):
+    """At the same global batch, within rounding."""
+    for policy, margin in {"float32": 1e-5, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-3}.items():
+        (right, weights), (right_of_two, of_two) = (found[n][policy] for n in ("one", "two"))
+        assert right_of_two == right
+        np.testing.assert_allclose(of_two, weights, rtol=0, atol=margin)
+
+
+FAILS = {
+    "several steps at once": "InvalidArgumentError: .*must feed a value for placeholder",
+    "compiled": "InvalidArgumentError: .*Trying to access resource.*replica_1",
+    "parts of two sizes": "InvalidArgumentError: .*same size",
+    "accumulated": "RuntimeError: .*`merge_call` called while defining a new graph",
+    "averages that overwrite": "RuntimeError: .*`merge_call` called",
+}
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_07_what_works_on_one_device_fails_on_two(name, found):
+    assert not isinstance(found["one"][name], str)
+    assert re.match(FAILS[name], found["two"][name], re.DOTALL)
+
+
 def test_07_on_several_devices_auto_does_not_compile(found):
-    assert found["compiled if possible"] == "works"
+    assert not isinstance(found["two"]["compiled if possible"], str)
 
 
 # The course's cure

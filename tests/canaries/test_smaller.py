@@ -36,6 +36,27 @@ def test_08_remat_inside_a_layer_trains_under_every_policy(policy, jit):
     assert losses[-1] < losses[0] - 0.05
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_08_in_a_graph_too_dropout_draws_anew_and_normalization_counts_twice(again):
+    dropout = keras.layers.Dropout(0.5)
+    normalize = keras.layers.BatchNormalization(momentum=0.9)
+    normalize.build((16, 8))
+    wrap = keras.remat if again else lambda function: function
+
+    @tf.function
+    def once(function, inputs):
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            output = wrap(function)(inputs)
+        return output, tape.gradient(output, inputs)
+
+    output, gradient = once(lambda x: dropout(x, training=True), tf.ones((1, 1000)))
+    same = np.mean((output.numpy() > 0) == (gradient.numpy() > 0))
+    assert 0.4 < same < 0.6 if again else same == 1
+    once(lambda x: normalize(x, training=True), 10 * tf.ones((16, 8)))
+    assert normalize.moving_mean.numpy()[0] == pytest.approx(1.9 if again else 1.0)
+
+
 def test_08_remat_takes_keywords_only_outside_of_a_graph():
     layer = Dense(4)
     layer.build((None, 8))

@@ -1,6 +1,6 @@
 """Trainings on several devices whose gradients overflow on purpose, and one process that plays all.
 
-    replicas.py mirrored FOLDER      everything on 2 logical CPUs; saves a model in FOLDER
+    replicas.py mirrored FOLDER      everything on 2 logical CPUs of 3; saves a model in FOLDER
     replicas.py worker               one of two workers
 
 Both print what they found as JSON. `tests/canaries/test_devices.py` starts them once and asserts on
@@ -178,7 +178,7 @@ def loop_case(optimizer):
     return {"scales": [scales, on_each_replica(optimizer.iterations)[0]], "weights": weights}
 
 
-# What is refused
+# What TensorFlow and Keras do, refuse and get wrong
 
 
 def attempt(function, *arguments, **options):
@@ -204,11 +204,43 @@ def one_step(kind, wrap=tf.function):
     return on_each_replica(weight)
 
 
+def classify(policy="float32", size=16, optimizer=None, **options):
+    """Accuracy and weights after one epoch, in the strategy of the scope."""
+    x, y = np.random.default_rng(0).normal(size=(64, 8)).astype("float32"), np.arange(64) % 3
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    keras.utils.set_random_seed(0)
+    with dtype_policy(policy):
+        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dense(3, dtype="float32")]
+        model = keras.Sequential([keras.Input((8,)), *layers])
+        options = {"jit_compile": False, **options}
+        model.compile(SGD(0.1, **(optimizer or {})), loss, metrics=["accuracy"], **options)
+    history = model.fit(x, y, size, verbose=0, shuffle=False).history
+    return history["accuracy"], np.concatenate([np.ravel(w) for w in model.get_weights()]).tolist()
+
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+ATTEMPTS = {
+    "several steps at once": {"steps_per_execution": 2},
+    "compiled": {"jit_compile": True},
+    "compiled if possible": {"jit_compile": "auto"},
+    "parts of two sizes": {"size": 15},
+    "accumulated": {"optimizer": {"gradient_accumulation_steps": 2}},
+    "averages that overwrite": {"optimizer": {"use_ema": True, "ema_overwrite_frequency": 2}},
+}
+
+
+def of_keras():
+    """What works under the strategy of the scope."""
+    found = {policy: attempt(classify, policy) for policy in POLICIES}
+    return found | {name: attempt(classify, **options) for name, options in ATTEMPTS.items()}
+
+
 def mirrored(folder):
     """Everything on 2 logical CPUs of one process."""
-    names = distributed.split_cpu(2)
+    names = distributed.split_cpu(3)
+    assert names == distributed.split_cpu(3)  # before the start, again
     found, safe = {}, ReplicaSafeLossScaleOptimizer
-    with tf.distribute.MirroredStrategy(names).scope():
+    with tf.distribute.MirroredStrategy(names[:2]).scope():
         found |= plays(("mid-run, on 1", "everywhere"))
         cases = {f"on {k}": fit_case([(2, k), (3, k)]) for k in (0, 1)}
         cases["eager"] = fit_case([(2, 1)], eager=True)
@@ -218,9 +250,14 @@ def mirrored(folder):
         model.save(os.path.join(folder, "two.keras"))
         variables = model.weights + model.optimizer.variables
         found["saved"] = [on_each_replica(v)[0] for v in variables]
-        found["compiled if possible"] = distributed.attempt(jit_compile="auto")
+        found["two"] = of_keras()
         found["not built"] = attempt(one_step, safe)
         found["not built, eager"] = one_step(safe, wrap=lambda step: step)
+    with tf.distribute.OneDeviceStrategy("CPU:0").scope():
+        found["one"] = of_keras()
+    found["split again"] = [attempt(distributed.split_cpu, count) for count in (3, 2)]
+    with tf.distribute.MirroredStrategy(names).scope():  # last: it spoils the process
+        found["of another size"] = attempt(one_step, safe, wrap=lambda step: step)
     print("RESULT", json.dumps(found))
 
 
