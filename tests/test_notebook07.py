@@ -18,7 +18,7 @@ from course_utils import datasets, distributed
 from course_utils.exercises import replicas
 
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
-import on_jax
+import record
 from cells import Cells
 
 NOTEBOOK = Cells("07_devices")
@@ -175,8 +175,8 @@ def test_a_hang_is_followed_to_its_end_and_nothing_is_left(capsys):
 
 @pytest.mark.slow
 def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(monkeypatch):
-    """Recorded by tests/tools/on_jax.py, for those who have no JAX."""
-    tries = on_jax.tries()
+    """Recorded by tests/tools/record.py, for those who have no JAX."""
+    tries = record.tries()
     with monkeypatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda name: None)
         recorded = distributed.on_jax(tries)

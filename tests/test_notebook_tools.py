@@ -11,8 +11,6 @@ import clock
 import pytest
 import template
 import twice
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -278,7 +276,7 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     assert clock.account(path).span == "3 to 22"
     notebooks.fix([path])
     assert not any("00: its core" in fault for fault in notebooks.check([path]))
-    monkeypatch.setattr(clock, "BUDGET", {"00": 2})
+    monkeypatch.setattr(clock, "BUDGET", (2,))
     monkeypatch.setattr(clock, "MOST", {"written": 300, "lines": 0})
     faults = [fault for fault in notebooks.check([path]) if "00: its core" in fault]
     assert [fault.split("has ")[1].split(", at")[0] for fault in faults] == [
@@ -386,17 +384,12 @@ def test_an_unknown_name_is_refused_with_the_names_there_are(folder):
         notebooks.main(["--check", "07"], folder)
 
 
-@pytest.mark.slow
-def test_twice_finds_what_raises_the_second_time_and_leaves_out_sections_that_took_long(
-    monkeypatch,
-):
-    monkeypatch.setattr(twice, "SECONDS", 1)
-    once = new_code_cell("assert 'seen' not in vars(); seen = 1")
-    parts = [new_markdown_cell("## 1"), new_code_cell("import time; time.sleep(1.1)"), once]
-    NotebookClient(twice.twice(new_notebook(cells=parts))).execute()
-    parts.insert(2, new_markdown_cell("## 2"))
-    with pytest.raises(CellExecutionError, match="AssertionError"):
-        NotebookClient(twice.twice(new_notebook(cells=parts))).execute()
+def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
+    new = {"##": new_markdown_cell, "co": new_code_cell}
+    sources = {"a": "code", "x": "## 1", "b": "code", "c": "code", "y": "## 2", "d": "code"}
+    nb = new_notebook(cells=[new[text[:2]](text, id=id) for id, text in sources.items()])
+    repeated = [cell.id for cell in twice.twice(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]]
+    assert repeated == ["a-2", "d-2"]
 
 
 def test_slides_are_the_core_with_a_heading_each_and_nbconvert_makes_them(tmp_path):

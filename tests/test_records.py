@@ -13,7 +13,7 @@ import types
 import keras
 import numpy as np
 import pytest
-import record_training
+import record
 from canonical import COURSE
 
 from course_utils import __main__ as command
@@ -22,8 +22,7 @@ from course_utils.benchmark import measure, records, start
 from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
 
-GRADIENTS = records.FOLDER / "gradients.json"
-OTHERS = {records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller", "clinic")}
+OTHERS = [records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller", "clinic")]
 RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in OTHERS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
@@ -295,16 +294,21 @@ def whole(layers):
     return sum(layers.values(), OctaveHistogram.from_values([]))
 
 
-def test_the_gradients_say_how_they_were_made_and_count_every_activation_and_weight_once():
-    record = json.loads(GRADIENTS.read_text(encoding="utf-8"))
-    assert record["kind"] == "gradients" and record["cpu"] and record["date"]
-    assert {"python", "tensorflow", "keras"} <= set(record["versions"])
-    assert "float32" in record["conditions"]["model"]
-    assert [row["epoch"] for row in record["records"]] == list(record_training.EPOCHS)
-    assert record["records"][-1]["test_accuracy"] > 0.9
-    model, batches = models.mnist_cnn(), record_training.BATCHES
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_a_record_of_another_kind_says_how_it_was_made(path):
+    made = json.loads(path.read_text(encoding="utf-8"))
+    assert made["kind"] == path.stem in record.KINDS and made["cpu"] and made["date"]
+    assert {"python", "tensorflow", "keras"} <= set(made["versions"])
+
+
+def test_the_gradients_count_every_activation_and_weight_once():
+    made = json.loads((records.FOLDER / "gradients.json").read_text(encoding="utf-8"))
+    assert "float32" in made["conditions"]["model"]
+    assert [row["epoch"] for row in made["records"]] == list(record.EPOCHS)
+    assert made["records"][-1]["test_accuracy"] > 0.9
+    model, batches = models.mnist_cnn(), record.BATCHES
     outputs = {int(np.prod(layer.output.shape[1:])) for layer in model.layers}
-    sizes = {record_training.BATCH * batches * size for size in outputs}
+    sizes = {record.BATCH * batches * size for size in outputs}
     weights = sorted(batches * int(np.prod(w.shape)) for w in model.trainable_variables)
     for layers in records.gradients().values():
         assert {histogram.total for histogram in layers.values()} == sizes
@@ -326,9 +330,10 @@ def test_at_weights_the_recorded_gradients_overflow_before_those_at_activations(
 
 @pytest.mark.slow
 def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, capsys):
-    output = tmp_path / "new" / "gradients.json"
-    monkeypatch.setattr(record_training, "EPOCHS", (0, 1))
-    record_training.main("gradients", output)
+    output = tmp_path / "measurements" / "gradients.json"
+    monkeypatch.setattr(record, "DATA", tmp_path)
+    monkeypatch.setattr(record, "EPOCHS", (0, 1))
+    record.main("gradients")
     assert str(output) in capsys.readouterr().out
     recorded = records.gradients(output)
     assert list(recorded) == list(records.gradients(output, of="weights")) == [0, 1]
@@ -336,8 +341,8 @@ def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, cap
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero
-    monkeypatch.setattr(record_training, "SPLIT_EPOCHS", (0,))
-    record_training.main("splits", output.with_name("splits.json"))
+    monkeypatch.setattr(record, "SPLIT_EPOCHS", (0,))
+    record.main("splits")
     monkeypatch.setattr(records, "FOLDER", output.parent)
     ((epoch, found),) = records.splits().items()
     sizes = models.mnist_cnn().count_params(), whole(recorded[0]).total

@@ -118,7 +118,7 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(
             f"{path.name} is not a recording of gradients: write it again with "
-            "`python tests/tools/record_training.py gradients`."
+            "`python tests/tools/record.py gradients`."
         ) from None
 
 

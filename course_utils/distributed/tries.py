@@ -9,7 +9,7 @@ import json
 
 from course_utils import processes
 
-RECORD = processes.ROOT / "data/keras_on_jax.json"  # written by tests/tools/on_jax.py
+RECORD = processes.ROOT / "data/keras_on_jax.json"  # written by tests/tools/record.py
 ON_JAX = {
     "KERAS_BACKEND": "jax",
     "JAX_PLATFORMS": "cpu",

@@ -15,21 +15,9 @@ import canonical
 from canonical import COURSE, EXERCISE_TAG, read, tags_of
 
 WORDS, LINE, FIGURE = 180, 0.1, 0.5  # words read in a minute; minutes for a line of code, a figure
-# Minutes of each core that is at its length; of each, words as they stand in the file, and lines
-# of code: 220 with the eleven of the setup cell, which nobody reads and no minute is given to.
-BUDGET = {
-    "00": 20,
-    "01": 45,
-    "02": 45,
-    "03": 45,
-    "04": 40,
-    "05": 50,
-    "06": 50,
-    "07": 45,
-    "08": 45,
-    "09": 40,
-    "10": 60,
-}
+# Minutes of each core, from notebook 00 on; of each, words as they stand in the file, and lines of
+# code: 220 with the eleven of the setup cell, which nobody reads and no minute is given to.
+BUDGET = (20, 45, 45, 45, 40, 50, 50, 45, 45, 40, 60)
 MOST = {"written": 2_000, "lines": 209}
 # What has a clock of its own. What does not, such as the prediction, goes with what is above it.
 TIMED = re.compile(r"\d+\. |Setup|Common mistakes|Recap")
@@ -178,9 +166,7 @@ def mapped(text, accounts):
 
 def over(account):
     """Return one sentence for each budget that a core exceeds."""
-    if account.name not in BUDGET:
-        return []
-    limits = {"core": BUDGET[account.name], **MOST}
+    limits = {"core": BUDGET[int(account.name)], **MOST}
     is_ = {"core": account.core} | {what: account.total(what) for what in MOST}
     names = {"core": "minutes", "lines": "lines of code", "written": "words"}
     return [

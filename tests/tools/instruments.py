@@ -1,5 +1,9 @@
-"""The instruments of the clinic: each reads `{"kind": a word or two, "text": one line}`."""
+"""The instruments of the clinic, and what is recorded of its patients.
 
+Each instrument reads a kind, of a word or two, and one line of text.
+"""
+
+import math
 import re
 from functools import lru_cache
 from unittest import mock
@@ -7,15 +11,10 @@ from unittest import mock
 import keras
 import numpy as np
 
-from course_utils.clinic import admit, batches, run, scale, script
+from course_utils.clinic import admit, batches, charts, run, scale, script
 
 NARROW = ("float16", "bfloat16")
 UP = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def reading(kind, text):
-    """What an instrument shows."""
-    return {"kind": kind, "text": text}
 
 
 def power(value):
@@ -23,33 +22,31 @@ def power(value):
     return f"2{str(round(np.log2(value))).translate(UP)}" if value > 0 else "0"
 
 
-def read_scale(patient, cure=None):
+def read_scale(patient):
     """The loss scale, step by step."""
-    scales = [s for s in _visit(patient, cure).scales if not np.isnan(s)]
+    scales = [s for s in _visit(patient).scales if not np.isnan(s)]
     if not scales:
-        return reading("none", "There is no loss scaling.")
+        return "none", "There is no loss scaling."
     falls = [at for at in range(1, len(scales)) if scales[at] < scales[at - 1]]
     jumps = [at for at in falls if scales[at] < scales[at - 1] / 2]
     course = f"{power(scales[0])} → {power(scales[-1])} in {len(scales)} steps"
     if scales[-1] == 0:
-        return reading("falls", f"{power(scales[0])} → 0 in {scales.index(0)} steps")
+        return "falls", f"{power(scales[0])} → 0 in {scales.index(0)} steps"
     if jumps:
         at = jumps[0]
-        return reading(
-            "begins again", f"{power(scales[at - 1])} → {power(scales[at])} after step {at}"
-        )
+        return "begins again", f"{power(scales[at - 1])} → {power(scales[at])} after step {at}"
     if len(falls) > len(scales) / 2:
-        return reading("falls", course)
+        return "falls", course
     if falls:
-        return reading("dips", f"{course}, halved {len(falls)} times")
-    return reading("steady", course)
+        return "dips", f"{course}, halved {len(falls)} times"
+    return "steady", course
 
 
-def read_histogram(patient, cure=None):
+def read_histogram(patient):
     """The gradients that reach the weights in the first step, beside those of a float32 twin."""
     sizes = []
     for policy in (None, "float32"):
-        names, got = admit(patient, cure, policy), []
+        names, got = admit(patient, policy=policy), []
         model = names["build"]()
         rule = getattr(model.optimizer, "inner_optimizer", model.optimizer)
         former = rule.update_step
@@ -64,21 +61,19 @@ def read_histogram(patient, cure=None):
         sizes.append(max(got[:8], default=np.nan))
     mine, twin = sizes
     if not np.isfinite(mine):
-        return reading("not finite", "No gradient reaches the weights: inf or NaN in each step.")
+        return "not finite", "No gradient reaches the weights: inf or NaN in each step."
     text = f"largest {mine:.1e}, in a float32 twin {twin:.1e}"
-    return reading("too small" if mine < twin / 100 else "fits", text)
+    return "too small" if mine < twin / 100 else "fits", text
 
 
-def read_ranges(patient, cure=None):
+def read_ranges(patient):
     """Smallest and largest of each layer's output, and of the weights, after the run."""
-    visit = _visit(patient, cure)
+    visit = _visit(patient)
     x = visit.names["x"][-64:]
     for variable in visit.model.variables:
         values = keras.ops.convert_to_numpy(variable).astype("float32")
         if not np.isfinite(values).all():
-            return reading(
-                "in a variable", f"{variable.name}: {values.min():g} to {values.max():g}"
-            )
+            return "in a variable", f"{variable.name}: {values.min():g} to {values.max():g}"
     seen, former = [], keras.layers.Layer.__call__
 
     def call(layer, *arguments, **options):
@@ -93,46 +88,46 @@ def read_ranges(patient, cure=None):
     first = next((s for s in seen if not np.isfinite(s[1] + s[2])), None)
     if first is None:
         low, high = min(s[1] for s in seen), max(s[2] for s in seen)
-        return reading("finite", f"all layers between {low:.3g} and {high:.3g}")
+        return "finite", f"all layers between {low:.3g} and {high:.3g}"
     at = seen.index(first)
     before = f", before it {seen[at - 1][1]:.3g} to {seen[at - 1][2]:.3g}" if at else ""
-    return reading("in a layer", f"{first[0]}: {first[1]:g} to {first[2]:g}{before}")
+    return "in a layer", f"{first[0]}: {first[1]:g} to {first[2]:g}{before}"
 
 
-def read_flow(patient, cure=None):
+def read_flow(patient):
     """The dtypes that flow through the network."""
     from course_utils.precision import dtype_flow
 
-    table = dtype_flow(_built(patient, cure)[0])
+    table = dtype_flow(_built(patient)[0])
     narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
     if len(narrow):
-        return reading("16-bit weights", f"{narrow['kind'].iloc[0]}: weights in bfloat16.")
+        return "16-bit weights", f"{narrow['kind'].iloc[0]}: weights in bfloat16."
     ids = table[(table["kind"] == "Embedding") & table["input_dtype"].isin(NARROW)]
     if len(ids):
-        return reading("16-bit ids", f"An Embedding is given {ids['input_dtype'].iloc[0]}.")
-    return reading("mixed", "16 bits between the layers, weights in float32.")
+        return "16-bit ids", f"An Embedding is given {ids['input_dtype'].iloc[0]}."
+    return "mixed", "16 bits between the layers, weights in float32."
 
 
-def read_examine(patient, cure=None):
+def read_examine(patient):
     """What `examine` says of the network."""
     from course_utils.precision import examine
 
-    return _findings(examine(_built(patient, cure)[0]))
+    return _findings(examine(_built(patient)[0]))
 
 
-def read_probe(patient, cure=None):
+def read_probe(patient):
     """What `probe` says of the training step."""
     from course_utils.precision import probe
 
     def build():
-        model, _, _ = _built(patient, cure)
+        model, _, _ = _built(patient)
         return model, model.optimizer, model.train_on_batch
 
-    _, x, y = _built(patient, cure)
+    _, x, y = _built(patient)
     return _findings(probe(build, x, y))
 
 
-def read_numerics(patient, cure=None):
+def read_numerics(patient):
     """Where `tf.debugging.enable_check_numerics` stops the first steps."""
     import tensorflow as tf
 
@@ -140,23 +135,23 @@ def read_numerics(patient, cure=None):
         tf.debugging.enable_check_numerics()
 
     try:
-        run(patient, cure, steps=12, change=switch_on)
+        run(patient, steps=12, change=switch_on)
     except tf.errors.InvalidArgumentError as error:
         node = re.search(r"node (\S+)/CheckNumerics", str(error))[1]
         path = [re.sub(r"(_\d+)+$", "", part) for part in node.split("/")]
         lines = [0, *(int(n) for n in re.findall(r'<patient \w+>", line (\d+)', str(error)))]
-        code = ["Keras's own code", *script(patient, cure).splitlines()][lines[-1]].strip()
+        code = ["Keras's own code", *script(patient).splitlines()][lines[-1]].strip()
         backward = "gradient" in node.lower()
         kind = "backward" if backward else path[-1].lower()
-        return reading(f"stops: {kind}", f"{'/'.join(path[-2:])} in: {code}")
+        return f"stops: {kind}", f"{'/'.join(path[-2:])} in: {code}"
     finally:
         tf.debugging.disable_check_numerics()
-    return reading("passes", "12 steps without inf or NaN.")
+    return "passes", "12 steps without inf or NaN."
 
 
-def read_layer(patient, cure=None):
+def read_layer(patient):
     """Whether the patient is well with one of its layers in float32."""
-    count = len(_built(patient, cure)[0].layers)
+    count = len(_built(patient)[0].layers)
     for at in range(count):
         changed = []
 
@@ -165,24 +160,24 @@ def read_layer(patient, cure=None):
                 each.dtype_policy = "float32"
             changed.append(_name(model.layers[at]))
 
-        if run(patient, cure, change=change).well:
-            return reading("cured", f"It learns with {changed[0]} in float32.")
-    return reading("no change", f"It fails with any of its {count} layers in float32.")
+        if run(patient, change=change).well:
+            return "cured", f"It learns with {changed[0]} in float32."
+    return "no change", f"It fails with any of its {count} layers in float32."
 
 
-def read_profiler(patient, cure=None):
+def read_profiler(patient):
     """How much of a step waits for its batch."""
-    visit = _visit(patient, cure)
+    visit = _visit(patient)
     share = np.median(visit.waits) / np.median(visit.ms)
     kind = "waits" if share > 0.5 else "computes"
-    return reading(kind, f"{share:.0%} of a step is waiting for its batch.")
+    return kind, f"{share:.0%} of a step is waiting for its batch."
 
 
-def read_files(patient, cure=None):
+def read_files(patient):
     """What of the optimizer comes back from a file."""
-    names = admit(patient, cure)
+    names = admit(patient)
     if "resumed" not in names:
-        return reading("no file", "Nothing is saved and read again.")
+        return "no file", "Nothing is saved and read again."
     model = names["build"]()
     for batch in batches(names)[:10]:
         model.train_on_batch(*batch)
@@ -190,25 +185,24 @@ def read_files(patient, cure=None):
     states = [(int(each.iterations.numpy()), scale(each)) for each in both]
     (steps, before), (count, after) = states
     text = f"saved: {steps} steps, scale {power(before)}; read again: {count}, {power(after)}"
-    return reading("whole" if states[0] == states[1] else "not whole", text)
+    return "whole" if states[0] == states[1] else "not whole", text
 
 
-def read_twin(patient, cure=None):
+def read_twin(patient):
     """The same script under the policy float32."""
-    well = run(patient, cure, policy="float32").well
-    if well:
-        return reading("well", "It learns in float32.")
-    return reading("the same", "It fails in float32, too.")
+    if run(patient, policy="float32").well:
+        return "well", "It learns in float32."
+    return "the same", "It fails in float32, too."
 
 
 @lru_cache(maxsize=1)
-def _visit(patient, cure):
-    return run(patient, cure)  # that several instruments look at
+def _visit(patient):
+    return run(patient)  # that several instruments look at
 
 
-def _built(patient, cure=None):
+def _built(patient):
     """The network, and its first batch."""
-    names = admit(patient, cure)
+    names = admit(patient)
     return names["build"](), *next(iter(batches(names)))
 
 
@@ -235,7 +229,7 @@ def _findings(found):
     found = [each for each in found if each.severity != "advice" and each.code != "MP012"]
     codes = dict.fromkeys(WORDS.get(finding.code, finding.code) for finding in found)
     text = f"{found[0].message}" if found else "Nothing found."
-    return reading(", ".join(codes) or "nothing", text)
+    return ", ".join(codes) or "nothing", text
 
 
 # {key: (name, minutes that it takes in a project of one's own, function)}
@@ -254,6 +248,61 @@ INSTRUMENTS = {
 }
 
 
-def read(instrument, patient, cure=None):
-    """What an instrument shows on a patient; on one that a cure was applied to, if there is one."""
-    return INSTRUMENTS[instrument][2](patient, cure)
+def read(instrument, patient):
+    """What an instrument shows on a patient."""
+    kind, text = INSTRUMENTS[instrument][2](patient)
+    return {"kind": kind, "text": text}
+
+
+# What is recorded
+
+POINTS = 60  # of a curve
+FAMILIES = {
+    "nan": "Not a number",
+    "still": "Does not learn",
+    "worse": "Learns worse",
+    "slow": "No speedup",
+    "scale": "The scale collapses",
+}
+
+
+def curve(losses):
+    """At most so many of the losses, None for what is not finite."""
+    every = -(-len(losses) // POINTS)
+    return [round(loss, 4) if math.isfinite(loss) else None for loss in losses[::every]]
+
+
+def larger(model):
+    """What articles tell to do about instability: a larger scale."""
+    if hasattr(model.optimizer, "initial_scale"):
+        model.optimizer.initial_scale *= 1024
+
+
+def tried(patient):
+    """{cure of another patient: what became of this one}, of all that change its script."""
+    found = {}
+    for cure in charts():
+        if cure != patient and script(patient, cure) != script(patient):
+            try:
+                found[cure] = "well" if run(patient, cure).well else "not cured"
+            except Exception as error:
+                found[cure] = type(error).__name__
+    return found
+
+
+def record(patient, instruments=tuple(INSTRUMENTS)):
+    """A patient's entry in the record."""
+    chart, sick, cured = charts()[patient], _visit(patient), run(patient, cure=patient)
+    told = {key: chart[key] for key in ("title", "symptom", "family", "diagnosis", "cure")}
+    return {
+        "key": patient,
+        **told,
+        "thread": script(patient).split()[1],
+        "loss": curve(sick.losses),
+        "healthy": curve(cured.losses),
+        "well": [sick.well, cured.well],
+        "larger_scale": None if np.isnan(sick.scales[0]) else run(patient, change=larger).well,
+        "ms": [round(sorted(v.ms)[len(v.ms) // 2], 1) for v in (sick, cured)],
+        "readings": {key: read(key, patient) for key in instruments},
+        "tried": tried(patient),
+    }

@@ -20,16 +20,8 @@ FLOORS = {
     "course": ("__main__", "check", "report", "reset", "session", "exercises", "claims"),
     "showing": ("widgets", "explorers", "figures"),
     "frameworks": (
-        *(
-            "distributed",
-            "profiling",
-            "roofline",
-            "clinic",
-            "precision",
-            "benchmark",
-            "training",
-            "models",
-        ),
+        *("distributed", "profiling", "roofline", "clinic"),
+        *("precision", "benchmark", "training", "models"),
     ),
     "machine": ("datasets", "processes", "hardware"),
     "numbers": ("diagnosis", "splits", "gradients", "loss_scale", "numerals", "formats"),

