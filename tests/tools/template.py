@@ -3,14 +3,10 @@
 import re
 from urllib.parse import unquote
 
-from canonical import COURSE, code_cells, named, read
+from canonical import code_cells, named, read
 from clock import GLANCE
 
 LARGEST = 700_000  # bytes of a notebook
-# A folder of the machine that ran a notebook, where a path begins.
-MACHINE_PATH = re.compile(
-    rf"{re.escape(str(COURSE))}|C:\\Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
-)
 LINK = re.compile(r"\]\(([^)\s]+)")
 UNWANTED = {
     "the word 'simply'": r"\bsimply\b",
@@ -114,23 +110,6 @@ def alternative_text(nb):
     return [f"cell {id!r}: a picture without ![alternative text]." for id in bare]
 
 
-def output_texts(output):
-    """Return every text of a stored output; pictures are none."""
-    data = {k: v for k, v in output.get("data", {}).items() if not k.startswith("image/")}
-    return [output.get("text", ""), *output.get("traceback", []), *map(str, data.values())]
-
-
-def machine_paths(nb):
-    """Folders of the machine that made the notebook, in sources or stored outputs."""
-    found = []
-    for cell in nb.cells:
-        outputs = [text for o in cell.get("outputs", []) for text in output_texts(o)]
-        for text in (cell.source, *outputs):
-            for match in MACHINE_PATH.finditer(text):
-                found.append(f"cell {cell.id!r}: the path {match[0]}.")
-    return found
-
-
 def stored_errors(nb):
     """A cell that shows an error catches it and prints the message."""
     kinds = [(cell.id, output.output_type) for cell in code_cells(nb) for output in cell.outputs]
@@ -140,7 +119,7 @@ def stored_errors(nb):
 def faults(path):
     """Return one sentence per departure of this file from the template."""
     nb = read(path)
-    found = links(nb, path.parent) + machine_paths(nb) + stored_errors(nb)
+    found = links(nb, path.parent) + stored_errors(nb)
     if path.stat().st_size > LARGEST:
         found.append(f"it is larger than {LARGEST:,} bytes.")
     if path.parent.name != "solved":  # whose text is that of the blank notebook
