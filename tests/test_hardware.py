@@ -184,11 +184,6 @@ def test_two_notebooks_leave_each_other_room_and_a_broken_gpu_alone(probe, tmp_p
     assert printed == ["imported with true 0", "imported with false 0"]
 
 
-def test_what_tensorflow_sees_counts_however_many_cards_are_listed(probe):
-    probe(returns([GOOD]), f"{T4}{T4}Old Card, 3.5, 1000\n")
-    assert [gpu.name for gpu in accelerators.find_accelerators()] == ["Tesla T4"]
-
-
 VISIBLE = [
     (None, [True, True], None),
     ("0", [True], None),
@@ -208,25 +203,26 @@ def test_only_broken_gpus_are_hidden(visible, works, kept, monkeypatch):
     assert accelerators.usable_gpus([gpu(8.0, each) for each in works]) == kept
 
 
-@pytest.mark.parametrize("text", ["", "No devices were found", ",,,", "a\nb\n\n"])
-def test_an_odd_nvidia_smi_never_raises(text, probe):
-    probe(returns([]), text)
-    assert all(not a.works for a in accelerators.find_accelerators())
+TPU = {"TPU_ACCELERATOR_TYPE": "v5e-1"}
+ODD = {"": (), "No devices were found": ("No devices were found",), ",,,": ("",), "a\nb\n\n": "ab"}
+FOUND = [  # what runs, what nvidia-smi prints, variables, what is found and whether it works
+    (returns([GOOD]), f"{T4}{T4}Old Card, 3.5, 1000\n", {}, [("GPU Tesla T4", True)]),
+    *((returns([]), text, {}, [(f"GPU {n}", False) for n in names]) for text, names in ODD.items()),
+    (returns([GOOD]), T4, {"CUDA_VISIBLE_DEVICES": "-1"}, []),
+    (DIES, "", TPU, [("TPU v5e-1", False)]),
+    (returns((2, {})), "", TPU, [("TPU v5e-1", True)] * 2),
+]
 
 
-def test_a_hidden_gpu_is_not_probed(probe, monkeypatch):
-    probe(returns([GOOD]))
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    assert accelerators.find_accelerators() == ()
-
-
-@pytest.mark.parametrize("code, works", [(DIES, [False]), (returns((2, {})), [True] * 2)])
-def test_a_tpu_counts_only_if_it_computes(code, works, probe, monkeypatch):
-    probe(code, "")
-    monkeypatch.setenv("TPU_ACCELERATOR_TYPE", "v5e-1")
+@pytest.mark.parametrize("code, listed, variables, wanted", FOUND)
+def test_what_is_found_is_what_computes_whatever_is_listed(
+    code, listed, variables, wanted, probe, monkeypatch
+):
+    probe(code, listed)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     found = accelerators.find_accelerators()
-    assert [a.works for a in found] == works
-    assert {(a.kind, a.name) for a in found} == {("TPU", "v5e-1")}
+    assert [(f"{a.kind} {a.name}", a.works) for a in found] == wanted
 
 
 def test_the_try_on_gpus_reports_what_tensorflow_sees():

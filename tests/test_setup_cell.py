@@ -26,15 +26,28 @@ PAGE = "/releases/download/v{}/course.tar.bz2"
 
 
 def make_course(root, version="0.2.0", says="ours"):
-    """Make a small course whose setup() prints what it is told to."""
-    for path in (root / "course_utils", root / "data"):
-        path.mkdir(parents=True, exist_ok=True)
-    (root / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
-    (root / "course_utils/__init__.py").touch()
-    (root / "course_utils/session.py").write_text(SESSION.format(says))
-    (root / f"course_utils/of_{says}.py").touch()
-    (root / "data/claims.json").write_text("[]")
+    """Make a small course whose setup() prints what it is told to, and files that are no part."""
+    files = {
+        "pyproject.toml": f'[project]\nversion = "{version}"\n',
+        "README.md": "# Course\n\nText.",
+    }
+    files |= {"course_utils/session.py": SESSION.format(says), f"course_utils/of_{says}.py": ""}
+    files |= {f"course_utils/{name}": "# ü\n" for name in ("__init__.py", "lab.html")}
+    files |= {"course_utils/exercises/__init__.py": "", "course_utils/__pycache__/old.pyc": ""}
+    files |= {"data/claims.json": "[]", "data/mnist.npz": "", "data/README.md": ""}
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    cells = [new_markdown_cell("# A title\n\nText.", id="title"), new_code_cell("1", id="setup")]
+    for folder in ("notebooks", "notebooks/solved"):
+        (root / folder).mkdir(exist_ok=True)
+        nbformat.write(new_notebook(cells=cells), root / folder / "00_a.ipynb")
     return root
+
+
+@pytest.fixture
+def course(tmp_path):
+    return make_course(tmp_path / "course")
 
 
 @pytest.fixture
@@ -69,8 +82,8 @@ def printed(result):
     return result.stdout
 
 
-def test_the_release_is_fetched_once_without_git_and_then_used(server, tmp_path):
-    cell = cells(make_course(tmp_path / "course"), server)["fetch"]
+def test_the_release_is_fetched_once_without_git_and_then_used(course, server, tmp_path):
+    cell = cells(course, server)["fetch"]
     for _ in range(2):
         assert printed(run(cell, tmp_path / "empty", tmp_path)) == "ours {}\n"
     assert Server.asked == [PAGE.format("0.2.0")]
@@ -84,10 +97,10 @@ WRONG |= {"refuses": "404", "is not there": "(7)"}
 
 @pytest.mark.parametrize(("does", "why"), WRONG.items())
 def test_what_does_not_arrive_whole_and_in_time_is_one_sentence(
-    does, why, server, tmp_path, monkeypatch
+    does, why, course, server, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(Server, "does", does)
-    cell = cells(make_course(tmp_path / "course"), server)["fetch"]
+    cell = cells(course, server)["fetch"]
     assert '"--max-time", "20"' in cell
     if does == "is not there":
         with socket.socket() as unheard:  # bound, so that nobody else listens there
@@ -124,16 +137,12 @@ def test_the_newer_of_two_copies_wins_and_a_checkout_is_left_alone(way, server, 
     assert printed(run(newer, empty, tmp_path)) == "other {}\n"  # a checkout has no mark
 
 
-def test_the_archive_begins_with_the_empty_mark(tmp_path):
-    data = release.bundle(make_course(tmp_path))
-    first = release.tarfile.open(fileobj=release.io.BytesIO(data)).next()
-    assert (first.name, first.size) == (release.MARK, 0)
-
-
 @pytest.mark.parametrize("way", ["fetch", "carry"])
 @pytest.mark.parametrize("damage", ["x = (", "import course_utils.none", "\0", "1 / 0", None])
-def test_a_damaged_copy_is_one_sentence_and_mended_by_deleting_it(way, damage, server, tmp_path):
-    cell, empty = cells(make_course(tmp_path / "course"), server)[way], tmp_path / "empty"
+def test_a_damaged_copy_is_one_sentence_and_mended_by_deleting_it(
+    way, damage, course, server, tmp_path
+):
+    cell, empty = cells(course, server)[way], tmp_path / "empty"
     run(cell, empty, tmp_path)
     session = empty / "course_utils/session.py"
     session.write_text(damage) if damage else session.unlink()
@@ -146,35 +155,27 @@ def test_a_damaged_copy_is_one_sentence_and_mended_by_deleting_it(way, damage, s
 
 
 @pytest.mark.parametrize("address", ["", "http://127.0.0.1:9"])
-def test_the_course_is_found_beside_above_and_installed(address, tmp_path):
-    root = make_course(tmp_path / "course")
+def test_the_course_is_found_beside_above_and_installed(address, course, tmp_path):
     cell = release.setup_cell(address, "0.2.0", "0" * 64, cpus=2)
     where = "\nprint(root)"
-    for folder in (root, root / "notebooks"):
+    for folder in (course, course / "notebooks"):
         for on_colab in (True, False):
             result = run(cell + where, folder, tmp_path, on_colab)
-            assert printed(result) == f"ours {{'cpus': 2}}\n{root}\n"
-    installed = run(cell + where, tmp_path / "empty", tmp_path, PYTHONPATH=str(root))
-    assert printed(installed) == f"ours {{'cpus': 2}}\n{root}\n"
+            assert printed(result) == f"ours {{'cpus': 2}}\n{course}\n"
+    installed = run(cell + where, tmp_path / "empty", tmp_path, PYTHONPATH=str(course))
+    assert printed(installed) == f"ours {{'cpus': 2}}\n{course}\n"
 
 
 def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
-    tmp_path, monkeypatch, capsys
+    course, tmp_path, monkeypatch, capsys
 ):
-    root = make_course(tmp_path / "course")
     read = release.published.__wrapped__  # each time anew
-    monkeypatch.setattr(release, "published", lambda: read(root))
-    unpublished = (root / "pyproject.toml").read_text()
-    title = new_markdown_cell("# A title\n\nText.", id="title")
-    nb = new_notebook(cells=[title, new_code_cell("", id="setup")])
-    (root / "notebooks/solved").mkdir(parents=True)
-    files = [root / "README.md", *(root / f"notebooks/{d}00_a.ipynb" for d in ("", "solved/"))]
-    files[0].write_text("# Course\n\nText.\n")
-    for path in files[1:]:
-        nbformat.write(nb, path)
+    monkeypatch.setattr(release, "published", lambda: read(course))
+    unpublished = (course / "pyproject.toml").read_text()
+    files = [course / "README.md", *(course / f"notebooks/{d}00_a.ipynb" for d in ("", "solved/"))]
 
     def tool(what):
-        notebooks.main([what], root / "notebooks")
+        notebooks.main([what], course / "notebooks")
         wanted = "its badge", "its source", "does not follow", "at most"
         return sum(any(w in line for w in wanted) for line in capsys.readouterr().out.splitlines())
 
@@ -182,7 +183,7 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
     assert tool("--check") == 0
     before = [path.read_text() for path in files]
     assert not any("http" in text or "Colab" in text for text in before)
-    (root / "pyproject.toml").write_text(unpublished + PUBLISHED)
+    (course / "pyproject.toml").write_text(unpublished + PUBLISHED)
     assert tool("--check") == 5  # a title and a setup cell in either notebook, and the README
     tool("--fix")
     assert tool("--check") == 0
@@ -194,13 +195,13 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
         title, setup, _ = nbformat.read(path, 4).cells
         assert title.source.startswith("# A title\n\n[![") and title.source.endswith("\n\nText.")
         assert "https://github.com/ana/course/releases" in setup.source
-        assert release.hashlib.sha256(release.bundle(root)).hexdigest() in setup.source
+        assert release.hashlib.sha256(release.bundle(course)).hexdigest() in setup.source
         assert len(setup.source.splitlines()) <= 26
-    (root / "course_utils/later.py").touch()  # the copies for a release are those of its files
-    colab.main(["--out", str(tmp_path / "out")], root)
+    (course / "course_utils/later.py").touch()  # the copies for a release are those of its files
+    colab.main(["--out", str(tmp_path / "out")], course)
     _, _, setup, _ = nbformat.read(tmp_path / "out/00_a.ipynb", 4).cells
-    assert release.hashlib.sha256(release.bundle(root)).hexdigest() in setup.source
-    (root / "pyproject.toml").write_text(unpublished)
+    assert release.hashlib.sha256(release.bundle(course)).hexdigest() in setup.source
+    (course / "pyproject.toml").write_text(unpublished)
     capsys.readouterr()
     tool("--fix")
     assert [path.read_text() for path in files] == before
@@ -215,25 +216,9 @@ def test_the_version_stands_in_one_more_place_and_is_the_same(tmp_path):
 # The notebooks for Colab: alone in an empty folder, they bring the course with them
 
 
-@pytest.fixture
-def course(tmp_path):
-    """A small course with one notebook, and files that are no part of it."""
-    root = make_course(tmp_path / "course")
-    (root / "course_utils/exercises").mkdir()
-    (root / "course_utils/__pycache__").mkdir()
-    for name in ("course_utils/exercises/__init__.py", "course_utils/lab.html"):
-        (root / name).write_text("# ü\n", encoding="utf-8")
-    for name in ("course_utils/__pycache__/old.pyc", "data/mnist.npz", "data/README.md"):
-        (root / name).write_text("x")
-    (root / "notebooks").mkdir()
-    cells = [new_markdown_cell("# Title", id="title"), new_code_cell("1", id="setup")]
-    nbformat.write(new_notebook(cells=cells), root / "notebooks/00_small.ipynb")
-    return root
-
-
 def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path):
     assert colab.main(["--out", str(tmp_path / "out")], course) == 0
-    nb = nbformat.read(tmp_path / "out/00_small.ipynb", as_version=4)
+    nb = nbformat.read(tmp_path / "out/00_a.ipynb", as_version=4)
     nbformat.validate(nb)
     assert [cell.id for cell in nb.cells] == ["title", "course-files", "setup"]
     assert nb.cells[1].metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
@@ -242,8 +227,8 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path):
     empty = tmp_path / "empty"
     printed(run(nb.cells[1].source, empty, tmp_path))
     unpacked = {p.relative_to(empty).as_posix() for p in empty.rglob("*") if p.is_file()}
-    ours = {f"course_utils/{name}" for name in ("exercises/__init__.py", "lab.html", "of_ours.py",
-            "session.py", "__init__.py", "bundle.sha256")}  # fmt: skip
+    ours = ("__init__.py", "bundle.sha256", "exercises/__init__.py", "lab.html", "of_ours.py")
+    ours = {f"course_utils/{name}" for name in (*ours, "session.py")}
     assert unpacked == ours | {"data/claims.json"}
     assert (empty / "course_utils/lab.html").read_text(encoding="utf-8") == "# ü\n"
 
@@ -260,8 +245,10 @@ def test_damaged_files_are_refused_with_one_sentence(course, tmp_path, kept):
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_the_same_files_give_the_same_bytes(course):
+def test_the_same_files_give_the_same_bytes_of_which_the_first_are_the_empty_mark(course):
     first = release.bundle(course)
+    mark = tarfile.open(fileobj=release.io.BytesIO(first)).next()
+    assert (mark.name, mark.size) == (release.MARK, 0)
     for path in course.rglob("*"):
         os.utime(path, (1_000_000_000, 1_000_000_000))
         path.chmod(0o700)
@@ -272,7 +259,7 @@ def test_the_notebooks_folder_itself_is_refused(course, capsys):
     with pytest.raises(SystemExit):
         colab.main(["--out", str(course / "notebooks")], course)
     assert "choose another" in capsys.readouterr().err
-    assert "course-files" not in (course / "notebooks/00_small.ipynb").read_text()
+    assert "course-files" not in (course / "notebooks/00_a.ipynb").read_text()
 
 
 def test_the_real_course_imports_from_its_bundle(tmp_path):

@@ -7,6 +7,8 @@ from canonical import code_cells, named, read
 from clock import GLANCE
 
 LARGEST = 700_000  # bytes of a notebook
+PARTS = ("At a glance", "What you'll do", "What you'll learn", "What you'll need")
+PARTS += ("## Common mistakes", "## Recap", "## Further reading")
 LINK = re.compile(r"\]\(([^)\s]+)")
 UNWANTED = {
     "the word 'simply'": r"\bsimply\b",
@@ -34,49 +36,18 @@ def prose(source):
     return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", source)
 
 
-def headings(nb):
-    """Return (level, heading, the text below it, cell) of every heading."""
-    found = []
-    for cell in markdown(nb):
-        pieces = re.split(r"^(#+) +(.+?) *$", without_code(cell.source), flags=re.M)[1:]
-        for marks, heading, text in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-            found.append((len(marks), heading, text, cell))
-    return found
-
-
-def title(nb):
-    first = nb.cells[0]
-    cells = [cell for level, _, _, cell in headings(nb) if level == 1]
-    if len(cells) != 1 or cells[0] is not first or not first.source.startswith("# "):
-        return ["The first cell begins with the only level-1 heading."]
-    return []
-
-
-def parts(nb):
-    """The parts that every notebook has."""
-    text = "\n".join(cell.source for cell in markdown(nb)).replace("’", "'")
-    wanted = ["At a glance", "What you'll do", "What you'll learn", "What you'll need"]
-    missing = [f"There is no '{part}'." for part in wanted if part not in text]
-    names = [heading for _, heading, _, _ in headings(nb)]
-    for part in ("Common mistakes", "Recap", "Further reading"):
-        if not any(part in name for name in names):
-            missing.append(f"There is no section '{part}'.")
-    return missing
-
-
-def sections(nb):
-    """Numbered sections, each with the clock that --fix writes below its heading."""
-    names = [heading for level, heading, _, _ in headings(nb) if level == 2]
-    numbered = [name for name in names if re.match(r"\d+\.", name)]
-    found = [
-        f"Section '{name}' should be number {number}."
-        for number, name in enumerate(numbered, start=1)
-        if not name.startswith(f"{number}. ")
-    ]
-    glance = next((c.source for c in markdown(nb) if "At a glance" in c.source), "")
-    if not GLANCE.search(glance):
+def structure(nb):
+    """One title, the parts that every notebook has, numbered sections, and minutes."""
+    text = "\n".join(without_code(cell.source) for cell in markdown(nb)).replace("’", "'")
+    found = [f"There is no '{part}'." for part in PARTS if part not in text]
+    if not nb.cells[0].source.startswith("# ") or len(re.findall("^# ", text, re.M)) != 1:
+        found.append("The first cell begins with the only level-1 heading.")
+    numbers = [int(number) for number in re.findall(r"^## +(\d+)\.", text, re.M)]
+    if not numbers or numbers != list(range(1, len(numbers) + 1)):
+        found.append(f"The sections '## 1. …' have the numbers {numbers}.")
+    if not re.search(f"At a glance.*{GLANCE.pattern}", text):
         found.append("'At a glance' says no minutes like **15 minutes**.")
-    return found if numbered else ["There is no section '## 1. …'."]
+    return found
 
 
 def links(nb, folder):
@@ -123,5 +94,5 @@ def faults(path):
     if path.stat().st_size > LARGEST:
         found.append(f"it is larger than {LARGEST:,} bytes.")
     if path.parent.name != "solved":  # whose text is that of the blank notebook
-        found += title(nb) + parts(nb) + sections(nb) + wording(nb) + alternative_text(nb)
+        found += structure(nb) + wording(nb) + alternative_text(nb)
     return [f"{named(path)}: {fault}" for fault in found]
