@@ -46,7 +46,7 @@ OutputWidget.send = lambda self, *args, **kwargs: None
 
 def selected(folder, names=()):
     """Return the blank notebooks of a folder whose file names start with one of the names."""
-    found = sorted(folder.glob("[0-9]*.ipynb"))  # of the workshop `workshop.py` takes care
+    found = sorted(folder.glob("[0-9]*.ipynb"))  # of the lessons `workshop.py` takes care
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "it holds none"
@@ -148,8 +148,8 @@ def wind(folder):
     for path, text, wanted in timed(folder, times(folder)):
         if text != wanted:
             path.write_text(wanted, encoding="utf-8")
-    if made := workshop.made(folder):
-        write(folder / workshop.NAME, made[0])
+    for path, nb in workshop.files(folder):
+        write(path, nb)
 
 
 def write(path, nb):

@@ -1,114 +1,105 @@
-"""The workshop of 90 minutes: notebooks/workshop_90.ipynb, made from the notebooks' own cells.
+"""What fits a lesson: notebooks made from the notebooks' own cells, blank and solved.
 
-    python tests/tools/workshop.py      print its account, part by part
+    python tests/tools/workshop.py      print their accounts, part by part
 
-`notebooks.py --fix` writes it, and `--check` names it once a cell it takes has changed. What a
-notebook calls `q`, the workshop calls `q00`, `q01`, ...: its exercises are checked, and remembered,
-as in their own notebooks, whichever part ran last.
+`notebooks.py --fix` writes them, and `--check` names them once a cell they take has changed. What a
+notebook calls `q`, they call `q00`, `q01`, ...: its exercises are checked, and remembered, as in
+their own notebooks, whichever part ran last. Nothing runs here but exercises: what a solved cell
+shows, and how long it took, is stored with the same cell of `notebooks/solved`.
 """
 
+import contextlib
 import copy
+import io
+import os
 import re
+import tempfile
+from unittest import mock
 
+import canonical
 import clock
 import nbformat
 import template
-from canonical import COURSE, EXERCISE_TAG, canonical, cell_faults, read, tags_of, text_of
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-NAME, MINUTES, SHORT = "workshop_90.ipynb", 90, 2  # SHORT: the parts that stand for themselves
-# Heading, notebook, and the ids of its cells; how many minutes that takes, the clock tells.
-PARTS = [
-    ("Setup", "00", "setup-text setup load-exercises predict-text prediction"),
-    (
-        "Time a product",
-        "00",
-        "machine-text matmul-text matmul-by-hand matmul-sizes-text matmul-sizes matmul-see",
+# Of each file: its minutes, which lines of RECAP end it, and its parts, one on a line: heading /
+# notebook / ids of its cells / what to ask the room. How many minutes that takes, the clock tells.
+PLANS = {
+    "lightning_20.ipynb": (
+        20,
+        (0, 2, 4),
+        """\
+Setup / 00 / setup-text setup load-exercises predict-text prediction / How many times faster? \
+Hands up for half, 1, 2 and 4. Type in the median.
+Time a product / 00 / machine-text matmul-sizes-text matmul-sizes matmul-see / Which row of the \
+table is this machine?
+Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
+guess-beside-measured compare-see / Which of the three will not learn?
+Put a tenth into bits / 01 / convert-text bit-strips encode-see floatlab-text floatlab \
+floatlab-try / Which 16-bit format comes nearer to 0.1? Then let them say which bit you flip.
+Lose a gradient, and save it / 02 / see-text late late-see weigh weigh-see scope scope-see / Half \
+of the gradients become zero: how wrong is the step? Then: say stop at the best scale.""",
     ),
-    (
-        "Train under three policies",
-        "00",
-        "policy-text data build-model three-fits three-fits-see guess-beside-measured compare-see "
-        "exercises-text task-1 exercise-1",
+    "workshop_90.ipynb": (
+        90,
+        (0, 1, 2, 3, 4),
+        """\
+Setup / 00 / setup-text setup load-exercises predict-text prediction / How many times faster? \
+Collect the guesses before the cell runs.
+Time a product / 00 / machine-text matmul-text matmul-by-hand matmul-sizes-text matmul-sizes \
+matmul-see / Which row of the table is this machine?
+Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
+guess-beside-measured compare-see exercises-text task-1 exercise-1 / Which of the three will not \
+learn?
+Guess a sum, and look into a float / 01 / predict-text load-exercises prediction fields-text halve \
+three-fields by-hand by-hand-see decode / What is ten thousand times 1.0, added one by one?
+Flip bits / 01 / convert-text bit-strips encode-see converter-text converter converter-try \
+floatlab-text floatlab floatlab-try / Which 16-bit format comes nearer to 0.1?
+Split 16 bits / 01 / compare-text spacing spacing-see table table-see own-text own own-see / Five \
+bits for the exponent, or eight?
+Watch updates vanish / 01 / vanish-text vanish-lead vanish vanish-see sgd sgd-see long-sum \
+long-sum-figure long-sum-see task-6 exercise-6 / How small must an update be to be lost?
+Guess a share, and train in 16 bits alone / 02 / predict-text load-exercises prediction \
+master-text step step-see network five-text train train-five five-see / Which of the five networks \
+fall behind?
+Look at the gradients / 02 / see-text late late-see weigh weigh-see scope scope-see / Half of the \
+gradients become zero: how wrong is the step?
+Scale the loss / 02 / scale-text volts twin bathtub bathtub-see train-volts volts-see task-1 \
+exercise-1 / Which scale will train: 1, 512, 2¹⁵, 2²⁴, 2⁵⁴?
+See the cure break a softmax / 03 / output-text gradients softmax-cliff-text softmax-cliff \
+softmax-cliff-see / Does a larger scale help here?
+Guess the memory, and train the CNN / 04 / predict-text load-exercises prediction data look \
+pipeline-text pipeline model-text model build-model train-text panel panel-result panel-see / What \
+share of the memory is left?
+Compare time, memory and accuracy / 04 / compare-text compare compare-figure compare-see task-1 \
+exercise-1 / Faster, smaller, as good: which will hold here?""",
     ),
-    (
-        "Guess a sum, and look into a float",
-        "01",
-        "predict-text load-exercises prediction fields-text halve three-fields by-hand by-hand-see "
-        "decode",
-    ),
-    (
-        "Flip bits",
-        "01",
-        "convert-text bit-strips encode-see converter floatlab-text floatlab floatlab-try",
-    ),
-    (
-        "Split 16 bits",
-        "01",
-        "compare-text spacing spacing-see table table-see own-text own own-see",
-    ),
-    (
-        "Watch updates vanish",
-        "01",
-        "vanish-text vanish-lead vanish vanish-see sgd sgd-see long-sum long-sum-figure "
-        "long-sum-see task-6 exercise-6",
-    ),
-    (
-        "Guess a share, and train in 16 bits alone",
-        "02",
-        "predict-text load-exercises prediction master-text step step-see network five-text train "
-        "train-five five-see",
-    ),
-    ("Look at the gradients", "02", "see-text late late-see weigh weigh-see scope scope-see"),
-    (
-        "Scale the loss",
-        "02",
-        "scale-text volts twin bathtub bathtub-see train-volts volts-see task-1 exercise-1",
-    ),
-    (
-        "See the cure break a softmax",
-        "03",
-        "output-text gradients softmax-cliff-text softmax-cliff softmax-cliff-see",
-    ),
-    (
-        "Guess the memory, and train the CNN",
-        "04",
-        "predict-text load-exercises prediction data look pipeline-text pipeline model-text model "
-        "build-model train-text panel panel-result panel-see",
-    ),
-    (
-        "Compare time, memory and accuracy",
-        "04",
-        "compare-text compare compare-figure compare-see task-1 exercise-1",
-    ),
-]
+}
 TITLE = """\
-# Measure mixed precision in 90 minutes
+# Measure mixed precision in {minutes} minutes
 
-After this workshop you can say what two 16-bit formats lose, why loss scaling saves float16, and \
-what a policy gains on the machine in front of you."""
+Afterwards you can say what two 16-bit formats lose, why loss scaling saves float16, and what a \
+policy gains on the machine in front of you."""
 GLANCE = """\
 **At a glance** · **{minutes} minutes** of work, and {left} for questions · level: you have called \
-Keras `fit` · hardware: any · in one runtime, from top to bottom · made from the notebooks 00 to \
-04, which say more
+Keras `fit` · hardware: any · in one runtime, from top to bottom · made from the notebooks {first} \
+to {last}, which say more
 
-| minute | part | from |
-|---|---|---|
+| minute | part | from | ask the room |
+|---|---|---|---|
 {rows}
 
-Only {short} minutes? Stop after section {parts}: you have guessed, and measured the answer."""
+The same in [20 minutes](lightning_20.ipynb) or in [90](workshop_90.ipynb)."""
 RECAP = """\
-## Recap
-
 - A 16-bit format is a choice: bfloat16 has float32's range in coarse steps, float16 finer steps \
 and a short range.
 - Small updates vanish in 16 bits. So the weights stay in float32.
 - Small gradients vanish in float16. So the loss is scaled, up to the cliff where the largest \
 overflows.
 - The output stays in float32: the scale that saves the gradients breaks a 16-bit softmax.
-- Whether it is faster, and smaller, you measure: turns, medians, equal steps.
-
-Your guesses and solved exercises, which the notebooks know too:"""
+- Whether it is faster, and smaller, you measure: turns, medians, equal steps.""".splitlines()
+KNOWN = "Your guesses and solved exercises, which the notebooks know too:"
 FURTHER = """\
 Print the [decision card](../data/decision_card.html): formats, the scale, the output and ten \
 symptoms on one page.
@@ -118,9 +109,11 @@ Go on with [01 · Floats](01_floats.ipynb), [02 · Loss scaling](02_loss_scaling
 [00 · Start here](00_start_here.ipynb) has the map."""
 
 
-def made(folder=COURSE / "notebooks"):
-    """Return the workshop as a notebook, and its account; None where its sources are not."""
-    wanted = {notebook for _, notebook, _ in PARTS}
+def made(name, folder=COURSE / "notebooks"):
+    """Return a lesson blank and solved, and its account; None where its sources are not."""
+    minutes, recap, text = PLANS[name]
+    parts = [line.split(" / ") for line in text.splitlines()]
+    wanted = {notebook for _, notebook, _, _ in parts}
     paths = {p.name[:2]: p for p in folder.glob("[0-9]*.ipynb") if p.name[:2] in wanted}
     if set(paths) != wanted:
         return None
@@ -128,36 +121,71 @@ def made(folder=COURSE / "notebooks"):
     stored = {
         number: cells_of(path.parent / "solved" / path.name) for number, path in paths.items()
     }
-    sections, cells, waited = {}, [], {}
-    for number, (_, notebook, ids) in enumerate(PARTS):
+    sections, cells, ran = {}, [], {}
+    for number, (_, notebook, ids, _) in enumerate(parts):
         text = "\n".join(given[notebook][id].source for id in ids.split())
         for old in re.findall(r"^## (\d+)\. ", text, re.M):
             sections.setdefault((notebook, old), number)
-    for number, (heading, notebook, ids) in enumerate(PARTS):
+    for number, (heading, notebook, ids, _) in enumerate(parts):
         heading = f"## {number}. {heading}" if number else f"## {heading}"
         for place, id in enumerate(ids.split()):
             cell = copy.deepcopy(given[notebook][id])
             cell.id = "setup" if id == "setup" else f"{id}-{notebook}"
             cell.metadata["from"] = paths[notebook].name
             cell.source = moved(cell, notebook, sections, heading if place == 0 else "")
-            waited[cell.id] = stored[notebook].get(id, cell)
+            ran[cell.id] = copy.deepcopy(stored[notebook].get(id, cell))
+            ran[cell.id].source = moved(ran[cell.id], notebook, sections, "")
             cells.append(cell)
+    recap = [RECAP[line] for line in recap]
     cells += [
-        new_markdown_cell(RECAP, id="recap"),
+        new_markdown_cell("\n".join(["## Recap", "", *recap, "", KNOWN]), id="recap"),
         new_code_cell("exercises.progress()", id="progress"),
         new_markdown_cell(FURTHER, id="further"),
         new_markdown_cell(id="trouble"),
     ]
-    cells.insert(0, new_markdown_cell(TITLE, id="title"))
+    cells.insert(0, new_markdown_cell(TITLE.format(minutes=minutes), id="title"))
     for first in (True, False):  # the timetable is read too, and its minutes are no words
-        account = clock.Account("workshop", clock.sections(cells, waited, NAME))
-        cells[1 : 1 if first else 2] = [new_markdown_cell(glance(account), id="at-a-glance")]
+        account = clock.Account(name, clock.sections(cells, ran, name))
+        table = glance(account, parts, minutes)
+        cells[1 : 1 if first else 2] = [new_markdown_cell(table, id="at-a-glance")]
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = clock.wound(cell.source, account)
         kept = [tag for tag in tags_of(cell) if not EXERCISE_TAG.fullmatch(tag)]
         cell.metadata = {"tags": kept}
-    return canonical(nbformat.v4.new_notebook(cells=cells), NAME), account
+    blank = canonical.canonical(nbformat.v4.new_notebook(cells=cells), name)
+    return blank, solved(blank, ran, name), account
+
+
+def solved(blank, ran, name):
+    """Return a lesson with what its cells, by id, held and showed where they ran."""
+    nb = copy.deepcopy(blank)
+    ran["progress"] = new_code_cell("exercises.progress()", outputs=[progress(ran.values())])
+    for cell in template.markdown(nb):
+        cell.source = canonical.LOCAL_LINK.sub(r"\1../", cell.source)
+    for count, cell in enumerate(code_cells(nb), 1):
+        old, cell.execution_count = ran[cell.id], count
+        cell.source, cell.outputs = old.source, old.outputs
+        cell.metadata["seconds"] = old.metadata.get("seconds")
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = count
+    return canonical.canonical(nb, name, solved=True)
+
+
+def progress(cells):
+    """Return what the last cell shows after the predictions and exercises among these, run here."""
+    canonical.load_sheet("00")  # finds the course
+    from course_utils import exercises
+
+    ids = ("load-exercises", "prediction", "exercise-")
+    answers = [cell.source for cell in cells if cell.id.startswith(ids)]
+    with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(io.StringIO()):
+        with mock.patch.dict(os.environ, COURSE_PROGRESS=f"{scratch}/progress.json"):
+            exec("\n".join(answers), {})
+            table = exercises.progress()
+    data = {"text/html": table._repr_html_(), "text/plain": repr(table)}
+    return new_output("execute_result", data)
 
 
 def cells_of(path):
@@ -181,28 +209,38 @@ def moved(cell, notebook, sections, heading):
     return own.sub(r"### \1", source)
 
 
-def glance(account):
+def glance(account, parts, minutes):
     """Return the timetable: in which minute each part begins."""
-    begins, rows, starts = 0.0, [], []
-    for section, (_, notebook, _) in zip(account.sections, [*PARTS, ("", "", "")], strict=True):
-        starts.append(round(begins))
-        begins += section.minutes
-        rows.append(f"| {starts[-1]} to {round(begins)} | {section.heading} | {notebook} |")
-    rows[-1] = f"| {starts[-1]} to {MINUTES} | {section.heading}, and your questions | |"
-    left = {"left": MINUTES - account.core, "short": starts[SHORT + 1], "parts": SHORT}
-    return GLANCE.format(minutes=account.core, rows="\n".join(rows), **left)
+    begins, rows, end = 0.0, [], [["", "", "", ""]]
+    for section, (_, notebook, _, ask) in zip(account.sections, parts + end, strict=True):
+        start, begins = round(begins), begins + section.minutes
+        rows.append(f"| {start} to {round(begins)} | {section.heading} | {notebook} | {ask} |")
+    rows[-1] = f"| {start} to {minutes} | {section.heading}, and your questions | | |"
+    span = {"first": parts[0][1], "last": parts[-1][1], "rows": "\n".join(rows)}
+    return GLANCE.format(minutes=account.core, left=minutes - account.core, **span)
 
 
 def faults(folder):
-    """Return one sentence if the workshop of this folder is stale, or per fault that it has."""
-    new, path = made(folder), folder / NAME
-    if new is None:
-        return []
-    if not path.exists() or path.read_text(encoding="utf-8") != text_of(new[0]):
-        return [f"{NAME}: it does not follow from the notebooks, run --fix."]
-    found = cell_faults(new[0]) + template.links(new[0], folder) + template.wording(new[0])
-    return [f"{NAME}: {fault}" for fault in found]
+    """Return one sentence for each lesson of this folder that is stale, or per fault it has."""
+    found = []
+    for path, new in files(folder):
+        if not path.exists() or path.read_text(encoding="utf-8") != text_of(new):
+            found.append(
+                f"{canonical.named(path)}: it does not follow from the notebooks, run --fix."
+            )
+            continue
+        own = canonical.cell_faults(new) + template.links(new, path.parent) + template.wording(new)
+        found += [f"{canonical.named(path)}: {fault}" for fault in own]
+    return found
+
+
+def files(folder):
+    """Yield every file that holds a lesson, and the notebook that belongs there."""
+    for name in PLANS:
+        if lesson := made(name, folder):
+            yield from zip((folder / name, folder / "solved" / name), lesson[:2], strict=True)
 
 
 if __name__ == "__main__":
-    clock.print_account(made()[1])
+    for name in PLANS:
+        clock.print_account(made(name)[2])
