@@ -87,7 +87,7 @@ pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && \
 	.venv/bin/python tests/tools/twice.py "$$folder/notebooks" && cd "$$folder/notebooks" && \
 	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
-	    workshop_90.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)
+	    workshop_90.ipynb lightning_20.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)
 
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 quick: .venv/test.stamp

@@ -4,6 +4,7 @@ The solved notebooks with their stored outputs, the ledger, a guide for instruct
 exercises and the clock, the faults for maintainers. Nothing is run, and nothing asks a network.
 """
 
+import difflib
 import re
 import shutil
 import sys
@@ -19,6 +20,7 @@ sys.path[:0] = [str(COURSE), str(COURSE / "tests" / "tools")]
 import clock  # noqa: E402
 
 from course_utils import claims, exercises  # noqa: E402
+from course_utils.exercises.functions import edit  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
@@ -48,7 +50,16 @@ def shown(answer, right):
     if isinstance(answer, dict) and isinstance(right, dict):
         answer = {key: value for key, value in answer.items() if value != right.get(key)}
     text = repr(answer)
-    return "" if callable(answer) or " at 0x" in text or len(text) > 100 else f"`{text}`"
+    told = not callable(answer) and " at 0x" not in text and "<class" not in text
+    return f"`{text}`" if told and len(text) <= 100 else ""
+
+
+def changed(code, edits):
+    """Return the lines of code that edits made, one after the other, or those that went."""
+    before, after = code.splitlines(), edit(code, edits).splitlines()
+    lines = [line for line in difflib.ndiff(before, after) if line[2:].strip()]
+    new, old = ([f"`{line[2:].strip()}`" for line in lines if line[0] == sign] for sign in "+-")
+    return "<br>".join(new) or f"without {'<br>'.join(old)}"
 
 
 def guide(path):
@@ -75,17 +86,26 @@ def guide(path):
             f"### {path.name[:2]}.{number} · {exercise.title} ({exercise.minutes} min)",
             "",
         ]
-        right = getattr(exercise.answer, "right", None)
-        said = [(shown(answer, right), cell(told)) for answer, told in exercise.examples()]
-        lines += ["| answer | what the learner is told |", "|---|---|"]
-        lines += [f"| {answer} | {told} |" for answer, told in dict.fromkeys(said)]
+        right, names = getattr(exercise.answer, "right", None), {}
+        if right is None and hasattr(exercise.answer, "examples"):
+            exec(exercise.solution, names)
+            right = names[exercise.name]
+        said = [(shown(answer, right), told) for answer, told in exercise.examples()]
+        slips = exercise.slips or getattr(exercise.answer, "slips", {})
+        for told, some in slips.items():  # of functions, of which `shown` returns nothing
+            several = some if isinstance(some, list) else [some]
+            said += [(changed(exercise.solution, edits), told) for edits in several]
+        kind, part = ("wrong line", ", in part") if slips else ("answer", "")
+        lines += [f"| {kind} | what the learner is told{part} |", "|---|---|"]
+        lines += [f"| {answer} | {cell(told)} |" for answer, told in dict.fromkeys(said) if answer]
         lines += ["", "Hints, in turn:", *(f"1. {hint}" for hint in exercise.hints)]
     return "\n".join(lines) + "\n"
 
 
 def cell(text):
     """Return a text as one line that does not end its cell of a table."""
-    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+    text = " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+    return text if text.endswith((".", "?")) else f"… {text} …"  # the rest depends on the answer
 
 
 def front():

@@ -65,6 +65,8 @@ def repaired(edits=()):
 class Repair:
     """The judge of the parts; its examples are made late, since they import TensorFlow."""
 
+    slips = REPAIR_SLIPS
+
     def __call__(self, parts):
         return repair_problem(parts)
 
