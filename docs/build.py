@@ -104,7 +104,8 @@ def guide(path):
 
 def cell(text):
     """Return a text as one line that does not end its cell of a table."""
-    text = " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+    text = re.sub(r"(`[^`]*`)|([*<])", lambda m: m[1] or f"\\{m[2]}", " ".join(text.split()))
+    text = text.replace("|", r"\|")
     return text if text.endswith((".", "?")) else f"… {text} …"  # the rest depends on the answer
 
 
