@@ -1,5 +1,6 @@
 """The tools that keep the notebooks: every rule passes a good notebook and names a broken one."""
 
+import re
 import sys
 from types import SimpleNamespace
 
@@ -149,6 +150,7 @@ MENDABLE = {
     "no help": (lambda nb: nb.cells.pop(), "no cell 'trouble'"),
     "help": (setter(7, source="Ask somebody."), "'trouble': its source"),
     "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "its metadata"),
+    "a new cell": (setter(6, id="a1b2c3d4", source=""), "'a1b2c3d4': its source"),
     "spaces": (text("## Recap", "## Recap  "), "'sections': its source"),
 }
 
@@ -375,3 +377,21 @@ def test_slides_are_the_core_with_a_heading_each_and_nbconvert_makes_them(tmp_pa
             slides, _ = SlidesExporter().from_notebook_node(nb)
             assert slides.count("<section>") >= [*kinds.values()].count("slide") > 8
             assert nb.cells[0].source[2:30] in slides and "course_utils import check" not in slides
+
+
+def test_contributing_names_what_is_there_and_each_notebook_stands_where_it_asks():
+    def text_of(name):
+        return (canonical.COURSE / name).read_text("utf-8")
+
+    text, make = text_of("CONTRIBUTING.md"), text_of("Makefile")
+    paths = set(re.findall(r"[` ]((?:course_utils|tests|docs|data|notebooks)/[\w./*]+)", text))
+    for path in paths - {"data/measurements/own"}:
+        path = path.replace("NN_name", "01_floats").replace("NN", "01")
+        assert list(canonical.COURSE.glob(path)), path
+    assert all(f"\n{target}:" in make for target in re.findall(r"`make (\w+)", text))
+    longest, start = re.search("LONGEST = (.+)", make)[1], text_of("notebooks/00_start_here.ipynb")
+    readme = text_of("README.md")
+    for path in notebooks.selected(canonical.COURSE / "notebooks"):
+        assert path.name[:2] in clock.BUDGET and path.name[:2] in longest
+        assert f"](notebooks/{path.name}) |" in readme
+        assert f"]({path.name}) |" in start or path.name.startswith("00")

@@ -142,21 +142,26 @@ def slides(nb):
 def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
-    Exercises of a solved notebook are left alone: their outputs belong to their source.
+    Exercises of a solved notebook are left alone: their outputs belong to their source. A cell of
+    an exercise that has no readable id yet gets its tag as one.
     """
     nb = copy.deepcopy(nb)
     nb.nbformat, nb.nbformat_minor = 4, 5
     nb.metadata = nbformat.from_dict(METADATA)
-    for cell, slide in zip(nb.cells, slides(nb), strict=True):
-        tags, seconds = tags_of(cell), cell.metadata.get("seconds") if solved else None
-        kept = {"seconds": seconds, "slideshow": slide, "tags": tags}  # seconds of waiting
-        cell.metadata = nbformat.from_dict({key: value for key, value in kept.items() if value})
+    for cell in nb.cells:
+        tag = next(filter(EXERCISE_TAG.fullmatch, tags_of(cell)), None)
+        if tag and RANDOM_ID.fullmatch(cell.get("id", "")):
+            cell.id = tag
         source = opening_source(cell, name)
         if source is None and not solved:
             source = prescribed_source(cell, name)
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:
             cell.outputs, cell.execution_count = [], None
+    for cell, slide in zip(nb.cells, slides(nb), strict=True):  # of the text that is written above
+        tags, seconds = tags_of(cell), cell.metadata.get("seconds") if solved else None
+        kept = {"seconds": seconds, "slideshow": slide, "tags": tags}  # seconds of waiting
+        cell.metadata = nbformat.from_dict({key: value for key, value in kept.items() if value})
     if solved:
         clean_outputs(nb)
     return nb
@@ -183,7 +188,7 @@ def cell_faults(nb):
         if not re.fullmatch(r"[a-z0-9-]+", id):
             faults.append(f"cell {place}: id {id!r} is not made of a-z, 0-9 and hyphens.")
         elif RANDOM_ID.fullmatch(id):
-            faults.append(f"cell {place}: id {id!r} is random, give it a name a person can read.")
+            faults.append(f"cell {place}: id {id!r} is random: name it, in the file as text.")
         elif id in ids[:place]:
             faults.append(f"cell {place}: id {id!r} is used twice.")
         if cell.cell_type == "code" and not cell.source.strip():
