@@ -130,7 +130,8 @@ def test_each_wrong_answer_gets_a_short_message_of_its_own(name, number):
         assert feedback.status == "not yet", (answer, fragment)
         assert fragment in feedback.message, (answer, fragment)
         messages.add(feedback.message)
-    assert len(messages) >= 5 and SHEETS[name].solved == []
+    assert len(messages) >= 5, "list five wrong answers at least, each with its own message"
+    assert SHEETS[name].solved == []
     said = [*messages, *exercise.hints, exercise.right]
     check_voice(*said, exercise.title, exercise.task, *question.cell)
     for text in said:
