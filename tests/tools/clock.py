@@ -166,6 +166,8 @@ def mapped(text, accounts):
 
 def over(account):
     """Return one sentence for each budget that a core exceeds."""
+    if int(account.name) >= len(BUDGET):
+        return [f"{account.name}: BUDGET in tests/tools/clock.py has no minutes for its core yet."]
     limits = {"core": BUDGET[int(account.name)], **MOST}
     is_ = {"core": account.core} | {what: account.total(what) for what in MOST}
     names = {"core": "minutes", "lines": "lines of code", "written": "words"}
