@@ -117,6 +117,15 @@ def front():
     return page.replace("{readme}", f"{first.strip()}\n\n## The course{course}".strip())
 
 
+def glossary(paths):
+    """Return notebook 09's words of the subject and its questions, each with the cell that shows."""
+    (clinic,) = (path for path in paths if path.name.startswith("09"))
+    said = {cell.id: cell.source for cell in nbformat.read(clinic, 4).cells}
+    words, answers = said["glossary"].split("\n\n", 1)[1], said["faq"].split("\n\n", 2)[2]
+    text = f"# Glossary\n\n{words}\n\n## Questions\n\n{answers}\n"
+    return TO_CELL.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', text)
+
+
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
@@ -136,6 +145,7 @@ def write_sources(folder):
             text = guide(path.parents[1] / path.name)
             (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
     (folder / "ledger.md").write_text(claims.page("notebooks"), encoding="utf-8")
+    (folder / "glossary.md").write_text(glossary(paths), encoding="utf-8")
 
 
 def main():
