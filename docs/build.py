@@ -5,6 +5,7 @@ exercises and the clock, the faults for maintainers. Nothing is run, and nothing
 """
 
 import difflib
+import os
 import re
 import shutil
 import sys
@@ -16,6 +17,7 @@ from sphinx.cmd.build import build_main
 
 COURSE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(COURSE), str(COURSE / "tests" / "tools")]
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 import clock  # noqa: E402
 
@@ -118,7 +120,7 @@ def front():
 
 
 def glossary(paths):
-    """Return notebook 09's words of the subject and its questions, each with the cell that shows."""
+    """Return notebook 09's words of the subject and its questions, each with the cell to see."""
     (clinic,) = (path for path in paths if path.name.startswith("09"))
     said = {cell.id: cell.source for cell in nbformat.read(clinic, 4).cells}
     words, answers = said["glossary"].split("\n\n", 1)[1], said["faq"].split("\n\n", 2)[2]
