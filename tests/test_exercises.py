@@ -198,6 +198,27 @@ def test_how_near_is_near_enough(listed, status):
             assert question.check(answer).status == status, (name, number, answer)
 
 
+ORDERS = {"size": "edcba", "accuracy": "A B C D E", "latency": "ECDBA"}
+NUMBERS = {"speedup": 12.34, "memory": np.float32(0.255), "accuracy": 100}
+PARTS = [  # a guess of several parts, what is said and shown of it, what is asked for, others
+    ("08", ORDERS, "size EDCBA, accuracy ABCDE, latency ECDBA", "three orders",
+     [ORDERS | {"size": "AABCD"}, ORDERS | {"speed": "ABCDE"}, {"size": "ABCDE"}, "EDCBA"]),
+    ("10", NUMBERS, "12.34 times as fast, 0.255 times the memory, 100 % right", "three numbers",
+     [NUMBERS | {"speedup": 0}, NUMBERS | {"memory": 10}, {"speedup": 1}, 1.5,
+      NUMBERS | {"accuracy": "many"}, NUMBERS | {"more": 1}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, given, said, asked, others", PARTS)
+def test_a_guess_of_several_parts_is_kept_and_shown(name, given, said, asked, others):
+    q = exercises.load(name)
+    assert said in q.predict(given).message and said in repr(q.summary())
+    assert said in repr(exercises.progress())
+    kept = q.guess
+    assert all(asked in q.predict(other).message for other in others)
+    assert exercises.load(name).guess == kept
+
+
 def test_what_is_said_of_a_guess_gives_nothing_away():
     for name, guesses, found in (
         ("01", (10_000, 65504, 0.5), r"2,?048|stall|stop|stay"),

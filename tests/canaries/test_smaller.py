@@ -24,14 +24,14 @@ class Recomputed(keras.layers.Layer):
         return keras.remat(self.inner)(x)
 
 
-@pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
-def test_08_remat_inside_a_layer_trains_under_every_policy(policy, jit):
-    if jit and not has_xla():
+def test_08_remat_inside_a_layer_trains_with_xla_under_every_policy(policy):
+    """Without XLA test_notebook08.py trains so."""
+    if not has_xla():
         pytest.skip("no XLA for this device")
     with dtype_policy(policy):
         model = keras.Sequential([keras.Input((8,)), Recomputed(), Dense(3, dtype="float32")])
-    model.compile(keras.optimizers.Adam(0.01), LOSS, jit_compile=jit)
+    model.compile(keras.optimizers.Adam(0.01), LOSS, jit_compile=True)
     losses = model.fit(X, Y, epochs=30, batch_size=32, verbose=0).history["loss"]
     assert losses[-1] < losses[0] - 0.05
 
