@@ -289,18 +289,6 @@ class Positions(layers.Layer):
         return ops.add(x, ops.cast(places, "float32"))
 
 
-def count_widely(self, x):
-    return ops.add(x, ops.arange(8, dtype="float32"))
-
-
-def count_running(self, x):
-    return ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype="float32"))
-
-
-def count_narrowly(self, x):
-    return x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype)
-
-
 def waves(self, x):
     angles = ops.cast(ops.arange(8), self.compute_dtype)
     return ops.add(x, ops.cast(ops.sin(angles), "float32"))
@@ -308,6 +296,11 @@ def waves(self, x):
 
 def masks(self, x):
     return ops.multiply(x, ops.cast([n for n in range(8)] < ops.arange(8), "float32"))
+
+
+CountsWidely = own(lambda self, x: ops.add(x, ops.arange(8, dtype="float32")))
+Adds = own(lambda self, x: ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype="float32")))
+Counts16 = own(lambda self, x: x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype))
 
 
 class LooksPositionsUp(layers.Layer):
@@ -401,8 +394,8 @@ WRONG = [
     *((f"MP005 {severity} .*counts .*{limit}. Fix: .*cast.outputs, self.compute_dtype.*float32",
        lambda layer=layer: [stack(layer, policy=MIXED[1])])
       for layer, severity, limit in (
-          (own(count_widely), "warning", "256"), (own(count_running), "warning", "256"),
-          (Positions, "warning", "256"), (own(count_narrowly), "error", "2,048"))),
+          (CountsWidely, "warning", "256"), (Adds, "warning", "256"),
+          (Positions, "warning", "256"), (Counts16, "error", "2,048"))),
     *((r"MP005 warning .*\. Fix: cast\(..., self.compute_dtype", lambda how=how: [stack(how)])
       for how in (own(waves), own(masks), LooksPositionsUp)),
     ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
