@@ -36,14 +36,15 @@ def test_08_remat_inside_a_layer_trains_with_xla_under_every_policy(policy):
     assert losses[-1] < losses[0] - 0.05
 
 
+@pytest.mark.parametrize("way", [tf.function, lambda once: once], ids=["graph", "eager"])
 @pytest.mark.parametrize("again", [False, True])
-def test_08_in_a_graph_too_dropout_draws_anew_and_normalization_counts_twice(again):
+def test_08_recomputed_dropout_draws_anew_and_normalization_counts_twice(again, way):
     dropout = keras.layers.Dropout(0.5)
     normalize = keras.layers.BatchNormalization(momentum=0.9)
     normalize.build((16, 8))
     wrap = keras.remat if again else lambda function: function
 
-    @tf.function
+    @way
     def once(function, inputs):
         with tf.GradientTape() as tape:
             tape.watch(inputs)
