@@ -356,11 +356,8 @@ def allocation(at, op, mb, in_use, address, **more):
 
 
 def a_model(*shapes, slots=()):
-    weights, slots = (
-        [SimpleNamespace(shape=shape, dtype="float32") for shape in each]
-        for each in (shapes, slots)
-    )
-    optimizer = SimpleNamespace(variables=slots)
+    made = [SimpleNamespace(shape=shape, dtype="float32") for shape in (*shapes, *slots)]
+    weights, optimizer = made[: len(shapes)], SimpleNamespace(variables=made[len(shapes) :])
     return SimpleNamespace(variables=weights, trainable_variables=weights, optimizer=optimizer)
 
 

@@ -88,17 +88,6 @@ PRODUCTS = [
     (layers.DepthwiseConv2D(3, depth_multiplier=2), (6, 6, 4), 16 * 8 * 9),
     (layers.Dense(3, use_bias=False), (5, 4), 5 * 4 * 3),
 ]
-
-
-def test_products_by_hand():
-    for layer, shape, multiplications in PRODUCTS:
-        model = one(layers.Dense(shape[-1]), layer, shape=shape)
-        first, second = counted(model, batch=2).itertuples(index=False)
-        bias = 2 * math.prod(model.output_shape[1:]) * (getattr(layer, "bias", None) is not None)
-        assert second[:2] == (4 * multiplications + bias, 8 * multiplications + bias), layer
-        assert first.backward == first.forward  # the weights' gradients alone
-
-
 N = 4 * 4 * 8  # numbers that go in, for one sample
 OTHERS = [
     (layers.Flatten(), 0, 0),
@@ -112,7 +101,13 @@ OTHERS = [
 ]
 
 
-def test_operations_of_what_is_no_product_by_hand():
+def test_operations_by_hand():
+    for layer, shape, multiplications in PRODUCTS:
+        model = one(layers.Dense(shape[-1]), layer, shape=shape)
+        first, second = counted(model, batch=2).itertuples(index=False)
+        bias = 2 * math.prod(model.output_shape[1:]) * (getattr(layer, "bias", None) is not None)
+        assert second[:2] == (4 * multiplications + bias, 8 * multiplications + bias), layer
+        assert first.backward == first.forward  # the weights' gradients alone
     for layer, forward, backward in OTHERS:
         found = counted(one(layers.Dense(8), layer, shape=(4, 4, 8)), batch=1).iloc[1]
         assert (found["forward"], found["backward"]) == (forward, backward), layer
@@ -348,12 +343,9 @@ def recorded(device="some CPU", backend="tensorflow", **parts):
     }
 
 
-def roofs(*cases):
-    return [{"figure": figure, "value": value} for figure, value in cases]
-
-
 def test_both_models_of_a_record_stand_beside_their_prediction():
-    best = roofs(("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0))
+    best = [("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0)]
+    best = [{"figure": figure, "value": value} for figure, value in best]
     both = recorded(transformer=recorded()["cnn"], ceilings=best)
     jax, half = recorded(backend="jax", ceilings=best), recorded(ceilings=best[-1:])
     table = roofline.predicted_and_measured([both, jax, recorded(), half])

@@ -58,22 +58,18 @@ def test_07_fit_on_two_replicas_gets_the_weights_of_one_device(found):
 
 
 FAILS = {
-    "several steps at once": "InvalidArgumentError: .*must feed a value for placeholder",
-    "compiled": "InvalidArgumentError: .*Trying to access resource.*replica_1",
-    "parts of two sizes": "InvalidArgumentError: .*same size",
-    "accumulated": "RuntimeError: .*`merge_call` called while defining a new graph",
-    "averages that overwrite": "RuntimeError: .*`merge_call` called",
+    "steps_per_execution=2": "InvalidArgumentError: .*must feed a value for placeholder",
+    "jit_compile=True": "InvalidArgumentError: .*Trying to access resource",
+    "batches of one less": "InvalidArgumentError: .*same size",
+    "accumulation": "RuntimeError: .*`merge_call` called while defining a new graph",
+    "EMA, overwriting": "RuntimeError: .*`merge_call` called",
+    "auto": "works",  # because it does not compile
 }
 
 
 @pytest.mark.parametrize("name", FAILS)
 def test_07_what_works_on_one_device_fails_on_two(name, found):
-    assert not isinstance(found["one"][name], str)
-    assert re.match(FAILS[name], found["two"][name], re.DOTALL)
-
-
-def test_07_on_several_devices_auto_does_not_compile(found):
-    assert not isinstance(found["two"]["compiled if possible"], str)
+    assert found["one"][name] == "works" and re.match(FAILS[name], found["two"][name])
 
 
 # The course's cure
@@ -98,14 +94,6 @@ def test_fit_on_two_devices_skips_the_batches_that_overflow(found, name, bad):
     steps, (first, second) = found["fit"][name]
     assert steps == rig.fit_wanted(bad)
     assert first == second != [0.125] * 4 and np.isfinite(first).all()
-
-
-def test_a_tape_with_sparse_gradients_takes_the_steps_of_one_device(found):
-    one = rig.loop_case(rig.KerasOwn(rig.SGD(0.1)))
-    assert found["loop"]["scales"] == one["scales"] == [[2**15] * 2 + [2**14] * 4, [5]]
-    for (first, second), (single,) in zip(found["loop"]["weights"], one["weights"], strict=True):
-        assert first == second
-        assert np.allclose(first, single, rtol=1e-2, atol=1e-4)
 
 
 def test_an_optimizer_that_is_not_built_says_so_where_it_cannot_go_on(found):
