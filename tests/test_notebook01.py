@@ -15,12 +15,3 @@ def test_the_core_needs_three_formats_and_one_rounding(name):
     for cell in code_cells(NOTEBOOK):
         if name in cell.source:
             assert "going-further" in tags_of(cell), cell.id
-
-
-def test_cells_tagged_going_further_stand_in_sections_called_so():
-    further = False
-    for cell in NOTEBOOK.cells:
-        if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            further = "Going further" in cell.source.splitlines()[0]
-        if "going-further" in tags_of(cell):
-            assert further, cell.id

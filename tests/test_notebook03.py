@@ -37,23 +37,17 @@ def test_a_head_on_a_frozen_base_is_as_good_under_every_policy():
     """With the digits that need no network, and another seed than the notebook's."""
     names = NOTEBOOK.run("digits", "frozen", names=dict(IMPORTED))
     NOTEBOOK.run("reuse", names=names, replaced=[("set_random_seed(0)", "set_random_seed(5)")])
-    right = names["trained"].get_weights()[:-4]
-    results = {}
-    for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
-        model, results[policy] = names["accuracy_of_a_head"](policy)
-        assert all(map(np.array_equal, model.layers[0].get_weights(), right))
-        assert len(model.trainable_weights) == 2
-        scaled = isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
-        assert scaled == (policy == "mixed_float16")
-    assert min(results.values()) > 0.8 and np.ptp(list(results.values())) < 0.05
+    lines = NOTEBOOK.printed("reuse-run", names=names)
+    assert [line.split()[-1] for line in lines] == ["Adam", "Adam", "LossScaleOptimizer"]
+    assert all("base unchanged: True, 2 weights" in line for line in lines)
+    right = [float(line.split("5 to 9: ")[1][:5]) for line in lines]
+    assert min(right) > 0.8 and np.ptp(right) < 0.05
 
 
 @pytest.mark.slow
 def test_a_16_bit_softmax_hardly_learns_from_large_pixels():
-    names, seed = (
-        IMPORTED | {"data": datasets.load_mnist()},
-        ("set_random_seed(0)", "set_random_seed(7)"),
-    )
+    names = IMPORTED | {"data": datasets.load_mnist()}
+    seed = ("set_random_seed(0)", "set_random_seed(7)")
     NOTEBOOK.run("mistake-pixels", names=names, replaced=[seed], until="\nfor word")
     right, wrong = (names["trained_head"](dtype) for dtype in ("float32", "mixed_bfloat16"))
     assert right > wrong + 0.1
