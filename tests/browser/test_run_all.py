@@ -47,4 +47,4 @@ def test_a_stored_notebook_shows_its_outputs(name, lab):
     assert (shown["errors"], shown["broken"]) == (0, 0)
     drawings = stored.count("data:image/svg+xml;base64")
     assert shown["images"] == stored.count('"image/png": "') + drawings
-    assert "Correct." in shown["text"]
+    assert "Correct." in shown["text"] or "check(" not in stored
