@@ -68,7 +68,7 @@ def guide(path):
     """Return the instructor's page of a notebook, in Markdown."""
     sheet, account = exercises.load(path.name[:2]), clock.account(path)
     lines = [
-        f"# {path.name[:2]} · {sheet.title}",
+        f"# Teach {path.name[:2]} · {sheet.title}",
         "",
         f"[The notebook](../notebooks/{path.name})",
         "",
@@ -116,7 +116,11 @@ def front():
     text = (COURSE / "README.md").read_text(encoding="utf-8").replace("docs/", "")
     first, course = text.split("## Start")[0], text.split("## The course")[1].split("\n\nEvery ")[0]
     page = (COURSE / "docs" / "index.md").read_text(encoding="utf-8")
-    return page.replace("{readme}", f"{first.strip()}\n\n## The course{course}".strip())
+    rows = re.findall(r"^\| \[(.+?)\]\((notebooks/\w+)\.ipynb\)", course, re.M)
+    page = page.replace("{notebooks}", "\n".join(f"{name} <{at}>" for name, at in rows))
+    first, pictures = first.split("| | |")
+    pictures = f"| | |{pictures.rstrip()}\n\n## The course{course}"
+    return page.replace("{readme}", first.strip()).replace("{pictures}", pictures)
 
 
 def glossary(paths):
