@@ -44,9 +44,14 @@ again:
 	@PYTHON= VERSIONS=3.13 $(INSTALL) .venv-colab -r tests/colab-requirements.txt
 	@touch .venv-colab/colab.stamp
 
-# Learning. The token that JupyterLab asks for stays on; --allow-root only matters in containers.
+# Learning. The token that JupyterLab asks for stays on; --allow-root only matters in containers. Its
+# question about Jupyter's news would cover a corner of the notebook at every first start.
+
+SETTINGS = .venv/share/jupyter/lab/settings
+NO_NEWS  = '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}'
 
 lab: .venv/lab.stamp
+	@mkdir -p $(SETTINGS) && echo $(NO_NEWS) >$(SETTINGS)/overrides.json
 	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab --allow-root --ServerApp.root_dir=. \
 	    --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(ARGS)
 

@@ -1,5 +1,6 @@
 """The Makefile and its environments, tried out with stand-ins for Python and uv: no network."""
 
+import json
 import os
 import re
 import shutil
@@ -146,6 +147,8 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
     assert code != 0 and NO_NETWORK in output and not machine.stamps()
     code, output = machine.make("lab")
     assert code == 0 and "-m jupyterlab" in output and machine.stamps() == ["lab.stamp"]
+    asked = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"  # for news
+    assert list(json.loads(asked.read_text()).values()) == [{"fetchNews": "false"}]
     assert machine.installs()[-1].startswith(tool) and len(machine.installs()) == 2
     assert ("--compile-bytecode" in machine.installs()[-1]) == (tool == "uv")
     code, output = machine.make("lab")
