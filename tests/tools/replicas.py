@@ -112,28 +112,22 @@ def data(replicas, spoiled):
     return x, y
 
 
-def scaled(inner=None):
-    inner = inner or SGD(2.0**-10)
-    return ReplicaSafeLossScaleOptimizer(inner, initial_scale=2.0**12, dynamic_growth_steps=2)
+def fitted(spoiled, eager=False, inner=None):
+    """One dense layer in float16: a target of 1024 overflows in its backward pass alone.
 
-
-def fitted(optimizer, spoiled, eager=False):
-    """One dense layer in float16: a target of 1024 overflows in its backward pass alone."""
-    strategy = tf.distribute.get_strategy()
+    The model after one epoch, and the scale before each step and whether it was applied.
+    """
+    strategy, inner = tf.distribute.get_strategy(), inner or SGD(2.0**-10)
     replicas, recorder = strategy.num_replicas_in_sync, LossScaleRecorder()
+    optimizer = ReplicaSafeLossScaleOptimizer(inner, 2.0**12, dynamic_growth_steps=2)
     with dtype_policy("mixed_float16"):
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, use_bias=False)])
         model.set_weights([np.full((4, 1), 0.125)])
         model.compile(optimizer, "mse", jit_compile=False, run_eagerly=eager)
+    assert model.optimizer is optimizer  # compile leaves it in place
     x, y = data(replicas, spoiled)
     model.fit(x, y, batch_size=4 * replicas, shuffle=False, verbose=0, callbacks=[recorder])
-    return model, recorder.table
-
-
-def fit_case(spoiled, eager=False, inner=None):
-    model, table = fitted(scaled(inner=inner), spoiled, eager)
-    weights = on_each_replica(model.weights[0])
-    return [table["scale"].tolist(), table["applied"].tolist()], weights
+    return model, recorder.table[["scale", "applied"]].T.values.tolist()
 
 
 def fit_wanted(bad_batches):
@@ -142,11 +136,6 @@ def fit_wanted(bad_batches):
         scales.append(loss_scale.scale)
         applied.append(loss_scale.update(batch not in bad_batches))
     return [scales, applied]
-
-
-def rich():
-    """Clipping, weight decay and averages."""
-    return keras.optimizers.AdamW(0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True)
 
 
 # What TensorFlow and Keras do, refuse and get wrong
@@ -197,13 +186,15 @@ def mirrored(folder):
     """Everything on 2 logical CPUs of one process."""
     names = distributed.split_cpu(3)
     assert names == distributed.split_cpu(3)  # before the start, again
-    found, safe = {}, ReplicaSafeLossScaleOptimizer
+    found, safe = {"fit": {}}, ReplicaSafeLossScaleOptimizer
     with tf.distribute.MirroredStrategy(names[:2]).scope():
         found |= plays(("mid-run, on 1", "everywhere"))
-        cases = {f"on {k}": fit_case([(2, k), (3, k)]) for k in (0, 1)}
-        cases["eager"] = fit_case([(2, 1)], eager=True)
-        found["fit"] = cases | {"rich": fit_case([(0, 1)], inner=rich())}
-        model, _ = fitted(scaled(inner=Adam()), [(2, 1)])
+        rich = keras.optimizers.AdamW(0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True)
+        cases = {"on 0": [[(2, 0), (3, 0)]], "on 1": [[(2, 1), (3, 1)]], "eager": [[(2, 1)], True]}
+        for name, case in (cases | {"rich": [[(0, 1)], False, rich]}).items():
+            model, steps = fitted(*case)
+            found["fit"][name] = [steps, on_each_replica(model.weights[0])]
+        model, _ = fitted([(2, 1)], inner=Adam())
         model.save(os.path.join(folder, "two.keras"))
         variables = model.weights + model.optimizer.variables
         found["saved"] = [on_each_replica(v)[0] for v in variables]
