@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -32,47 +31,42 @@ LARGEST = {"float16": 65504, "float8_e4m3fn": 448, "float8_e5m2": 57344, "float4
 # --- the other way: round every value -----------------------------------------------------------
 
 
-def rounded(values, fmt):
-    """Sizes of float64 values rounded to a format whose exponents have no upper end."""
-    _, _, _, fraction, lowest, _ = BORDERS[fmt]
-    ulp = np.maximum(np.frexp(values)[1] - 1, lowest) - fraction
-    return np.abs(np.ldexp(np.rint(np.ldexp(values, -ulp)), ulp))
-
-
-def by_casting(values, fmt, scale):
-    """What `survival` must say of float64 values."""
+def by_casting(values, scale, fraction, lowest, largest):
+    """What `survival` must say of float64 values, and their relative error."""
     finite = values[np.isfinite(values)]
-    results = rounded(np.ldexp(finite, scale), fmt)
-    fraction, lowest, top = BORDERS[fmt][3:]
-    largest = LARGEST.get(fmt, (2 - 2.0**-fraction) * 2.0**top)
+    scaled = np.abs(np.ldexp(finite, scale))
+    ulp = np.maximum(np.frexp(scaled)[1] - 1, lowest) - fraction
+    results = np.ldexp(np.rint(np.ldexp(scaled, -ulp)), ulp)
     gone, zero = (results == 0) & (finite != 0), finite == 0
     over, small = results > largest, (results > 0) & (results < 2.0**lowest)
     normal = len(finite) - np.count_nonzero(zero | gone | over | small)
-    sizes = finite / (np.abs(finite).max(initial=0) or 1)
+    sizes = finite / (np.abs(finite).max(initial=0) or 1)  # squares of the smallest would be zero
     lost = np.sum(sizes[gone] ** 2) / (np.sum(sizes**2) or 1)
     flags = [np.count_nonzero(which) for which in (zero, gone, small)]
-    return Survival(*flags, normal, np.count_nonzero(over), len(values) - len(finite), lost)
+    over, bad, error = np.count_nonzero(over), len(values) - len(finite), math.inf
+    if not over and not bad:
+        unit = scaled.max(initial=0) or 1
+        off = np.linalg.norm((results - scaled) / unit)
+        error = off / (np.linalg.norm(scaled / unit) or 1)
+    return Survival(*flags, normal, over, bad, lost), error
 
 
 def check(values, histogram=None, fmts=formats.FORMATS, scales=SCALES):
     histogram = histogram or OctaveHistogram.from_values(values)
     wide = np.asarray(values).astype(np.float64).ravel()
     for fmt in fmts:
+        _, _, _, fraction, lowest, top = BORDERS[fmt]
+        largest = LARGEST.get(fmt, (2 - 2.0**-fraction) * 2.0**top)
         for scale in scales:
-            found, wanted = histogram.survival(fmt, scale), by_casting(wide, fmt, scale)
+            found = histogram.survival(fmt, scale)
+            wanted, off = by_casting(wide, scale, fraction, lowest, largest)
             for name in CLASSES:
                 assert getattr(found, name) == getattr(wanted, name), (fmt, scale, name)
             assert found.norm_lost == pytest.approx(wanted.norm_lost, rel=1e-12), (fmt, scale)
             assert found.total == histogram.total == len(wide)
-            if fmt == "float32":
-                continue
-            error, with_np = histogram.relative_error(fmt, scale), math.inf
-            if not found.overflow and not found.nonfinite_input:
-                scaled = np.abs(np.ldexp(wide, scale))
-                unit = scaled.max(initial=0) or 1  # squares of the smallest would be zero
-                off = np.linalg.norm((rounded(scaled, fmt) - scaled) / unit)
-                with_np = off / (np.linalg.norm(scaled / unit) or 1)
-            assert error == pytest.approx(with_np, rel=1e-12), (fmt, scale)
+            if fmt != "float32":
+                error = histogram.relative_error(fmt, scale)
+                assert error == pytest.approx(off, rel=1e-12), (fmt, scale)
 
 
 def spread(count=20_000, seed=0):
@@ -132,14 +126,6 @@ def test_values_and_scales_far_beyond_every_format():
 # --- what the histogram holds -------------------------------------------------------------------
 
 
-def sum_of(*arrays):
-    parts = [OctaveHistogram.from_values(array) for array in arrays]
-    total = OctaveHistogram.from_values([])
-    for part in parts:
-        total = total + part
-    return total
-
-
 def same(one, other):
     one, other = one.as_data(), other.as_data()
     np.testing.assert_allclose(one.pop("squares"), other.pop("squares"), rtol=1e-12)
@@ -168,34 +154,20 @@ def test_nothing_and_nothing_finite(values):
     assert found.survival("float16") == Survival(2, 0, 0, 0, 0, 2, 0.0)
 
 
-def test_lists_of_arrays_and_numbers():
+def test_lists_numbers_and_arrays_of_every_layout():
     values = [np.float32([[1, 2], [3, 0]]), None, [np.float64(1e-300), (4, 5.5)], np.int8([-128])]
     histogram = OctaveHistogram.from_values(values)
     same(histogram, OctaveHistogram.from_values([1.0, 2, 3, 0, 1e-300, 4.0, 5.5, -128]))
     assert OctaveHistogram.from_values(3).total == OctaveHistogram.from_values(3.5).total == 1
     wide = [2**53 - 1, 29 << 48, 1]  # whole numbers of up to 53 bits are exact
     same(OctaveHistogram.from_values(np.array(wide, np.uint64)), OctaveHistogram.from_values(wide))
-
-
-def test_arrays_of_every_layout_stay_as_they_are():
     values = spread(60_000).reshape(300, 200)
     values.flags.writeable = False
     plain = OctaveHistogram.from_values(values)
     for other in (values.T, values[::-1, ::-1], values.astype(">f4"), values[None]):
         same(OctaveHistogram.from_values(other), plain)
-    odd = values[::3, 1::2]
-    same(OctaveHistogram.from_values(odd), OctaveHistogram.from_values(odd.copy()))
-    wide = np.broadcast_to(np.float64(3), (50, 1000))
-    assert OctaveHistogram.from_values(wide).counts.tolist() == [50_000]
-
-
-def test_little_memory_is_taken():
-    values = np.ones(10**7, np.float32)
-    tracemalloc.start()
-    OctaveHistogram.from_values(values.reshape(1000, -1).T)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 20e6
+    wide = np.broadcast_to(np.float64(3), (50, 1000))[::2, 1::2]
+    assert OctaveHistogram.from_values(wide).counts.tolist() == [12_500]
 
 
 def test_tensorflow_keras_and_jax():
@@ -207,9 +179,8 @@ def test_tensorflow_keras_and_jax():
     slices = tf.IndexedSlices(tf.constant(values), tf.range(1000), dense_shape=(5000,))
     for other in (tf.Variable(values), keras.Variable(values), slices):
         same(OctaveHistogram.from_values(other), plain)
-    half = tf.cast(tf.constant(values), tf.bfloat16)
-    same(OctaveHistogram.from_values(half), OctaveHistogram.from_values(half.numpy()))
-    same(OctaveHistogram.from_values([slices, None, tf.constant(2.0)]), sum_of(values, 2.0))
+    both = plain + OctaveHistogram.from_values(2.0)
+    same(OctaveHistogram.from_values([slices, None, tf.constant(2.0)]), both)
     assert OctaveHistogram.from_values(tf.constant(1e-40)).first == -133
 
     @tf.function(autograph=False)
@@ -218,8 +189,6 @@ def test_tensorflow_keras_and_jax():
 
     with pytest.raises(TypeError, match="outside of tf.function and jax.jit.$"):
         traced(tf.constant(1.0))
-    with pytest.raises(TypeError, match="has no octaves"):
-        OctaveHistogram.from_values(tf.constant("text"))
 
     jnp = pytest.importorskip("jax.numpy")
     half = jnp.asarray(values, jnp.bfloat16)

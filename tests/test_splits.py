@@ -2,10 +2,10 @@
 
 import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
+from test_gradients import by_casting
 
 from course_utils import splits
 from course_utils.benchmark import records
@@ -13,14 +13,6 @@ from course_utils.gradients import OctaveHistogram
 
 BITS = splits.EXPONENT_BITS
 every_split = pytest.mark.parametrize("bits", BITS)
-
-
-def slowly(size, bits):
-    """A size, rounded to a split in exact arithmetic; infinity if it is too large."""
-    bias, fraction = 2 ** (bits - 1) - 1, 15 - bits
-    gap = Fraction(2) ** (max(math.frexp(size)[1] - 1, 1 - bias) - fraction)
-    steps = round(Fraction(size) / gap)  # Python rounds to even, too
-    return float(steps * gap) if steps * gap < 2 ** (bias + 1) else math.inf
 
 
 def counted(values, bits, log2_scale=0):
@@ -34,16 +26,16 @@ def test_a_survey_is_what_slow_rounding_gives(bits, log2_scale):
     """20,000 values of both signs, spread beyond both ends of every split but the widest."""
     generator = np.random.default_rng(bits)
     values = 2.0 ** generator.normal(-log2_scale, 40, 20_000) * generator.choice([-1, 1], 20_000)
-    sizes = np.abs(values[np.abs(np.log2(np.abs(values))) < 126].astype(np.float32)).astype(float)
-    results = np.array([slowly(size, bits) for size in sizes * 2.0**log2_scale])
-    normal = 2.0 ** (2 - 2 ** (bits - 1))
-    counts = [np.sum(results == 0), np.sum((results > 0) & (results < normal))]
-    error, *found = counted(sizes, bits, log2_scale)
-    assert found == [*counts, np.sum(results == np.inf)]
+    values = values[np.abs(np.log2(np.abs(values))) < 126].astype(np.float32).astype(float)
+    bias = 2 ** (bits - 1) - 1
+    form = 15 - bits, 1 - bias, (2 - 2.0 ** (bits - 15)) * 2.0**bias
+    wanted, _ = by_casting(values, log2_scale, *form)
+    error, *found = counted(values, bits, log2_scale)
+    assert found == [wanted.rounded_to_zero, wanted.subnormal, wanted.overflow]
     assert (error is None) == (found[2] > 0)
-    fit = results < np.inf
-    off = np.linalg.norm(results[fit] / 2.0**log2_scale - sizes[fit]) / np.linalg.norm(sizes[fit])
-    assert counted(sizes[fit], bits, log2_scale)[0] == pytest.approx(off, rel=1e-12)
+    fit = values[np.abs(values) * 2.0**log2_scale < form[2]]
+    _, off = by_casting(fit, log2_scale, *form)
+    assert counted(fit, bits, log2_scale)[0] == pytest.approx(off, rel=1e-12)
 
 
 @every_split

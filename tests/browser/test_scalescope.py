@@ -12,13 +12,11 @@ from course_utils.explorers import ScaleScope, scalescope
 
 pytestmark = pytest.mark.browser
 
-CONTROLLER = "A controller sets S"
 
-
-def late(count=3000, seed=0, mean=-24, sd=5, zeros=0.4):
+def late(mean=-24, sd=5):
     """Gradients as they are late in training: log-normal, many of them zero."""
-    generator = np.random.default_rng(seed)
-    return 2.0 ** generator.normal(mean, sd, count) * (generator.random(count) >= zeros)
+    generator = np.random.default_rng(0)
+    return 2.0 ** generator.normal(mean, sd, 3000) * (generator.random(3000) >= 0.4)
 
 
 class Shown(Panel):
@@ -58,7 +56,7 @@ SEEN = """root => [
 
 
 def test_the_picture_says_what_survives_and_how_wrong_it_is(show):
-    layers = {"late": late(), "wide": late(500, mean=-24, sd=9)}
+    layers = {"late": late(), "wide": late(sd=9)}
     panel = show(layers)
     for name, of, scale in itertools.product(scalescope.FORMATS, (1, 2), (0, 7, 24)):
         panel.format.select_option(name)
@@ -87,9 +85,7 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
     assert panel.followed.input_value() == "1.19e-8"
     for scale, fate in (
         (0, ("zero", "0 00000 0000000000", "lost")),
-        (2, ("subnormal", "0 00000 0000000001", "25 % off")),
         (9, ("subnormal", "0 00000 0001100110", "0.22 % off")),
-        (15, ("normal", "0 00011 1001100100", "0.029 % off")),
         (42, ("normal", "0 11110 1001100100", "0.029 % off")),
         (43, ("infinity", "0 11111 0000000000", "lost")),
     ):
@@ -102,20 +98,15 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
     panel.move(3)
     expect(panel.spoken).to_contain_text("At scale 2^3 in float16, relative error ")
     expect(panel.spoken).to_contain_text("1.19e-8 is stored as 0 00000 0000000010, subnormal")
-    for entry, fate in (
-        ("2^-24", ("subnormal", "0 00000 0000001000", "exact")),
-        ("-6e-8", ("subnormal", "1 00000 0000001000", "0.66 % off")),
-        ("2e4", ("infinity", "0 11111 0000000000", "lost")),
-    ):
-        panel.followed.fill(entry)
-        assert panel.fate() == fate
-    for entry in ("", "0", "inf", "one"):
-        panel.followed.fill(entry)
-        assert panel.followed.get_attribute("aria-invalid") == "true" and panel.fate() == fate
+    panel.followed.fill("2e4")
     panel.press("ArrowDown")
     assert panel.followed.input_value() == "10000" and panel.fate()[0] == "infinity"
-    panel.press("ArrowDown")
-    assert panel.fate() == ("normal", "0 11110 0011100010", "exact")
+    panel.followed.fill("-6e-8")
+    assert panel.fate() == ("subnormal", "1 00000 0000001000", "0.66 % off")
+    for entry in ("", "0", "inf", "one"):
+        panel.followed.fill(entry)
+        assert panel.followed.get_attribute("aria-invalid") == "true"
+        assert panel.fate()[2] == "0.66 % off"
     box = panel.picture.bounding_box()
     x = box["x"] + 8 + (box["width"] - 16) * 3 / 4
     panel.picture.page.mouse.click(x, box["y"] + 80)
@@ -153,27 +144,13 @@ def test_bad_inputs_are_counted_and_said(show):
     for values in ([], [0.0], [np.nan]):
         panel = show(values)
         panel.move(7)
-        panel.tab(CONTROLLER)
+        panel.tab("A controller sets S")
         panel.go(200)
         expect(panel.sentence).to_contain_text("step 200")
 
 
-def test_the_histogram_slides_and_the_bands_stand(show):
-    panel = show(late())
-    bands, bars = (panel.inside.locator(f".chart .{kind}.zero") for kind in ("band", "silhouette"))
-    before, places = bands.bounding_box(), []
-    for scale in (0, 8, 24):
-        panel.move(scale)
-        places.append(bars.evaluate("node => new DOMMatrix(getComputedStyle(node).transform).m41"))
-    one, all = places[1] - places[0], places[2] - places[0]
-    assert all == pytest.approx(3 * one, abs=0.05) and one > 40
-    assert bands.bounding_box() == before
-
-
-def test_the_controller_tab(show):
+def test_the_controller_tells_each_step_and_takes_overflows(show):
     panel = show(late(mean=-10, sd=2), tab="controller")
-    panel.go(1)
-    expect(panel.sentence).to_have_text("step 1: scale 2¹⁵, applied; next scale 2¹⁵")
     before = panel.summary.inner_text()
     panel.go(5)
     panel.button("Inject overflow").click()
@@ -185,15 +162,10 @@ def test_the_controller_tab(show):
     panel.button("Clear").click()
     expect(panel.summary).to_have_text(before)
     panel.growth.fill("1")
-    panel.step.focus()
-    for key, step in [("Home", 1), ("ArrowRight", 2), ("End", 200)]:
-        panel.press(key)
-        assert panel.step.get_attribute("aria-valuetext").startswith(f"step {step}, scale 2^")
-    said = []
-    for step in range(1, 12):
-        panel.go(step)
-        said.append(panel.sentence.inner_text())
-    assert any("skipped: the scaled gradients overflow float16; next scale 2" in s for s in said)
+    panel.go(2)
+    expect(panel.sentence).to_have_text("step 2: scale 2¹⁶, applied; next scale 2¹⁷, after 1 finite step")
+    panel.go(11)
+    expect(panel.sentence).to_contain_text("skipped: the scaled gradients overflow float16; next")
     assert panel.inside.locator(".trace .skips").get_attribute("d").count("M") > 20
     panel.growth.fill("0")
     assert panel.growth.get_attribute("aria-invalid") == "true"
@@ -205,17 +177,14 @@ def test_the_controller_falls_to_zero_and_rises_to_infinity(show):
         panel.go(step)
         panel.button("10 in a row").click()
     expect(panel.summary).to_contain_text("at scale 0 the next finite gradient is divided by zero")
-    panel.go(151)
-    expect(panel.sentence).to_contain_text("0 / 0 makes the weights NaN")
-    panel.go(152)
-    expect(panel.sentence).to_contain_text("skipped: the weights are NaN")
+    for step, told in ((151, "0 / 0 makes the weights NaN"), (152, "skipped: the weights are NaN")):
+        panel.go(step)
+        expect(panel.sentence).to_contain_text(told)
     panel = show(late(), tab="controller", growth_steps=1)
     panel.format.select_option("bfloat16")
     panel.go(200)
     expect(panel.sentence).to_contain_text("scale ∞, skipped")
     expect(panel.summary).to_contain_text("Nothing stops its rise")
-    panel = show([np.nan, 1.0], tab="controller")
-    expect(panel.sentence).to_contain_text("hold NaN or infinity at every scale")
 
 
 def test_playing_and_reduced_motion(show, pages):
