@@ -1,20 +1,25 @@
-"""The explorers' modules in node: what they compute, against Python, and their form."""
+"""The explorers' modules in node, without a page: what they compute, against Python, and their
+form. JavaScript runs in one process.
+"""
 
 import functools
+import importlib.util
 import itertools
+import json
 import math
+import os
 import random
 import re
 import shutil
 import subprocess
 import sysconfig
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from canonical import COURSE
 from every_explorer import SOURCES
-from javascript import Node, received, sent
 from test_diagnosis import invented
 from test_formats import exact_values
 
@@ -33,6 +38,54 @@ NAMES = list(formats.FORMATS)
 TINY = Fraction(1, 2**200)
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}
 TESTED = {"calculate", "percent"}  # exported for these tests
+
+
+LOOP = """
+import { createInterface } from "node:readline";
+const all = Object.assign({}, ...await Promise.all(MODULES.map((file) => import(file))));
+const read = ([negative, num, den]) => all.finite(negative, BigInt(num), BigInt(den));
+const write = (v) => v.kind === "finite"
+  ? [v.negative, "0x" + v.num.toString(16), "0x" + v.den.toString(16)] : [v.negative, v.kind];
+const attempt = (work) => {
+  try { return work(); }
+  catch (error) { return { entryError: error instanceof all.EntryError, message: error.message }; }
+};
+const scope = { ...all, read, write, attempt };
+for await (const line of createInterface({ input: process.stdin })) {
+  const { body, given } = JSON.parse(line);
+  let answer;
+  try {
+    answer = { value: new Function(...Object.keys(scope), "given", "store", body)(
+      ...Object.values(scope), given, all) };
+  } catch (error) { answer = { error: String(error.stack) }; }
+  console.log(JSON.stringify(answer));
+}
+"""
+
+
+def need_node():
+    """The path of node, if need be Playwright's own; without one skip, but not on CI."""
+    path = shutil.which("node")
+    if path is None and importlib.util.find_spec("playwright"):
+        folder = Path(importlib.util.find_spec("playwright").origin).parent / "driver"
+        path = next(map(str, folder.glob("node*")), None)
+    if path is None:
+        reason = "No node was found on the PATH, so the explorers' modules cannot run."
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    return path
+
+
+def sent(value):
+    """A Fraction as it travels."""
+    return [value < 0, hex(abs(value.numerator)), hex(value.denominator)]
+
+
+def received(value):
+    negative, *rest = value
+    if rest[0] in ("nan", "infinity"):
+        return math.nan if rest[0] == "nan" else -math.inf if negative else math.inf
+    size = Fraction(*(int(number, 16) for number in rest))
+    return -0.0 if negative and size == 0 else -size if negative else size
 
 
 # Form: what the linter says, and how a fragment is put together.
@@ -79,18 +132,29 @@ def test_the_modules_of_an_explorer_share_a_scope():
 
 @pytest.fixture(scope="module")
 def run():
-    names = ("codec", "values", "bins", "arithmetic", "survival", "travel", "words")
-    names += ("elimination",)
-    node = Node(*(f"{name}.mjs" for name in names))
-    given = {"rows": FloatLab()._data()["formats"], **ScaleScope(HISTOGRAMS)._data()}
-    node(
-        """store.formats = given.rows.map(makeFormat);
-        store.limits = new Map(given.formats.map((row) => [row.name, row]));
-        store.layers = given.layers;""",
-        given,
-    )
-    yield node
-    node.close()
+    """Runs function bodies that see the modules' exports, read, write, attempt, given and store.
+
+    Values travel as [negative, numerator, denominator] in hexadecimal, and codes as text.
+    """
+    names = "codec values bins arithmetic survival travel words elimination".split()
+    files = [(fragment.FOLDER / f"{name}.mjs").as_uri() for name in names]
+    command = [need_node(), "--input-type=module", "-e", LOOP.replace("MODULES", json.dumps(files))]
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen(command, **piped) as node:
+
+        def run(body, given=None):
+            print(json.dumps({"body": body, "given": given}), file=node.stdin, flush=True)
+            answer = json.loads(node.stdout.readline())
+            assert "error" not in answer, answer["error"]
+            return answer.get("value")
+
+        run(
+            """store.formats = given.rows.map(makeFormat);
+            store.limits = new Map(given.formats.map((row) => [row.name, row]));
+            store.layers = given.layers;""",
+            {"rows": FloatLab()._data()["formats"], **ScaleScope(HISTOGRAMS)._data()},
+        )
+        yield run
 
 
 def hard_values(count, seed=0):
@@ -338,7 +402,6 @@ TELL = {
 }  # fmt: skip
 SAID = [  # what, entry, format, rounding, saturate, what is told
     ("error", "65520", "tf32", "nearest_even", 0, "16 too high · relative 0.000244 · 0.25 ULP"),
-    ("error", "65520", "float16", "nearest_even", 0, "too large for float16"),
     ("error", "-1e5", "float16", "up", 1, "34496 too high · −65504 is the last value"),
     ("error", "inf", "float16", "down", 0, ""),
     ("error", "inf", "float8_e4m3fn", "down", 0, "no infinity in this format"),
@@ -349,27 +412,19 @@ SAID = [  # what, entry, format, rounding, saturate, what is told
     ("sentence", "-65520", "float16", "nearest_even", 0,
      "Up to and including −65520, every number becomes −∞"),
     ("sentence", "464", "float8_e4m3fn", "nearest_away", 0, "From 464, every number becomes NaN"),
-    ("sentence", "465", "float8_e4m3fn", "nearest_even", 0, "Above 464, every number becomes NaN"),
     ("sentence", "2^-25", "float16", "nearest_even", 0,
      "From ≈ −2.9802322e-8 up to and including ≈ 2.9802322e-8, every number becomes 0"),
-    ("sentence", "1.25", "float8_e4m3fn", "down", 0,
-     "From 1.25 to below 1.375, every number becomes 1.25"),
     ("sentence", "65505", "float16", "up", 0, "Above 65504, every number becomes ∞"),
     ("add", "0.1 0.2", "float4_e2m1fn", "nearest_even", 0,
      "0.1 is too small to store: it becomes 0; 0.2 is too small to store: it becomes 0"),
     ("add", "70000 1", "float16", "nearest_even", 0,
      "70000 is too large to store: it becomes infinity"),
-    ("add", "70000 1", "float4_e2m1fn", "nearest_even", 0,
-     "70000 is too large to store: it becomes 6"),
     ("div", "1 0", "float4_e2m1fn", "nearest_even", 0, "infinity cannot be stored: it becomes 6"),
-    ("add", "inf 1", "float8_e4m3fn", "nearest_even", 0,
-     "infinity cannot be stored: it becomes NaN"),
     ("div", "0 0", "float4_e2m1fn", "nearest_even", 0, "no NaN in this format"),
     ("div", "1 0", "float16", "nearest_even", 0, ""),
     ("mul", "0.1 2", "float16", "nearest_even", 0, "no further error"),
     ("add", "2048 1", "float16", "nearest_even", 0, "second number lost, 0.5 ULP"),
     ("sub", "1 2048", "bfloat16", "nearest_even", 0, "first number lost, 0.0625 ULP"),
-    ("add", "1 1", "float16", "nearest_even", 0, "no error"),
 ]  # fmt: skip
 
 
@@ -476,12 +531,10 @@ def test_the_controller_moves_as_pythons_and_skips_what_overflows(run, name):
 def test_percents_are_those_of_the_static_table(run):
     chance = random.Random(0)
     shares = [0, 1, 1e-300, 1e-4, 0.9999, 1 - 1e-16, 0.00125, 0.125, 0.0999999, 0.99, 0.01]
-    shares += [chance.random() for _ in range(2000)]
-    shares += [chance.choice([1, 0]) + chance.choice([-1, 1]) * chance.random() ** 30
-               for _ in range(2000)]  # fmt: skip
-    assert run("return given.map(percent);", shares) == [
-        scalescope.percent(share) for share in shares
-    ]
+    for _ in range(2000):
+        small = chance.random() ** 30
+        shares += [chance.random(), small, 1 - small]
+    assert run("return given.map(percent);", shares) == list(map(scalescope.percent, shares))
 
 
 def test_a_gradient_travels_as_in_numpy(run):

@@ -163,7 +163,7 @@ def test_the_controller_tells_each_step_and_takes_overflows(show):
     expect(panel.summary).to_have_text(before)
     panel.growth.fill("1")
     panel.go(2)
-    expect(panel.sentence).to_have_text("step 2: scale 2¹⁶, applied; next scale 2¹⁷, after 1 finite step")
+    expect(panel.sentence).to_contain_text("step 2: scale 2¹⁶, applied; next scale 2¹⁷")
     panel.go(11)
     expect(panel.sentence).to_contain_text("skipped: the scaled gradients overflow float16; next")
     assert panel.inside.locator(".trace .skips").get_attribute("d").count("M") > 20
