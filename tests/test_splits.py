@@ -92,8 +92,4 @@ def test_the_splits_say_how_they_were_recorded():
         whole = sum(
             (OctaveHistogram.from_data(h) for of in ("activations", "weights")
              for h in same[of].values()), OctaveHistogram.from_values([]))  # fmt: skip
-        assert row["gradients"]["total"] == whole.total
         assert row["gradients"]["counts"] == whole.counts.tolist()
-        assert row["gradients"]["kept"][0][BITS.index(5)][0] == pytest.approx(
-            whole.relative_error("float16"), rel=0.01
-        )

@@ -48,10 +48,10 @@ def test_readings_leave_the_causes_that_python_leaves_and_say_why(show):
     for number, patient in enumerate(PATIENTS, start=1):
         panel.choose(number)
         expect(panel.inside.locator(".symptom")).to_have_text(patient["symptom"])
-        for count in range(1, 4):
-            tool = tools[(number + 3 * count) % len(tools)]
+        three = [tools[(number + 3 * n) % len(tools)] for n in range(1, 4)]
+        for count, tool in enumerate(three, start=1):
             panel.ask(tool)
-            asked = [tools[(number + 3 * n) % len(tools)] for n in range(1, count + 1)]
+            asked = three[:count]
             assert panel.tools.nth(tools.index(tool)).get_attribute("aria-pressed") == "true"
             out = struck(RECORD, patient["key"], asked)
             left = {p["diagnosis"] for p in PATIENTS if p["key"] not in out}
@@ -63,8 +63,7 @@ def test_readings_leave_the_causes_that_python_leaves_and_say_why(show):
             expect(panel.cause(other)).to_contain_text(
                 f"{TOOLS[why]['name']} would read “{other['readings'][why]['text']}”"
             )
-    panel.choose(1)  # its instruments are where they were, and are put away
-    panel.ask(*[tools[(1 + 3 * n) % len(tools)] for n in range(1, 4)])
+    panel.ask(*three)  # to put them away
     expect(panel.sentence).to_contain_text("0 instruments, 0 minutes")
 
 
