@@ -21,7 +21,7 @@ import pytest
 from canonical import COURSE
 from every_explorer import SOURCES
 from test_diagnosis import invented
-from test_formats import exact_values
+from test_formats import TINY, exact_values
 
 from course_utils import diagnosis, formats, gradients, numerals
 from course_utils.explorers import (
@@ -35,7 +35,6 @@ from course_utils.explorers import (
 from course_utils.loss_scale import DynamicLossScale
 
 NAMES = list(formats.FORMATS)
-TINY = Fraction(1, 2**200)
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}
 TESTED = {"calculate", "percent"}  # exported for these tests
 

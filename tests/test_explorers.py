@@ -39,6 +39,7 @@ class Reader(HTMLParser):
         self.caption = ""
         self.feed(html)
         self.close()
+        assert self.open == []
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
@@ -94,7 +95,7 @@ each = pytest.mark.parametrize("name", EXPLORERS)
 @pytest.mark.parametrize("entry", ["0.1", "-4200000000", "65520", "2^-149", "-0", "inf", "1e-400"])
 def test_the_static_table_shows_what_encode_gives(entry):
     table = Reader(html(entry))
-    assert table.open == [] and entry in table.caption
+    assert entry in table.caption
     assert table.rows[0] == floatlab.HEADS
     assert [row[0] for row in table.rows[1:]] == list(formats.FORMATS)
     for name, *fields, code, value, kind, error in table.rows[1:]:
@@ -129,7 +130,6 @@ def test_a_code_is_one_of_the_first_format_and_keeps_its_bits():
 @example(ATTACK)
 def test_any_text_is_an_entry_and_a_bad_one_gives_a_table_with_the_message(entry):
     page = Reader(html(entry))
-    assert page.open == []
     assert [tag for tag, _ in page.tags if tag not in KEPT_TAGS] == ["script", "script"]
     assert json.loads(page.scripts[0])["entry"] == entry
     assert plain(entry).startswith("FloatLab: ")
@@ -150,23 +150,19 @@ def test_short_decimals_are_near(value, digits):
 
 @pytest.mark.parametrize("values", [LATE, WIDE, [0.0], [np.nan, 1, np.inf]])
 def test_the_static_table_shows_what_survives(values):
-    bundle = shown(ScaleScope(values))
-    page = Reader(bundle["text/html"])
-    assert page.open == []
+    page = Reader(shown(ScaleScope(values))["text/html"])
     head, *rows = page.rows
     assert head == scalescope.HEADS
     assert [row[0] for row in rows] == [f"2^{s} = {2**s}" for s in (0, 3, 9, 15, 24, 32)]
     histogram = gradients.OctaveHistogram.from_values(values)
     bad = histogram.nans + histogram.infinities
     assert page.caption.endswith(f"of which {bad} NaN or infinite" if bad else "the nonzero")
-    lines = bundle["text/plain"].splitlines()
-    for row, line in zip(rows, lines[2:], strict=True):
+    for row in rows:
         scale = int(row[0].split(" ")[0][2:])
         found, error = (f("float16", scale) for f in (histogram.survival, histogram.relative_error))
         counts = found.rounded_to_zero, found.subnormal, found.normal, found.overflow
         assert row[2:] == [scalescope.percent(count / (sum(counts) or 1)) for count in counts]
         assert row[1] == "∞" if np.isinf(error) else row[1] == f"{float(f'{100 * error:.2g}'):g} %"
-        assert re.split(" {2,}", line) == row
 
 
 @given(st.floats(0, 1))
@@ -183,16 +179,13 @@ def test_little_is_never_nothing_and_much_never_all(share):
     "tensors", [{}, {"weights": [3.0, -0.1], "gradients, mine": LATE, "empty": []}]
 )
 def test_the_static_table_shows_every_split_and_scaled_gradients(tensors):
-    bundle = shown(BitSplit(**tensors))
-    page = Reader(bundle["text/html"])
-    head, *rows = page.rows
+    head, *rows = Reader(shown(BitSplit(**tensors))["text/html"]).rows
     names = list(tensors) or ["weights", "activations", "gradients, epoch 5", "gradients, epoch 85"]
     scaled = [f"{name} × 2^10" for name in names if name.startswith("gradients")]
-    assert page.open == [] and head[1:] == names + scaled
+    assert head[1:] == names + scaled
     assert [row[0].split(" ")[0] for row in rows] == list(map(str, splits.EXPONENT_BITS))
     assert rows[3][0] == "5 + 10 float16" and rows[6][0] == "8 + 7 bfloat16"
-    for row, line in zip(rows, bundle["text/plain"].splitlines()[2:], strict=True):
-        assert re.split(" {2,}", line) == row
+    for row in rows:
         for name, cell in zip(names + scaled, row[1:], strict=True) if tensors else ():
             scale = 10 if name in scaled else 0
             found = splits.survey(tensors[name.split(" ×")[0]], [scale])["kept"][0]
@@ -212,7 +205,7 @@ def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
 
 def test_the_static_table_says_what_tells_each_cause(record=RECORDS["recorded"]):
     page = Reader(shown(EXPLORERS["panel"])["text/html"])
-    assert page.open == [] and len(page.rows) == 1 + len(record["patients"])
+    assert len(page.rows) == 1 + len(record["patients"])
     for patient, row in zip(record["patients"], page.rows[1:], strict=True):
         few = diagnosis.fewest(record, patient["key"])
         assert row[:2] == [patient["diagnosis"], patient["symptom"]]
@@ -276,8 +269,11 @@ def test_texts_are_data_everywhere():
 
 @each
 def test_a_fragment_is_one_host_one_json_and_one_small_classic_script(name):
-    text = shown(EXPLORERS[name])["text/html"]
+    text, plain = (shown(EXPLORERS[name])[f"text/{kind}"] for kind in ("html", "plain"))
     page = Reader(text)
+    if name != "floatlab":  # which writes its values out in one of them
+        lines = [line.split() for line in plain.splitlines()[1:]]
+        assert lines == [" ".join(row).split() for row in page.rows]
     assert page.tags[0] == ("div", {f"data-{name}": None})
     assert [attributes for tag, attributes in page.tags if tag == "script"] == [
         {"type": "application/json"}, {}]  # fmt: skip

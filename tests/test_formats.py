@@ -1,6 +1,7 @@
 """The formats module: every code, exact rounding in every mode, and what entries may say."""
 
 import math
+import random
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning"),
 ]
+HALF, TINY = Fraction(1, 2), Fraction(1, 2**200)
 every_format = pytest.mark.parametrize("fmt", formats.FORMATS)
 every_dtype = pytest.mark.parametrize("fmt, dtype", DTYPES.items(), ids=DTYPES)
 every_rounding = pytest.mark.parametrize("rounding", formats.ROUNDINGS)
@@ -82,10 +84,9 @@ def oracle(value, fmt, rounding):
     ulp = Fraction(2) ** (max(exponent, 1 - info.bias) - info.tSignificandBits)
     whole, rest = divmod(size, ulp)
     rest /= ulp
-    half = Fraction(1, 2)
     away = {
-        "nearest_even": rest > half or (rest == half and whole % 2 == 1),
-        "nearest_away": rest >= half,
+        "nearest_even": rest > HALF or (rest == HALF and whole % 2 == 1),
+        "nearest_away": rest >= HALF,
         "toward_zero": False,
         "up": rest > 0 and not negative,
         "down": rest > 0 and negative,
@@ -104,24 +105,18 @@ def oracle(value, fmt, rounding):
 
 def exact_values(fmt, count, seed):
     """Numbers that are hard to round: values, ties, neighbors of ties, edges, and any."""
-    info, rng = formats.FORMATS[fmt], np.random.default_rng(seed)
-    largest = formats.encode(info.max, fmt)
-    tiny = Fraction(1, 2**200)
-    edges = [
-        largest.exact + largest.ulp * k / 4 + d for k in range(-4, 9) for d in (-tiny, 0, tiny)
-    ]
-    first = formats.decode(1, fmt).exact
-    edges += [first * k / 4 + first * d for k in range(1, 17) for d in (-tiny, 0, tiny)]
-    normal = Fraction(info.smallest_normal)
-    edges += [normal - first * k / 4 + first * d for k in range(9) for d in (-tiny, 0, tiny)]
+    info, chance = formats.FORMATS[fmt], random.Random(seed)
+    largest, first = formats.encode(info.max, fmt), formats.decode(1, fmt).exact
+    around = [(largest.exact, largest.ulp), (first, first), (Fraction(info.smallest_normal), first)]
+    near = [Fraction(k, 4) + d for k in range(-4, 13) for d in (-TINY, 0, TINY)]
+    edges = [at + ulp * steps for at, ulp in around for steps in near]
     edges += [Fraction(2) ** k for k in (-2000, -1074, -200, 200, 1023, 2000)]
     yield from edges
     for _ in range(count - len(edges)):
-        at = formats.decode(int(rng.integers(0, largest.code)), fmt)
-        kind = rng.integers(4)
-        step = [Fraction(0), Fraction(1, 2), Fraction(1, 2) + (tiny if kind % 2 else -tiny)]
-        share = step[kind] if kind < 3 else Fraction(int(rng.integers(1, 10**9)), 10**9)
-        yield (at.exact + at.ulp * share) * int(rng.choice([-1, 1]))
+        at = formats.decode(chance.randrange(largest.code), fmt)
+        any_share = Fraction(chance.randint(1, 10**9), 10**9)
+        share = chance.choice([0, HALF, HALF - TINY, HALF + TINY, any_share])
+        yield (at.exact + at.ulp * share) * chance.choice([-1, 1])
 
 
 @every_format

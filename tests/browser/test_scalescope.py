@@ -164,7 +164,7 @@ def test_the_controller_tells_each_step_and_takes_overflows(show):
     panel.growth.fill("1")
     panel.go(2)
     expect(panel.sentence).to_contain_text("step 2: scale 2¹⁶, applied; next scale 2¹⁷")
-    panel.go(11)
+    panel.go(12)
     expect(panel.sentence).to_contain_text("skipped: the scaled gradients overflow float16; next")
     assert panel.inside.locator(".trace .skips").get_attribute("d").count("M") > 20
     panel.growth.fill("0")
