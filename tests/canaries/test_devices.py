@@ -35,20 +35,6 @@ def workers():
     return run_workers(rig.__file__, 2, ["worker"], timeout=300)
 
 
-# TensorFlow's strategies
-
-
-def test_07_devices_are_split_before_tensorflow_starts_or_not_at_all(found):
-    same, other = found["split again"]
-    assert same == ["CPU:0", "CPU:1", "CPU:2"]
-    assert "already started in this kernel with 3 CPU devices, and 2 CPU devices are" in other
-    assert "restart the kernel" in other
-
-
-def test_07_two_strategies_of_different_sizes_cannot_share_a_process(found):
-    assert "joining a group with size" in found["of another size"]
-
-
 def test_07_fit_on_two_replicas_gets_the_weights_of_one_device(found):
     """At the same global batch, within rounding."""
     for policy, margin in {"float32": 1e-5, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-3}.items():
