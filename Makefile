@@ -89,7 +89,7 @@ pins: .venv/test.stamp
 # What Colab does: notebooks alone in a folder, nothing of the checkout beside them. Quick sections run twice.
 pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
-	.venv/bin/python tests/tools/colab.py --out "$$folder/notebooks" && \
+	.venv/bin/python tests/tools/colab.py "$$folder/notebooks" && \
 	.venv/bin/python tests/tools/twice.py "$$folder/notebooks" && cd "$$folder/notebooks" && \
 	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
 	    workshop_90.ipynb lightning_20.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)
@@ -108,7 +108,7 @@ notebooks: .venv/test.stamp
 	.venv/bin/python tests/tools/notebooks.py --solve
 
 colab: .venv/test.stamp
-	.venv/bin/python tests/tools/colab.py --out dist/colab
+	.venv/bin/python tests/tools/colab.py dist/colab
 
 site: .venv/test.stamp
 	.venv/bin/python docs/build.py dist/site

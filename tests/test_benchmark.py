@@ -34,6 +34,11 @@ def build_tiny():
     return compiled([layers.Flatten(), hidden, layers.Dense(10, dtype="float32")])
 
 
+def build_conv():
+    layers = keras.layers
+    return compiled([layers.Conv2D(2, 9, 9), layers.Flatten(), layers.Dense(10, dtype="float32")])
+
+
 def comparison(**options):
     settings = {"batch_size": 32, "seconds": 0, "policies": ("float32",), **options}
     return benchmark.compare_policies(build_tiny, X, Y, **settings)
@@ -123,8 +128,7 @@ def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch
     monkeypatch.setattr("tensorflow.__version__", "2.21.0")
     monkeypatch.setattr(trainee, "start_peak", lambda: None)  # fewer models to compile
     policies = ("float32", "mixed_float16")
-    build = lambda: compiled([keras.layers.Conv2D(10, 28), keras.layers.Flatten()])  # noqa: E731
-    result = benchmark.compare_policies(build, X, Y, policies, batch_size=32, seconds=0)
+    result = benchmark.compare_policies(build_conv, X, Y, policies, batch_size=32, seconds=0)
     assert (result.table["steps"] == 3).all() and np.isfinite(result.steps["loss"]).all()
     said = [note for note in result.notes if note.startswith("mixed_float16 is compiled with XLA")]
     assert len(said) == 1 and result.jit_compile is False

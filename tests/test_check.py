@@ -1,6 +1,7 @@
 """`check` and `reset`: what they say of each kind of broken machine, and what they change."""
 
 import importlib.metadata
+import io
 import json
 import os
 import shutil
@@ -23,14 +24,6 @@ def faults(probe):
     return [(told, way) for mark, told, way in probe() if mark == "fault"]
 
 
-def checked(**variables):
-    """What the command prints in a process of its own, and whether it ended with status 1."""
-    line, own = [sys.executable, "-m", "course_utils", "check"], os.environ | variables
-    done = subprocess.run(line, cwd=COURSE, env=own, capture_output=True, text=True)
-    assert not done.stderr, done.stderr
-    return done.stdout, done.returncode == 1
-
-
 @pytest.mark.slow
 def test_a_machine_that_runs_these_tests_has_what_the_course_needs(monkeypatch, capsys):
     monkeypatch.setattr(check, "SECONDS", 120)  # it is busy with others
@@ -47,13 +40,14 @@ def test_on_a_broken_machine_every_fault_has_its_row_and_the_status_is_1(tmp_pat
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     place = tmp_path / "tensorflow.py/progress.json"
-    own = {"PYTHONPATH": str(tmp_path), "COURSE_PROGRESS": str(place)}
-    own["ONEDNN_MAX_CPU_ISA"] = "AVX2"
-    printed, failed = checked(**own)
-    told = [line for line in printed.splitlines() if line.startswith("fault")]
-    assert failed and len(told) == 4 and printed.endswith("4 to mend, from the top.\n"), printed
+    own = {"PYTHONPATH": str(tmp_path), "COURSE_PROGRESS": str(place), "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    line = [sys.executable, "-m", "course_utils", "check"]
+    done = subprocess.run(line, cwd=COURSE, env=os.environ | own, capture_output=True, text=True)
+    told = [line for line in done.stdout.splitlines() if line.startswith("fault")]
+    assert len(told) == 4 and done.stdout.endswith("4 to mend, from the top.\n"), done.stdout
+    assert done.returncode == 1 and not done.stderr
     assert "gfloat 0.1" in told[0] and '-m pip install "gfloat<0.6,>=0.5"' in told[0]
-    assert "tensorflow" in told[1] and "libcudart.so" in printed and "--force-re" in told[1]
+    assert "tensorflow" in told[1] and "libcudart.so" in done.stdout and "--force-re" in told[1]
     assert "ONEDNN_MAX_CPU_ISA=AVX2" in told[2] and "unset it" in told[2]
     assert "writing" in told[3] and "folder of your own" in told[3]
 
@@ -104,9 +98,6 @@ def test_what_is_no_fault(monkeypatch):
     assert [mark for mark, *_ in check.network()] == ["note"]
 
 
-# ------------------------------------------------------------------------------------ reset
-
-
 @pytest.fixture
 def course(tmp_path, monkeypatch, progress_file):
     """A course in Git with two notebooks, one of them the learner's own, and some progress."""
@@ -123,15 +114,6 @@ def course(tmp_path, monkeypatch, progress_file):
     return root
 
 
-def answers(monkeypatch, word):
-    def ask(_):
-        if word is None:
-            raise EOFError
-        return word
-
-    monkeypatch.setattr("builtins.input", ask)
-
-
 def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
     course, progress_file, monkeypatch, capsys
 ):
@@ -139,18 +121,17 @@ def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
     given = path.read_text()
     path.write_text(given.replace("guess = ...", "guess = 2"))
     before = progress_file.read_text()
-    for word in ("n", "", None):
-        answers(monkeypatch, word)
+    for word in ("n\n", "\n", ""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(word))
         assert command.main(["reset", "--notebooks"]) == 1
     assert progress_file.read_text() == before and "guess = 2" in path.read_text()
     assert not (course / "backups").exists()
-    answers(monkeypatch, "Y")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Y\n"))
     assert command.main(["reset"]) == 0  # of the notebooks nobody spoke
     assert not progress_file.exists() and "guess = 2" in path.read_text()
     (copy,) = (course / "backups").rglob("*.json")
     assert json.loads(copy.read_text()) == {"00": {"guess": 2}}
     shutil.rmtree(course / "backups")
-    answers(monkeypatch, None)
     assert command.main(["reset", "--notebooks", "--yes"]) == 0
     assert path.read_text() == given and (course / "notebooks/mine.ipynb").read_text() == "mine"
     assert "guess = 2" in next((course / "backups").rglob("*.ipynb")).read_text()

@@ -1,15 +1,12 @@
 """What readings leave of the causes: against a slow search, on the record and on invented ones."""
 
 import itertools
-import json
 import random
 
 import pytest
-from canonical import COURSE
 
 from course_utils import diagnosis
-
-RECORDED = COURSE / "data/measurements/clinic.json"
+from course_utils.benchmark import records
 
 
 def invented(seed=0, patients=3, instruments=3, kinds=2):
@@ -30,8 +27,7 @@ def invented(seed=0, patients=3, instruments=3, kinds=2):
 
 
 RECORDS = {"small": invented(), "equal": invented(1, 6, 2), "large": invented(2, 12, 6, 3)}
-if RECORDED.exists():
-    RECORDS["recorded"] = json.loads(RECORDED.read_text(encoding="utf-8"))
+RECORDS["recorded"] = records.clinic()
 each = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
 
 

@@ -284,6 +284,11 @@ def test_without_signs_of_a_tpu_nothing_is_tried(monkeypatch, capsys):
     assert capsys.readouterr().out == told
 
 
+def test_the_real_try_ends_in_a_sentence():
+    found = accelerators.try_tpu()
+    assert found.result or found.problem.endswith(".")
+
+
 # Costs on paper
 
 

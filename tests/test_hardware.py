@@ -8,13 +8,7 @@ import pytest
 from course_utils import hardware, models, processes, roofline, session
 from course_utils.benchmark.measure import LARGE
 from course_utils.benchmark.rates import likely_dtypes
-from course_utils.hardware import (
-    Accelerator,
-    Hardware,
-    accelerators,
-    policy_reason,
-    recommended_policy,
-)
+from course_utils.hardware import Accelerator, Hardware, accelerators
 from course_utils.training import dtype_policy
 
 
@@ -75,8 +69,8 @@ def test_where_float16_is_slow_for_want_of_a_kernel(found, merged_is_slow, convo
 
 @pytest.mark.parametrize(("hw", "policy"), CASES)
 def test_the_policy_follows_from_the_hardware(hw, policy):
-    assert recommended_policy(hw) == policy
-    reason = policy_reason(hw)
+    assert hardware.recommended_policy(hw) == policy
+    reason = hardware.policy_reason(hw)
     assert reason.endswith(".") and reason.count(". ") == 0 and len(reason) < 200
 
 
@@ -93,8 +87,8 @@ CARDS = [
 def test_of_several_gpus_the_weakest_decides_and_is_named(cards, policy, tf32):
     found = [Accelerator("GPU", name, True, "", cc) for name, cc in cards.items()]
     for hw in (machine(found=found), machine(found=found[::-1])):
-        assert recommended_policy(hw) == policy and ("tf32" in likely_dtypes(hw)) is tf32
-        reason = policy_reason(hw)
+        assert hardware.recommended_policy(hw) == policy and ("tf32" in likely_dtypes(hw)) is tf32
+        reason = hardware.policy_reason(hw)
         assert reason.startswith(next(iter(cards))) or tf32
         assert ("none for bfloat16" in reason) is (policy == "mixed_float16")
         assert ("TF32" in session._what_differs(hw)) is tf32

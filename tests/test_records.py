@@ -36,9 +36,6 @@ def run(*arguments, **variables):
     return done.stdout
 
 
-# ------------------------------------------------------------------ the devices
-
-
 @pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
 def test_a_record_is_complete_and_consistent(path):
     m = json.loads(path.read_text(encoding="utf-8"))
@@ -111,9 +108,6 @@ def test_bench_runs_on_jax_without_tensorflow_and_says_so(tmp_path):
     assert {"float32", "memory"} <= {case["figure"] for case in measurement["ceilings"]}
 
 
-# ------------------------------------------------------------------ the command
-
-
 @pytest.mark.parametrize(
     "arguments, said",
     [
@@ -150,8 +144,6 @@ def test_a_missing_package_is_a_sentence_and_a_status(monkeypatch, capsys):
     assert command.main(["bench"]) == 1
     assert "`pip install jax`, or unset KERAS_BACKEND" in capsys.readouterr().err
 
-
-# ------------------------------------------------------------------ the files
 
 ROW = {"policy": "float32", "step_ms": 1.0, "speedup": 1.0, "memory_ratio": None}
 OLD = {"device": "d", "settings": {"A": "0"}, "date": "2026-01-02", "cnn": [ROW]}
@@ -194,9 +186,6 @@ def test_remapping_is_among_the_settings_where_it_is_off(monkeypatch):
             tf.config.optimizer, "get_experimental_options", lambda found=found: found
         )
         assert measure._settings() == settings
-
-
-# ------------------------------------------------------------------ the parts of a measurement
 
 
 SOME_CPU = hardware.Hardware("Linux x86_64", "some CPU", 2, ())
@@ -261,11 +250,7 @@ def test_the_machine_that_the_backend_uses(monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     hidden = []
-
-    def detect():
-        hidden.append(os.environ["CUDA_VISIBLE_DEVICES"])
-        return SOME_CPU
-
+    detect = lambda: hidden.append(os.environ["CUDA_VISIBLE_DEVICES"]) or SOME_CPU  # noqa: E731
     monkeypatch.setattr(hardware, "detect", detect)
     found = start.machine()
     assert start.device_name(found) == "Some H" and " · GPU Some H" in str(found)
@@ -285,9 +270,6 @@ def test_published_figures_have_their_sources():
         if row["baseline_throughput"] and row["mixed_throughput"]:
             ratio = row["mixed_throughput"] / row["baseline_throughput"]
             assert ratio == pytest.approx(row["speedup"], rel=0.02), row["model"]
-
-
-# ------------------------------------------------------------------ the gradients of one training
 
 
 def whole(layers):

@@ -11,8 +11,9 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 
-import canonical
 from canonical import COURSE, EXERCISE_TAG, read, tags_of
+
+from course_utils import exercises
 
 WORDS, LINE, FIGURE = 180, 0.1, 0.5  # words read in a minute; minutes for a line of code, a figure
 # Minutes of each core, from notebook 00 on; of each, words as they stand in the file, and lines of
@@ -137,7 +138,7 @@ def sections(cells, stored, name):
         sections[-1].seconds += solved.metadata.get("seconds", 0)
         for match in filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))):
             if match[1] == "exercise":
-                questions = canonical.load_sheet(cell.metadata.get("from", name)).questions
+                questions = exercises.load(cell.metadata.get("from", name)[:2]).questions
                 sections[-1].exercises += questions[int(match[2])].exercise.minutes
     return sections
 
@@ -168,13 +169,15 @@ def over(account):
     """Return one sentence for each budget that a core exceeds."""
     if int(account.name) >= len(BUDGET):
         return [f"{account.name}: BUDGET in tests/tools/clock.py has no minutes for its core yet."]
-    limits = {"core": BUDGET[int(account.name)], **MOST}
-    is_ = {"core": account.core} | {what: account.total(what) for what in MOST}
-    names = {"core": "minutes", "lines": "lines of code", "written": "words"}
+    limits = (
+        ("minutes", account.core, BUDGET[int(account.name)]),
+        ("words", account.total("written"), MOST["written"]),
+        ("lines of code", account.total("lines"), MOST["lines"]),
+    )
     return [
-        f"{account.name}: its core has {is_[what]:,} {names[what]}, at most {limit:,}."
-        for what, limit in limits.items()
-        if is_[what] > limit
+        f"{account.name}: its core has {count:,} {what}, at most {limit:,}."
+        for what, count, limit in limits
+        if count > limit
     ]
 
 

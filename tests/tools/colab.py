@@ -1,13 +1,12 @@
 """Write what a release carries: self-contained copies of the notebooks, and the course's files.
 
-    python tests/tools/colab.py --out DIR
+    python tests/tools/colab.py DIR
 
 Each copy begins with a cell that unpacks the course's files into the working folder, so that one
 notebook, uploaded alone, runs like the whole checkout. The archive holds the same files, for the
 setup cells of a published course. The same files give the same bytes.
 """
 
-import argparse
 import base64
 import hashlib
 import sys
@@ -62,23 +61,18 @@ def carrying(path, course=COURSE):
     return nb
 
 
-def main(arguments=None, course=COURSE):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    out = parser.parse_args(arguments).out
-    if out.resolve().is_relative_to((course / "notebooks").resolve()):
-        parser.error(
-            f"{out} is inside notebooks/, whose files would be overwritten: choose another."
+def main(out, course=COURSE):
+    out = Path(out).resolve()
+    if out.is_relative_to((course / "notebooks").resolve()):
+        raise SystemExit(
+            f"{out} is inside notebooks/, whose files it would overwrite: choose another."
         )
     out.mkdir(parents=True, exist_ok=True)
     (out / ARCHIVE).write_bytes(bundle(course))
     for path in sorted((course / "notebooks").glob("*.ipynb")):
         (out / path.name).write_text(text_of(carrying(path, course)), encoding="utf-8")
         print(out / path.name)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(*sys.argv[1:])

@@ -10,7 +10,9 @@ from unittest import mock
 
 import keras
 import numpy as np
+import tensorflow as tf
 
+from course_utils import precision
 from course_utils.clinic import admit, batches, charts, run, scale, script
 
 NARROW = ("float16", "bfloat16")
@@ -96,9 +98,7 @@ def read_ranges(patient):
 
 def read_flow(patient):
     """The dtypes that flow through the network."""
-    from course_utils.precision import dtype_flow
-
-    table = dtype_flow(_built(patient)[0])
+    table = precision.dtype_flow(_built(patient)[0])
     narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
     if len(narrow):
         return "16-bit weights", f"{narrow['kind'].iloc[0]}: weights in bfloat16."
@@ -110,26 +110,22 @@ def read_flow(patient):
 
 def read_examine(patient):
     """What `examine` says of the network."""
-    from course_utils.precision import examine
-
-    return _findings(examine(_built(patient)[0]))
+    return _findings(precision.examine(_built(patient)[0]))
 
 
 def read_probe(patient):
     """What `probe` says of the training step."""
-    from course_utils.precision import probe
 
     def build():
         model, _, _ = _built(patient)
         return model, model.optimizer, model.train_on_batch
 
     _, x, y = _built(patient)
-    return _findings(probe(build, x, y))
+    return _findings(precision.probe(build, x, y))
 
 
 def read_numerics(patient):
     """Where `tf.debugging.enable_check_numerics` stops the first steps."""
-    import tensorflow as tf
 
     def switch_on(_):  # once the network is made: it cannot look at weights of bfloat16
         tf.debugging.enable_check_numerics()

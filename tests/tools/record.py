@@ -15,12 +15,10 @@ import importlib.metadata
 import multiprocessing
 import sys
 
-from cells import COURSE, Cells
+from cells import Cells
 
-sys.path.append(str(COURSE))  # the tests have it by their settings
-
-from course_utils import distributed, hardware, session  # noqa: E402
-from course_utils.benchmark import records, start  # noqa: E402
+from course_utils import distributed, hardware, session
+from course_utils.benchmark import records, start
 
 DATA = records.FOLDER.parent
 EPOCHS = (0, 5, 20, 85)

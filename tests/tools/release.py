@@ -8,18 +8,15 @@ import functools
 import hashlib
 import io
 import re
+import sys
 import tarfile
 import tomllib
 from pathlib import Path
 from string import Template
 
 COURSE = Path(__file__).resolve().parents[2]
-COURSE_FILES = (
-    "course_utils/**/*",
-    "data/*.json",
-    "data/clinic/*.py",
-    "data/measurements/*.json",
-)
+sys.path.append(str(COURSE))  # the tests have it by their settings
+COURSE_FILES = ("course_utils/**/*", "data/*.json", "data/clinic/*.py", "data/measurements/*.json")
 RANGES = "requirements.txt"  # which `course_utils check` reads
 ARCHIVE = "course.tar.bz2"  # bzip2 gives the same bytes everywhere; xz and gzip need not
 MARK = "course_utils/bundle.sha256"  # says which files were unpacked; a checkout has none
@@ -72,7 +69,7 @@ PUBLISHED = (
 def course_files(course=COURSE):
     """Return the files that a notebook needs, as paths relative to the course folder."""
     found = {path for pattern in COURSE_FILES for path in course.glob(pattern) if path.is_file()}
-    names = [path.relative_to(course) for path in sorted(found) if path.suffix != ".pyc"]
+    names = [path.relative_to(course) for path in sorted(found)]
     return [n for n in names if not any(p.startswith((".", "__pycache__")) for p in n.parts)]
 
 

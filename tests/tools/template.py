@@ -51,15 +51,17 @@ def structure(nb):
 
 
 def links(nb, folder):
-    """Local links resolve from the notebook's folder, other links are https."""
+    """Local links resolve from the notebook's folder, to a cell if it has one; others are https."""
     found = []
     for cell in markdown(nb):
         source = without_code(cell.source)
         for target in LINK.findall(source):
-            file = unquote(target.split("#")[0].split("?")[0])
-            local = not re.match(r"[a-z][a-z0-9+.-]*:", target)
-            if local and file and not (folder / file).exists():
-                found.append(f"cell {cell.id!r}: {target} does not exist.")
+            file, _, id = unquote(target).partition("#cell-id=")
+            file = re.split("[#?]", file)[0]
+            if file and not re.match(r"[a-z][a-z0-9+.-]*:", target):
+                path, cited = folder / file, f'"id": "{id}"'
+                if not path.exists() or (id and cited not in path.read_text(encoding="utf-8")):
+                    found.append(f"cell {cell.id!r}: {target} does not exist.")
         if "http://" in source:
             found.append(f"cell {cell.id!r}: an http link where https is wanted.")
     return found
