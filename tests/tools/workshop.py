@@ -23,6 +23,8 @@ import template
 from canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
+from course_utils import exercises
+
 # Of each file: its minutes, which lines of RECAP end it, and its parts, one on a line: heading /
 # notebook / ids of its cells / what to ask the room. How many minutes that takes, the clock tells.
 PLANS = {
@@ -175,9 +177,6 @@ def solved(blank, ran, name):
 
 def progress(cells):
     """Return what the last cell shows after the predictions and exercises among these, run here."""
-    canonical.load_sheet("00")  # finds the course
-    from course_utils import exercises
-
     ids = ("load-exercises", "prediction", "exercise-")
     answers = [cell.source for cell in cells if cell.id.startswith(ids)]
     with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(io.StringIO()):
