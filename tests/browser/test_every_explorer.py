@@ -99,6 +99,7 @@ def test_sliders_are_moved_by_keys_and_say_where_they_are(shown):
 @each
 def test_the_last_picture_is_said_aloud_and_loading_is_not(shown):
     panel = shown()
+    panel.inside.page.wait_for_timeout(600)  # what is said comes after a pause
     assert panel.spoken.inner_text() == ""
     heard = panel.heard(".spoken")
     panel.inside.evaluate(TIMES, 20)
