@@ -115,9 +115,6 @@ def server(sources, monkeypatch):
         yield sources / "keras" / "datasets" / "mnist.npz"
 
 
-WRONG = ("refuses", "speaks something else", "truncates", "stalls", "trickles", "corrupts")
-
-
 def test_a_download_is_verified_and_kept(server):
     assert "downloaded" in datasets.load_mnist().name
     assert server.read_bytes() == GOOD
@@ -125,7 +122,7 @@ def test_a_download_is_verified_and_kept(server):
     assert list(server.parent.iterdir()) == [server]
 
 
-@pytest.mark.parametrize("does", WRONG)
+@pytest.mark.parametrize("does", "refuses speaks truncates stalls trickles corrupts".split())
 def test_a_bad_server_is_left_for_the_next_source(does, server, monkeypatch, capsys):
     monkeypatch.setattr(Server, "does", does)
     if does in ("stalls", "trickles"):

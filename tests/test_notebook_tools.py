@@ -92,24 +92,16 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / "data" / name).touch()
     folder = tmp_path / "notebooks"
     folder.mkdir()
-    save(good_notebook(), folder)
+    save(folder)
     return folder
 
 
-def save(nb, folder):
-    notebooks.write(folder / "00_small.ipynb", nb)
-    return folder / "00_small.ipynb"
-
-
-def change_of(edit):
+def save(folder, edit=lambda nb: None):
+    """Write a good notebook after this edit; return its path."""
     nb = good_notebook()
     edit(nb)
-    return nb
-
-
-def test_a_good_notebook_has_no_faults(folder):
-    unsolved = "00_small.ipynb: there is no solved copy, run --solve."
-    assert notebooks.check([folder / "00_small.ipynb"]) == [unsolved]
+    notebooks.write(folder / "00_small.ipynb", nb)
+    return folder / "00_small.ipynb"
 
 
 def setter(cell, **values):
@@ -157,19 +149,10 @@ MENDABLE = {
 
 @pytest.mark.parametrize(("edit", "fragment"), MENDABLE.values(), ids=MENDABLE.keys())
 def test_check_names_and_fix_mends(folder, edit, fragment):
-    path = save(change_of(edit), folder)
+    path = save(folder, edit)
     assert fragment in canonical.faults(path)[0]
     notebooks.fix([path])
     assert canonical.faults(path) == []
-
-
-def test_fix_mends_the_layout(folder):
-    path = folder / "00_small.ipynb"
-    right = path.read_text()
-    path.write_text(right.rstrip())
-    assert "layout" in canonical.faults(path)[0]
-    notebooks.fix([path])
-    assert path.read_text() == right
 
 
 REFUSED = [
@@ -215,12 +198,13 @@ REFUSED = [
 
 @pytest.mark.parametrize(("edit", "fragment"), REFUSED)
 def test_what_fix_cannot_mend_is_named(folder, edit, fragment):
-    path = save(change_of(edit), folder)
+    path = save(folder, edit)
     notebooks.fix([path])
     assert any(fragment in fault for fault in notebooks.check([path]))
 
 
 STALE = {
+    "the layout": ("\n}\n", "\n}"),
     "the clock of a section": ("*≈14 min · 15 min so far*", "*≈14 min · 20 min so far*"),
     "no clock": ('    "*≈14 min · 15 min so far*\\n",\n    "\\n",\n', ""),
     "at a glance": ("**15 minutes**", "**20 minutes**, of which 15 core"),
@@ -230,7 +214,7 @@ STALE = {
 
 
 @pytest.mark.parametrize(("right", "stale"), STALE.values(), ids=STALE.keys())
-def test_a_stale_minute_is_named_and_written_anew(folder, right, stale):
+def test_what_is_stale_is_named_and_written_anew(folder, right, stale):
     path = folder / "00_small.ipynb"
     notebooks.fix([path])
     readme, files = folder.parent / "README.md", (path, folder.parent / "README.md")
@@ -238,7 +222,8 @@ def test_a_stale_minute_is_named_and_written_anew(folder, right, stale):
     good = [file.read_text() for file in files]
     for file in files:
         file.write_text(file.read_text().replace(right, stale))
-    assert "minutes are not what --fix" in notebooks.check([path])[-1]
+    wanted = ("layout is" if right == "\n}\n" else "minutes are") + " not what --fix"
+    assert wanted in notebooks.check([path])[-1]
     notebooks.fix([path])
     assert [file.read_text() for file in files] == good
 
@@ -251,7 +236,8 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     )
     nb.cells += [new_code_cell("1\n\n" * 10, id="lines")]
     nb.cells += [new_markdown_cell(f"<details>{'word ' * 180}</details>", id="quiz")]
-    path = save(nb, folder)
+    path = folder / "00_small.ipynb"
+    notebooks.write(path, nb)
     (folder / "solved").mkdir()
     nb.cells[-2].outputs = [new_output("display_data", {"image/png": "AAAA"}), STREAM]
     nb.cells[-2].metadata["seconds"] = 60
@@ -307,9 +293,8 @@ CELLS = {
 def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", "mine")
     monkeypatch.setenv("PYTHON", sys.executable)
-    nb = good_notebook()
-    nb.cells += [new_code_cell(source, id=id) for id, source in CELLS.items()]
-    path = save(nb, folder)
+    cells = [new_code_cell(source, id=id) for id, source in CELLS.items()]
+    path = save(folder, lambda nb: nb.cells.extend(cells))
     notebooks.fix([path])
     before = path.read_bytes()
     assert notebooks.main(["--solve", "00"], folder) == 0
@@ -331,7 +316,7 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
         faults += notebooks.check([path])
     assert len(faults) == 2 and all("run --solve" in fault for fault in faults)
     copy.write_text(saved)
-    save(change_of(lambda nb: nb.cells.append(new_markdown_cell("More.", id="more"))), folder)
+    save(folder, lambda nb: nb.cells.append(new_markdown_cell("More.", id="more")))
     notebooks.fix([path])
     assert "not those of the blank" in notebooks.check([path])[0]
     path = path.rename(folder / "01_renamed.ipynb")
@@ -344,7 +329,7 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     [("1 / 0", "ZeroDivisionError: division by zero"), ("os._exit(1)", "DeadKernelError")],
 )
 def test_solve_writes_nothing_when_a_cell_raises(folder, source, reason, capsys):
-    save(change_of(adds(source)), folder)
+    save(folder, adds(source))
     (folder / "solved").mkdir()
     (folder / "solved/00_small.ipynb").write_text("as it was")
     assert notebooks.main(["--solve"], folder) == 1
@@ -353,7 +338,9 @@ def test_solve_writes_nothing_when_a_cell_raises(folder, source, reason, capsys)
     assert (folder / "solved/00_small.ipynb").read_text() == "as it was"
 
 
-def test_an_unknown_name_is_refused_with_the_names_there_are(folder):
+def test_a_good_notebook_lacks_its_solved_copy_alone_and_another_name_is_refused(folder):
+    unsolved = "00_small.ipynb: there is no solved copy, run --solve."
+    assert notebooks.check([folder / "00_small.ipynb"]) == [unsolved]
     with pytest.raises(SystemExit, match="No notebook in notebooks/ starts with '07': 00_small."):
         notebooks.main(["--check", "07"], folder)
 

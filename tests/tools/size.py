@@ -35,17 +35,11 @@ def lines(folder):
     }
 
 
-def rooms(sizes):
-    """Return {room: lines}; a room is a module or a package at the root of `course_utils`."""
-    found = Counter()
-    for path, count in sizes.items():
-        found[path.parts[0].removesuffix(".py")] += count
-    return found
-
-
 def main():
     package, tests = lines(COURSE / "course_utils"), lines(COURSE / "tests")
-    size = rooms(package)
+    size = Counter()
+    for path, count in package.items():
+        size[path.parts[0].removesuffix(".py")] += count
     print(f"course_utils  {sum(package.values()):6,} lines, at most {MOST['course_utils']:,}")
     for floor, names in FLOORS.items():
         print(f"  {floor:<12}{sum(size[name] for name in names):6,}")
