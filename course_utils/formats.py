@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import gfloat
-import numpy as np
 from gfloat import Domain, RoundMode
 from gfloat import formats as known
 
@@ -79,39 +78,29 @@ class FloatBits:
         return Fraction(2) ** (exponent - info.tSignificandBits)
 
 
-def encode(value, fmt, rounding="nearest_even", saturate=False, seed=None) -> FloatBits:
+def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
     """Round a number to a format of `FORMATS`, exactly and once.
 
     Args:
         value: text as `numerals.parse` reads it, or an int, float, Fraction, Decimal or NumPy
             number; ValueError with one sentence for anything else.
-        rounding: of `ROUNDINGS`, or "stochastic": up or down by chance, the nearer the likelier.
+        rounding: of `ROUNDINGS`.
         saturate: too large becomes the largest number instead of infinity or, in float8_e4m3fn,
             NaN. float4_e2m1fn has neither and always saturates.
-        seed: for "stochastic": an int, or a `numpy.random.Generator` to go on drawing from.
 
     Example:
         >>> encode(65519, "float16").value, encode(65520, "float16").value
         (65504.0, inf)
     """
     info = _info(fmt)
-    if not isinstance(rounding, str) or rounding not in (*_MODES, "stochastic"):
-        names = ", ".join([*ROUNDINGS, "stochastic"])
+    if not isinstance(rounding, str) or rounding not in _MODES:
+        names = ", ".join(ROUNDINGS)
         raise ValueError(f"There is no rounding {_said(rounding)}: choose one of {names}.")
     number = exact(value)
     if info.num_nans == 0:
         saturate = True
         if isinstance(number, float) and math.isnan(number):
             raise ValueError(f"{fmt} has no NaN: give a number, or choose another format.")
-    if rounding == "stochastic":
-        if seed is None:
-            raise ValueError(
-                "Stochastic rounding draws by chance: give a seed, an int such as seed=0, or a "
-                "generator of numpy.random.default_rng."
-            )
-        if isinstance(number, Fraction):
-            number = _drawn(number, fmt, np.random.default_rng(seed))
-        rounding = "nearest_even"
     close = _to_odd(number)
     rounded = gfloat.round_float(info, close, _MODES[rounding], saturate)
     if math.isnan(rounded):
@@ -195,14 +184,6 @@ def _to_odd(number):
     exponent = max(-1000, min(900, -shift))  # Enough for every format, and never too much.
     size = math.ldexp(whole | (rest > 0), exponent)
     return -size if number < 0 else size
-
-
-def _drawn(number, fmt, generator):
-    """One of the two neighbors of a number in a format, by chance."""
-    low = encode(abs(number), fmt, "toward_zero")
-    away = Fraction(generator.random()) < (abs(number) - low.exact) / low.ulp
-    size = low.exact + low.ulp * away
-    return size if number > 0 else -size if size else math.copysign(0.0, number)
 
 
 def _quiet_nan(info, negative):

@@ -13,7 +13,7 @@ import pytest
 from test_processes import FAMILY, all_gone, posix
 
 from course_utils import distributed, processes
-from course_utils.distributed import Interrupted, Link, ProcessError, Workers, run_workers, workers
+from course_utils.distributed import Interrupted, ProcessError, Workers, run_workers, workers
 from course_utils.distributed.strategies import Choice
 from course_utils.hardware import Accelerator, Hardware, accelerators
 from course_utils.processes import Outcome
@@ -287,25 +287,3 @@ def test_without_signs_of_a_tpu_nothing_is_tried(monkeypatch, capsys):
 def test_the_real_try_ends_in_a_sentence():
     found = accelerators.try_tpu()
     assert found.result or found.problem.endswith(".")
-
-
-# Costs on paper
-
-
-def test_the_step_time_model_has_the_limits_that_it_must_have():
-    link, compute, n = Link(1e9, 1e-3), 0.1, 1e6
-    assert distributed.step_seconds(compute, n, 1, link) == compute
-    assert distributed.step_seconds(0, n, 2, link) == pytest.approx(4e6 / 1e9 + 2e-3)
-    assert distributed.step_seconds(0, n, 1024, Link(1e9)) == pytest.approx(8e-3, rel=1e-2)
-    sent = [distributed.ring_bytes(n, devices) for devices in (1, 2, 3, 8)]
-    assert sent == pytest.approx([0, 4e6, 16e6 / 3, 7e6])  # 2 (N - 1) rounds of one part of N
-    times = [distributed.step_seconds(compute, n, d, link) for d in (1, 2, 4, 32, 1024)]
-    assert times == sorted(times)
-    assert distributed.speedup(compute, n, 1, link) == 1
-    assert distributed.speedup(compute, n, 64, Link(1e15)) == pytest.approx(64)
-
-
-def test_a_tree_sends_as_much_as_a_ring_and_waits_less_often():
-    link = Link(1e9, 1e-3)
-    assert distributed.step_seconds(0, 1e6, 2, link, True) == pytest.approx(4e-3 + 2e-3)
-    assert distributed.step_seconds(0, 0, 1024, link, True) == pytest.approx(20e-3)

@@ -147,7 +147,6 @@ GIVEN = [
     (figures.lost_updates, {"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
     (figures.bytes_per_parameter, rows("policy batch_size samples_per_s peak_mb", SWEEP), 1e6, 64),
-    (figures.memory_accounts, {(64, "float32"): ACCOUNT}, {(64, "float32"): 9.0}),
     (figures.memory_by_batch, LINE, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
     (figures.published, SPEEDUPS, [("mine", "mixed_float16", [1.8, 0.2])]),
     (figures.roofline, DEVICE, POINTS),

@@ -155,30 +155,6 @@ def test_numbers_one_should_know(value, fmt, code, options):
     assert formats.encode(value, fmt, **options).code == code
 
 
-@pytest.mark.parametrize("value, low, high", [(1.1, 1, 1.125), (-0.05, -0.05078125, -0.046875)])
-def test_stochastic_rounding_is_right_on_average(value, low, high):
-    rng = np.random.default_rng(5)
-    found = [formats.encode(value, "float8_e4m3fn", "stochastic", seed=rng) for _ in range(4000)]
-    assert {bits.value for bits in found} == {low, high}
-    # The mean of n draws is off by at most gap / (2 √n) in one standard error; five are allowed.
-    mean = sum(bits.value for bits in found) / len(found)
-    assert abs(mean - value) < 5 * (high - low) / (2 * math.sqrt(len(found)))
-
-
-def test_stochastic_rounding_repeats_with_its_seed_and_leaves_exact_values_alone():
-    def drawn(value, n=50):
-        return [formats.encode(value, "float16", "stochastic", seed=n) for n in range(n)]
-
-    assert drawn(1.1) == drawn(1.1)
-    for value in (1.0, "0", "-0", "inf", 2**-24, 65504):
-        assert drawn(value, 1) == [formats.encode(value, "float16")]
-    assert {bits.value for bits in drawn(65520)} == {65504, math.inf}
-    # -0 or the largest negative number
-    assert {bits.code for bits in drawn(-(2.0**-26))} == {0x8000, 0x8001}
-    with pytest.raises(ValueError, match="give a seed, an int such as"):
-        formats.encode("inf", "float16", "stochastic")
-
-
 # --- facts ------------------------------------------------------------------------------------
 
 

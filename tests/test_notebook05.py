@@ -90,12 +90,12 @@ def test_the_table_says_what_the_roofs_promise(notebook):
 
 
 def test_where_nothing_is_told_of_memory_it_is_counted(notebook):
-    told, shown = SimpleNamespace(notes=["Not told."], peak_mb=0), []
+    told = SimpleNamespace(notes=["Not told."], peak_mb=0)
     names = {**notebook, "profile_figures": None, "display": print, "memories": {"float32": told}}
-    names["figures"] = SimpleNamespace(memory_accounts=shown.append)
     lines = NOTEBOOK.printed("memory-figure", names=names)
     assert lines[0].startswith("Not told.") and not names["reported"]
-    assert shown[0][256, "float32"].activations == 256 * 139_688
+    assert names["counted"]["float32"].activations == 256 * 139_688
+    assert lines[-1].startswith("float32: ") and "mixed_bfloat16: " in lines[-1]
 
 
 def test_without_tensorboard_or_xprof_the_notebook_says_so(traces, monkeypatch):

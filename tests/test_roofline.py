@@ -70,14 +70,6 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
             assert not ampere_on or 1.9 < tflops["float16"] / tflops["tf32"] < 2.1, name
 
 
-def test_an_ideal_speedup_lies_between_the_ratio_of_the_bytes_and_of_the_peaks():
-    with pytest.raises(ValueError, match="'int8' is no dtype of the catalogue: take one of"):
-        T4.peak("int8")
-    assert roofline.ideal_speedup(T4, 1, "float16") == 2  # bound by memory on both sides
-    assert roofline.ideal_speedup(T4, 1e4, "float16") == pytest.approx(8, abs=0.03)
-    assert roofline.ideal_speedup(T4, 1e4, "bfloat16") == 1  # a T4 has no units for it
-
-
 # --- operations
 
 PRODUCTS = [
@@ -318,44 +310,6 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
     assert np.allclose(table["ms"], 1e3 * np.maximum(arithmetic, moved))
     assert found.ms == pytest.approx(table["ms"].sum())
     assert list(table["bound"] == "memory") == list(moved > arithmetic)
-
-
-# --- what was recorded
-
-
-def test_the_recorded_steps_beside_their_predictions():
-    table = roofline.predicted_and_measured()
-    assert (table["times"] > 1).all()  # nothing runs above its roof
-    # Where the kernels are, bfloat16 is faster, and the roof, which is a best case, says more.
-    fast = table.query("policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'").iloc[0]
-    assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
-
-
-def recorded(device="some CPU", backend="tensorflow", **parts):
-    """A measurement without roofs, with what is added to it."""
-    row = {"policy": "float32", "step_ms": 30.0, "speedup": 1.0}
-    block = {"tokens": 8, "width": 16, "heads": 2, "batch_size": 4}
-    return {
-        **{"device": device, "settings": {}, "versions": {"backend": backend}},
-        "conditions": {"batch_size": 8, "transformer": block},
-        "cnn": [row, {"policy": "mixed_bfloat16", "step_ms": 15.0, "speedup": 2.0}],
-        **parts,
-    }
-
-
-def test_both_models_of_a_record_stand_beside_their_prediction():
-    best = [("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0)]
-    best = [{"figure": figure, "value": value} for figure, value in best]
-    both = recorded(transformer=recorded()["cnn"], ceilings=best)
-    jax, half = recorded(backend="jax", ceilings=best), recorded(ceilings=best[-1:])
-    table = roofline.predicted_and_measured([both, jax, recorded(), half])
-    assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
-    assert table["settings"].tolist() == [""] * 4 + ["Keras/JAX"] * 2
-    step = roofline.work(models.transformer_block(8, 16, 2), 4)
-    device = Device("some CPU", {"float32": 0.5, "bfloat16": 0.8}, 20.0)
-    expected = roofline.predict(step, device).ms
-    assert table["predicted_ms"][2] == pytest.approx(expected)
-    assert table["times"][2] == pytest.approx(30 / expected) and not step.unknown
 
 
 # --- measured

@@ -3,12 +3,6 @@
 Importing it loads no framework.
 """
 
-from course_utils.distributed.costs import (
-    Link,
-    ring_bytes,
-    speedup,
-    step_seconds,
-)
 from course_utils.distributed.exchange import measure_exchange
 from course_utils.distributed.play import play, play_on_workers
 from course_utils.distributed.strategies import DeviceError, choose, find_tpu, scope, split_cpu

@@ -20,7 +20,7 @@ from course_utils.figures.gradients import bathtub, histogram, step
 from course_utils.figures.learning import digits, histories, loss_curves, loss_scale, training
 from course_utils.figures.looks import COLORS
 from course_utils.figures.loops import adam_curve, loop_plane, resumed
-from course_utils.figures.memory import bytes_per_parameter, memory_accounts, memory_by_batch
+from course_utils.figures.memory import bytes_per_parameter, memory_by_batch
 from course_utils.figures.precision import dtype_flow, policy_timeline
 from course_utils.figures.profiling import time_budget, timeline, walks
 from course_utils.figures.roofline import roofline

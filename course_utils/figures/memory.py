@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import EDGE, line_look, stack
+from course_utils.figures.looks import EDGE, line_look
 
 PARTS = {
     "weights": ("#56B4E9", ""),
@@ -13,33 +13,6 @@ PARTS = {
     "activations": ("#F0E442", "//"),
     "activation_gradients": ("#F0E442", "xx"),
 }
-
-
-def memory_accounts(accounts, peaks=None) -> Picture:
-    """Stacked bars of what a step needs, by batch size and policy, with measured peaks over them.
-
-    `accounts`: {(batch_size, policy): `roofline.MemoryAccount`}; `peaks`: {the same: MB} or None.
-    """
-    figure, ax = canvas(width=8.0, height=3.8)
-    names = [f"{policy}\nbatch {size}" for size, policy in accounts]
-    parts = {}
-    for part, look in PARTS.items():
-        held = [getattr(account, part) / 1e6 for account in accounts.values()]
-        parts[part.replace("_", " ")] = (*look, held)
-    counted = stack(ax, names, parts)
-    found = [(peaks or {}).get(key, np.nan) for key in accounts]
-    known = {name: mb for name, mb in zip(names, found, strict=True) if not np.isnan(mb)}
-    if known:
-        style = {"marker": "D", "color": INK, "zorder": 3}
-        ax.scatter(known.keys(), known.values(), label="measured peak", **style)
-    words = []
-    for name, mb in zip(names, counted, strict=True):
-        measured = f", measured {known[name]:.0f} MB" if name in known else ""
-        words.append(f"{' '.join(name.split())}: counted {mb:.0f} MB{measured}")
-    ax.tick_params(axis="x", labelsize=8)
-    ax.set(ylabel="MB", title="What a training step needs: weights stay, activations shrink")
-    legend(ax, fontsize=8)
-    return Picture(figure, "; ".join(words) + ".")
 
 
 def memory_by_batch(accounts, sweep) -> Picture:

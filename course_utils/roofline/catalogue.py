@@ -58,3 +58,18 @@ def devices() -> dict[str, Device]:
         tflops = {dtype: figure["value"] for dtype, figure in row["tflops"].items()}
         found[row["name"]] = Device(row["name"], tflops, row["gb_per_s"]["value"])
     return found
+
+
+def measured_device(table, name: str = "this machine") -> Device:
+    """A `Device` by its measured roofs: the best medians of a table of `ceilings`.
+
+    ValueError where the table has no matrix product in float32.
+
+    Example:
+        measured_device(ceilings(seconds=10)).tflops
+    """
+    best = table.groupby("figure")["value"].max().to_dict()
+    if "float32" not in best:
+        raise ValueError("The table has no float32 product: call ceilings() and let it finish.")
+    memory = best.pop("memory", None)
+    return Device(name, best, memory)

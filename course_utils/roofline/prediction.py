@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_utils.roofline.catalogue import BYTES, Device
+from course_utils.roofline.catalogue import Device
 from course_utils.roofline.steps import Work
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
@@ -51,26 +51,6 @@ def predict(step: Work, device: Device) -> Floor:
     memory = table["bytes"] / device.bandwidth
     bound = np.where(arithmetic >= memory, ARITHMETIC, MEMORY)
     return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory), bound=bound))
-
-
-def ideal_speedup(device: Device, intensity: float, dtype: str) -> float:
-    """How much faster 16 bits are at best, for work with so many operations per float32 byte.
-
-    Half the bytes make twice as many operations per byte: the dot moves to the right, and the
-    roof over it is another one. Source: Williams, Waterman, Patterson, Roofline, Communications of
-    the ACM 52(4), 2009.
-
-    Example:
-        >>> from course_utils.roofline import devices
-        >>> round(ideal_speedup(devices()["T4"], 50, "float16"), 2)
-        3.95
-    """
-
-    def roof(dtype):
-        moved = intensity * BYTES["float32"] / BYTES[dtype]
-        return min(device.peak(dtype), moved * device.bandwidth)
-
-    return roof(dtype) / roof("float32")
 
 
 def points(floors: dict):
