@@ -76,17 +76,3 @@ def slipped(code, name, slips):
     """`(wrong function, what is said of it)` each, from `{what: edits, or a list of edits}`."""
     several = {said: edits if isinstance(edits, list) else [edits] for said, edits in slips.items()}
     return [(edited(code, name, edits), said) for said, some in several.items() for edits in some]
-
-
-def said_of(function, wrong, run, trials):
-    """What is said of the first of the `slipped` that runs in all trials as this function does.
-
-    >>> def run(function, x):
-    ...     return function(x)
-    >>> said_of(lambda x: max(x, -x), [(abs, "That drops the sign.")], run, (-1, 2))
-    'That drops the sign.'
-    """
-    with contextlib.redirect_stdout(io.StringIO()):  # what a learner prints is shown once
-        found = [run(function, trial) for trial in trials]
-        same = (said for other, said in wrong if [run(other, trial) for trial in trials] == found)
-        return next(same, None)

@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from .answers import describe, missing_key, near, number, numbers
+from .answers import describe, missing_key, near, number
 
 
 def _say(message, value):
     return message(value) if callable(message) else message.format(value=value)
 
 
-def nearly(example, right, share, digits="two decimals"):
+def nearly(example, right, share):
     """A rule for a number that is right to a share of it, and not to as many digits as asked."""
-    said = f"You gave {{value:.4g}}. That is near: give {digits}."
+    said = "You gave {value:.4g}. That is near: give two decimals."
     return example, lambda value: near(value, right, share), said
 
 
@@ -49,7 +49,7 @@ class _Judge:
 
 @dataclass(frozen=True)
 class Number(_Judge):
-    """One number, or as many as `right` has where it is a tuple; finite, of any numeric type.
+    """One number, finite, of any numeric type.
 
     Attributes:
         wrong: {answer, or tuple of answers: message}.
@@ -63,37 +63,31 @@ class Number(_Judge):
     (None, 'One doubling too many.', 'Not 1.')
     """
 
-    right: float | tuple
+    right: float
     wrong: dict = field(default_factory=dict)
     rules: tuple = ()
     otherwise: str | Callable = "You gave {value:g}."
     asked: str = "give one number"
     close: float = 0.01
     accept: Callable | None = None
-    finite: bool = True
 
     def read(self, answer):
-        if isinstance(self.right, tuple):
-            value = numbers(answer, len(self.right), self.finite)
-        else:
-            value = number(answer, self.finite)
+        value = number(answer)
         return value, f"You gave {describe(answer)}: {self.asked}." if value is None else None
 
     def accepts(self, value):
         return self.accept(value) if self.accept else self.same(value, self.right)
 
     def same(self, value, other):
-        if not isinstance(self.right, tuple):
-            return near(value, other, self.close)
-        return all(near(v, o, self.close) for v, o in zip(value, other, strict=True))
+        return near(value, other, self.close)
 
 
 @dataclass(frozen=True)
 class Choice(_Judge):
     """One of several options; an order of names is a tuple of them, or a list.
 
-    Text is compared without regard to case and outer spaces. The options in `also` are as good as
-    `right`. `wrong`, `rules` and `otherwise` are as for `Number`.
+    Text is compared without regard to case and outer spaces. `wrong`, `rules` and `otherwise` are
+    as for `Number`.
 
     >>> judge = Choice("a", {"b": "b is the other one."}, options=("a", "b"))
     >>> judge(" A"), judge("b"), judge("c")
@@ -105,7 +99,6 @@ class Choice(_Judge):
     rules: tuple = ()
     otherwise: str | Callable = "It is not {value}."
     options: tuple = ()
-    also: tuple = ()
     asked: str = ""
 
     def read(self, answer):
@@ -119,7 +112,7 @@ class Choice(_Judge):
         return (value, None) if known else (None, f"You gave {describe(answer)}: {asked}.")
 
     def accepts(self, value):
-        return value in map(_plain, (self.right, *self.also))
+        return value == _plain(self.right)
 
     def same(self, value, other):
         return value == _plain(other)
@@ -143,8 +136,7 @@ class Fields:
     """Several judges for one answer, a dictionary with their names as keys, in this order.
 
     Where each value can be read and one is wrong, first come the messages of `wrong`, {tuple of
-    one value for each name: message}, then of `together`: (an answer as example,
-    condition(dictionary of values), message).
+    one value for each name: message}.
 
     >>> judge = Fields({"a": Number(1), "b": Number(2, {1: "That is a."})})
     >>> judge({"a": 1, "b": 2}), judge({"a": 1, "b": 1})
@@ -152,7 +144,6 @@ class Fields:
     """
 
     judges: dict
-    together: tuple = ()
     wrong: dict = field(default_factory=dict)
 
     @property
@@ -175,9 +166,6 @@ class Fields:
             pairs = zip(self.judges.values(), values.values(), key, strict=True)
             if all(judge.same(value, other) for judge, value, other in pairs):
                 return _say(message, values)
-        for _, condition, message in self.together:
-            if condition(values):
-                return _say(message, values)
         name = next(name for name in problems if problems[name])
         first, *others = self.judges
         said = f"{first} is right. " if name != first and len(others) == 1 else ""
@@ -195,9 +183,6 @@ class Fields:
         """Yield `(wrong answer, a part of what is said of it)`."""
         for key, message in self.wrong.items():
             yield dict(zip(self.judges, key, strict=True)), message
-        for example, _, message in self.together:
-            values = {name: judge.read(example[name])[0] for name, judge in self.judges.items()}
-            yield example, _say(message, values)
         for name, judge in self.judges.items():
             for value, message in judge.examples():
                 yield {**self.right, name: value}, _named(name, message)

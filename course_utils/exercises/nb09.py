@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from . import careful
-from .answers import shorten
 from .engine import Exercise, Prediction
 from .functions import Function, parts, stub
 from .judges import Choice, Fields
@@ -15,24 +14,17 @@ FILE = Path(__file__).resolve().parents[2] / "data" / "measurements" / "clinic.j
 RECORD = json.loads(FILE.read_text(encoding="utf-8"))
 PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}
 NUMBERS = {key: str(number) for number, key in enumerate(PATIENTS, 1)}
-CODES = ("examine", "probe")
 SCALED = [p for p in PATIENTS.values() if p["larger_scale"] is not None and not p["well"][0]]
 
 
 def against(patient, guess):
-    """What speaks against a cause: the quickest instrument that read something else there.
-
-    Instruments that read codes come last, and their texts are told.
-    """
+    """What speaks against a cause: the quickest instrument that read something else there."""
     mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
     tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
-    price = {i: (i in CODES, RECORD["instruments"][i]["minutes"]) for i in tells}
-    best = min(tells, key=price.get)
-    then, here = (
-        shorten(each[best]["text" if best in CODES else "kind"]) for each in (theirs, mine)
-    )
-    name = RECORD["instruments"][best]["name"]
-    return f"{PATIENTS[guess]['diagnosis']}: then {name} reads “{then}”. Here it reads “{here}”."
+    best = min(tells, key=lambda i: RECORD["instruments"][i]["minutes"])
+    name, then, here = (each[best] for each in (RECORD["instruments"], theirs, mine))
+    reads = f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
+    return f"{PATIENTS[guess]['diagnosis']}: {reads}"
 
 
 def causes(patient):

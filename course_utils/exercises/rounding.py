@@ -89,7 +89,6 @@ def share(right):
     )
 
 
-PERCENTAGES = "Those are percentages. Give shares between 0 and 1."
 SHARES = Fields(
     {2048: share(0), 3072: share(0.5), 4096: share(1)},
     wrong={
@@ -99,8 +98,8 @@ SHARES = Fields(
         (0, 0, 0): "Half a gap is 2**-11, and w / 4096 lies below it for every w below 2.",
         (1, 0.5, 0): "Those are the shares that change. Give those that stay.",
         (0, 512, 1024): "Those are counts. Divide by the 1,024 numbers.",
+        (0, 50, 100): "Those are percentages. Give shares between 0 and 1.",
     },
-    together=(({2048: 0, 3072: 50, 4096: 100}, lambda given: given[4096] == 100, PERCENTAGES),),
 )
 
 

@@ -22,9 +22,6 @@ RECORDED = (
 class BitSplit:
     """An interactive figure: drag the border between exponent and fraction, and see what is lost.
 
-    Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
-    a table shows the same errors.
-
     Args:
         tensors: name=values, as `gradients.OctaveHistogram.from_values` takes them, or **{"any
             name": values}; a loss scale multiplies those whose name begins with "gradient".

@@ -24,9 +24,6 @@ COLORS = {
 class FloatLab:
     """An interactive figure: type a number, flip bits, watch what each format keeps of it.
 
-    Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
-    a table shows the same numbers.
-
     Args:
         entry: text as `course_utils.numerals.parse` reads it, or a code of the first format
             ("0x3C00", "0b0110"); a text that cannot be read is shown with what is wrong. A number

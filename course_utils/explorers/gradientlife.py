@@ -47,8 +47,6 @@ def travel(gradient, scale, mistakes=(), rule="SGD"):
 class GradientLife:
     """An interactive figure: one gradient from the loss to its weight; switch mistakes on.
 
-    Show it as the last line of a cell; where no JavaScript runs, a table says the same.
-
     Example: `GradientLife()`.
     """
 

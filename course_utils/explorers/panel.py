@@ -7,8 +7,8 @@ from course_utils.explorers import fragment
 class InstrumentPanel:
     """An interactive figure: choose instruments, see which causes their readings leave, name one.
 
-    Show it as the last line of a cell; where no JavaScript runs, a table says for each cause what
-    tells it from all others. `record` is what `benchmark.records.clinic()` gives.
+    The table says for each cause what tells it from all others. `record` is what
+    `benchmark.records.clinic()` gives.
 
     Raises ValueError for a record without a patient.
     """

@@ -18,8 +18,7 @@ HEADS = ["loss scale", "relative error", "rounded to zero", "subnormal", "normal
 class ScaleScope:
     """An interactive figure: drag the loss scale, and follow one gradient and the error of all.
 
-    Show it as the last line of a cell. Without JavaScript, and in a notebook that is not trusted,
-    a table shows the same numbers at some scales. Shares are those of the nonzero gradients.
+    Shares are those of the nonzero gradients.
 
     Args:
         gradients: an array, a list of arrays, a `gradients.OctaveHistogram`, or a dict of those

@@ -12,8 +12,6 @@ SHARES = range(-8, 25)  # log2 of scale over batch: scales 1 to 2**24, batches 1
 class SoftmaxCliff:
     """An interactive figure: drag the loss scale, and see where the gradient breaks.
 
-    Show it as the last line of a cell. Where no JavaScript runs, a table says the same.
-
     Args:
         gradients: a function of a policy's name, an array of logit gaps and a loss scale, that
             measures the gradient which one wrong sample gives its first logit, divided by the

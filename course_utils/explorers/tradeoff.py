@@ -26,8 +26,6 @@ def front(points, size="file_kb"):
 class TradeOff:
     """An interactive figure: set a limit in kB or ms, and see which networks remain.
 
-    Show it as the last line of a cell; where no JavaScript runs, a table shows the same points.
-
     Args:
         points: dicts with name, file_kb, packed_kb (after gzip), accuracy (0 to 1) and ms. The name
             tells the look: "pruned", and "float32", "bfloat16", "float16", "dynamic" or "int8".
