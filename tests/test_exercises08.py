@@ -27,6 +27,22 @@ def test_other_ways_to_prune_and_to_scale_are_right():
     assert q[2].check(by_threshold).status == q[3].check(by_steps).status == "correct"
 
 
+def test_a_kept_guess_is_three_orders():
+    q = exercises.load("08")
+    given = {"size": "edcba", "accuracy": "A B C D E", "latency": "ECDBA"}
+    assert "size EDCBA, accuracy ABCDE, latency ECDBA" in q.predict(given).message
+    assert q.guess == {"size": "EDCBA", "accuracy": "ABCDE", "latency": "ECDBA"}
+    assert "size EDCBA, accuracy ABCDE" in repr(q.summary()) + repr(exercises.progress())
+    for bad in (
+        {**given, "size": "AABCD"},
+        {**given, "speed": "ABCDE"},
+        {"size": "ABCDE"},
+        "EDCBA",
+    ):
+        assert "three orders" in q.predict(bad).message
+    assert q.guess["size"] == "EDCBA"
+
+
 def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
     import keras
 

@@ -34,8 +34,9 @@ class Sheet:
 
     @property
     def guess(self):
-        """The recorded prediction, a float, or None; it is the same in the next kernel."""
-        return store.entry(self.notebook)["guess"]
+        """The recorded prediction, as `Prediction.number` gives it, or None; kept over kernels."""
+        known = store.entry(self.notebook)["guess"]
+        return None if known is None else self.prediction.number(known)
 
     @property
     def drawn(self):

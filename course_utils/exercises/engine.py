@@ -102,8 +102,8 @@ class Prediction:
     """The question asked before any code of a notebook, as in `nb00.PREDICTION`.
 
     `comment` stands behind the stub's `...`; `read(number)` returns `(guess to keep or None, one
-    sentence)` for a finite number. A guess that is no number is made one by `number`, which returns
-    None where it cannot be; `wanted` says what it takes, and `shown(number)` is the guess again.
+    sentence)` for what `number` makes of a guess: a finite number, or several numbers or texts by
+    name, or None. `wanted` says what it takes, and `shown(kept)` is the guess again.
     """
 
     task: str

@@ -11,28 +11,20 @@ NETWORKS, MEASURES = "ABCDE", ("size", "accuracy", "latency")
 
 
 def orders(guess):
-    """Three orders of five letters as one float of fifteen digits, or None.
+    """Three orders of five letters, {measure: letters}, or None.
 
-    >>> orders({"size": "EDCBA", "accuracy": "ABCDE", "latency": "ABCDE"})
-    543211234512345.0
+    >>> orders({"size": "edcba", "accuracy": "A B C D E", "latency": "ABCDE"})
+    {'size': 'EDCBA', 'accuracy': 'ABCDE', 'latency': 'ABCDE'}
     """
     if not isinstance(guess, dict) or set(guess) != set(MEASURES):
         return None
-    texts = ["".join(str(guess[key]).upper().split()) for key in MEASURES]
-    if any(sorted(text) != list(NETWORKS) for text in texts):
-        return None
-    return float("".join(str(NETWORKS.index(letter) + 1) for letter in "".join(texts)))
+    texts = {key: "".join(str(guess[key]).upper().split()) for key in MEASURES}
+    return texts if all(sorted(text) == list(NETWORKS) for text in texts.values()) else None
 
 
-def spelled(value):
-    """The orders that `orders` kept: {measure: letters}."""
-    letters = [NETWORKS[int(digit) - 1] for digit in f"{value:.0f}"]
-    return {key: "".join(letters[5 * n : 5 * n + 5]) for n, key in enumerate(MEASURES)}
-
-
-def shown(value):
+def shown(orders):
     """The same in words."""
-    return ", ".join(f"{key} {letters}" for key, letters in spelled(value).items())
+    return ", ".join(f"{key} {letters}" for key, letters in orders.items())
 
 
 PREDICTION = Prediction(

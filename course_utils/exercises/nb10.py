@@ -8,39 +8,24 @@ from .judges import Fields, Number
 
 TITLE = "The capstone"
 
-# What is guessed, and the digits it is kept with: {name: (times, its largest value)}.
-GUESSED = {"speedup": (100, 99), "memory": (1000, 9), "accuracy": (10, 100)}
-PLACES = 10_000
+GUESSED = {"speedup": 99, "memory": 9, "accuracy": 100}  # {name: its largest value}
 
 
 def three(guess):
-    """A guess of three numbers as one float, in steps of 0.01, 0.001 and 0.1; or None.
+    """A guess of three numbers, {name: number}, or None.
 
-    >>> spelled(three({"speedup": 1.5, "memory": 0.5, "accuracy": 80}))
+    >>> three({"speedup": 1.5, "memory": 0.5, "accuracy": 80})
     {'speedup': 1.5, 'memory': 0.5, 'accuracy': 80.0}
     """
     if not isinstance(guess, dict) or set(guess) != set(GUESSED):
         return None
-    kept = 0
-    for name, (times, largest) in GUESSED.items():
-        value = number(guess[name])
-        if value is None or not 0 < value <= largest:
-            return None
-        kept = kept * PLACES + max(1, round(times * value))
-    return float(kept)
+    values = {name: number(guess[name]) for name in GUESSED}
+    fit = all(values[name] and 0 < values[name] <= most for name, most in GUESSED.items())
+    return values if fit else None
 
 
-def spelled(value):
-    """The three numbers that `three` kept, or {} for None: {name: number}."""
-    if value is None:
-        return {}
-    digits = int(value) // PLACES**2, int(value) // PLACES % PLACES, int(value) % PLACES
-    return {name: kept / GUESSED[name][0] for name, kept in zip(GUESSED, digits, strict=True)}
-
-
-def shown(value):
+def shown(guess):
     """The same in words."""
-    guess = spelled(value)
     said = f"{guess['speedup']:g} times as fast, {guess['memory']:g} times the memory"
     return f"{said}, {guess['accuracy']:g} % right"
 

@@ -34,7 +34,7 @@ def entry(notebook):
 
 
 def save(notebook, **change):
-    """Remember `solved=[ids]` beside those known, `guess=number` or `drawn=[ints]` in its place."""
+    """Remember `solved=[ids]` beside those known, `guess=…` or `drawn=[ints]` in its place."""
     file = path()
     change = _merged(_unsaved.get(file, {}), {notebook: change})
     try:
@@ -97,7 +97,10 @@ def _load(file):
 
 def _valid(known):
     guess, whole = known.get("guess"), [*(known.get("drawn") or []), *known.get("solved", [])]
-    return (guess is None or number(guess) is not None) and all(type(n) is int for n in whole)
+    several = isinstance(guess, dict)
+    parts = guess.values() if several else [guess or 0]
+    fit = all(number(part) is not None or several and isinstance(part, str) for part in parts)
+    return fit and all(type(n) is int for n in whole)
 
 
 def _merged(state, change):
