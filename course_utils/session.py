@@ -1,6 +1,5 @@
 """The first cell of every notebook: what runs here, and what will differ here."""
 
-import contextlib
 import dataclasses
 import importlib.metadata
 import importlib.util
@@ -63,7 +62,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         if not importlib.util.find_spec(package):
             raise SetupError(_missing(package))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with _silent_stderr():
+    with processes.silent(2):
         import tensorflow as tf
 
         if cpus != 1:
@@ -154,18 +153,3 @@ def _what_differs(machine):
         float16 = "measure whether float16 is" if instructions else "float16 to be slower"
         expect, ending = f"Expect bfloat16 to be faster than float32 here, and {float16}.", "."
     return f"{expect} The number formats behave as on any device{ending}"
-
-
-@contextlib.contextmanager
-def _silent_stderr():
-    """Hides what native code writes to the error stream, which Python's own redirection cannot."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(devnull, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(devnull)

@@ -28,7 +28,7 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 try:
-    with session._silent_stderr():
+    with session.processes.silent(2):
         raise ValueError
 except ValueError:
     print("still here", file=sys.stderr)

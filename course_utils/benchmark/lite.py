@@ -6,11 +6,11 @@ the package ai-edge-litert has a newer one.
 
 import contextlib
 import importlib.util
-import os
-import sys
 import warnings
 
 import numpy as np
+
+from course_utils import processes
 
 
 def missing() -> str:
@@ -29,19 +29,10 @@ def quietly(function, *arguments):
 
     Example: `quietly(converter.convert)`
     """
-    sys.stdout.flush()
-    kept = [os.dup(1), os.dup(2)]
-    try:
-        with open(os.devnull, "w") as nowhere, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-            with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-                return function(*arguments)
-    finally:
-        for place, former in enumerate(kept, start=1):
-            os.dup2(former, place)
-            os.close(former)
+    with processes.silent(1, 2) as nowhere, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            return function(*arguments)
 
 
 def calibration(images, shape):
