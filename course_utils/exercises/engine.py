@@ -141,18 +141,18 @@ class Curve:
     picture: Callable
 
 
-def percentage(said, example, section=2):
-    """A `read` that keeps a percentage above 0 and up to 100; one below 1 is kept as it is.
+def percentage(said, example="", section=2, zero=False):
+    """A `read` that keeps a percentage above 0, or from `zero` on, up to 100; as it is below 1.
 
     >>> percentage("You expect {value:g} % to be zero.", ", such as 10 for one in ten")(20.0)
     (20.0, 'You expect 20 % to be zero. Section 2 measures it.')
     """
 
     def read(value):
-        if not 0 < value <= 100:
-            given = describe(value)
-            return None, f"You gave {given}: give a percentage above 0 and up to 100{example}."
-        if value < 1:
+        if not 0 <= value <= 100 or not (value or zero):
+            low, given = "from 0" if zero else "above 0 and up", describe(value)
+            return None, f"You gave {given}: give a percentage {low} to 100{example}."
+        if 0 < value < 1:
             meant = f"If you mean a share of {value:g}, give {100 * value:g}"
             return value, f"Read as {value:g} %. {meant}; section {section} measures it."
         return value, f"{said.format(value=value)} Section {section} measures it."

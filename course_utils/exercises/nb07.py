@@ -2,18 +2,11 @@
 
 from . import replicas
 from .answers import near
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, percentage
 from .functions import parts, stub
 from .judges import Choice, Fields, Number, nearly
 
 TITLE = "Train on many devices without losing the weights"
-
-
-def read(value):
-    """Keep a percentage, 0 among them."""
-    if not 0 <= value <= 100:
-        return None, f"You gave the number {value:g}: give a percentage from 0 to 100."
-    return value, f"You expect {value:g} % of the weights to be finite. Section 2 measures it."
 
 
 PREDICTION = Prediction(
@@ -26,7 +19,7 @@ At the end, what percentage of all these weights are finite numbers? Guess befor
 section 2 measures it.""",
     comment="percent of the weights, 100 = all",
     example=50,
-    read=read,
+    read=percentage("You expect {value:g} % of the weights to be finite.", zero=True),
 )
 
 # --- 2: what the two orders send -----------------------------------------------------------------

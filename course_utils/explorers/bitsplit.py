@@ -46,7 +46,8 @@ class BitSplit:
         rows = []
         for place, bits in enumerate(splits.EXPONENT_BITS):
             name = f"{bits} + {15 - bits} {splits.NAMES.get(bits, '')}".rstrip()
-            rows.append([name, *(_error(column[place][0]) for column in columns.values())])
+            errors = [column[place][0] for column in columns.values()]
+            rows.append([name, *("overflow" if e is None else percent(e) for e in errors)])
         heads = ["exponent + fraction bits", *columns]
         return fragment.bundle("bitsplit", title, heads, rows, self._data())
 
@@ -60,10 +61,6 @@ class BitSplit:
             ],
             "tensors": [{"name": name, **found} for name, found in self.tensors.items()],
         }
-
-
-def _error(error):
-    return "overflow" if error is None else percent(error)
 
 
 def _recorded():

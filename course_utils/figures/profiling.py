@@ -40,7 +40,9 @@ def op_times(tables: dict) -> Picture:
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
-    sums = pd.DataFrame({policy: _by_name(table) for policy, table in tables.items()}).fillna(0.0)
+    plain = {p: table.assign(op=table["op"].map(_plain)) for p, table in tables.items()}
+    sums = pd.DataFrame({p: t.groupby("op", sort=False)["ms"].sum() for p, t in plain.items()})
+    sums = sums.fillna(0.0)
     sums = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index]
     shown = sums[:8]
     if len(sums) > 8:
@@ -210,8 +212,3 @@ def _lanes(table):
 def _plain(op):
     """An operation's type as TensorFlow calls it, without oneDNN's and fusion's additions."""
     return re.sub(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", op)
-
-
-def _by_name(table):
-    """{operation: ms} by their plain names."""
-    return table["ms"].groupby(table["op"].map(_plain), sort=False).sum()

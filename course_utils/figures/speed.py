@@ -101,7 +101,9 @@ def matmul(rates) -> Picture:
         words.append(f"{dtype} reaches {last['gflops']:.0f} GFLOP/s at size {last['size']:.0f}")
     ax.set(xscale="log", ylim=(0, None), xlabel="matrix size n", ylabel="GFLOP/s")
     ax.set_title("Multiplying two n × n matrices")
-    _ticks(ax, rates["size"])
+    sizes = sorted(set(rates["size"]))
+    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.minorticks_off()
     legend(ax)
     return Picture(figure, "; ".join(words) + ".")
 
@@ -217,9 +219,3 @@ def _bars(ax, values, spread=None):
 def _looks(names):
     looks = [bar_look(name) for name in names]
     return {key: [look[key] for look in looks] for key in ("color", "hatch")} | {"edgecolor": INK}
-
-
-def _ticks(ax, sizes):
-    sizes = sorted(set(sizes))
-    ax.set_xticks(sizes, [str(n) for n in sizes])
-    ax.minorticks_off()

@@ -1,4 +1,4 @@
-"""How long a step takes at best on a device, what bounds it, and what 16 bits would buy."""
+"""How long a step takes at best on a device, and where its layers stand below the roofs."""
 
 import re
 from collections import Counter
@@ -9,14 +9,12 @@ import numpy as np
 from course_utils.roofline.catalogue import Device
 from course_utils.roofline.steps import Work
 
-ARITHMETIC, MEMORY = "arithmetic", "memory"
-
 
 @dataclass(frozen=True, eq=False)
 class Floor:
     """The least time that the roofs of a device allow for a step.
 
-    The table is that of a `Work` with two columns more: ms, and bound ("arithmetic", "memory").
+    The table is that of a `Work` with one column more: ms.
     """
 
     table: object
@@ -49,8 +47,7 @@ def predict(step: Work, device: Device) -> Floor:
     table = step.table
     arithmetic = table["flops"] / [device.peak(dtype) for dtype in table["dtype"]]
     memory = table["bytes"] / device.bandwidth
-    bound = np.where(arithmetic >= memory, ARITHMETIC, MEMORY)
-    return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory), bound=bound))
+    return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory)))
 
 
 def points(floors: dict):
