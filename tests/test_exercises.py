@@ -150,7 +150,7 @@ def test_predictions(name):
     assert sheet.guess is None
     assert run(solution, sheet)[1].status == "recorded"
     kept = sheet.guess
-    assert isinstance(kept, float)
+    assert isinstance(kept, float | dict)
     for bad in [..., *VALUES, -1, 1e9, Hostile()]:
         if name in ("07", "09") and type(bad) is int and bad == 0:
             continue  # nothing left, and nobody well, are guesses there
@@ -368,6 +368,7 @@ def test_the_lock_of_a_dead_kernel_is_taken_away(progress_file, monkeypatch, cap
 
 @pytest.mark.parametrize("text", [
     b"", b"{", b"[]", b'{"00": 3}', b'{"00": {"solved": ["1"]}}', b'{"00": {"guess": NaN}}',
+    b'{"00": {"guess": "2"}}', b'{"08": {"guess": {"size": []}}}',
     b'{"00": {"guess": 1' + b"0" * 400 + b"}}", b"[" * 100_000, b"\xff\xfe\x00",
 ])  # fmt: skip
 def test_a_corrupt_file_is_set_aside(text, progress_file, capsys):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils import exercises
-from course_utils.exercises import nb08, smaller
+from course_utils.exercises import nb08, smaller, store
 
 
 def test_the_peak_of_each_block_counted_again():
@@ -41,6 +41,8 @@ def test_a_kept_guess_is_three_orders():
     ):
         assert "three orders" in q.predict(bad).message
     assert q.guess["size"] == "EDCBA"
+    store.save("08", guess=543211234512345.0)  # as it was kept before
+    assert q.guess is None and "no guess" in repr(q.summary())
 
 
 def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
