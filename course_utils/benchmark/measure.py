@@ -65,7 +65,7 @@ class Job:
     """
 
     def __init__(self, seconds: float, machine: hardware.Hardware, images, labels):
-        self.seconds, self.work = seconds, hardware.workload(machine)
+        self.seconds, self.machine, self.work = seconds, machine, hardware.workload(machine)
         self.notes, self.interrupted = [], False
         self.model = _cnn(images, labels, self.work.batch_size)
         self.dtypes = rates.likely_dtypes(machine)
