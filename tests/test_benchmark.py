@@ -176,7 +176,6 @@ def test_the_device_and_tf32_on_jax(monkeypatch):
     assert asked == ["tensorfloat32", "highest"] and not benchmark.counts_memory()
 
 
-@pytest.mark.slow
 @pytest.mark.mnist
 def test_real_mnist_is_learned_equally_well():
     """97 % on the full test set after five epochs of 10,000 digits, within a point."""

@@ -217,6 +217,8 @@ def test_a_guess_of_several_parts_is_kept_and_shown(name, given, said, asked, ot
     kept = q.guess
     assert all(asked in q.predict(other).message for other in others)
     assert exercises.load(name).guess == kept
+    exercises.store.save(name, guess=543211234512345.0)  # as it was kept before
+    assert q.guess is None and "no guess" in repr(q.summary())
 
 
 def test_what_is_said_of_a_guess_gives_nothing_away():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils import exercises
-from course_utils.exercises import nb08, smaller, store
+from course_utils.exercises import nb08, smaller
 
 
 def test_the_peak_of_each_block_counted_again():
@@ -25,24 +25,6 @@ def test_other_ways_to_prune_and_to_scale_are_right():
         return np.float32((high - low) / 255), np.int64(np.rint(-128 - low * 255 / (high - low)))
 
     assert q[2].check(by_threshold).status == q[3].check(by_steps).status == "correct"
-
-
-def test_a_kept_guess_is_three_orders():
-    q = exercises.load("08")
-    given = {"size": "edcba", "accuracy": "A B C D E", "latency": "ECDBA"}
-    assert "size EDCBA, accuracy ABCDE, latency ECDBA" in q.predict(given).message
-    assert q.guess == {"size": "EDCBA", "accuracy": "ABCDE", "latency": "ECDBA"}
-    assert "size EDCBA, accuracy ABCDE" in repr(q.summary()) + repr(exercises.progress())
-    for bad in (
-        {**given, "size": "AABCD"},
-        {**given, "speed": "ABCDE"},
-        {"size": "ABCDE"},
-        "EDCBA",
-    ):
-        assert "three orders" in q.predict(bad).message
-    assert q.guess["size"] == "EDCBA"
-    store.save("08", guess=543211234512345.0)  # as it was kept before
-    assert q.guess is None and "no guess" in repr(q.summary())
 
 
 def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
