@@ -17,7 +17,7 @@ help:
 	@echo "make test         install the test tools too and run every test"
 	@echo "make quick        the tests that take less than two minutes"
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
-	@echo "make size         print how large the course is"
+	@echo "make size         print how large the course is, and what its last tests took"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
 	@echo "make colab        write a release's files (self-contained notebooks for Colab) into dist/colab/"
 	@echo "make site         write the web site into dist/site: open dist/site/index.html"
@@ -70,12 +70,13 @@ lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
 	.venv/bin/python tests/tools/notebooks.py --check
 
-# The examples in docstrings run too.
+# The examples in docstrings run too. What was taken is kept for `make size`.
 unit: .venv/test.stamp
-	$(PYTEST) $(APART) --durations=25 --doctest-modules tests course_utils
+	$(PYTEST) $(APART) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
 
 solved: .venv/test.stamp
-	$(PYTEST) --nbval $(NBVAL) --durations=25 $(foreach n,$(LONGEST),notebooks/solved/$(n)_*.ipynb)
+	$(PYTEST) --nbval $(NBVAL) --junitxml=.pytest_cache/solved.xml \
+	    $(foreach n,$(LONGEST),notebooks/solved/$(n)_*.ipynb)
 
 blank: .venv/test.stamp
 	$(PYTEST) --nbval-lax $(NBVAL) $(foreach n,$(LONGEST),notebooks/$(n)_*.ipynb)

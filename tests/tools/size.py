@@ -1,11 +1,12 @@
-"""How large the course is: lines by floor and room, and long modules.
+"""How large the course is: lines by floor and room, long modules, and what the last tests took.
 
     python tests/tools/size.py
 
 All lines count: Python's as ruff leaves them; JavaScript's, CSS's and the shell's as they are
-written, because nothing formats them.
+written, because nothing formats them. The seconds are those of the last `make test`, by file.
 """
 
+import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
 
@@ -35,6 +36,15 @@ def lines(folder):
     }
 
 
+def seconds(report):
+    """Return {test file: seconds} of a report in JUnit's format, none where there is no report."""
+    found = Counter()
+    if report.exists():
+        for case in xml.parse(report).iter("testcase"):
+            found[case.get("classname").removeprefix("nbval.")] += float(case.get("time"))
+    return found
+
+
 def main():
     package, tests = lines(COURSE / "course_utils"), lines(COURSE / "tests")
     size = Counter()
@@ -51,6 +61,12 @@ def main():
     for path, count in sorted(package.items(), key=lambda item: -item[1]):
         if count > 200:
             print(f"  {count:4}  {path.as_posix()}")
+
+    for part in ("unit", "solved"):
+        taken = seconds(COURSE / f".pytest_cache/{part}.xml")
+        print(f"{part} tests: {sum(taken.values()):,.0f} s of work, two files at a time")
+        for name, count in taken.most_common(25):
+            print(f"  {count:6.0f}  {name}")
 
 
 if __name__ == "__main__":
