@@ -73,9 +73,10 @@ def _bench(options):
     if "cnn" in parts and not (measurement["cnn"] and measurement["cnn"][0]["steps"]):
         print("Interrupted before the first step: nothing was written.", file=sys.stderr)
         return 1
-    rows = records.table([measurement])
-    if len(rows):
-        print(f"\n{rows.to_string(index=False)}")
+    for model in records.MODELS:
+        rows = records.table([measurement], model)
+        if len(rows):
+            print(f"\n{model}\n{rows.to_string(index=False)}")
     print(*measurement["notes"], sep="\n")
     try:
         print(f"Written to {records.save(measurement, options.output)}")

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import platform
 import re
+import socket
 import sys
 import tempfile
 import textwrap
@@ -23,12 +24,13 @@ from course_utils.hardware.accelerators import CPU_ALONE
 SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
+PORT = 8888  # JupyterLab's first
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
 def run() -> int:
     """Prints one table of what is here, with a fix for each fault; 1 if there is one, else 0."""
-    probes = (python, packages, tensorflow, machine, memory, writing, network)
+    probes = (python, packages, tensorflow, machine, memory, writing, port, network)
     found, deadline = {probe: [] for probe in probes}, time.monotonic() + SECONDS
     threads = [threading.Thread(target=_ask, args=each, daemon=True) for each in found.items()]
     for thread in threads:
@@ -144,6 +146,14 @@ def writing():
         except OSError as error:
             way = "free some disk, or move the course to a folder of your own"
             yield "fault", f"{folder}: {error.strerror}", way
+
+
+def port():
+    """Whether JupyterLab's is free; if not, it takes the next."""
+    with socket.socket() as tried:
+        free = tried.connect_ex(("127.0.0.1", PORT)) != 0
+    way = "JupyterLab takes another: open the address that it prints"
+    yield ("ok", f"{PORT} is free", "") if free else ("note", f"{PORT} is taken", way)
 
 
 def network():

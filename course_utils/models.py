@@ -1,4 +1,4 @@
-"""The Keras model that the course measures."""
+"""The Keras models of the course."""
 
 import keras
 from keras import layers
@@ -27,3 +27,24 @@ def mnist_cnn(width: int = 32):
         ],
         name="mnist_cnn",
     )
+
+
+def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
+    """One block of a Transformer, under the dtype policy in force; not compiled.
+
+    Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add, as in
+    GPT-2 (pre-normalization, a hidden layer of four times the width), without a mask: a
+    `keras.Model` from float32 (n, tokens, width) to the same shape in the policy's compute dtype.
+
+    Example:
+        >>> transformer_block().count_params()
+        789760
+    """
+    start = keras.Input((tokens, width))
+    y = layers.LayerNormalization()(start)
+    y = layers.MultiHeadAttention(heads, width // heads)(y, y)
+    middle = layers.Add()([start, y])
+    y = layers.LayerNormalization()(middle)
+    y = layers.Dense(4 * width, activation="gelu")(y)
+    y = layers.Dense(width)(y)
+    return keras.Model(start, layers.Add()([middle, y]), name="transformer_block")

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from course_utils import hardware, models, processes, roofline, session
+from course_utils.benchmark.measure import LARGE
 from course_utils.benchmark.rates import likely_dtypes
 from course_utils.hardware import Accelerator, Hardware, accelerators
 from course_utils.training import dtype_policy
@@ -95,11 +96,12 @@ def test_of_several_gpus_the_weakest_decides_and_is_named(cards, policy, tf32):
 
 def test_the_largest_batches_fit_twice_into_a_t4():
     """Twice: beside the arrays counted here there is working space, and maybe another notebook."""
-    totals = {}
+    block, totals = {n: LARGE[n] for n in ("tokens", "width", "heads")}, {}
     for policy in ("float32", "mixed_float16"):
         with dtype_policy(policy):
-            cnn = models.mnist_cnn()
+            cnn, transformer = models.mnist_cnn(), models.transformer_block(**block)
         steps = [(cnn, n) for n in hardware.workload(card("Tesla T4")).batch_sizes]
+        steps.append((transformer, LARGE["batch_size"]))
         totals[policy] = [roofline.account(*step).total for step in steps]
     assert 2 * max(totals["float32"]) < 15360 * 2**20
     ratios = [b / a for a, b in zip(*totals.values(), strict=True)]

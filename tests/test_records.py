@@ -42,14 +42,15 @@ def test_a_record_is_complete_and_consistent(path):
     assert m["device"] and m["cpu"] and path.stem.endswith(m["date"])
     assert {"python", "tensorflow", "keras", "system", "backend"} <= set(m["versions"])
     assert m["conditions"]["batch_size"] > 0 and m["conditions"]["jit_compile"] is False
-    rows = {row["policy"]: row for row in m["cnn"]}
-    assert set(rows) == set(POLICIES)
-    for row in rows.values():
-        assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
-        once = rows["float32"]["step_ms"] / row["step_ms"]
-        assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
-        seconds = row["steps"] * max(r["step_ms"] for r in rows.values()) / 1e3
-        assert row["steps"] >= 20 or seconds > 30, "too few steps for a record"
+    for model in records.MODELS:
+        rows = {row["policy"]: row for row in m[model]}
+        assert set(rows) == set(POLICIES)
+        for row in rows.values():
+            assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
+            once = rows["float32"]["step_ms"] / row["step_ms"]
+            assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
+            seconds = row["steps"] * max(r["step_ms"] for r in rows.values()) / 1e3
+            assert row["steps"] >= 20 or seconds > 30, "too few steps for a record"
     assert {"float32", "bfloat16", "float16", "memory"} <= {row["figure"] for row in m["ceilings"]}
     assert all(row["q1"] <= row["value"] <= row["q3"] for row in m["ceilings"])
     assert len({row["batch_size"] for row in m["batches"]}) >= 3
@@ -146,7 +147,7 @@ def test_a_missing_package_is_a_sentence_and_a_status(monkeypatch, capsys):
 
 ROW = {"policy": "float32", "step_ms": 1.0, "speedup": 1.0, "memory_ratio": None}
 OLD = {"device": "d", "settings": {"A": "0"}, "date": "2026-01-02", "cnn": [ROW]}
-JAX = {**OLD, "versions": {"backend": "jax"}}
+JAX = {**OLD, "versions": {"backend": "jax"}, "transformer": [{**ROW, "step_ms": 2.0}]}
 
 
 def test_the_file_name_says_device_settings_library_and_date(tmp_path, monkeypatch):
@@ -162,12 +163,13 @@ def test_the_file_name_says_device_settings_library_and_date(tmp_path, monkeypat
 
 def test_a_file_of_before_is_read_and_a_newer_one_says_its_library():
     assert records.table([OLD, JAX])["settings"].tolist() == ["A=0", "Keras/JAX A=0"]
+    assert records.table([OLD, JAX], "transformer")["step_ms"].tolist() == [2.0]
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", "null", '{"device": 1, "date": 2, "settings": {}, "cnn": [{"policy": 1}]}',
-     json.dumps({**JAX, "cnn": [{"policy": "float32"}]})],
+     json.dumps({**JAX, "transformer": [{"policy": "float32"}]})],
 )  # fmt: skip
 def test_a_file_that_is_no_measurement_is_named(text, tmp_path):
     (tmp_path / "odd.json").write_text(text)
@@ -197,7 +199,7 @@ def tiny_job():
 
     job = measure.Job(0, SOME_CPU, np.zeros((8, 28, 28)), np.zeros(8))
     model = measure.Model(build, np.ones((8, 3), "float32"), np.ones((8, 2), "float32"), 4)
-    job.model = model
+    job.models = {"cnn": model, "transformer": model}
     return job
 
 
@@ -209,10 +211,10 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
         mine.interrupted = True
         return [2]
 
-    mine.cnn, mine.batches, mine.ceilings = lambda: [1], second, lambda: [3]
+    mine.cnn, mine.transformer, mine.ceilings = lambda: [1], second, lambda: [3]
     monkeypatch.setattr(measure, "Job", lambda *args: mine)
-    found = measure.record(parts=("ceilings", "cnn", "batches"))
-    assert found["cnn"] == [1] and found["batches"] == [2] and "ceilings" not in found
+    found = measure.record(parts=("ceilings", "cnn", "transformer"))
+    assert found["cnn"] == [1] and found["transformer"] == [2] and "ceilings" not in found
     assert found["notes"] == ["Twice."] and found["device"] == "some CPU 2 cores"
     mine.interrupted = False
     assert measure.record(parts=("ceilings",))["cnn"] == []  # which every file has
@@ -230,7 +232,7 @@ def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):
     mine = tiny_job()
     rows = mine.cnn()
     assert [row["policy"] for row in rows] == ["float32", "mixed_bfloat16"]
-    assert "No CNN under mixed_float16. It raised RuntimeError: no kernel" in mine.notes
+    assert "No cnn under mixed_float16. It raised RuntimeError: no kernel" in mine.notes
 
 
 def test_a_job_leaves_out_what_would_end_the_process():

@@ -311,6 +311,47 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
     assert found.ms == pytest.approx(table["ms"].sum())
 
 
+# --- what was recorded
+
+
+def test_the_recorded_steps_beside_their_predictions():
+    table = roofline.predicted_and_measured()
+    assert (table["times"] > 1).all()  # nothing runs above its roof
+    # Where the kernels are, bfloat16 is faster, and the roof, which is a best case, says more.
+    fast = table.query("policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'").iloc[0]
+    assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
+
+
+def recorded(device="some CPU", backend="tensorflow", **parts):
+    """A measurement without roofs, with what is added to it."""
+    row = {"policy": "float32", "step_ms": 30.0, "speedup": 1.0}
+    block = {"tokens": 8, "width": 16, "heads": 2, "batch_size": 4}
+    return {
+        **{"device": device, "settings": {}, "versions": {"backend": backend}},
+        "conditions": {"batch_size": 8, "transformer": block},
+        "cnn": [row, {"policy": "mixed_bfloat16", "step_ms": 15.0, "speedup": 2.0}],
+        **parts,
+    }
+
+
+def roofs(*cases):
+    return [{"figure": figure, "value": value} for figure, value in cases]
+
+
+def test_both_models_of_a_record_stand_beside_their_prediction():
+    best = roofs(("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0))
+    both = recorded(transformer=recorded()["cnn"], ceilings=best)
+    jax, half = recorded(backend="jax", ceilings=best), recorded(ceilings=best[-1:])
+    table = roofline.predicted_and_measured([both, jax, recorded(), half])
+    assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
+    assert table["settings"].tolist() == [""] * 4 + ["Keras/JAX"] * 2
+    step = roofline.work(models.transformer_block(8, 16, 2), 4)
+    device = Device("some CPU", {"float32": 0.5, "bfloat16": 0.8}, 20.0)
+    expected = roofline.predict(step, device).ms
+    assert table["predicted_ms"][2] == pytest.approx(expected)
+    assert table["times"][2] == pytest.approx(30 / expected) and not step.unknown
+
+
 # --- measured
 
 

@@ -15,6 +15,10 @@ import numpy as np
 from course_utils import datasets, hardware, models
 from course_utils.benchmark import compare, rates, records, settings, start, trainee
 
+# The Transformer block's sizes: what keeps a device busy without keeping anybody waiting.
+LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}
+SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}
+BLOCKS = {"CPU": SMALL, "GPU": LARGE, "TPU": LARGE}
 PARTS = (*records.PARTS, "legs")  # methods of `Job`, in this order
 # A function that builds and compiles a model, its data, and how many samples are in a step.
 Model = namedtuple("Model", "build x y batch_size")
@@ -25,7 +29,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
 
     `seconds` is for the steps of the CNN. The other `parts` (of `PARTS`) take a share of it each:
     in all it is some three times as long, and a minute for what does not depend on it. After an
-    interrupt of the CNN's steps the parts that follow are missing.
+    interrupt of the CNN's or the block's steps the parts that follow are missing.
 
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
@@ -35,9 +39,10 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
     conditions = {
         "model": "mnist_cnn (32-64-128)",
         "data": digits.name,
-        "batch_size": job.model.batch_size,
+        "batch_size": job.models["cnn"].batch_size,
         "jit_compile": start.on_jax(),
         "tf32": job.tf32,
+        "transformer": BLOCKS[job.kind],
         "seconds": seconds,
     }
     found = {
@@ -59,15 +64,16 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
 class Job:
     """One measurement under way, on a `hardware.Hardware`. Its parts return what JSON can hold.
 
-    Attributes: model, the CNN as a `Model`; policies that this process can compute in; tf32,
-    whether float32 products go through TF32 unless they are told otherwise; notes, sentences on
-    what could not be measured; interrupted, whether a person ended it.
+    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; policies that this process can
+    compute in; tf32, whether float32 products go through TF32 unless they are told otherwise;
+    notes, sentences on what could not be measured; interrupted, whether a person ended it.
     """
 
     def __init__(self, seconds: float, machine: hardware.Hardware, images, labels):
-        self.seconds, self.machine, self.work = seconds, machine, hardware.workload(machine)
-        self.notes, self.interrupted = [], False
-        self.model = _cnn(images, labels, self.work.batch_size)
+        self.seconds, self.machine, self.kind = seconds, machine, trainee.device_kind()
+        self.work, self.notes, self.interrupted = hardware.workload(machine), [], False
+        cnn = _cnn(images, labels, self.work.batch_size)
+        self.models = {"cnn": cnn, "transformer": _block(self.kind)}
         self.dtypes = rates.likely_dtypes(machine)
         self.tf32 = "tf32" in self.dtypes
         self.policies = [p for p in compare.POLICIES if p.removeprefix("mixed_") in self.dtypes]
@@ -75,19 +81,13 @@ class Job:
             self.notes.append("No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process.")
 
     def cnn(self):
-        """A training step under each policy: rows of `Comparison.table`."""
-        (build, x, y, batch_size), policies = self.model, self.policies
-        try:
-            result = compare.compare_policies(build, x, y, policies, batch_size, self.seconds)
-        except Exception:  # the backend has no kernel for one of them on this device
-            policies = [policy for policy in policies if self._runs(policy)]
-            result = compare.compare_policies(build, x, y, policies, batch_size, self.seconds)
-        self.interrupted |= result.interrupted
-        self.notes += result.notes
-        return _rows(result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index())
+        return self._steps("cnn", 1)
+
+    def transformer(self):
+        return self._steps("transformer", 0.5)
 
     def batches(self):
-        build, x, y, _ = self.model
+        build, x, y, _ = self.models["cnn"]
         sizes = self.work.batch_sizes
         order = np.resize(np.arange(len(x)), max(len(x), *sizes))
         share = 0.5 * self.seconds
@@ -99,13 +99,26 @@ class Job:
     def legs(self):
         return _rows(settings.table(settings.measure(seconds=self.seconds / 5)))
 
-    def _runs(self, policy):
+    def _steps(self, name, share):
+        """A training step under each policy: rows of `Comparison.table`."""
+        (build, x, y, batch_size), policies = self.models[name], self.policies
+        seconds = share * self.seconds
+        try:
+            result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
+        except Exception:  # the backend has no kernel for one of them on this device
+            policies = [policy for policy in policies if self._runs(name, policy)]
+            result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
+        self.interrupted |= result.interrupted
+        self.notes += result.notes
+        return _rows(result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index())
+
+    def _runs(self, name, policy):
         """Whether a step is possible; else a note says why not."""
-        build, x, y, batch_size = self.model
+        build, x, y, batch_size = self.models[name]
         try:
             trainee.Trainee(build, policy).step(x[:batch_size], y[:batch_size])
         except Exception as error:
-            self.notes.append(f"No CNN under {policy}. {settings.sentence(error)}")
+            self.notes.append(f"No {name} under {policy}. {settings.sentence(error)}")
             return False
         return True
 
@@ -113,14 +126,22 @@ class Job:
 def _cnn(images, labels, batch_size):
     x = images[..., None].astype("float32") / 255
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    return Model(lambda: _compiled(models.mnist_cnn(), loss), x, labels, min(batch_size, len(x)))
 
-    def build():
-        model = models.mnist_cnn()
-        # JAX without jit runs operation by operation, which nobody trains with.
-        model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=start.on_jax())
-        return model
 
-    return Model(build, x, labels, min(batch_size, len(x)))
+def _block(kind):
+    """On random numbers: two batches of them, as inputs and as targets."""
+    tokens, width, heads, batch_size = BLOCKS[kind].values()
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 2 * batch_size, tokens, width), dtype="float32")
+    build = lambda: _compiled(models.transformer_block(tokens, width, heads), "mse")  # noqa: E731
+    return Model(build, x, y, batch_size)
+
+
+def _compiled(model, loss):
+    # JAX without jit runs operation by operation, which nobody trains with.
+    model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=start.on_jax())
+    return model
 
 
 def _settings():

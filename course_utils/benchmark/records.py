@@ -11,7 +11,8 @@ OWN = FOLDER / "own"  # what a learner records: shown like the rest, not part of
 # Settings that change which kernels run; recorded when they are set.
 SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
 # What the bench command measures unless it is told otherwise.
-PARTS = ("cnn", "batches", "ceilings")
+PARTS = ("cnn", "transformer", "batches", "ceilings")
+MODELS = ("cnn", "transformer")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 
 
@@ -58,7 +59,8 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
             measurement = json.loads(path.read_text(encoding="utf-8"))
             if measurement.get("kind") in ("gradients", "splits", "smaller", "clinic"):
                 continue  # the functions of these names read those
-            list(_rows(measurement))
+            for model in MODELS:
+                list(_rows(measurement, model))
         except (ValueError, KeyError, AttributeError, TypeError):
             raise ValueError(
                 f"{path.name} is not a measurement: record it again with "
@@ -68,11 +70,12 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
     return found
 
 
-def table(found: list[dict] | None = None):
+def table(found: list[dict] | None = None, model: str = "cnn"):
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
     One row per device and policy: device, settings (switches, and "Keras/JAX" where it was not
-    TensorFlow), date, policy, step_ms, speedup, memory_ratio.
+    TensorFlow), date, policy, step_ms, speedup, memory_ratio. `model` is "cnn" or "transformer",
+    which the first measurements did not have.
 
     Example:
         >>> sorted(set(table()["policy"]))
@@ -80,12 +83,13 @@ def table(found: list[dict] | None = None):
     """
     import pandas as pd
 
-    rows = [row for m in (load() if found is None else found) for row in _rows(m)]
+    rows = [row for m in (load() if found is None else found) for row in _rows(m, model)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _rows(measurement):
-    for row in measurement["cnn"]:
+def _rows(measurement, model):
+    # The CNN stands in every file, the block only in newer ones.
+    for row in measurement["cnn"] if model == "cnn" else measurement.get(model, []):
         numbers = [row[key] for key in COLUMNS[3:]]
         yield [measurement["device"], label(measurement), measurement["date"], *numbers]
 
