@@ -13,7 +13,7 @@ def read_guess(value):
     """Keep a sum above 0 and up to a million."""
     if not 0 < value <= 1e6:
         return None, f"You gave {describe(value)}: the sum lies above 0, and not above 1,000,000."
-    return value, f"You expect the sum to say {value:,.10g}. The measurement comes in section 6."
+    return value, f"You expect the sum to say {value:,.10g}. The measurement comes further down."
 
 
 PREDICTION = Prediction(
@@ -21,7 +21,7 @@ PREDICTION = Prediction(
 You start at 0 and add 1.0 ten thousand times. Every sum on the way is a `float16` number. What
 does the sum say at the end?
 
-Guess before you run any code. Section 6 measures it.""",
+Guess before you run any code; section 6 measures it.""",
     comment="the sum at the end",
     example="10_000",
     read=read_guess,
