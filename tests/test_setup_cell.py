@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import colab
 import nbformat
@@ -130,6 +131,18 @@ def test_the_newer_of_two_copies_wins_and_a_checkout_is_left_alone(way, server, 
         assert printed(run(other, empty, tmp_path)) == "other {}\n"
     (empty / release.MARK).unlink()
     assert printed(run(newer, empty, tmp_path)) == "other {}\n"  # a checkout has no mark
+
+
+def test_two_notebooks_that_start_together_import_a_whole_package(course, server, tmp_path):
+    for n in range(200):  # what takes a while to unpack
+        (course / f"course_utils/of_{n}.py").write_text("x = 1\n" * 5000)
+    imports = "\n".join(f"import course_utils.of_{n}" for n in range(200))
+    cell = f"{cells(course, server)['carry']}\n{imports}"
+    run("", tmp_path / "first", tmp_path)
+    with ThreadPoolExecutor(3) as pool:
+        runs = list(pool.map(lambda _: run(cell, tmp_path / "empty", tmp_path), range(3)))
+    assert [printed(result) for result in runs] == ["ours {}\n"] * 3
+    assert not [path.name for path in (tmp_path / "empty").iterdir() if path.name[:3] == "tmp"]
 
 
 @pytest.mark.parametrize("way", ["fetch", "carry"])

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import nbformat
 from canonical import canonical, code_cells, read
-from release import ARCHIVE, COURSE, STALE, UNPACK, bundle, filled, published
+from release import ARCHIVE, COURSE, STALE, bundle, filled, published
 
 LARGE = "data/measurements/gradients.json"  # a fifth of all, for those alone that read it
 CELL = f"""\
 # @title Course files: run this cell first, it unpacks course_utils into this folder
-import base64, hashlib, io, shutil, tarfile
+import base64, hashlib, io, shutil, tarfile, tempfile
 from pathlib import Path
 
 packed = '''
@@ -34,7 +34,19 @@ digest = "$digest"
         data = b""
     if hashlib.sha256(data).hexdigest() != digest:
         raise ValueError("The course files in this notebook are damaged: download it again.")
-{UNPACK}"""
+    # In a folder of its own first, then into place in one step: of notebooks that start together
+    # one wins, and neither imports half a package.
+    with tempfile.TemporaryDirectory(dir=".") as new:
+        tarfile.open(fileobj=io.BytesIO(data)).extractall(new, filter="data")
+        Path(new, mark).write_text(" ".join([digest, *map(str, version)]))
+        shutil.copytree(Path(new, "data"), "data", dirs_exist_ok=True)
+        if mark.parent.exists() and not (mark.exists() and digest in mark.read_text()):
+            mark.parent.rename(Path(new, "old"))
+        try:
+            Path(new, mark.parent).rename(mark.parent)
+        except OSError:
+            pass  # another notebook was first
+"""
 
 
 def files_cell(data, version):
