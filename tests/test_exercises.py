@@ -232,6 +232,7 @@ def test_what_is_said_of_a_guess_gives_nothing_away():
     assert "If you mean a share of 0.3, give 30;" in said[-1]
 
 
+@pytest.mark.slow
 @every_exercise
 def test_whatever_is_given_is_judged_and_said(name, number):
     question = SHEETS[name][number]

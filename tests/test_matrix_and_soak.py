@@ -51,6 +51,7 @@ def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypat
     assert "oldest | – | not installed" in said and "off | keras 3 | failed: notebooks" in said
 
 
+@pytest.mark.slow
 def test_the_record_of_a_soak_counts_what_finished_and_names_what_raised(course):
     bad = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", id="b")])
     nbformat.write(bad, course / "notebooks" / "01_bad.ipynb")

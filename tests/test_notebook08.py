@@ -13,6 +13,8 @@ from sklearn.datasets import load_digits
 from course_utils import benchmark, datasets, exercises
 from course_utils.benchmark import lite
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = Cells("08_smaller")
 
 

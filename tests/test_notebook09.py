@@ -9,6 +9,8 @@ from cells import Cells
 
 from course_utils import exercises, precision
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = Cells("09_clinic")
 
 

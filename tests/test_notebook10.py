@@ -14,6 +14,8 @@ from course_utils import benchmark, datasets, exercises, precision, roofline
 from course_utils.exercises import capstone, nb10
 from course_utils.training import dtype_policy
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = Cells("10_capstone")
 SIXTEEN = "mixed_bfloat16"  # the same numbers on every machine, but for the order of sums
 TAUGHT = "data block vit colleague examine whole-numbers repaired examined pretrain".split()

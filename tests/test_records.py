@@ -220,6 +220,7 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
     assert measure.record(parts=("ceilings",))["cnn"] == []  # which every file has
 
 
+@pytest.mark.slow
 def test_a_policy_that_does_not_run_is_left_out_and_said(monkeypatch):
     real = Trainee.step
 

@@ -35,6 +35,7 @@ except ValueError:
 """
 
 
+@pytest.mark.slow
 def test_setup_prints_versions_and_splits_the_cpu_before_tensorflow_starts_or_not_at_all():
     command = [sys.executable, "-c", FIRST_CELL]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
