@@ -141,11 +141,11 @@ class Curve:
     picture: Callable
 
 
-def percentage(said, example="", section=2, zero=False):
+def percentage(said, example="", zero=False):
     """A `read` that keeps a percentage above 0, or from `zero` on, up to 100; as it is below 1.
 
     >>> percentage("You expect {value:g} % to be zero.", ", such as 10 for one in ten")(20.0)
-    (20.0, 'You expect 20 % to be zero. Section 2 measures it.')
+    (20.0, 'You expect 20 % to be zero. The measurement comes below.')
     """
 
     def read(value):
@@ -154,8 +154,8 @@ def percentage(said, example="", section=2, zero=False):
             return None, f"You gave {given}: give a percentage {low} to 100{example}."
         if 0 < value < 1:
             meant = f"If you mean a share of {value:g}, give {100 * value:g}"
-            return value, f"Read as {value:g} %. {meant}; section {section} measures it."
-        return value, f"{said.format(value=value)} Section {section} measures it."
+            return value, f"Read as {value:g} %. {meant}. The measurement comes below."
+        return value, f"{said.format(value=value)} The measurement comes below."
 
     return read
 

@@ -19,7 +19,7 @@ section 1 measures it.""",
     comment="percent of the step, 100 = all",
     example=50,
     read=percentage(
-        "You expect that they take {value:g} % of the step.", ", such as 50 for one half", 1
+        "You expect that they take {value:g} % of the step.", ", such as 50 for one half"
     ),
 )
 
