@@ -229,7 +229,7 @@ def test_what_is_said_of_a_guess_gives_nothing_away():
         q = exercises.load(name)
         said = [q.prediction.task, *(q.predict(guess).message for guess in guesses)]
         assert not any(re.search(found, text) for text in said)
-    assert "If you mean a share of 0.3, give 30;" in said[-1]
+    assert "If you mean a share of 0.3, give 30." in said[-1]
 
 
 @pytest.mark.slow

@@ -101,7 +101,9 @@ def main(wanted: list[str]) -> int:
         f"two files at a time, seconds without the install. Pythons not found: {missing}."
     )
     with recorded("matrix", head, "leg", "versions", "result", "seconds") as rows:
-        rows.extend(legs(found))
+        for row in legs(found):
+            print("==", " | ".join(row), flush=True)  # a log keeps it, whatever ends the rest
+            rows.append(row)
     return 0 if {result for _, _, result, _ in rows} == {"passed"} else 1
 
 
