@@ -251,6 +251,8 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     assert second.minutes == pytest.approx(371 / 180 + 1.1 + 0.5 + 14 + 1)
     assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
     assert clock.account(path).span == "3 to 22"
+    wound = clock.wound("## 1. One\n\nA word.", clock.account(path)).removesuffix("\n\nA word.")
+    assert wound.count("min") == 2 and clock.wound(wound, clock.account(path)) == wound
     notebooks.fix([path])
     assert not any("00: its core" in fault for fault in notebooks.check([path]))
     monkeypatch.setattr(clock, "BUDGET", (2,))

@@ -23,7 +23,7 @@ MOST = {"written": 2_000, "lines": 209}
 # What has a clock of its own. What does not, such as the prediction, goes with what is above it.
 TIMED = re.compile(r"\d+\. |Setup|Common mistakes|Recap")
 HEADING = re.compile(r"^## +(.+?) *\n", re.M)
-CLOCK = re.compile(r"\*≈\d+ min( · \d+ min so far)?\*\n+")
+CLOCK = re.compile(r"\*≈\d+ min( · \d+ min so far)?\*(?:\n+|\Z)")
 PICTURE = re.compile(r"!\[[^\]]+\]\((?!https://colab)")
 GLANCE = re.compile(r"\*\*\d+ minutes\*\*(, (?:of which \d+ core|and \d+ going further))?")
 PATH = re.compile(r"The core path is 00 to 05[^\n.]*\.")
@@ -151,7 +151,8 @@ def wound(source, account):
         wanted = clocks.get(match[1])
         return f"## {match[1]}\n\n" + f"{wanted}\n\n" * bool(wanted)
 
-    source = re.sub(HEADING.pattern + r"\n*(?:" + CLOCK.pattern + ")?", clock, source, flags=re.M)
+    once = HEADING.pattern + r"\n*(?:" + CLOCK.pattern + ")*"
+    source = re.sub(once, clock, source, flags=re.M).rstrip("\n")
     return GLANCE.sub(account.glance(), source) if "At a glance" in source else source
 
 
