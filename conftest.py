@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -25,4 +27,16 @@ def pytest_runtest_setup(item):
         # what the learner did.
         os.environ["COURSE_PROGRESS"] = os.path.join(folder.name, f"{item.path.stem}.json")
     if item.get_closest_marker("mnist") and not os.environ.get("COURSE_MNIST"):
-        pytest.skip("COURSE_MNIST names no file with the real MNIST digits")
+        pytest.skip("they need a file with the real MNIST digits. Name one in COURSE_MNIST.")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was left out in one line for each reason, and keep it for the end of `make test`."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    text = ""
+    for reason, count in reasons.most_common():
+        text += f"{count} {'test' if count == 1 else 'tests'} left out: {reason}\n"
+    terminalreporter.write(text)
+    if report_file := config.getoption("xmlpath", None):
+        Path(report_file).with_suffix(".left-out").write_text(text, encoding="utf-8")

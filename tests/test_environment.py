@@ -191,6 +191,10 @@ def test_make_test_goes_on_after_a_failed_part_and_names_it(machine):
     assert code != 0 and "make test: failed: unit solved\n" in output, output
     code, output = machine.make("test")
     assert code == 0 and output.endswith("make test: all parts passed\n")
+    leaving = "mkdir -p .pytest_cache; echo 7 left out >.pytest_cache/unit.left-out; false"
+    code, output = machine.make("test", f"PYTEST={leaving}")
+    assert code != 0 and "make test: failed: unit solved\n7 left out\n" in output, output
+    assert machine.make("test")[1].endswith("make test: all parts passed\n")  # nothing stale
     assert len(machine.installs()) == 1  # make test is enough for make lab
     assert machine.make("lab")[0] == 0 and len(machine.installs()) == 1
 
@@ -253,6 +257,7 @@ def test_the_ranges_and_the_environment_like_colab_s_are_what_colab_has():
 
 # conftest.py
 
+NEEDS_NO_BROWSER = "test_every_page_is_there_and_every_link_leads_somewhere"
 SOLVES_SOMETHING = """
 import os
 path = os.environ["COURSE_PROGRESS"]
@@ -271,3 +276,21 @@ def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
     env = os.environ | {"COURSE_PROGRESS": "the learner's"}
     run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert "2 passed" in run.stdout, run.stdout
+
+
+def test_without_chromium_the_browser_tests_are_left_out_and_one_line_says_so(tmp_path):
+    """A test that starts a browser without the fixture `chromium` fails here."""
+    report = tmp_path / "unit.xml"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    command += ["tests/browser", "--deselect", f"tests/browser/test_site.py::{NEEDS_NO_BROWSER}"]
+    wanted = {"PATH": tmp_path, "PLAYWRIGHT_BROWSERS_PATH": tmp_path}
+    env = {key: value for key, value in os.environ.items() if key not in ("CHROMIUM", "CI")}
+    run = subprocess.run(command, cwd=ROOT, env=env | wanted, capture_output=True, text=True)
+    counts = pytest.RunResult.parse_summary_nouns(run.stdout.splitlines())
+    assert counts == {"skipped": counts["skipped"], "deselected": 1}, run.stdout[-4000:]
+    (line,) = (line for line in run.stdout.splitlines() if "Chromium" in line)
+    assert line == (
+        f"{counts['skipped']} tests left out: they need Chromium. "
+        "Install it (apt install chromium), or name it in CHROMIUM."
+    )
+    assert report.with_suffix(".left-out").read_text() == f"{line}\n"

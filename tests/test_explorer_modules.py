@@ -69,7 +69,7 @@ def need_node():
         folder = Path(importlib.util.find_spec("playwright").origin).parent / "driver"
         path = next(map(str, folder.glob("node*")), None)
     if path is None:
-        reason = "No node was found on the PATH, so the explorers' modules cannot run."
+        reason = "they need Node.js. Install it (apt install nodejs)."
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     return path
 

@@ -14,7 +14,7 @@ from server import running
 def chromium():
     path = find_chromium()
     if path is None:
-        reason = "No Chromium was found on the PATH: install it, or name it in CHROMIUM."
+        reason = "they need Chromium. Install it (apt install chromium), or name it in CHROMIUM."
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     return path
 

@@ -8,11 +8,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from every_explorer import SOURCES
-from harness import FLAGS, find_chromium
+from harness import FLAGS
 from playwright.sync_api import sync_playwright
 from server import COURSE
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = pytest.mark.slow
 FOLDERS = ("notebooks", "guide")
 NOTEBOOKS = sorted(path.stem for path in (COURSE / "notebooks/solved").glob("*.ipynb"))
 
@@ -65,11 +65,12 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 15e6
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1400])
-def test_it_is_alive_in_a_browser_and_asks_nobody(site, width):
+def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
     alive = set()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark")
         asked, errors = [], []
         page.on("request", lambda request: asked.append(request.url))
