@@ -26,6 +26,15 @@ from course_utils.exercises.functions import edit  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
+# The cell that shows what a picture of the README does. A README can link headings only; the
+# cell may stand screens below.
+PICTURED = {
+    "00_start_here": "guess-beside-measured",
+    "01_floats": "floatlab",
+    "02_loss_scaling": "scope",
+    "07_devices": "cured",
+}
+TO_HEADING = re.compile(r"\[(!\[[^\]]+\]\([^)]+\)|[^\]]+)\]\(notebooks/(\w+)\.ipynb#[\w-]+\)")
 
 
 def page_of(path, linked):
@@ -119,6 +128,9 @@ def front():
     rows = re.findall(r"^\| \[(.+?)\]\((notebooks/\w+)\.ipynb\)", course, re.M)
     page = page.replace("{notebooks}", "\n".join(f"{name} <{at}>" for name, at in rows))
     first, pictures = first.split("| | |")
+    pictures = TO_HEADING.sub(
+        lambda m: f'<a href="notebooks/{m[2]}.html#cell-{PICTURED[m[2]]}">{m[1]}</a>', pictures
+    )
     pictures = f"| | |{pictures.rstrip()}\n\n## The course{course}"
     return page.replace("{readme}", first.strip()).replace("{pictures}", pictures)
 
@@ -145,6 +157,7 @@ def write_sources(folder):
     (folder / "guide").mkdir()
     paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
     linked = {m[1:] for p in paths for m in map(tuple, TO_CELL.findall(p.read_text("utf-8")))}
+    linked |= set(PICTURED.items())
     for path in paths:
         nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
         if path.name[:2].isdigit():

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+from build import PICTURED
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -20,7 +21,7 @@ from harness import FLAGS, find_chromium  # noqa: E402
 OUT = COURSE / "docs" / "pictures"
 # Of an explorer the part from its top that says enough: pixels.
 EXPLORERS = {"floatlab": ("01_floats", 655), "scalescope": ("02_loss_scaling", 545)}
-FIGURES = {"speed": ("00_start_here", "guess-beside-measured"), "hang": ("07_devices", "cured")}
+FIGURES = {"speed": "00_start_here", "hang": "07_devices"}
 
 
 def save(name, picture):
@@ -39,9 +40,9 @@ def main():
             box = page.locator(f"[data-{name}]").first.bounding_box() | {"height": height}
             shot = page.screenshot(clip=box, full_page=True)
             save(name, Image.open(io.BytesIO(shot)).convert("RGB"))
-    for name, (notebook, wanted) in FIGURES.items():
+    for name, notebook in FIGURES.items():
         nb = nbformat.read(COURSE / f"notebooks/solved/{notebook}.ipynb", 4)
-        cell = next(cell for cell in nb.cells if cell.id == wanted)
+        cell = next(cell for cell in nb.cells if cell.id == PICTURED[notebook])
         data = next(o.data["image/png"] for o in cell.outputs if "image/png" in o.get("data", {}))
         save(name, Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
 

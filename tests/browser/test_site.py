@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from every_explorer import SOURCES
 from harness import FLAGS
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from server import COURSE
 
 pytestmark = pytest.mark.slow
@@ -86,6 +86,14 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
                 built = hosts.evaluate_all("all => all.filter(one => one.shadowRoot).length")
                 assert built == hosts.count(), (path, name)
                 alive |= {name} if built else set()
+        for name in ("floatlab", "scalescope"):
+            page.goto((site / "index.html").as_uri())
+            page.locator(f"a:has(img[src*={name}])").click()
+            expect(page.locator(f"[data-{name}]").first).to_be_in_viewport()
+        page.emulate_media(media="print")
+        for navigation in (".skip-to-content", ".sidebar-drawer", ".toc-drawer"):
+            assert not page.locator(navigation).is_visible(), navigation
+        page.emulate_media(media="screen")
         page.goto((site / "search.html").as_uri() + "?q=subnormal")
         page.locator("#search-results li").first.wait_for(timeout=20_000)
     assert alive == set(SOURCES) and errors == []
