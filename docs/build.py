@@ -34,6 +34,7 @@ PICTURED = {
     "02_loss_scaling": "scope",
     "07_devices": "cured",
 }
+MOST_ROWS = 29  # of a table of wrong answers; in a longer one, those told alike share a row
 TO_HEADING = re.compile(r"\[(!\[[^\]]+\]\([^)]+\)|[^\]]+)\]\(notebooks/(\w+)\.ipynb#[\w-]+\)")
 
 
@@ -107,10 +108,33 @@ def guide(path):
             several = some if isinstance(some, list) else [some]
             said += [(changed(exercise.solution, edits), told) for edits in several]
         kind, part = ("wrong line", ", in part") if slips else ("answer", "")
+        rows = [(answer, cell(told)) for answer, told in dict.fromkeys(said) if answer]
+        if len(rows) > MOST_ROWS:
+            rows, kind = together(rows), "answer, and how many more get the same last sentence"
         lines += [f"| {kind} | what the learner is told{part} |", "|---|---|"]
-        lines += [f"| {answer} | {cell(told)} |" for answer, told in dict.fromkeys(said) if answer]
+        lines += [f"| {answer} | {told} |" for answer, told in rows]
         lines += ["", "Hints, in turn:", *(f"1. {hint}" for hint in exercise.hints)]
     return "\n".join(lines) + "\n"
+
+
+def together(rows):
+    """Return one row, the first, for all whose text ends in the same sentence, and their number.
+
+    For answers in several parts, such as causes of many patients: a text begins with its part.
+    """
+    groups = {}
+    for answer, told in rows:
+        part, _, text = told.partition(": ")
+        last = re.split(r"(?<=[.?]) ", text)[-1]
+        groups.setdefault(last, []).append((answer, told, part))
+    merged = []
+    for group in groups.values():
+        answer, told, _ = group[0]
+        if len(group) > 1:
+            parts = ", ".join(dict.fromkeys(part for _, _, part in group))
+            answer += f"<br>and {len(group) - 1} more, in {parts}"
+        merged.append((answer, told))
+    return merged
 
 
 def cell(text):
