@@ -118,6 +118,14 @@ def test_a_module_is_whole(name):
     assert wanted <= exported <= wanted | TESTED
 
 
+def test_a_style_is_of_something_that_a_module_makes():
+    """Names with a digit are put together from data, as float16."""
+    styles = "".join(path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.css"))
+    rules = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/", "", styles, flags=re.S))
+    classes = set(re.findall(r"\.([a-zA-Z-]+)(?![\w-])", " ".join(rules)))
+    assert classes <= set(re.findall(r"[\w-]+", "\n".join(MODULES.values())))
+
+
 def test_the_modules_of_an_explorer_share_a_scope():
     needed = {name: fragment.modules(f"{name}.mjs") for name in SOURCES}
     assert set().union(*needed.values()) == set(MODULES)
