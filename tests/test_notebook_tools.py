@@ -55,6 +55,8 @@ class Question:
 
 
 SHEET = SimpleNamespace(
+    title="Small",
+    exercises=[Question.exercise],
     prediction=SimpleNamespace(task="Guess it.", stub="guess = ...", solution="guess = 2"),
     questions={1: Question()},
 )
@@ -264,6 +266,22 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
         f"{clock.account(path).sections[0].written:,} words",
         "1 lines of code",
     ]
+
+
+def test_a_stored_table_of_progress_has_every_exercise(folder, monkeypatch):
+    monkeypatch.setattr(canonical.exercises, "available", lambda: ["00"])
+    (folder / "solved").mkdir()
+
+    def faults(row):
+        table = f"Your progress\nNotebook    Guess  Solved\n{row}\nexercises.reset() starts anew."
+        stored = new_output("execute_result", {"text/plain": table}, execution_count=1)
+        path = save(folder, adds("exercises.progress()", outputs=[stored]))
+        path.replace(folder / "solved" / path.name)
+        return [fault for fault in notebooks.check([save(folder)]) if "table of progress" in fault]
+
+    assert faults("00 · Small  2      1 of 1") == []
+    assert len(faults("00 · Small  2      1 of 2")) == 1
+    assert len(faults("00 · Large  2      1 of 1")) == 1
 
 
 def test_errors_in_stored_outputs_are_named():

@@ -10,6 +10,7 @@ A name is the start of a notebook's file name, such as 04. Without names, all no
 import contextlib
 import itertools
 import os
+import re
 import sys
 import tempfile
 import time
@@ -36,7 +37,7 @@ from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
-from course_utils import claims
+from course_utils import claims, exercises
 
 SLOWEST_CELL = 1200  # seconds
 # What an interact panel sends while the reply to its cell is awaited on the same socket can lose
@@ -71,6 +72,21 @@ def drift(path):
     return [f"solved/{path.name}: {fault}, run --solve." for fault in found]
 
 
+def progress_faults(path):
+    """Return whether a solved copy's table of progress lacks a notebook, a title or an exercise."""
+    sheets = [(name, exercises.load(name)) for name in exercises.available()]
+    wanted = [(f"{name} · {sheet.title}", str(len(sheet.exercises))) for name, sheet in sheets]
+    tables = [
+        output.data["text/plain"]
+        for cell in code_cells(read(path))
+        if cell.source == "exercises.progress()"
+        for output in cell.outputs
+    ]
+    stored = [re.findall(r"^(\d\d · .+?)  .* of (\d+)$", table, re.M) for table in tables]
+    fault = f"{named(path)}: its table of progress is not of the exercises there are, run --solve."
+    return [fault for rows in stored if rows != wanted]
+
+
 def with_copy(path):
     """Return the files that there are of a blank notebook and its solved copy."""
     return [file for file in (path, path.parent / "solved" / path.name) if file.exists()]
@@ -94,6 +110,8 @@ def check(paths):
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
                 found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
+            with contextlib.suppress(ValueError):  # a damaged copy, which `faults` names
+                found += progress_faults(solved)
     return found
 
 
