@@ -14,7 +14,7 @@ N       = 10
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
 	@echo "                  (ARGS='--no-browser --port 8899' is passed on to it)"
-	@echo "make test         install the test tools too and run every test that can run here"
+	@echo "make test         install the test tools too and run every test that this machine can run"
 	@echo "make quick        the tests that take less than two minutes"
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
 	@echo "make size         print how large the course is, and what its last tests took"
