@@ -23,6 +23,7 @@ from PIL import Image
 from test_diagnosis import invented, leaves
 
 from course_utils import diagnosis, figures, formats, splits
+from course_utils.benchmark import records
 from course_utils.figures import base, distributed, looks, operations, profiling, reports
 from course_utils.gradients import OctaveHistogram
 
@@ -293,6 +294,65 @@ SAID = [
     ("lanes", "step 1, takes the step; in the end the weights of replicas 0 and 1 are not finite."),
     ("lanes", "all decide: replica 1 overflows in step 1, is skipped; in the end the weights are"),
 ]
+
+
+NAN = float("nan")
+ENDS = {  # losses, and the value at which each line leaves the figure
+    "two that cross": ({"a": [0.5, 0.1], "b": [0.2, 0.9]}, [0.1, 0.9]),
+    "one is lost": ({"a": [1.0, 0.4, NAN], "b": [1.0, 0.9, 0.1]}, [0.4, 0.1]),
+    "one has no number": ({"a": [NAN, NAN], "b": [1.0, 0.9]}, [0, 0.9]),
+    "one reaches 0": ({"a": [1.0, 0.2, 0.0], "b": [1.0, 0.9, 0.8]}, [0, 0.8]),
+    "seven meet": ({str(n): [1, n / 1000 + 0.5] for n in range(7)} | {"low": [1, 0.1]}, None),
+}
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("case", ENDS)
+def test_a_run_is_named_where_its_line_ends(case, scale):
+    losses, values = ENDS[case]
+    picture = figures.histories(losses, "Losses", scale=scale)
+    (ax,) = picture.figure.axes
+    picture.png()
+    bottom, top = ax.bbox.intervaly
+    values = values or [run[-1] for run in losses.values()]
+    ends = [ax.transData.transform((1, value))[1] for value in values]
+    ends = np.clip(np.nan_to_num(ends, nan=bottom), bottom, top)
+    labels = {text.get_text()[:1]: text for text in ax.texts}
+    places = [labels[name[:1]].get_window_extent().intervaly for name in losses]
+    middles = np.mean(places, axis=1)
+    apart = max(high - low for low, high in places)
+    most = apart if len(losses) == 2 else 4 * apart  # seven share one end
+    assert np.abs(middles - ends).max() <= most
+    assert np.diff(np.sort(middles)).min() > 0.7 * apart
+    assert (np.argsort(middles) == np.argsort(ends, kind="stable")).all()
+
+
+def test_the_end_of_a_sum_is_written_beside_its_line():
+    picture = figures.long_sum({"float32": np.arange(1.0, 9), "float16": np.full(8, 2.0)})
+    picture.png()
+    (ax,) = picture.figure.axes
+    for text, line in zip(ax.texts, ax.lines, strict=True):
+        x, y = ax.transData.transform((line.get_xdata()[-1], line.get_ydata()[-1]))
+        box = text.get_window_extent()
+        assert 0 < box.x0 - x < 20 and box.y0 < y < box.y1
+
+
+def test_a_run_that_is_lost_says_so():
+    losses = {"a": [1.0, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}
+    picture = figures.histories(losses, "Losses")
+    assert picture.alt == "training loss in the end: a 0.5, then nan, b nan, c 1, then inf."
+    assert sorted(written(picture.figure.axes[0].texts)) == ["a: nan", "b: nan", "c: inf"]
+
+
+def test_a_title_tells_what_these_data_show():
+    """Not what other data showed."""
+    table = records.table()
+    slower = table.assign(speedup=0.5)
+    wanted = "Faster than float32, of 3: mixed_bfloat16 on {0} and mixed_float16 on {0}"
+    assert figures.recorded(slower).figure.axes[0].get_title() == wanted.format(0)
+    assert figures.recorded(slower.assign(speedup=2)).figure.axes[0].get_title() == wanted.format(3)
+    wrong = {"fixed": SimpleNamespace(length=1.0, moves=True)}
+    assert figures.loop_plane(wrong).figure.axes[0].get_title().startswith("0 of 1 loops are right")
 
 
 @pytest.mark.parametrize(("name", "words"), SAID)

@@ -167,7 +167,7 @@ def rounding_errors(values, errors, unit) -> Picture:
     ax.plot(np.asarray(values)[tie], first[tie], "o", color=INK, label="ties")
     words.append(f"ties at {', '.join(f'{share:+g}' for share in first[tie]) or 'no number'}")
     ax.axhline(0, color=INK, linewidth=0.8)
-    title = "Rounding errs to both sides, dropping bits to one"
+    title = "The error of each way to round"
     ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7), title=title)
     legend(ax, loc="lower center", ncols=3)
     return Picture(figure, "the error zigzags: " + ", ".join(words) + ".")
@@ -188,7 +188,7 @@ def lost_updates(shares) -> Picture:
     powers = sorted({2 ** round(math.log2(ratio)) for ratio in ratios})
     ax.set_xticks(powers, [f"{power:g}" for power in powers])
     ax.set(xlabel="weight / update", ylabel="share of weights unchanged", ylim=(-0.05, 1.05))
-    ax.set_title("Updates do not vanish at one ratio: they fade out")
+    ax.set_title("Weights that an update leaves unchanged")
     legend(ax)
     return Picture(figure, "share of the weights from 1 to 2 unchanged. " + "; ".join(words) + ".")
 
@@ -207,8 +207,6 @@ def long_sum(sums, guess=None) -> Picture:
     if guess is not None:
         ax.scatter([len(running)], [guess], marker="D", color=INK, zorder=3, label="your guess")
         words.append(f"you guessed {guess:,.0f}")
-    ax.set(
-        xlabel="additions of 1", ylabel="sum", title="A 16-bit sum stops where one is half a gap"
-    )
+    ax.set(xlabel="additions of 1", ylabel="sum", title="Adding 1 again and again")
     legend(ax)
     return Picture(figure, "sums against additions: " + ", ".join(words) + ".")

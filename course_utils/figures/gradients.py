@@ -75,7 +75,7 @@ def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
         words.append(f"{label}: {_told(list(errors), np.array(list(errors.values())))}")
     ax.axvline(15, color=INK, linestyle=":", linewidth=1, label="Keras's first scale")
     ax.set(yscale="log", ylim=(1e-4, top), xlabel="log2 of the loss scale")
-    ax.set(ylabel="relative error of the gradient", title="Too small: underflow. Too large: ∞")
+    ax.set(ylabel="relative error of the gradient", title="Error at each loss scale")
     legend_below(figure, columns=3)
     return Picture(figure, ". ".join(words) + ".")
 

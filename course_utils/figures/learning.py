@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import isotonic_regression
 
 from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS, dtype_of, line_look
@@ -82,20 +83,23 @@ def histories(
     two losses lie `every` of what `xlabel` counts; the axis has this `scale`.
     """
     figure, ax = canvas(width=7.5, height=3.6)
-    others = iter(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
-    dashes = iter(["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))])
-    ends = []
+    others = itertools.cycle(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
+    dashes = itertools.cycle(["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))])
+    ends, words = [], []
     for label, values in losses.items():
         pure = label in COLORS and label != "float32"
         color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
         dash = ":" if pure else "-" if label == "float32" else next(dashes)
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
         ax.plot(every * np.arange(1, len(values) + 1), values, **style)
-        ends.append((values[-1], label, style))
+        finite = [value for value in values if np.isfinite(value)]
+        lost = [value for value in values[-1:] if not np.isfinite(value)]
+        words.append(f"{label} {', then '.join(f'{value:.3g}' for value in finite[-1:] + lost)}")
+        name = f"{label}: {lost[0]:g}" if lost else label
+        ends.append((finite[-1] if finite else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
     _name_the_ends(ax, ends)
-    said = ", ".join(f"{label} {value:.3g}" for value, label, _ in ends)
-    return Picture(figure, f"{ylabel} in the end: {said}.")
+    return Picture(figure, f"{ylabel} in the end: {', '.join(words)}.")
 
 
 def loss_scale(table=None, drawn: dict | None = None) -> Picture:
@@ -165,11 +169,22 @@ def _power(scale):
 
 
 def _name_the_ends(ax, ends):
-    """Labels right of the lines' ends, moved apart where lines end together."""
-    ends = sorted(ends, key=lambda end: end[0])
-    low, high = np.log10(ax.get_ylim())
-    place = -1.0
-    for value, label, style in ends:
-        place = max((np.log10(value) - low) / (high - low), place + 0.075)
-        ax.plot([1.01, 1.07], [place, place], transform=ax.transAxes, clip_on=False, **style)
-        ax.text(1.08, place, label, color=INK, va="center", fontsize=9, transform=ax.transAxes)
+    """Labels right of the axes at the heights of the lines' ends, apart where these are close.
+
+    A line joins each label to its height. What lies outside the axis, such as 0 on a logarithmic
+    one, is named at its edge, and what has no number at its foot.
+    """
+    ax.set_ylim(ax.get_ylim())
+    above = ax.transData + ax.transAxes.inverted()
+    heights = np.array([above.transform((1, value))[1] for value, _, _ in ends])
+    heights = np.clip(np.nan_to_num(heights), 0, 1)
+    order = np.argsort(heights, kind="stable")
+    gap = min(0.075, 1 / len(ends))
+    room = gap * np.arange(len(ends))
+    # The least moved heights that rise by the gap at least, all of them within the axis.
+    places = isotonic_regression(heights[order] - room).x.clip(0, 1 - room[-1]) + room
+    for index, place in zip(order, places, strict=True):
+        _, label, style = ends[index]
+        join = [heights[index], place]
+        ax.plot([1.0, 1.06], join, transform=ax.transAxes, clip_on=False, **style)
+        ax.text(1.07, place, label, color=INK, va="center", fontsize=9, transform=ax.transAxes)

@@ -32,7 +32,7 @@ def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Pic
         words.append(f"{label}: at their middle {at:.1g} a step of {step:.2g}")
     ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1, label="ε")
     ax.set(xscale="log", yscale="log", ylim=(1e-5, 5), xlabel="|gradient| that reaches Adam")
-    ax.set(ylabel="step / learning rate", title="Adam hides a factor only above its ε")
+    ax.set(ylabel="step / learning rate", title="The step that Adam makes of a gradient")
     legend(ax, loc="upper left", fontsize=9)
     return Picture(figure, "; ".join(words) + " of the learning rate.")
 
@@ -43,12 +43,13 @@ def loop_plane(watched: dict) -> Picture:
     `watched`: label to `precision.Watched`, or anything with its `length` and `moves`.
     """
     figure, ax = canvas(width=8.0, height=3.0)
-    places, words = {}, []
+    places, words, good = {}, [], 0
     for label, loop in watched.items():
         right = abs(loop.length - 1) < NEAR and not loop.moves
         place = round(np.log10(loop.length) / 3), bool(loop.moves)  # near ones get a row each
         places[place] = row = places.get(place, -1) + 1
         y = loop.moves + 0.18 * row - 0.18
+        good += right
         marker, color = ("o", RIGHT) if right else ("X", WRONG)
         ax.plot(loop.length, y, marker, markersize=10, color=color)
         side, offset = ("left", 8) if loop.length < 10 else ("right", -8)
@@ -59,7 +60,7 @@ def loop_plane(watched: dict) -> Picture:
     ax.axvline(1, color=INK, linestyle=":", linewidth=1)
     ax.axhline(0.5, color=INK, linewidth=0.5)
     ax.set(xscale="log", xlim=(1e-6, 1e6), ylim=(-0.4, 1.4))
-    ax.set_title("A right loop has length 1, and ∞ moves nothing")
+    ax.set_title(f"{good} of {len(watched)} loops are right: length 1, and ∞ moves nothing")
     ax.set_yticks([0, 1], ["∞ moves\nnothing", "∞ moves\nthe weights"])
     ax.set_xlabel("length of a step, float32's = 1")
     return Picture(figure, "; ".join(words) + ".")

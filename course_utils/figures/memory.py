@@ -44,7 +44,7 @@ def memory_by_batch(accounts, sweep) -> Picture:
         ax.set_title(f"{policy}\n{said}", fontsize=9)
         words.append(f"{policy}: {', '.join(said.splitlines())}")
     axes[0].set_ylabel("memory of a step (MB)")
-    figure.suptitle("The slope halves, the intercept stays", color=INK)
+    figure.suptitle("Memory of a step as the batch grows", color=INK)
     legend_below(figure, 4, handles=axes[0].get_legend_handles_labels()[0])
     return Picture(figure, "; ".join(words) + ".")
 
@@ -62,7 +62,7 @@ def bytes_per_parameter(sweep, parameters: int, pays_from: float) -> Picture:
         words.append(f"{policy} {found.iloc[0]:.3g} to {found.iloc[-1]:.3g} bytes per parameter")
     ax.axvline(pays_from, color=INK, linewidth=1)
     ax.set(xlabel="batch size", ylabel="bytes per parameter", ylim=(10, None))
-    ax.set_title("16 bits add bytes for each parameter and save them for each activation")
+    ax.set_title("Peak memory of a step for each parameter of the model")
     place = {"xytext": (4, 4), "textcoords": "offset points", "color": INK, "fontsize": 9}
     ax.annotate(f"predicted to pay\nfrom batch {pays_from:.0f}", (pays_from, 10), **place)
     legend(ax)

@@ -85,7 +85,7 @@ def accumulator_errors(table) -> Picture:
         ax.tick_params(axis="x", labelsize=8, which="minor", bottom=False)
         ax.set_title(values, fontsize=10)
     axes[0].set_ylabel("relative error of D")
-    figure.suptitle("Long sums need a wide accumulator", color=INK, fontsize=11)
+    figure.suptitle("The error of a sum, by its length and its accumulator", color=INK, fontsize=11)
     legend(axes[0], fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
 

@@ -54,7 +54,7 @@ def sensitivity(scan: dict) -> Picture:
         words.append(f"{layer}: {accuracies[0]:.3g} % with all weights, {accuracies[-1]:.3g} % at"
                      f" {shares[-1]:.3g} % zeros")  # fmt: skip
     ax.set(xlabel="weights of this layer set to zero, %", ylabel="digits right, %")
-    ax.set(title="Layers do not bear the same")
+    ax.set(title="Accuracy when one layer loses weights")
     legend(ax, fontsize=9)
     return Picture(figure, "; ".join(words) + ".")
 

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    listed,
+    panels,
+)
 from course_utils.figures.looks import COLORS, bar_look, line_look
 
 
@@ -38,7 +46,8 @@ def speedups(comparison, guess: float | None = None) -> Picture:
 
 def recorded(table) -> Picture:
     """The same bars, a pair for each machine and its settings, from `benchmark.records.table`."""
-    pairs = list(table[table["policy"] != "float32"].groupby(["device", "settings"], sort=False))
+    bars = table[table["policy"] != "float32"]
+    pairs = list(bars.groupby(["device", "settings"], sort=False))
     figure, ax = canvas(6.2, 1.2 + 0.85 * len(pairs))
     words, ends = [], []
     for y, ((device, settings), rows) in enumerate(pairs):
@@ -50,7 +59,9 @@ def recorded(table) -> Picture:
     shown = [f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip() for (d, s), _ in pairs]
     ax.set_yticks(range(len(pairs)), shown, fontsize=9)
     around_one(ax, ends)
-    ax.set_title("One policy, a gain here and a loss there", size=13, pad=22)
+    faster = table[table["speedup"] > 1].groupby("policy").size()
+    gains = [f"{name} on {faster.get(name, 0)}" for name in dict.fromkeys(bars["policy"])]
+    ax.set_title(f"Faster than float32, of {len(pairs)}: {listed(gains)}", size=13, pad=22)
     ax.set_xlabel("speed of a training step against float32")
     legend_below(figure, columns=2)
     return Picture(figure, "; ".join(" ".join(w.split()) for w in words) + ".")
