@@ -1,40 +1,92 @@
 """Start anew: `python -m course_utils reset` forgets progress and puts notebooks back."""
 
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
-from course_utils import exercises, processes
+from course_utils import processes
 from course_utils.exercises import store
 
 
+class NoGit(Exception):
+    """Git has no copy of the notebooks; the message says why."""
+
+
 def run(notebooks: bool = False, sure: bool = False) -> int:
-    """Asks, copies what will change to backups/, and changes it; 1 if nothing was changed."""
-    backup = processes.ROOT / "backups" / time.strftime("%Y%m%d-%H%M%S")
-    changed = {store.path(): None} if store.path().exists() else {}
-    for path in sorted((processes.ROOT / "notebooks").glob("*.ipynb")) if notebooks else ():
-        kept = processes.run(["git", "-C", str(path.parent), "show", f"HEAD:./{path.name}"])
-        if kept.problem:
-            print(f"{path}: left alone, because Git has no copy ({kept.problem.strip('.')}).")
-        elif kept.printed != path.read_text(encoding="utf-8"):
-            changed[path] = kept.printed
-    if not changed:
+    """Asks, copies what will change to backups/, and changes it; 1 if something was left undone.
+
+    `notebooks` puts back every notebook that Git has, in notebooks/ and notebooks/solved/.
+    """
+    try:
+        changed = _changed() if notebooks else []
+    except NoGit as error:
+        print(
+            f"The notebooks cannot be put back, because Git has no copy of them ({error}): unpack "
+            "the course again into a new folder, or run `reset` without --notebooks.",
+            file=sys.stderr,
+        )
+        return 1
+    progress = [store.path()] if store.path().exists() else []
+    if not progress + changed:
         print("There is nothing to put back.")
         return 0
-    for path, text in changed.items():
-        print(f"{path}: {'all guesses and solved exercises' if text is None else 'put back'}")
+    for path in progress:
+        print(f"{path}: all guesses and solved exercises go")
+    for path in changed:
+        print(f"{path}: is put back")
+    folder = processes.ROOT / "backups"
     try:
-        if not sure and input(f"Copies go to {backup}. Go on? [y/N] ").strip().lower() != "y":
+        if not sure and input(f"Copies go to {folder}. Go on? [y/N] ").strip().lower() != "y":
             raise EOFError
-        backup.mkdir(parents=True)
-        for path in changed:  # all of them before the first is changed
-            shutil.copy2(path, backup)
-        for path, text in changed.items():
-            path.write_text(text, encoding="utf-8") if text else exercises.reset()
+        folder.mkdir(exist_ok=True)
+        backup = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folder))
     except EOFError:  # or there is nobody to ask
         print("Nothing was changed: answer y, or give --yes.")
         return 1
     except OSError as error:
-        print(f"{error.filename}: {error.strerror}. Copies of what was changed: {backup}")
+        print(f"Nothing was changed, because {folder} cannot be written to: {error.strerror}.")
+        return 1
+    try:
+        for path in filter(Path.exists, progress + changed):  # all, before the first is changed
+            copy = backup / path.name
+            if path.is_relative_to(processes.ROOT):
+                copy = backup / path.relative_to(processes.ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+        if progress:
+            store.clear()
+        for path in changed:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(_git("show", f"HEAD:./{path.relative_to(processes.ROOT).as_posix()}"))
+    except (OSError, NoGit) as error:
+        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        print(f"It stopped before the end ({why}). Copies of what was there: {backup}")
         return 1
     print(f"Done. As it was: {backup}")
     return 0
+
+
+def _changed():
+    """The notebooks that are not as Git has them; says which are not of the course."""
+    if not _git("ls-files", "notebooks"):
+        raise NoGit(f"it does not keep {processes.ROOT / 'notebooks'}")
+    own = _git("ls-files", "-z", "--others", "--exclude-standard", "notebooks")
+    for name in filter(None, own.decode().split("\0")):
+        print(f"{processes.ROOT / name}: left alone, because it is your own.")
+    names = _git("diff", "-z", "--name-only", "--relative", "HEAD", "--", "notebooks").decode()
+    return [processes.ROOT / name for name in names.split("\0") if name]
+
+
+def _git(*arguments):
+    """What Git prints, bytes; NoGit in Git's own words."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=processes.ROOT, capture_output=True)
+    except OSError:
+        raise NoGit("the command git was not found") from None
+    if done.returncode:
+        words = done.stderr.decode(errors="replace").strip().splitlines() or ["it says nothing"]
+        raise NoGit(words[0].removeprefix("fatal: "))
+    return done.stdout

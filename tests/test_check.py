@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
 from canonical import COURSE
@@ -106,6 +108,8 @@ def course(tmp_path, monkeypatch, progress_file):
     (root / "notebooks").mkdir(parents=True)
     path = root / "notebooks/00_start_here.ipynb"
     shutil.copy(COURSE / "notebooks" / path.name, path)
+    (root / "notebooks/solved").mkdir()
+    (root / "notebooks/solved" / path.name).write_text("solved")
     git = ["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"]
     for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "As given"]):
         subprocess.run([*git, *line], check=True)
@@ -136,9 +140,54 @@ def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
     assert command.main(["reset", "--notebooks", "--yes"]) == 0
     assert path.read_text() == given and (course / "notebooks/mine.ipynb").read_text() == "mine"
     assert "guess = 2" in next((course / "backups").rglob("*.ipynb")).read_text()
-    assert "mine.ipynb: left alone, because Git" in capsys.readouterr().out
+    assert "mine.ipynb: left alone, because it is your own" in capsys.readouterr().out
     assert reset.run(notebooks=True) == 0
     assert "nothing to put back" in capsys.readouterr().out
+
+
+def test_reset_brings_back_what_was_deleted_renamed_or_is_no_text(course):
+    """Solved copies too; and two of them within one second keep both copies."""
+    first = course / "notebooks/00_start_here.ipynb"
+    solved = course / "notebooks/solved/00_start_here.ipynb"
+    given = first.read_bytes()
+    for change in (first.unlink, partial(first.write_bytes, b"\xff\xfe"), solved.unlink):
+        change()
+        assert reset.run(notebooks=True, sure=True) == 0
+        assert first.read_bytes() == given and solved.read_text() == "solved"
+    copies = list((course / "backups").iterdir())
+    assert len(copies) == 3
+    assert len(list((course / "backups").rglob("*.ipynb"))) == 1
+
+
+def test_reset_of_notebooks_says_that_it_needs_git(course, progress_file, monkeypatch, capsys):
+    """A course from an archive, a machine without Git, a folder of another owner."""
+
+    def refused(reason):
+        (course / "notebooks/00_start_here.ipynb").write_text("changed")
+        assert command.main(["reset", "--notebooks", "--yes"]) == 1
+        said = capsys.readouterr().err
+        assert reason in said and "unpack the course again" in said and said.count("\n") == 1
+        assert progress_file.exists() and not (course / "backups").exists()
+
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(course))
+        refused("the command git was not found")
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+        refused("dubious ownership")
+    shutil.rmtree(course / ".git")
+    refused("not a git repository")
+
+
+def test_reset_does_not_say_done_where_nothing_was_deleted(course, monkeypatch, capsys):
+    def denied():
+        raise PermissionError(13, "Permission denied", "progress.json")
+
+    monkeypatch.setattr(reset.store, "clear", denied)
+    assert reset.run(sure=True) == 1
+    said = capsys.readouterr().out
+    assert "stopped before the end (progress.json: Permission denied)" in said
+    assert "Done" not in said and Path(said.split()[-1]).is_dir()
 
 
 def test_reset_without_room_for_a_copy_changes_nothing(course, progress_file, capsys):
