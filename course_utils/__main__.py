@@ -1,10 +1,18 @@
 """The course's commands, `python -m course_utils bench`, `examine` and the like."""
 
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036  (before what an older Python cannot read)
+    sys.exit(
+        "The course needs Python 3.11, 3.12 or 3.13, and this is {}.{}: run `make lab` in the "
+        "course's folder (on Windows what README.md says), then this command with .venv/bin/python "
+        "(on Windows .venv\\Scripts\\python).".format(*sys.version_info)
+    )
+
 import argparse
 import contextlib
 import io
 import json
-import sys
 from pathlib import Path
 
 from course_utils import check, session
@@ -39,6 +47,19 @@ def main(arguments: list[str] | None = None) -> int:
     again.add_argument("--notebooks", action="store_true", help="put the notebooks back too")
     again.add_argument("--yes", action="store_true", help="do not ask first")
     options = parser.parse_args(arguments)
+    try:
+        return _run(options)
+    except ModuleNotFoundError as error:
+        print(
+            f"The package {error.name} is not installed in {sys.executable}: run `make lab` in the "
+            "course's folder (on Windows what README.md says), then "
+            f"`{check.PYTHON} -m course_utils {options.command}`.",
+            file=sys.stderr,
+        )
+        return 2 if options.command == "examine" else 1
+
+
+def _run(options):
     if options.command == "check":
         return check.run()
     if options.command == "reset":

@@ -25,6 +25,8 @@ SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 PORT = 8888  # JupyterLab's first
+PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"  # the course's own
+INSTALL = f"`make lab` (on Windows as README.md says), then `{PYTHON} -m course_utils check`"
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
@@ -68,7 +70,7 @@ def python():
 def packages():
     """Those of requirements.txt that are missing or out of their range."""
     if not importlib.util.find_spec("packaging"):  # which Keras needs too
-        return (yield "fault", "the packages are missing", "`make lab`, then .venv/bin/python")
+        return (yield "fault", "the packages are missing", INSTALL)
     from packaging.requirements import Requirement
 
     places = processes.ROOT, Path(__file__).parent  # in the latter where a notebook unpacked it
@@ -76,8 +78,13 @@ def packages():
     wanted = [Requirement(line) for line in re.findall(r"^\w.*", file.read_text(), re.M)]
     found = [*importlib.metadata.distributions()]
     have = {each.name: each.version for each in reversed(found)}  # the first is imported
-    have.setdefault("tensorflow", have.get("tensorflow_tpu", have.get("tensorflow-cpu", "")))
+    for other in {"tensorflow_tpu", "tensorflow-cpu"} & have.keys():
+        have.setdefault("tensorflow", have[other])
     bad = [each for each in wanted if have.get(each.name, "") not in each.specifier]
+    missing = [each.name for each in bad if each.name not in have]
+    if len(missing) > len(wanted) / 2:  # of another Python than the course's
+        told = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
+        return (yield "fault", told, INSTALL)
     yield "ok", f"{len(wanted) - len(bad)} of {len(wanted)} as {file.name} wants them", ""
     for each in bad:
         told, way = have.get(each.name, "is missing"), f'{sys.executable} -m pip install "{each}"'
@@ -89,6 +96,8 @@ def packages():
 
 def tensorflow():
     """TensorFlow imported, and a product computed, in a process of its own."""
+    if not importlib.util.find_spec("tensorflow"):
+        return (yield "fault", "it is not installed", INSTALL)
     outcome = processes.call(_product, variables=CPU_ALONE, timeout=SECONDS)
     told, backend = outcome.result or (outcome.problem, "tensorflow")
     way = f"{sys.executable} -m pip install --force-reinstall -r requirements.txt"
@@ -103,14 +112,15 @@ def _product():
     import tensorflow as tf
 
     ones = tf.ones((8, 8))
-    assert float(tf.matmul(ones, ones)[0, 0]) == 8
+    if float(tf.matmul(ones, ones)[0, 0]) != 8:
+        raise ArithmeticError("a product of matrices is wrong")
     return f"{tf.__version__} and Keras {tf.keras.__version__} compute", tf.keras.backend.backend()
 
 
 def machine():
     """CPU, GPUs and TPU cores, and settings that change what they do."""
     found = hardware.detect()
-    yield "ok", f"{found.cpu}, {found.cores} cores", ""
+    yield "ok", f"{found.cpu}, {hardware.counted(found.cores)}", ""
     for each in found.accelerators:
         yield "ok" if each.works else "note", f"{each.kind} {each.name}", each.problem
     if not found.accelerators:

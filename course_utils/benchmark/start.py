@@ -82,4 +82,4 @@ def device_name(found: hardware.Hardware) -> str:
     """
     working = [a.name for a in found.accelerators if a.works]
     sets = [s for s in found.instruction_sets or () if "16" in s]
-    return working[0] if working else " ".join([f"{found.cpu} {found.cores} cores", *sets])
+    return working[0] if working else " ".join([found.cpu, hardware.counted(found.cores), *sets])

@@ -54,7 +54,8 @@ def parts(values, comment=""):
 def edit(code, edits):
     """The code after `edits`, {old: new} in turn."""
     for old, new in edits.items():
-        assert old in code, f"{old!r} is not in the code:\n{code}"
+        if old not in code:
+            raise ValueError(f"{old!r} is not in the code:\n{code}")
         code = code.replace(old, new)
     return code
 

@@ -15,7 +15,16 @@ X86_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp
 ARM_SETS = ("asimdhp", "bf16")
 
 # Chips of compute capability 7.5 that were built without tensor cores (TU116 and TU117).
-WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX4\d0|T4\d\d\b|T5\d\d\b|T6\d\d\b|T1000|T1200"
+WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX[45]\d0|T[456]\d\d\b|T[12]000|T1200"
+
+
+def counted(cores: int) -> str:
+    """A number of cores in words.
+
+    >>> counted(1), counted(2)
+    ('1 core', '2 cores')
+    """
+    return f"{cores} core" if cores == 1 else f"{cores} cores"
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Hardware:
         if self.instruction_sets is not None:
             wide = [s for s in self.instruction_sets if s not in ("avx512f", "asimdhp")]
             sets = ", ".join(wide) or "no 16-bit instruction sets"
-        lines = [f"{self.cpu}, {self.cores} cores ({sets})"]
+        lines = [f"{self.cpu}, {counted(self.cores)} ({sets})"]
         for a in self.accelerators:
             cc = f", compute capability {a.compute_capability}" if a.compute_capability else ""
             gib = f", {a.memory_bytes / 2**30:.0f} GiB" if a.memory_bytes else ""
