@@ -14,14 +14,17 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 import notebooks
 
-TITLE = """\
+TITLE = (
+    """\
 # Measure a thing
 
 *At a glance*: **15 minutes** · next: [another](00_small.ipynb#top)
 
 What you’ll do · What you'll learn · What you'll need: [data](../data/README.md), `a!`
 
-""" + canonical.COMING_BACK
+"""
+    + canonical.COMING_BACK
+)
 SECTIONS = """\
 ## 1. First
 
@@ -240,7 +243,9 @@ def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_
         cell.execution_count, cell.outputs = count, [STREAM]
     notebooks.write(copy, nb)
     for source in "12":
-        save(folder, lambda nb: (text("We adjust", f"We turn {source}")(nb), adds(source)(nb)))
+        nb.cells = good_notebook().cells + [new_code_cell(source, id="x")]
+        text("We adjust", f"We turn {source}")(nb)
+        notebooks.write(path, nb)
         assert "'sections' does not follow" in notebooks.check([path])[0]
         notebooks.fix([path])
         cells = {cell.id: cell for cell in canonical.read(copy).cells}
