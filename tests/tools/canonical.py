@@ -23,7 +23,8 @@ EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
 # The line that ends *At a glance*, and the last cell of every notebook; `--fix` adds them.
 COMING_BACK = """\
 **Coming back?** Click the cell where you stopped, then *Run, Run All Above Selected Cell* (on \
-Colab *Runtime, Run before*). Your guess and the exercises that you solved are remembered."""
+Colab *Runtime, Run before*). Your guess and the exercises that you solved are remembered; on \
+Colab, until the runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
