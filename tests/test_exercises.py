@@ -261,6 +261,37 @@ def test_whatever_is_given_is_judged_and_said(name, number):
 # --- the judges ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "name, number",
+    [
+        (name, number)
+        for name, sheet in SHEETS.items()
+        for number, question in sheet.questions.items()
+        if isinstance(question.exercise.answer, Function)
+    ],
+)
+def test_what_a_function_returns_is_not_taken_for_the_function(name, number):
+    question, results = SHEETS[name][number], []
+    function = run(question.cell[1], SHEETS[name])[0][question.exercise.name]
+
+    def recorded(*arguments):
+        results.append(function(*arguments))
+        return results[-1]
+
+    question.check(recorded)
+    message = holds(question.check(results[0]), results[0]).message
+    assert re.match("You gave (?!a function).+: give the (function|class) itself", message)
+
+
+@pytest.mark.parametrize("name, key", [("03", None), ("10", "positions")])
+def test_a_layer_is_not_taken_for_its_class(name, key):
+    question = SHEETS[name][3 if name == "03" else 1]
+    right = run(question.cell[1], SHEETS[name])[0]["answer"]
+    given = {**right, key: right[key]()} if key else right()
+    message = question.check(given).message
+    assert re.match("(You gave|positions is) a layer: give the class itself", message)
+
+
 def test_a_function_is_tried_in_each_trial_and_prints_in_the_first(capsys):
     judge = Function(lambda f, n: None if f(n) == n + n else f"Not in trial {n}.", (1, 3))
     assert judge(lambda n: (print(n), 2 * n)[1]) is None
@@ -298,6 +329,30 @@ def test_feedback_hints_and_solutions():
     assert "<pre" in q[2].solution()._repr_html_() and q.solved == []
 
 
+WRONG_CALLS = {  # what a learner writes: a part of the sentence that answers
+    "q[2].hint(2)": "Hint 2 of 2. Leave the first step out",
+    "q[2].hint(3)": "has 2 hints: `q[2].hint()` gives the next",
+    "q[2].hint('1')": "has 2 hints: `q[2].hint()` gives the next",
+    "q.hint": "write `q[1].hint()`",
+    "q.hint(1)": "write `q[1].hint()`",
+    "q.check(answer)": "write `q[1].check(answer)`",
+    "q.solution()": "write `q[1].solution()`",
+    "q(2).hint()": "Hint 1 of 2.",
+    "q[2].check()": "Give your answer: `q[2].check(answer)`",
+    "q[3].check()": "Give your answer: `q[3].check(build)`",
+    "q[2].check(0,25)": "You gave a tuple of 2 items: give one number",
+    "q.predict()": "Give your guess: `q.predict(guess)`",
+    "q.predict(1,5)": "You gave a tuple of 2 items: a guess is one finite number",
+}
+
+
+@pytest.mark.parametrize("call, said", WRONG_CALLS.items())
+def test_a_wrong_call_is_answered_by_what_to_write(call, said):
+    names = {"q": exercises.load("00"), "answer": 4, "build": raises}
+    assert said in repr(eval(call, names)).replace("\n", " ")
+    assert names["q"].solved == [] and names["q"].guess is None
+
+
 def test_a_fault_of_a_check_is_told_as_one(progress_file):
     exercise = engine.Exercise(1, "t", 1, "", "", "", lambda answer: [][0], [], "Right.")
     feedback = engine.Question("00", 1, exercise).check(4)
@@ -313,8 +368,10 @@ def test_load_names_what_exists():
         with pytest.raises(ValueError, match="choose one of 00, 01, 02, 03, 04, 05, 06, 07"):
             exercises.load(name)
     for number in (0, 9, "1", None, [1]):
-        with pytest.raises(IndexError, match="exercises 1 to 3"):
+        with pytest.raises(IndexError, match="exercises 1 to 3, such as `q.1.`; you asked for"):
             exercises.load("00")[number]
+    with pytest.raises(ValueError, match="choose one of 00"):
+        exercises.load()
 
 
 # --- progress -----------------------------------------------------------------------------------

@@ -14,12 +14,17 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 import notebooks
 
-TITLE = """\
+TITLE = (
+    """\
 # Measure a thing
 
 *At a glance*: **15 minutes** · next: [another](00_small.ipynb#top)
 
-What you’ll do · What you'll learn · What you'll need: [data](../data/README.md), `a!`"""
+What you’ll do · What you'll learn · What you'll need: [data](../data/README.md), `a!`
+
+"""
+    + canonical.COMING_BACK
+)
 SECTIONS = """\
 ## 1. First
 
@@ -143,6 +148,8 @@ MENDABLE = {
     "slides": (lambda nb: nb.cells[0].metadata.update(slideshow={}), "its metadata"),
     "no help": (lambda nb: nb.cells.pop(), "no cell 'trouble'"),
     "help": (setter(7, source="Ask somebody."), "'trouble': its source"),
+    "no way back": (text(f"\n\n{canonical.COMING_BACK}", ""), "'title': its source"),
+    "an old way back": (text("Click the cell", "Click it"), "'title': its source"),
     "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "its metadata"),
     "a new cell": (setter(6, id="a1b2c3d4", source=""), "'a1b2c3d4': its source"),
     "spaces": (text("## Recap", "## Recap  "), "'sections': its source"),
@@ -230,6 +237,29 @@ def test_what_is_stale_is_named_and_written_anew(folder, right, stale):
     assert [file.read_text() for file in files] == good
 
 
+def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_solve(folder):
+    path, copy = folder / "00_small.ipynb", folder / "solved/00_small.ipynb"
+    copy.parent.mkdir()
+    nb = canonical.solution_form(canonical.read(save(folder, adds("1"))), path.name)
+    for count, cell in enumerate(canonical.code_cells(nb), 1):
+        cell.execution_count, cell.outputs = count, [STREAM]
+    notebooks.write(copy, nb)
+    for source in "12":
+        nb.cells = good_notebook().cells + [new_code_cell(source, id="x")]
+        text("We adjust", f"We turn {source}")(nb)
+        notebooks.write(path, nb)
+        assert "'sections' does not follow" in notebooks.check([path])[0]
+        notebooks.fix([path])
+        cells = {cell.id: cell for cell in canonical.read(copy).cells}
+        assert f"We turn {source}" in cells["sections"].source
+        assert "(../../data/line.png)" in cells["sections"].source
+        assert cells["exercise-1"].source.startswith("answer = 8") and cells["x"].source == "1"
+        assert cells["x"].outputs == [STREAM]
+        stale = ["solved/00_small.ipynb: cell 'x' does not follow from the blank notebook"]
+        left = [fault.split(", run")[0] for fault in notebooks.check([path])]
+        assert left == ([] if source == "1" else stale)
+
+
 def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     nb = good_notebook()
     nb.cells[3].source = (
@@ -246,7 +276,7 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     notebooks.write(folder / "solved" / path.name, nb)
     first, second = clock.account(path).sections
     # A title and a prediction above; a task, a recorded figure, ten lines, a minute's wait below.
-    above = clock.words(TITLE)
+    above = clock.words(TITLE.replace(canonical.COMING_BACK, ""))  # the same in all notebooks
     assert (first.words, first.lines, first.figures) == (above + 361, 1, 1)
     assert 359 + 900 < first.written < 359 + 900 + 100  # what is folded, too
     assert (second.words, second.lines, second.figures) == (181 + 10 + 180, 1 + 10, 1)

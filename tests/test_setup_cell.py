@@ -190,7 +190,7 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
     tool("--fix")
     assert tool("--check") == 0
     before = [path.read_text() for path in files]
-    assert not any("http" in text or "Colab" in text for text in before)
+    assert not any("http" in text or "Open in Colab" in text for text in before)
     (course / "pyproject.toml").write_text(unpublished + PUBLISHED)
     assert tool("--check") == 5  # a title and a setup cell in either notebook, and the README
     tool("--fix")

@@ -10,8 +10,22 @@ from .answers import describe
 from .engine import Feedback, Note, Question
 
 
+class _OfEach(Note):
+    """What stands at `q.hint` and answers `q.hint(1)`: a sentence that says what to write."""
+
+    def __init__(self, call):
+        super().__init__("Which exercise?", f"For the first one, write `q[1].{call}`.")
+
+    def __call__(self, *given):
+        return self
+
+
 class Sheet:
     """The exercises of one notebook, which `load` makes: `q[1].check(answer)`, `q.summary()`."""
+
+    check = _OfEach("check(answer)")
+    hint = _OfEach("hint()")
+    solution = _OfEach("solution()")
 
     def __init__(self, notebook, module):
         self.notebook = notebook
@@ -29,8 +43,13 @@ class Sheet:
         try:
             return self.questions[number]
         except (KeyError, TypeError):
-            asked = f"1 to {len(self.exercises)}; you asked for {describe(number)}."
-            raise IndexError(f"This notebook has exercises {asked}") from None
+            known = f"1 to {len(self.exercises)}, such as `q[1]`"
+            asked = f"you asked for {describe(number)}."
+            raise IndexError(f"This notebook has exercises {known}; {asked}") from None
+
+    def __call__(self, number=None):
+        """`q(1)` is `q[1]`."""
+        return self[number]
 
     @property
     def guess(self):
@@ -51,8 +70,11 @@ class Sheet:
         known = store.entry(self.notebook)["solved"]
         return [n for n, question in self.questions.items() if question.exercise.id in known]
 
-    def predict(self, guess):
-        """Record a prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing raises."""
+    def predict(self, *guesses):
+        """Record one prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing raises."""
+        if not guesses:
+            return Feedback("not attempted", "Give your guess: `q.predict(guess)`.")
+        guess = guesses[0] if len(guesses) == 1 else guesses  # a decimal comma makes two
         if guess is ...:
             message = "No guess yet: replace `...` with your guess and run the cell again."
             return Feedback("not attempted", message)
@@ -119,7 +141,7 @@ def available():
     return sorted(module.stem[2:] for module in Path(__file__).parent.glob("nb*.py"))
 
 
-def load(notebook):
+def load(notebook=None):
     """The exercises of a notebook, named "00", "0" or 0; ValueError for an unknown one."""
     name = next((n for n in available() if str(notebook) in (n, str(int(n)))), None)
     if name is None:

@@ -3,6 +3,7 @@
 import dis
 import math
 import re
+import sys
 import types
 
 
@@ -62,6 +63,8 @@ def describe(answer):
             return "`...`" if answer is ... else str(answer)
         if isinstance(answer, str):
             return f"the text {shorten(repr(answer))}"
+        if layer := a_layer(answer):
+            return layer
         if isinstance(answer, (dict, list, tuple, set)):
             return f"a {type(answer).__name__} of {len(answer)} items"
         if getattr(answer, "shape", ()) != ():
@@ -76,6 +79,14 @@ def describe(answer):
         return "an object that cannot be shown"
     kind = f"an object of type {type(answer).__name__}"
     return "a function" if callable(answer) else shorten(kind)
+
+
+def a_layer(answer):
+    """ "a model" or "a layer" of Keras, which can be called and is no function; None for others."""
+    keras = sys.modules.get("keras")  # if it is not loaded, there is no layer
+    if keras is None or not isinstance(answer, keras.layers.Layer):
+        return None
+    return "a model" if isinstance(answer, keras.Model) else "a layer"
 
 
 def shorten(text, length=60):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .answers import call, describe, missing_key, number
+from .answers import a_layer, call, describe, missing_key, number
 from .functions import edit
 
 # --- three repairs ------------------------------------------------------------------------------
@@ -92,8 +92,9 @@ def repair_problem(parts):
     """What is wrong with the parts of the model, under each 16-bit policy, or None."""
     if problem := missing_key(parts, PARTS):
         return problem
-    if not callable(parts["positions"]):
-        return f"positions is {describe(parts['positions'])}: give the class itself."
+    positions = parts["positions"]
+    if not callable(positions) or a_layer(positions):
+        return f"positions is {describe(positions)}: give the class itself, without parentheses."
     from course_utils.training import dtype_policy  # late: it loads TensorFlow
 
     for dtype in ("bfloat16", "float16"):

@@ -34,7 +34,7 @@ SLIPS = {  # a part of what is said, and the edits that make the right function 
     "first scale, 256, and then unscales": {"optimizer.build": "id"},
     "Give the checkpoint all three": {KEPT: "iterator=iterator"},
     "return its `checkpoint`": {MADE: MANAGED},
-    "returns an object of type Sequential: return a": {MADE: "model"},
+    "returns a model: return a": {MADE: "model"},
     "returns None": {MADE: "None"},
     "raises ValueError": {KEPT: "scale=1024.0"},
 }
@@ -125,11 +125,8 @@ def resume(function, _):
         if isinstance(checkpoint, tf.train.CheckpointManager):
             problem = "Your function returns a CheckpointManager: return its `checkpoint`."
         elif not problem and not isinstance(checkpoint, tf.train.Checkpoint):
-            # A model can be called, and is no function all the same.
-            kind = f"an object of type {type(checkpoint).__name__}"
-            returned = kind if callable(checkpoint) else describe(checkpoint)
             asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
-            problem = f"Your function returns {returned}: {asked}"
+            problem = f"Your function returns {describe(checkpoint)}: {asked}"
         if path and not problem:
             status, problem = call(checkpoint.restore, path, what="Restoring your checkpoint")
             if not problem:

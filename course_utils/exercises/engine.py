@@ -173,19 +173,26 @@ class Question:
         return f"Exercise {int(self.notebook)}.{self.number} · {self.exercise.title}"
 
     @property
+    def call(self):
+        """What a learner writes to have the answer checked, such as `q[2].check(answer)`."""
+        return f"q[{self.number}].check({self.exercise.name})"
+
+    @property
     def cell(self):
         """The cells of stub and solution, `(str, str)`."""
-        call = f"q[{self.number}].check({self.exercise.name})"
         cells = []
         for code in (self.exercise.stub, self.exercise.solution):
             code = code.rstrip()
             top = [line for line in code.splitlines() if line and not line.startswith(" ")][-1]
             blank = "\n\n" if top.startswith(("def ", "class ")) else ""  # behind a function
-            cells.append(f"{code}\n{blank}{call}")
+            cells.append(f"{code}\n{blank}{self.call}")
         return tuple(cells)
 
-    def check(self, answer):
-        """Judge an answer of any type, as in `q[2].check(7.3)`: `Feedback`; nothing raises."""
+    def check(self, *answers):
+        """Judge one answer of any type, as in `q[2].check(7.3)`: `Feedback`; nothing raises."""
+        if not answers:
+            return Feedback("not attempted", f"Give your answer: `{self.call}`.")
+        answer = answers[0] if len(answers) == 1 else answers  # a decimal comma makes two
         try:
             if untouched(answer):
                 return Feedback("not attempted", "Replace each `...` and run the cell again.")
@@ -203,13 +210,18 @@ class Question:
         store.save(self.notebook, solved=[self.exercise.id])
         return Feedback("correct", self.exercise.right)
 
-    def hint(self):
-        """The next hint at each call."""
+    def hint(self, number=None):
+        """The next hint at each call, or the one of this number."""
         hints = self.exercise.hints
-        if self._hints_given == len(hints):
-            return Note("No further hint.", f"`q[{self.number}].solution()` shows the code.")
-        self._hints_given += 1
-        return Note(f"Hint {self._hints_given} of {len(hints)}.", hints[self._hints_given - 1])
+        if number is None:
+            if self._hints_given == len(hints):
+                return Note("No further hint.", f"`q[{self.number}].solution()` shows the code.")
+            self._hints_given += 1
+            number = self._hints_given
+        if number not in range(1, len(hints) + 1):
+            known = f"This exercise has {len(hints)} hints"
+            return Note("No such hint.", f"{known}: `q[{self.number}].hint()` gives the next.")
+        return Note(f"Hint {number} of {len(hints)}.", hints[int(number) - 1])
 
     def solution(self):
         """The reference code."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .answers import describe
+from .answers import a_layer, describe
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Function:
     asked: str = "the function itself, without parentheses"
 
     def __call__(self, function):
-        if not callable(function):
+        if not callable(function) or a_layer(function):
             return f"You gave {describe(function)}: give {self.asked}."
         for n, trial in enumerate(self.trials):
             # What a learner prints is shown for the first trial only.

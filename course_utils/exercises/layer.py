@@ -56,8 +56,6 @@ def check(answer, trial):
 
     from course_utils.training import dtype_policy
 
-    if isinstance(answer, keras.layers.Layer):
-        return "You gave a layer: give the class itself, without parentheses."
     with dtype_policy(trial[0]):
         layer, problem = call(answer)
         if problem or not isinstance(layer, keras.layers.Layer):
@@ -107,4 +105,4 @@ def _number_problem(layer, keras):
     return None if off <= TOLERANCE else said
 
 
-judge = Function(check, POLICIES, asked="the class itself")
+judge = Function(check, POLICIES, asked="the class itself, without parentheses")

@@ -20,12 +20,20 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
 RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
 EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
-# The last cell of every notebook; `--fix` adds it.
+# The line that ends *At a glance*, and the last cell of every notebook; `--fix` adds them.
+COMING_BACK = """\
+**Coming back?** Click the cell where you stopped, then *Run, Run All Above Selected Cell* (on \
+Colab *Runtime, Run before*). Your guess and the exercises that you solved are remembered; on \
+Colab, until the runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
-Run `from course_utils import check; check.run()` in a cell, then restart and run all. Still \
-broken: `.venv/bin/python -m course_utils reset --notebooks`.
+Run the setup cell, then `from course_utils import check; check.run()` in a new cell: it lists \
+what is missing and what to do. Then restart the kernel and run all cells.
+
+If a notebook is damaged, `%run -m course_utils reset --notebooks` starts the course anew: it puts \
+all notebooks back, forgets all answers, and keeps a copy of everything. Then choose *File, Reload \
+Notebook from Disk*. On Colab, open the notebook again instead.
 
 </details>"""
 LOCAL_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#|[^/)]+\.ipynb[)#])")
@@ -65,15 +73,22 @@ def named(path):
 
 
 def opening_source(cell, name):
-    """Return the text of a cell that every notebook has, as title, setup and help, or None."""
+    """Return the text of a cell that every notebook has, as title, setup and help, or None.
+
+    What ends *At a glance* may stand in the title's cell too.
+    """
     address, version, digest = release.published()
     if cell.get("id") == "trouble":
         return TROUBLE
     if cell.get("id") == "setup":
         return release.setup_cell(address, version, digest, CPUS.get(name[:2]))
-    if cell.cell_type == "markdown" and cell.source.startswith("# "):
-        return release.with_badge(cell.source, name, address, version)
-    return None
+    source = cell.source
+    if cell.cell_type == "markdown" and "At a glance" in source:
+        above = re.sub(r"\n+\*\*Coming back\?\*\*.*", "", source)
+        source = f"{above.rstrip()}\n\n{COMING_BACK}"
+    if cell.cell_type == "markdown" and source.startswith("# "):
+        source = release.with_badge(source, name, address, version)
+    return source if source != cell.source else None
 
 
 def prescribed_source(cell, name, solved=False):

@@ -123,11 +123,24 @@ def fix(paths):
                 nb = read(file)
                 if "trouble" not in [cell.get("id") for cell in nb.cells]:
                     nb.cells.append(nbformat.v4.new_markdown_cell(id="trouble"))
+                if file != path:
+                    carry_text(solution_form(read(path), path.name), nb)
                 write(file, canonical(nb, file.name, solved=file != path))
             except ValueError as error:
                 print(f"{file.name}: left as it is: {error}")
     for folder in {path.parent for path in paths}:
         wind(folder)
+
+
+def carry_text(wanted, solved):
+    """Give the texts of a solved copy the words of this one, if both have the same cells.
+
+    Text changes no output: what changed in code is left for --solve.
+    """
+    if [cell.id for cell in wanted.cells] == [cell.get("id") for cell in solved.cells]:
+        for new, old in zip(wanted.cells, solved.cells, strict=True):
+            if new.cell_type == old.cell_type == "markdown":
+                old.source = new.source
 
 
 def times(folder):
