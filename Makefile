@@ -22,7 +22,7 @@ help:
 	@echo "make colab        write a release's files (self-contained notebooks for Colab) into dist/colab/"
 	@echo "make site         write the web site into dist/site: open dist/site/index.html"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
-	@echo "make soak N=10    run every notebook N times (by hand)"
+	@echo "make soak N=10    run every notebook N times, or NAMES=07 alone (by hand)"
 	@echo "make clean        remove the environments and what was generated; your work stays"
 	@echo "PYTHON=/path/to/python after any of these chooses the Python to install with."
 
@@ -118,7 +118,7 @@ matrix: .venv/test.stamp
 	.venv/bin/python tests/tools/matrix.py
 
 soak: .venv/test.stamp
-	.venv/bin/python tests/tools/soak.py $(N)
+	.venv/bin/python tests/tools/soak.py $(N) $(NAMES)
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .hypothesis

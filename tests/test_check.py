@@ -1,5 +1,6 @@
 """`check` and `reset`: what they say of each kind of broken machine, and what they change."""
 
+import ast
 import importlib.metadata
 import io
 import json
@@ -67,6 +68,50 @@ def test_a_missing_package_a_wrong_python_and_what_colab_need_not_have(monkeypat
     code = "from course_utils import check, __main__; print(*check.packages())"
     bare = subprocess.run([sys.executable, "-S", "-c", code], cwd=COURSE, capture_output=True)
     assert b"the packages are missing" in bare.stdout and b"make lab" in bare.stdout
+
+
+def test_a_python_without_the_packages_is_told_one_thing_to_do(monkeypatch):
+    none = [d for d in importlib.metadata.distributions() if d.name == "packaging"]
+    monkeypatch.setattr(importlib.metadata, "distributions", lambda: iter(none))
+    ((told, way),) = faults(check.packages)
+    assert "are missing" in told and "tensorflow" in told and way == check.INSTALL
+    monkeypatch.setattr(check.importlib.util, "find_spec", lambda name: None)
+    assert faults(check.tensorflow) == [("it is not installed", check.INSTALL)]
+    for words, status in ((["reset"], 1), (["class-board", "."], 1), (["examine", "m.keras"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "course_utils", *words],
+            cwd=COURSE, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == status and done.stderr.count("\n") == 1, done.stderr
+        assert "is not installed" in done.stderr and "make lab" in done.stderr
+
+
+def test_an_older_python_is_told_which_to_take():
+    """Before it meets anything that it cannot read."""
+    source = (COURSE / "course_utils/__main__.py").read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 8))
+    old = "import sys; sys.version_info = (3, 9, 6); import runpy;"
+    line = old + "runpy.run_module('course_utils', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", line], cwd=COURSE, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "needs Python 3.11, 3.12 or 3.13, and this is 3.9" in done.stderr
+
+
+def test_a_device_that_computes_wrong_numbers_is_seen_without_asserts():
+    for module, call in (("check", "_product()"), ("hardware.accelerators", "compute_on_gpus()")):
+        lines = (
+            "import tensorflow as tf",
+            f"from course_utils.{module} import *; from course_utils.{module} import __name__ as n",
+            "import sys; module = sys.modules[n]",
+            "tf.matmul = lambda a, b: tf.zeros((8, 8))",
+            "tf.config.list_physical_devices = lambda kind: [0]",
+            "tf.config.experimental.get_device_details = lambda gpu: {}",
+            "tf.device = lambda name: __import__('contextlib').nullcontext()",
+            f"print(module.{call})",
+        )
+        command = [sys.executable, "-O", "-c", "\n".join(lines)]
+        done = subprocess.run(command, cwd=COURSE, capture_output=True, text=True)
+        assert "ArithmeticError" in done.stdout + done.stderr
 
 
 def test_a_tensorflow_that_hangs_or_dies_is_told_in_time(monkeypatch, tmp_path, capsys):

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -359,6 +360,20 @@ def test_a_fault_of_a_check_is_told_as_one(progress_file):
     assert feedback.status == "not yet" and not progress_file.exists()
     assert "this check itself failed on it (IndexError: list index out of range)" in repr(feedback)
     assert "cannot be read" not in repr(feedback) and "please report it" in repr(feedback)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "null", None])
+def test_a_damaged_file_of_one_notebook_leaves_progress_to_the_others(text, tmp_path):
+    shutil.copytree(ROOT / "course_utils", tmp_path / "course_utils")
+    file = tmp_path / "data/measurements/clinic.json"
+    file.parent.mkdir(parents=True)
+    if text is not None:
+        file.write_text(text)
+    code = "from course_utils import exercises; print(exercises.progress())"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "data/measurements/clinic.json is missing or damaged" in done.stdout, done.stderr
+    assert all(f"{name} · " in done.stdout for name in exercises.available())
 
 
 def test_load_names_what_exists():

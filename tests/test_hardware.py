@@ -38,6 +38,8 @@ CASES = [
     (card("some GPU", 7.0), "mixed_float16"),
     (card("NVIDIA T600"), "float32"),
     (card("GeForce GTX 1660 Ti"), "float32"),
+    (card("Quadro T2000"), "float32"),
+    (card("NVIDIA GeForce MX550"), "float32"),
     (card("GeForce RTX 2080"), "mixed_float16"),
     (machine(found=[gpu(9.0, works=False)]), "float32"),
     (machine(found=[Accelerator("TPU", "v5e-1", True)]), "mixed_bfloat16"),

@@ -17,7 +17,7 @@ import record
 from canonical import COURSE
 
 from course_utils import __main__ as command
-from course_utils import hardware, models
+from course_utils import figures, hardware, models
 from course_utils.benchmark import measure, records, start
 from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
@@ -171,10 +171,17 @@ def test_a_file_of_before_is_read_and_a_newer_one_says_its_library():
     ["", "[]", "{}", "null", '{"device": 1, "date": 2, "settings": {}, "cnn": [{"policy": 1}]}',
      json.dumps({**JAX, "transformer": [{"policy": "float32"}]})],
 )  # fmt: skip
-def test_a_file_that_is_no_measurement_is_named(text, tmp_path):
+def test_a_file_that_is_no_measurement_is_named_and_the_others_are_shown(text, tmp_path, capsys):
     (tmp_path / "odd.json").write_text(text)
-    with pytest.raises(ValueError, match="odd.json is not a measurement"):
-        records.load(tmp_path)
+    (tmp_path / "right.json").write_text(json.dumps(OLD))
+    assert records.load(tmp_path) == [OLD]
+    assert "Left out odd.json, which is not a measurement" in capsys.readouterr().out
+
+
+def test_two_machines_of_one_name_are_two():
+    table = records.table([OLD, OLD, JAX])
+    assert table["device"].tolist() == [OLD["device"], f"{OLD['device']} (2)", JAX["device"]]
+    assert figures.recorded(table.assign(policy="mixed_float16")).alt.count("×") == 3
 
 
 def test_remapping_is_among_the_settings_where_it_is_off(monkeypatch):

@@ -190,6 +190,16 @@ def test_no_string_does_harm_in_any_field(text, good, tmp_path):
     assert sum(tag == "svg" for tag, *_ in page.tags) == 5 and page.text.count(shown) >= 8
 
 
+def test_reports_on_two_drives_make_one_board(tmp_path, good, monkeypatch):
+    def on_two_drives(paths):
+        raise ValueError("Paths don't have the same drive")
+
+    monkeypatch.setattr(board.os.path, "commonpath", on_two_drives)
+    files = [hand_in(tmp_path / f"{name}.html", good(device=name)) for name in "ab"]
+    reports, left_out = board.read(files, tmp_path / "out")
+    assert len(reports) == 2 and not left_out
+
+
 def test_no_number_hides_the_others(good):
     class_ = {str(n): good() for n in range(9)}
     for number in (1e308, -1e308, 0.0, 1e-300, 5.0, "inf", None):

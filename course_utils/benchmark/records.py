@@ -1,5 +1,6 @@
 """What was recorded on real devices, in data/measurements: steps, and one training's gradients."""
 
+import collections
 import itertools
 import json
 import re
@@ -51,7 +52,7 @@ def save(measurement: dict, path: str | Path | None = None) -> Path:
 def load(folder: str | Path = FOLDER) -> list[dict]:
     """Every measurement of speed in a folder and below it, sorted by path.
 
-    ValueError names a file that is no measurement.
+    A file that is no measurement is left out, and named in a printed sentence.
     """
     found = []
     for path in sorted(Path(folder).rglob("*.json")):
@@ -62,10 +63,11 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
             for model in MODELS:
                 list(_rows(measurement, model))
         except (ValueError, KeyError, AttributeError, TypeError):
-            raise ValueError(
-                f"{path.name} is not a measurement: record it again with "
+            print(
+                f"Left out {path.name}, which is not a measurement: record it again with "
                 "`python -m course_utils bench`, or remove it."
-            ) from None
+            )
+            continue
         found.append(measurement)
     return found
 
@@ -73,7 +75,8 @@ def load(folder: str | Path = FOLDER) -> list[dict]:
 def table(found: list[dict] | None = None, model: str = "cnn"):
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
-    One row per device and policy: device, settings (switches, and "Keras/JAX" where it was not
+    One row per device and policy: device (the second of a name and its settings has a "(2)"
+    behind it, and so on), settings (switches, and "Keras/JAX" where it was not
     TensorFlow), date, policy, step_ms, speedup, memory_ratio. `model` is "cnn" or "transformer",
     which the first measurements did not have.
 
@@ -83,7 +86,13 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
     """
     import pandas as pd
 
-    rows = [row for m in (load() if found is None else found) for row in _rows(m, model)]
+    rows, names = [], collections.Counter()
+    for measurement in load() if found is None else found:
+        name = measurement["device"], label(measurement)
+        names[name] += 1
+        if names[name] > 1:  # another machine, or another day
+            measurement = measurement | {"device": f"{name[0]} ({names[name]})"}
+        rows += _rows(measurement, model)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -154,7 +154,11 @@ def progress():
     """What is solved and guessed in all notebooks, as a table: `exercises.progress()`."""
     rows = []
     for name in available():
-        sheet = load(name)
+        try:
+            sheet = load(name)
+        except ValueError as error:  # a damaged file of the course
+            rows.append((f"{name} · {error}", "none", "none"))
+            continue
         guess = "none" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
         solved = f"{len(sheet.solved)} of {len(sheet.exercises)}"
         rows.append((f"{name} · {sheet.title}", guess, solved))

@@ -11,8 +11,14 @@ from .judges import Choice, Fields
 TITLE = "The debugging clinic"
 
 FILE = Path(__file__).resolve().parents[2] / "data" / "measurements" / "clinic.json"
-RECORD = json.loads(FILE.read_text(encoding="utf-8"))
-PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}
+try:
+    RECORD = json.loads(FILE.read_text(encoding="utf-8"))
+    PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}
+except (OSError, ValueError, KeyError, TypeError):
+    raise ValueError(
+        f"Notebook 09 has no exercises, because data/measurements/{FILE.name} is missing or "
+        "damaged: get this file of the course again."
+    ) from None
 NUMBERS = {key: str(number) for number, key in enumerate(PATIENTS, 1)}
 SCALED = [p for p in PATIENTS.values() if p["larger_scale"] is not None and not p["well"][0]]
 

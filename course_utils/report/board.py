@@ -39,10 +39,14 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
     """The reports in files and folders, {name: data}, and what was left out, {name: why}."""
     files = {file.absolute(): None for text in paths for file in _files(text)}
     files.pop(out.absolute(), None)
-    start = os.path.commonpath([file.parent for file in files]) if files else ""
+    try:
+        start = os.path.commonpath([file.parent for file in files]) if files else ""
+    except ValueError:  # two drives of Windows
+        start = ""
     reports, left_out, known = {}, {}, {}
     for file in files:
-        name = data.plain(os.path.relpath(file, start)).removesuffix(".html")
+        name = data.plain(os.path.relpath(file, start) if start else str(file))
+        name = name.removesuffix(".html")
         while name in reports or name in left_out:
             name += "*"
         try:

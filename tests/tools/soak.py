@@ -1,10 +1,10 @@
 """Runs every blank notebook N times, each time in a new kernel, two notebooks at a time.
 
-    .venv/bin/python tests/tools/soak.py N
+    .venv/bin/python tests/tools/soak.py N [NAMES]
 
-No cell may raise. The notebooks take turns, so that a slow spell of the machine meets all of them.
-(`make pins` is what runs a notebook twice in one kernel.) What has run is written to
-tests/records/, also after an interrupt.
+A name is the start of a notebook's file name, such as 07. No cell may raise. The notebooks take
+turns, so that a slow spell of the machine meets all of them. (`make pins` is what runs a notebook
+twice in one kernel.) What has run is written to tests/records/, also after an interrupt.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from statistics import median
 
-from canonical import COURSE, read
+from canonical import COURSE, code_cells, read
 
 from notebooks import execute, selected
 
@@ -41,8 +41,9 @@ def recorded(name: str, head: str, *columns: str):
         print("", *lines, f"\nWritten to {record}", sep="\n")
 
 
-def main(count: int) -> int:
-    paths, seconds, raised = selected(COURSE / "notebooks"), {}, []
+def main(count: int, *names: str) -> int:
+    paths, seconds, raised = selected(COURSE / "notebooks", names), {}, []
+    slowest = {}  # notebook: (seconds, cell) of the cell that took longest in any run
 
     def run(job):
         number, path = job
@@ -52,23 +53,27 @@ def main(count: int) -> int:
             raised.append(f"{path.stem}, run {number}: {error}")
         else:
             seconds.setdefault(path.stem, []).append(time.monotonic() - start)
+            took = max((cell.metadata.seconds, cell.id) for cell in code_cells(nb))
+            slowest[path.stem] = max(took, slowest.get(path.stem, took))
 
     head = (
         f"{MACHINE}, Python {platform.python_version()}, TensorFlow {version('tensorflow')}, Keras "
         f"{version('keras')}. Run All of the blank notebooks,\neach in a new kernel, two at a time."
     )
-    columns = "notebook", "finished", "seconds: least", "median", "most"
-    with recorded(f"soak N={count}", head, *columns) as rows, ThreadPoolExecutor(2) as pool:
+    columns = "notebook", "finished", "seconds: least", "median", "most", "longest cell"
+    kind = "-".join(["soak", *names])
+    with recorded(f"{kind} N={count}", head, *columns) as rows, ThreadPoolExecutor(2) as pool:
         try:
             list(pool.map(run, itertools.product(range(1, count + 1), paths)))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for name, took in sorted(seconds.items()):
                 times = (f"{each:.0f}" for each in (min(took), median(took), max(took)))
-                rows.append((name, f"{len(took)} of {count}", *times))
-            rows.extend((error, "", "", "", "") for error in raised)
+                cell = "{} s, {}".format(*slowest[name])
+                rows.append((name, f"{len(took)} of {count}", *times, cell))
+            rows.extend((error, "", "", "", "", "") for error in raised)
     return 1 if raised else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), *sys.argv[2:]))
