@@ -1,4 +1,4 @@
-"""`load_weights` drops the loss scale, without a word, unless the optimizer was built before.
+"""`load_weights` drops the loss scale, with a warning, unless the optimizer was built before.
 
 Seen with: TensorFlow 2.20.0 and 2.21.0, Keras 3.13.2, 3.14.1 and 3.15.1.
 Prints: built before loading True: scale 1048576
