@@ -1,8 +1,11 @@
 """The live training panel, without a browser: what it keeps, shows and survives."""
 
 import keras
+import nbformat
 import numpy as np
 import pytest
+from canonical import COURSE
+from nbclient import NotebookClient
 
 from course_utils import exercises
 from course_utils.training import dtype_policy
@@ -63,6 +66,27 @@ def test_an_interrupt_keeps_the_history_and_is_told(panel, capsys):
 def test_other_errors_pass_through(panel):
     with pytest.raises(ZeroDivisionError), panel:
         raise ZeroDivisionError
+
+
+BARS = """from course_utils.benchmark.timer import rounds
+from course_utils.progress import tqdm
+for _ in rounds(0.2, "measure"):
+    pass
+try:
+    for number in tqdm(range(3), desc="count"):
+        1 / (1 - number)
+except ZeroDivisionError:
+    print("ended")"""
+
+
+def test_a_bar_that_is_done_leaves_nothing_that_a_notebook_could_not_show_tomorrow():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(BARS)])
+    resources = {"metadata": {"path": str(COURSE)}}
+    NotebookClient(notebook, kernel_name="python3", resources=resources).execute()
+    shown = [out for out in notebook.cells[0].outputs if out.get("name") != "stderr"]
+    bars = [out.data for out in shown if out.output_type == "display_data"]
+    assert bars == [{"text/html": ""}] * 2
+    assert [out.text for out in shown if out.output_type == "stream"] == ["ended\n"]
 
 
 def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file):

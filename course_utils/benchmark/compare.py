@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from course_utils.benchmark.timer import rounds
 from course_utils.benchmark.trainee import Trainee, batches, counts_memory, device
+from course_utils.progress import tqdm
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
@@ -71,7 +71,7 @@ def compare_policies(
         for policy in policies:
             trainees.append(Trainee(build_model, policy))
         for xb, yb in (next(source) for _ in range(WARM_UP_STEPS)):
-            for trainee in tqdm(trainees, desc="warm-up", leave=False):
+            for trainee in tqdm(trainees, desc="warm-up"):
                 trainee.step(xb, yb)
         for number in rounds(seconds * (1 - share), "interleaved steps", at_least=3):
             xb, yb = next(source)
@@ -202,7 +202,7 @@ def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
             if seed == 0:
                 turns = rounds(seconds / SEEDS, label, at_least=3)
             else:
-                turns = tqdm(range(count), desc=label, leave=False)
+                turns = tqdm(range(count), desc=label)
             for number in turns:
                 xb, yb = next(source)
                 rows += [(t.policy, seed, number, t.step(xb, yb).loss) for t in trainees]

@@ -11,7 +11,6 @@ import time
 import keras
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from course_utils import hardware, models
 from course_utils.benchmark.compare import POLICIES
@@ -19,6 +18,7 @@ from course_utils.benchmark.records import SWITCHES
 from course_utils.benchmark.timer import rounds
 from course_utils.hardware.accelerators import CPU_ALONE
 from course_utils.processes import Outcome, call
+from course_utils.progress import tqdm
 from course_utils.training import dtype_policy
 
 SETTINGS = {
@@ -55,7 +55,7 @@ def measure(seconds: float = 6, timeout: float = 60, batch_size: int = 128) -> d
     arguments = {"seconds": seconds / len(SETTINGS), "batch_size": batch_size}
     outcomes = {}
     try:
-        for leg, variables in tqdm(SETTINGS.items(), desc="settings", leave=False):
+        for leg, variables in tqdm(SETTINGS.items(), desc="settings"):
             # Whatever the notebook's own process has is unset where a leg does not set it.
             own = {**dict.fromkeys(SWITCHES), **ALWAYS, **variables}
             if unable := cannot_run(variables):

@@ -4,10 +4,12 @@ import statistics
 import time
 
 import keras
-from tqdm.auto import tqdm
+
+from course_utils.progress import tqdm
 
 SAMPLE = 0.005  # seconds that one timing lasts at the least: far more than a launch and the clock
 MOST = 200  # calls in one timing
+SECONDS = "{l_bar}{bar}| {n:.1f} of {total:.1f} s"  # a bar's text; it has no rate
 
 
 def rounds(seconds: float, label: str, at_least: int = 1):
@@ -20,12 +22,12 @@ def rounds(seconds: float, label: str, at_least: int = 1):
         [0, 1]
     """
     start, number = time.perf_counter(), 0
-    with tqdm(desc=label, leave=False, total=round(seconds, 1), unit="s") as bar:
+    with tqdm(desc=label, total=round(seconds, 1), bar_format=SECONDS) as bar:
         while (elapsed := time.perf_counter() - start) < seconds or number < at_least:
             bar.update(min(round(elapsed, 1), bar.total) - bar.n)
             yield number
             number += 1
-        bar.update(bar.total - bar.n)  # one that is not full stays in a notebook, in red
+        bar.update(bar.total - bar.n)  # one that is not full turns red
 
 
 def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:

@@ -227,6 +227,8 @@ def settle_panels(nb):
         return [own, *itertools.chain(*below)]
 
     def still(output):
+        if output.get("data") == {"text/html": ""}:  # of a progress bar that is done
+            return []
         if VIEW not in output.get("data", {}):
             return [output]
         found, at = parts(output.data[VIEW]["model_id"]), []
@@ -237,7 +239,7 @@ def settle_panels(nb):
                 at.append(
                     f"{own['description']} = {options[own['index']] if options else own['value']}"
                 )
-        told = f"*The panel at {', '.join(at)}. It answers where a kernel runs.*"
+        told = f"*The panel with {', '.join(at)}. Run the notebook to move its controls.*"
         caption = nbformat.v4.new_output("display_data", {"text/markdown": told})
         return [caption, *outputs] if outputs else []
 

@@ -21,7 +21,7 @@ FLOORS = {
         *("distributed", "profiling", "roofline", "clinic"),
         *("precision", "benchmark", "training", "models"),
     ),
-    "machine": ("datasets", "processes", "hardware"),
+    "machine": ("datasets", "progress", "processes", "hardware"),
     "numbers": ("diagnosis", "splits", "gradients", "loss_scale", "numerals", "formats"),
 }
 MOST = {"course_utils": 20_000, "module": 300, "tests": 17_000}

@@ -1,0 +1,31 @@
+"""Progress bars that leave nothing in a notebook when they are done."""
+
+from tqdm import auto, notebook
+
+
+class tqdm(auto.tqdm):
+    """`tqdm.auto.tqdm`, whose output in a notebook is empty once it is closed.
+
+    The view of a bar that was closed is kept in the notebook's file; opened again, or without a
+    kernel, it would read "Error displaying widget: model not found".
+
+    Example:
+        >>> list(tqdm(range(2), desc="demo"))
+        [0, 1]
+    """
+
+    def __init__(self, *arguments, **options):
+        self._output = None
+        if issubclass(auto.tqdm, notebook.tqdm):
+            options["display"] = False
+        super().__init__(*arguments, **{"leave": False, **options})
+        if not self.disable and hasattr(self, "container"):
+            from IPython.display import display
+
+            self._output = display(self.container, display_id=True)
+
+    def close(self):
+        super().close()
+        output, self._output = self._output, None
+        if output:
+            output.update({"text/html": ""}, raw=True)
