@@ -128,6 +128,7 @@ export function makeArithmetic(say) {
     if (!view) return null;
     setText(message, "");
     const given = fields.map(read);
+    table.classList.toggle("stale", given.includes(null));
     if (given.includes(null)) return null;
     const rows = view.shown.map((format) => ({ format,
       ...calculate(format, view.mode, given, operation.value) }));

@@ -57,7 +57,7 @@ export function makeBathtub(choose) {
         draw("path", { class: "grid", d: `M${left},${yOf(error)}h${inner}` }),
         write(left - 6, yOf(error) + 4, `${error}%`, { "text-anchor": "end" })]),
       draw("path", { class: "first", d: `M${xOf(FIRST)},${top}V${bottom}` }),
-      ...[0, 8, 24, 32, 40, 48].map((scale) => tick(scale, "")),
+      ...(slim ? [0, 32, 48] : [0, 8, 24, 32, 40, 48]).map((scale) => tick(scale, "")),
       tick(FIRST, slim ? " Keras" : " Keras starts"));
     const wall = Math.max(0, overflowFrom(layer, limits) - 0.5);
     const zone = [];

@@ -14,6 +14,7 @@ const STRIP_HEIGHT = 30;
 const END = 160; // octaves from 1: float32 reaches less far
 const OUTSIDE = 0.005; // this share of a tensor's smallest values may lie beyond the picture
 const PLOT = { top: 24, height: 168, bottom: 50 }; // pixels, of the errors
+const NAME_ROW = 15; // pixels, of the formats' names below them
 const LOW = -4.5; // the errors' axis, as a power of ten: from here to 1, with overflow above it
 const MARKS = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", "M-5,-5h10v10h-10z", "M-6,4.5h12l-6,-11z",
   "M-6,-4.5h12l-6,11z", "M-6,0l6,-6l6,6l-6,6z", "M-6,0h12M0,-6v12"];
@@ -75,23 +76,28 @@ function makeErrors({ tensors, splits, bound }) {
 
   function build(width) {
     unit = width / BITS;
+    const slim = width < SLIM;
     const [left, right] = [2.4 * unit, 9.6 * unit];
-    setAttributes(element, { width: right, height: end + PLOT.bottom });
-    const axis = draw("g", { class: "axis" }, write(0, 0, "relative error",
-      { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
+    setAttributes(element, { width: right, height: end + PLOT.bottom + (slim ? NAME_ROW : 0) });
+    // Where there is little room, the axis's name stands in the plot and has the unit.
+    const axis = draw("g", { class: "axis" }, slim
+      ? write(right - 2, heightOf(1) + 15, "error, %", { "text-anchor": "end" })
+      : write(0, 0, "relative error",
+        { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
     for (const error of [null, 1, 0.1, 0.01, 0.001, 0.0001]) {
       const y = heightOf(error);
       axis.append(draw("path", { class: "rule", d: `M${left},${y}H${right}` }),
-        write(left - 5, y + 4, error === null ? "∞" : percent(error), { "text-anchor": "end" }));
+        write(left - 5, y + 4, error === null ? "∞" : slim ? 100 * error : percent(error),
+          { "text-anchor": "end" }));
     }
     axis.append(write(left - 5, end + 15, "E bits", { "text-anchor": "end" }));
     splits.forEach(({ bits }, index) => {
       const x = (bits + 1) * unit;
       axis.append(write(x, end + 15, bits));
-      setAttributes(names[index], { class: "found", x, y: end + (bits % 3 ? 31 : 46) });
-      if (index === splits.length - 1) {
-        setAttributes(names[index], { x: right, "text-anchor": "end" });
-      }
+      const last = index === splits.length - 1;
+      const row = last && slim ? 2 : bits % 3 ? 0 : 1; // neighbors stand in different ones
+      setAttributes(names[index], { class: "found", x: last ? right : x,
+        y: end + 31 + row * NAME_ROW, "text-anchor": last ? "end" : "middle" });
     });
     const y = heightOf(bound);
     element.replaceChildren(

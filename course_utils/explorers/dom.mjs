@@ -1,6 +1,8 @@
 // Helpers that build and update elements. Text goes in as text nodes, never as markup.
 
 const SPEAK_AFTER_MS = 400;
+const COMPLAIN_AFTER_MS = 600; // without a key
+const PAPER = 540; // pixels: what an A4 page leaves for an output; shared.css says it too
 const SVG = "http://www.w3.org/2000/svg";
 
 // Set attributes: on… adds a listener, null leaves out.
@@ -84,6 +86,36 @@ export function makeSpeaker() {
   return { element, say };
 }
 
+// What is wrong with a field, told below it, but not while somebody types there: `read(text)` gets
+// each text, and `warn(wrong)` whether the field is marked. → {element, tell(message | null)}
+export function makeComplaint(field, read, warn) {
+  const element = make("p", { class: "message", role: "status" });
+  let pause = null; // the timer that runs while somebody types
+  let message = null;
+  function show() {
+    const wrong = message !== null && pause === null;
+    setText(element, wrong ? message : "");
+    setOne(field, "aria-invalid", wrong ? "true" : null);
+    warn(wrong);
+  }
+  function settle() {
+    clearTimeout(pause);
+    pause = null;
+    show();
+  }
+  function type() {
+    clearTimeout(pause);
+    pause = setTimeout(settle, COMPLAIN_AFTER_MS);
+    read(field.value);
+  }
+  setAttributes(field, { oninput: type, onchange: settle, onblur: settle });
+  function tell(next) {
+    message = next;
+    show();
+  }
+  return { element, tell };
+}
+
 // Whether a key goes with Ctrl, Alt or ⌘: then it is the browser's or the notebook's.
 export const isCommand = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
@@ -149,19 +181,29 @@ function guardKeys(root) {
   }
 }
 
-// Build an explorer into the shadow root of each of its hosts. build(data) gives {element,
-// fit(width)}, and fit is called with the width of `measured` (or the element) when it changes.
+// Build an explorer into the shadow root of each of its hosts: others may use its attribute, but
+// not with data. build(data) gives {element, fit(width)}, and fit is called with the width of
+// `measured` (or the element) when it changes. A page that is printed gets narrower without a
+// ResizeObserver being told.
 export function attach(name, css, build) {
-  for (const host of document.querySelectorAll(`[data-${name}]`)) {
+  const all = document.querySelectorAll(`[data-${name}] > script[type="application/json"]`);
+  for (const { parentElement: host, textContent } of all) {
     if (host.shadowRoot) continue;
-    const data = JSON.parse(host.querySelector('script[type="application/json"]').textContent);
+    const data = JSON.parse(textContent);
     const root = host.attachShadow({ mode: "open" });
     const { element, measured = element, fit } = build(data);
     root.append(make("style", {}, css), element);
     guardKeys(root);
-    if (measured.clientWidth) fit(measured.clientWidth); // else it is not shown yet
+    let width = measured.clientWidth;
+    const refit = (most = Infinity) => {
+      if (width) fit(Math.min(width, most)); // else it is not shown yet
+    };
+    refit();
+    addEventListener("beforeprint", () => refit(PAPER));
+    addEventListener("afterprint", () => refit());
     new ResizeObserver(([{ contentRect }]) => {
-      if (contentRect.width) fit(contentRect.width);
+      width = contentRect.width;
+      refit();
     }).observe(measured);
   }
 }

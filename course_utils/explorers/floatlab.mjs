@@ -4,15 +4,14 @@ import { makeArithmetic } from "./arithmetic.mjs";
 import { describeError, describeRow } from "./bins.mjs";
 import { EntryError, ROUNDINGS, isCode, makeFormat, parse } from "./codec.mjs";
 import {
-  attach, labelled, make, makeChips, makeSelect, makeSpeaker, makeTabs, powerOfTwo, setOne,
-  setProperty, setText,
+  attach, labelled, make, makeChips, makeComplaint, makeSelect, makeSpeaker, makeTabs, powerOfTwo,
+  setOne, setProperty, setText,
 } from "./dom.mjs";
 import { makeLens } from "./lens.mjs";
 import { makeFormula, makeRow } from "./rows.mjs";
 import { exact, readable } from "./values.mjs";
 
 const CHIPS = ["0.1", "π", "2^-24", "65504", "65520", "2048+1", "-4200000000", "NaN"];
-const COMPLAIN_AFTER_MS = 600; // without a key
 const KEYS = [
   ["← →", "another bit, another example; move x on the number line"],
   ["Home End", "the first bit, the last bit"],
@@ -46,30 +45,12 @@ function makePopup(name, face, content, attributes = {}) {
 }
 
 // The controls above the rows: entry, examples, rounding, formats.
-// on: {entry(text), chip(text), select(name), set(changes), show(name, bool)}
+// on: {entry(text), stale(bool), chip(text), select(name), set(changes), show(name, bool)}
 // → {element, field, update()}; `state` as startFloatLab keeps it.
 function makeToolbar(names, state, on) {
-  let pause = null; // the timer that runs while somebody types
-  function settle() {
-    clearTimeout(pause);
-    pause = null;
-    complain();
-  }
-  // Show what is wrong with the entry, but not with one that is still being typed.
-  function complain() {
-    const message = pause ? null : state.message;
-    setText(complaint, message ?? "");
-    setOne(field, "aria-invalid", message ? "true" : null);
-  }
-  const complaint = make("p", { class: "message", role: "status" });
   const field = make("input", { type: "text", class: "entry", "aria-label": "Number or code",
-    spellcheck: "false", autocomplete: "off", autocapitalize: "off",
-    oninput: () => {
-      clearTimeout(pause);
-      pause = setTimeout(settle, COMPLAIN_AFTER_MS);
-      on.entry(field.value);
-    },
-    onchange: settle, onblur: settle });
+    spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
+  const complaint = makeComplaint(field, on.entry, on.stale);
   const chips = makeChips("examples", CHIPS.map((text) => [chipFace(text), () => on.chip(text),
     { "data-entry": text, "aria-label": text.replace("π", "pi") }]));
   const codes = makeSelect(names.map((name) => [name, name]), state.selected.name, on.select);
@@ -91,13 +72,13 @@ function makeToolbar(names, state, on) {
         make("span", { class: "entry-name" }, "Number or code"), field,
         make("label", { class: "entry-codes" }, "codes are read as ", codes)),
       chips.element),
-    complaint,
+    complaint.element,
     make("div", { class: "options" }, labelled("rounding", rounding),
       make("label", { class: "check" }, saturate, " saturate"), formats, keys));
 
   function update() {
     const shown = state.shown.map(({ name }) => name);
-    complain();
+    complaint.tell(state.message);
     setProperty(field, "value", state.entry);
     setProperty(codes, "value", state.selected.name);
     for (const option of codes.options) {
@@ -141,7 +122,7 @@ function build(data) {
   };
 
   const toolbar = makeToolbar([...formats.keys()], state, {
-    entry: readEntry, select: readCodesAs, set, show: showFormat,
+    entry: readEntry, select: readCodesAs, set, show: showFormat, stale: dim,
     chip: (text) => (text === "2048+1" ? addTo2048() : readEntry(text === "NaN" ? "nan" : text)),
   });
   const rows = new Map(all.map((format) => [format, makeRow(format, {
@@ -184,7 +165,8 @@ function build(data) {
       state.message = null;
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
-      state.message = error.message;
+      state.message = error.message + (state.value
+        ? ` The rows still show ${readable(state.value)}.` : "");
     }
     refresh();
   }
@@ -192,6 +174,11 @@ function build(data) {
     state.tab = "arithmetic";
     readEntry("2049");
     arithmetic.set("2048", "add", "1");
+  }
+
+  // Dim what shows another number than the entry.
+  function dim(stale) {
+    for (const part of [list, formula.element, lens.element]) part.classList.toggle("stale", stale);
   }
 
   // Make a row's bit pattern the number.
@@ -282,9 +269,10 @@ function build(data) {
   // The classes do what a container query would, which makes every click a fifth slower.
   function fit(width) {
     element.classList.toggle("narrow", width <= 800);
-    element.classList.toggle("medium", width >= 560);
+    element.classList.toggle("medium", width >= 540);
     element.classList.toggle("slim", width <= 400);
     element.style.setProperty("--width", `${width}px`);
+    lens.fit(width);
   }
   return { element, fit };
 }

@@ -1,7 +1,7 @@
 // One gradient on its way: scaled, rounded to the bits of a format, and divided again.
 
 import { makeBits } from "./bits.mjs";
-import { isCommand, make, setOne, setText } from "./dom.mjs";
+import { isCommand, make, makeComplaint, setOne, setText } from "./dom.mjs";
 import { storedIn } from "./survival.mjs";
 import { errorText, numberText, scaleText } from "./words.mjs";
 
@@ -18,15 +18,19 @@ export const rounded = (value) => Number(value.toPrecision(3));
 // gives what becomes of it, in words.
 export function makeFollow(choose) {
   let view = null;
+  let wrong = false; // what stands in the field
   function take(number) {
-    const valid = Number.isFinite(number) && number !== 0;
-    setOne(entry, "aria-invalid", valid ? null : "true");
-    if (valid) choose(number);
+    wrong = !Number.isFinite(number) || number === 0;
+    const text = entry.value.trim();
+    const given = text ? `"${text}"` : "An empty field";
+    complaint.tell(wrong ? `${given} is not a gradient to follow: `
+      + "give a finite number other than 0, such as 6e-8, -1.5 or 2^-24. "
+      + `The pictures still show g = ${view.followed}.` : null);
+    if (!wrong) choose(number);
   }
   const entry = make("input", { type: "text", class: "entry", "aria-label": "gradient to follow",
     spellcheck: "false", autocomplete: "off", maxlength: 40,
-    oninput: () => take(read(entry.value)),
-    onblur: () => { if (view) write(); },
+    onblur: () => { if (!wrong) write(); },
     onkeydown: (event) => {
       const factor = { ArrowUp: 2, ArrowDown: 0.5 }[event.key];
       if (!factor || isCommand(event)) return;
@@ -34,6 +38,8 @@ export function makeFollow(choose) {
       take(rounded(view.followed * factor));
       write();
     } });
+  const complaint = makeComplaint(entry, (text) => take(read(text)),
+    (stale) => element.classList.toggle("wrong", stale));
   const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make("b", { class: name }));
   const [times, divided] = [make("span", {}), make("span", {})];
   const kind = make("span", { class: "kind" });
@@ -44,12 +50,13 @@ export function makeFollow(choose) {
   const element = make("div", { class: "follow", role: "group", "aria-label": "one gradient" },
     station("start", [make("span", { class: "here", "aria-hidden": "true" }, "▲ "),
       "one gradient g"], entry),
-    station("way", [times], scaled),
+    station("way", [times], scaled), complaint.element,
     station("bits", ["stored as ", kind], bits),
     station("end", [divided], back, " ", told));
   function write() {
     entry.value = String(view.followed);
-    setOne(entry, "aria-invalid", null);
+    wrong = false;
+    complaint.tell(null);
   }
 
   function update(next) {
@@ -57,6 +64,7 @@ export function makeFollow(choose) {
     view = next;
     const { limits, scale, followed } = view;
     if (moved && element.getRootNode().activeElement !== entry) write();
+    else if (moved) wrong = false;
     if (built?.limits !== limits) {
       built = { limits, strip: makeBits({ exponentBits: limits.exponent_bits,
         fractionBits: limits.precision - 1 }) };

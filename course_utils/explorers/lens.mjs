@@ -11,7 +11,7 @@ const SLIDE = 8; // pixels sideways, before a finger moves x: it may be about to
 const between = (low, value, high) => Math.max(low, Math.min(high, value));
 
 // The lens tab. on: {move(value)} when x is dragged or moved by keys.
-// → {element, update({x, selected, shown, mode})}, formats given as such.
+// → {element, fit(width), update({x, selected, shown, mode})}, formats given as such.
 export function makeLens(on) {
   const note = make("p", { class: "note" });
   const lanes = draw("g");
@@ -222,11 +222,10 @@ export function makeLens(on) {
     render();
   });
 
-  new ResizeObserver(([{ contentRect }]) => {
-    const now = Math.round(contentRect.width);
-    if (!now || now === width) return;
-    width = now;
+  function fit(next) {
+    if (Math.round(next) === width) return;
+    width = Math.round(next);
     if (view) render();
-  }).observe(element);
-  return { element, update: (next) => { view = next; render(); } };
+  }
+  return { element, fit, update: (next) => { view = next; render(); } };
 }

@@ -102,7 +102,8 @@ function buildCliff({ step, first, curves }) {
     const height = plot.bottom + 80;
     setAttributes(svg, { width, height, viewBox: `0 0 ${width} ${height}` }).replaceChildren();
     const none = makeZone("zero", "bfloat16: zero");
-    const skipped = makeZone("broken", "float16: not finite, step skipped,");
+    const skipped = makeZone("broken", slim ? "float16: step skipped"
+      : "float16: not finite, step skipped,");
     const lines = names.map((name) => draw("path", { class: `curve ${name}` }));
     svg.append(drawAxes(slim), ...lines);
     none(zero, end);

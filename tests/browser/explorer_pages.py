@@ -11,16 +11,34 @@ HEARD = """node => {
   new MutationObserver(() => { if (node.textContent) node.texts.push(node.textContent) })
     .observe(node, {childList: true, characterData: true, subtree: true});
 }"""
-# A drawing's texts have to be inside it; its shapes are cut off where they stand out.
+# A drawing's texts have to be inside it and apart from all others, upright or not; its shapes are
+# cut off where they stand out. What scrolls may be wide, and an open popup covers what is below it.
 TOO_FAR_OUT = """host => {
-  const found = [...host.shadowRoot.querySelectorAll("*")].filter((node) => {
-    if (!node.checkVisibility() || node.closest("svg svg")) return false;
+  const nodes = [...host.shadowRoot.querySelectorAll("*")].filter((node) =>
+    node.checkVisibility({visibilityProperty: true}) && !node.closest("svg svg, .spoken")
+    && !node.parentNode.closest?.(".scroller"));
+  const found = nodes.filter((node) => {
     if (node.ownerSVGElement && node.tagName !== "text") return false;
     const {left, right, width} = node.getBoundingClientRect();
-    const box = node.ownerSVGElement?.getBoundingClientRect() ?? {left: 0, right: innerWidth};
+    const box = (node.ownerSVGElement ?? host).getBoundingClientRect();
     return width > 1 && (left < box.left - 0.5 || right > box.right + 0.5);
   });
-  return [document.scrollingElement.scrollWidth - innerWidth,
+  const texts = nodes.filter((node) => !node.closest("details[open], .answer")).flatMap((node) =>
+    [...node.childNodes].filter(({nodeType, data}) => nodeType === 3 && data.trim()));
+  const boxes = texts.flatMap((text) => {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const svg = text.parentNode.tagName === "text";
+    const rects = svg ? [text.parentNode.getBoundingClientRect()] : [...range.getClientRects()];
+    return rects.map(({left, right, top, height}) => ({svg, name: text.data, left, right,
+      top: top + height / 5, bottom: top + 4 * height / 5}));
+  });
+  const pairs = boxes.filter(({svg}) => svg).flatMap((one) => boxes.filter((other) =>
+    other !== one && other.left < one.right - 0.5 && one.left < other.right - 0.5
+    && other.top < one.bottom && one.top < other.bottom).map(({name}) => `${one.name} × ${name}`));
+  const page = host.getBoundingClientRect();
+  const cut = boxes.filter(({left, right}) => left < page.left - 0.5 || right > page.right + 0.5);
+  return [document.scrollingElement.scrollWidth - innerWidth, ...pairs, ...cut.map(({name}) => name),
     ...found.map((node) => node.outerHTML.slice(0, 80))].filter(Boolean);
 }"""
 

@@ -113,7 +113,7 @@ def test_what_is_no_number_is_told_and_odd_tensors_are_drawn(show):
 
 
 def test_nothing_moves_by_a_drag(show):
-    for width in (360, 480, 700):
+    for width in (280, 360, 480, 700):
         panel = show(width=width)
         heights = set()
         for bits in BITS:

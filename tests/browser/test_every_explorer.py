@@ -57,6 +57,13 @@ TIMES = """async (root, count) => {
   }
   return times;
 }"""
+# What stands out of a printed page, which is as wide as this in the event before it.
+PRINTED = f"""root => addEventListener("beforeprint", () => {{
+  document.body.style.width = "553px";
+  document.found = ({TOO_FAR_OUT})(root.getRootNode().host);
+  document.body.style.width = null;
+}})"""
+SETTLED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))"
 each = pytest.mark.parametrize("name", SOURCES)
 
 
@@ -79,9 +86,29 @@ def test_200_events_are_each_answered_within_a_frame(shown, name, capsys):
 
 
 @each
-def test_nothing_stands_out_of_a_page(shown):
-    for width in (360, 400, 480, 700, 1000):
+def test_nothing_stands_out_of_a_page_and_no_labels_meet(shown):
+    """In a window of 400 px JupyterLab leaves 264 to an output, as a page of 280 does."""
+    for width in (280, 320, 360, 400, 480, 700, 1000):
         assert shown(width).inside.evaluate(EVERYWHERE) == []
+
+
+@each
+def test_nothing_stands_out_of_paper(shown):
+    """An exported notebook leaves 553 px of an A4 page to an output, and tells no observer."""
+    panel = shown(1200)
+    panel.inside.evaluate(SETTLED)
+    before = panel.inside.inner_html()
+    panel.inside.evaluate(PRINTED)
+    panel.inside.page.pdf(format="A4")
+    assert panel.inside.page.evaluate("document.found") == []
+    assert panel.inside.inner_html() == before
+
+
+@each
+def test_a_stranger_with_the_attribute_of_a_host_is_passed_over(name, pages):
+    html = made(SOURCES[name])._repr_mimebundle_()["text/html"]
+    pages.open(f"<!doctype html><div data-{name}></div>{html}", 1000)
+    expect(pages.page.locator(".explorer")).to_be_visible()
 
 
 @each

@@ -103,16 +103,25 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
     assert panel.followed.input_value() == "10000" and panel.fate()[0] == "infinity"
     panel.followed.fill("-6e-8")
     assert panel.fate() == ("subnormal", "1 00000 0000001000", "0.66 % off")
-    for entry in ("", "0", "inf", "one"):
+    message = panel.inside.locator(".follow .message")
+    for entry in ("", "0", "inf", "nan", "1,5", "one"):
         panel.followed.fill(entry)
+        panel.press("Tab")
+        expect(message).to_have_text(
+            (f'"{entry}" is' if entry else "An empty field is") + " not a gradient to follow: give a "
+            "finite number other than 0, such as 6e-8, -1.5 or 2^-24. "
+            "The pictures still show g = -6e-8."
+        )
         assert panel.followed.get_attribute("aria-invalid") == "true"
         assert panel.fate()[2] == "0.66 % off"
+        expect(panel.inside.locator(".follow .bits")).to_have_css("opacity", "0.45")
     box = panel.picture.bounding_box()
     x = box["x"] + 8 + (box["width"] - 16) * 3 / 4
     panel.picture.page.mouse.click(x, box["y"] + 80)
     marker = panel.inside.locator(".chart .marker").bounding_box()
     assert marker["x"] + marker["width"] / 2 == pytest.approx(x, abs=1)
-    assert panel.fate()[0] == "normal" and panel.followed.input_value() != "5000"
+    assert panel.fate()[0] == "normal" and panel.followed.input_value() not in ("5000", "one")
+    expect(message).to_be_empty()
 
 
 def test_the_bathtub_shows_its_walls_and_is_a_slider_too(show):
