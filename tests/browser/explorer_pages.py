@@ -38,7 +38,8 @@ TOO_FAR_OUT = """host => {
     && other.top < one.bottom && one.top < other.bottom).map(({name}) => `${one.name} × ${name}`));
   const page = host.getBoundingClientRect();
   const cut = boxes.filter(({left, right}) => left < page.left - 0.5 || right > page.right + 0.5);
-  return [document.scrollingElement.scrollWidth - innerWidth, ...pairs, ...cut.map(({name}) => name),
+  const named = [...pairs, ...cut.map(({name}) => name)];
+  return [document.scrollingElement.scrollWidth - innerWidth, ...named,
     ...found.map((node) => node.outerHTML.slice(0, 80))].filter(Boolean);
 }"""
 

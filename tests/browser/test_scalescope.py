@@ -108,7 +108,7 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
         panel.followed.fill(entry)
         panel.press("Tab")
         expect(message).to_have_text(
-            (f'"{entry}" is' if entry else "An empty field is") + " not a gradient to follow: give a "
+            (f'"{entry}"' if entry else "An empty field") + " is not a gradient to follow: give a "
             "finite number other than 0, such as 6e-8, -1.5 or 2^-24. "
             "The pictures still show g = -6e-8."
         )
