@@ -44,11 +44,12 @@ def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=Non
             options = {"jit_compile": False, **options}
             model.compile(keras.optimizers.SGD(0.1, **(optimizer or {})), loss, **options)
         model.fit(x, y, batch_size=size, shuffle=False, verbose=0)
-        gc.collect()  # see data/upstream/old_iterator_waits.py
     except Exception as problem:
         told = [line.split("}} ")[-1].strip() for line in str(problem).splitlines()]
         line = next((t for t in told if any(k in t for k in KEYS)), told[0])
         return f"{type(problem).__name__}: {line.removeprefix(BOLD)[:62]}"
+    finally:
+        gc.collect()  # see data/upstream/old_iterator_waits.py
     if bright is None:
         return "works"
     finite = np.mean([np.isfinite(v).mean() for v in map(np.ravel, model.get_weights())])
