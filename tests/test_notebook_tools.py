@@ -355,7 +355,7 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     wanted["interpreter"] = "True"
     assert {id: texts[id].strip() for id in wanted} == wanted
     caption, shown = solved.cells[-1].outputs  # and no VBox, stale without its kernel
-    assert "at n = 4, to = b." in caption["data"]["text/markdown"] and shown.text == "4 b\n"
+    assert "with n = 4, to = b." in caption["data"]["text/markdown"] and shown.text == "4 b\n"
     assert "(../../data/line.png)" in solved.cells[3].source
     assert notebooks.check([path]) == []
 

@@ -56,14 +56,15 @@ def needs_xla(model) -> bool:
     """Whether this machine trains a model in reasonable time only if XLA compiles its step.
 
     So it is for float16 convolutions on the CPUs of `hardware.float16_convolutions_are_slow`, if
-    `xla_cures_float16`. The `keras.Model` need not be compiled.
+    `xla_cures_float16`. The `keras.Model` need not be compiled. Under a strategy with several
+    replicas it is False: XLA cannot compile their step on logical CPUs (notebook 07, section 5).
 
     Example:
         model.compile("adam", loss, jit_compile=needs_xla(model))
     """
     if keras.backend.backend() != "tensorflow" or not hardware.float16_convolutions_are_slow():
         return False
-    if not xla_cures_float16():
+    if not xla_cures_float16() or model.distribute_strategy.num_replicas_in_sync > 1:
         return False
     convolutions = [x for x in model._flatten_layers() if isinstance(x, CONVOLUTIONS)]
     return any(layer.compute_dtype == "float16" for layer in convolutions)
