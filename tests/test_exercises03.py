@@ -9,8 +9,10 @@ import pytest
 
 from course_utils import exercises, hardware
 from course_utils.exercises import layer, nb03, tensors
-from course_utils.exercises.functions import edited
+from course_utils.exercises.functions import edit, edited
 from course_utils.models import mnist_cnn
+from course_utils.precision import examine
+from course_utils.training import dtype_policy
 
 
 def verdict(number, answer):
@@ -56,6 +58,36 @@ def test_the_eight_dtypes_are_measured_and_those_of_the_solution(monkeypatch):
 
 def fade(edits=()):
     return edited(layer.CODE, "Fade", edits)
+
+
+PRODUCT, RAMP = "inputs * self.gain", "tf.linspace(0.0, 1.0, inputs.shape[-1])"
+UNCAST = f"keras.ops.add(keras.ops.multiply(inputs, self.gain), {layer.RAMP})"
+WIDE_SUM = {layer.SUM: f"keras.ops.add({PRODUCT}, ramp)"}
+LEFT_WIDE = {  # what the fix says, the part of the layer that it means, and what widens that part
+    "autocast": ("", {layer.ONES: f'{layer.ONES}, name="gain", autocast=False', layer.SUM: UNCAST}),
+    "part": ("ramp", WIDE_SUM),
+    "made": ("ramp", WIDE_SUM | {RAMP: 'tf.range(8, dtype="float32") / 7'}),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_WIDE)
+def test_the_fix_that_examine_prints_is_one_that_the_exercise_accepts(name, tmp_path):
+    part, edits = LEFT_WIDE[name]
+    code, file, names = edit(layer.CODE, edits), tmp_path / "layer.py", {"__name__": "layer"}
+    file.write_text(code)  # `examine` reads it
+    exec(compile(code, file, "exec"), names)
+    with dtype_policy("mixed_float16"):
+        head = keras.layers.Dense(1, dtype="float32")
+        model = keras.Sequential([keras.Input((8,)), names["Fade"](), head])
+    (fix,) = (f.fix for f in examine(model, "adam") if f.code in ("MP005", "MP007"))
+    assert verdict(3, names["Fade"]).status == "not yet"
+    if name == "autocast":
+        assert "self.add_weight(name='gain', ...)  # without autocast=False" in fix
+        repair = {", autocast=False": ""}
+    else:
+        repair = {f"{PRODUCT}, ramp": f"{PRODUCT}, {fix.partition('  #')[0].replace(name, part)}"}
+    exec(edit(code, repair), names)
+    assert verdict(3, names["Fade"]).status == "correct"
 
 
 LINSPACE = "tf.linspace(0.0, 1.0, inputs.shape[-1])"

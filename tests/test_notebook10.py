@@ -4,6 +4,7 @@ import importlib
 import json
 from pathlib import Path
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,15 +60,20 @@ def test_the_three_planted_findings_are_found_and_each_repair_is_needed(names):
         assert {f.code for f in found[left]} & set(PLANTED)
     serious = [f for f in found["all three"] if f.severity != "advice" and f.code != "MP012"]
     assert [f.code for f in serious] == PLANTED
-    assert "cast(outputs," in serious[-1].fix and "arange(" not in serious[-1].fix  # see below
+    assert "cast(made," in serious[-1].fix and "arange(" not in serious[-1].fix  # see below
     with dtype_policy(SIXTEEN):
         assert {f.code for f in precision.examine(names["build"]())} <= {"MP010", "MP012"}
 
 
-def test_the_trap_that_examine_does_not_see_is_caught():
-    answer = {}
-    exec(capstone.CODE.replace('dtype="float32"', "dtype=self.compute_dtype"), answer)
-    assert "641 are left" in exercises.load("10")[1].check(answer["answer"]).message
+def test_counts_in_the_compute_dtype_are_told_by_the_exercise_and_by_examine(tmp_path):
+    file, names = tmp_path / "parts.py", {"__name__": "parts"}
+    file.write_text(capstone.CODE.replace('dtype="float32"', "dtype=self.compute_dtype"))
+    exec(compile(file.read_text(), file, "exec"), names)
+    assert "641 are left" in exercises.load("10")[1].check(names["answer"]).message
+    with dtype_policy(SIXTEEN):
+        model = keras.Sequential([keras.Input((16, 64)), names["Positions"]()])
+    (found,) = (f for f in precision.examine(model, "adam") if f.code == "MP025")
+    assert "above 256" in found.message
 
 
 def test_the_learners_own_parts_run_if_they_pass_and_else_the_courses(names):

@@ -303,6 +303,28 @@ Adds = own(lambda self, x: ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype
 Counts16 = own(lambda self, x: x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype))
 
 
+class CastsCountsOfBuild(layers.Layer):
+    def build(self, shape):
+        self.places = tf.range(shape[1])
+
+    def call(self, x):
+        places = self.places[None]
+        return x + ops.cast(places, self.compute_dtype)
+
+
+def sine(self, x):
+    return x + ops.cast(ops.sin(ops.arange(x.shape[1], dtype="float32")), self.compute_dtype)
+
+
+CountsNarrowly = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
+CastsCounts = own(lambda self, x: x + ops.cast(ops.arange(x.shape[1])[None], self.compute_dtype))
+AddsNarrowly = own(lambda self, x: x + ops.cumsum(ops.ones_like(x), 1, dtype=self.compute_dtype))
+CountsAndCasts = own(sine)
+CountsAFew = own(lambda self, x: x + ops.arange(8, dtype=self.compute_dtype))
+CountsFractions = own(lambda self, x: x + ops.arange(0, 0.8, 0.1, dtype=self.compute_dtype))
+CountsLikeIds = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
+
+
 class LooksPositionsUp(layers.Layer):
     def build(self, shape):
         self.table = layers.Embedding(8, 8)
@@ -391,7 +413,7 @@ WRONG = [
       for layer in (CastsUp, CastsUpByName)),
     *((f"MP005 {severity}", lambda policy=policy: [stack(CastsDown, policy=policy)])
       for policy, severity in zip(("float32", *MIXED), ("error", "warning", "error"), strict=True)),
-    *((f"MP005 {severity} .*counts .*{limit}. Fix: .*cast.outputs, self.compute_dtype.*float32",
+    *((f"MP005 {severity} .*counts .*{limit}. Fix: .*cast.made, self.compute_dtype.*float32",
        lambda layer=layer: [stack(layer, policy=MIXED[1])])
       for layer, severity, limit in (
           (CountsWidely, "warning", "256"), (Adds, "warning", "256"),
@@ -409,6 +431,10 @@ WRONG = [
     *(("MP007 warning own.*float32", lambda policy=policy: [stack(Promotes, policy=policy)])
       for policy in MIXED),
     ("MP007 warning .*inner: ", lambda: [stack(HoldsOneThatPromotes)]),
+    *((r"MP025 warning .*range counts .* above 256: .*Fix: .*cast\(made, .*float32 or int32",
+       lambda layer=layer: [stack(layer, policy=MIXED[1])])
+      for layer in (CountsNarrowly, CastsCounts, CastsCountsOfBuild)),
+    ("MP025 warning .*cumsum counts in float16, .* above 2,048", lambda: [stack(AddsNarrowly)]),
     *((f"MP008 warning .*Fix: .*mixed_{policy}", lambda policy=policy: [stack(policy=policy)])
       for policy in ("float16", "bfloat16")),
     *(("MP009 warning", lambda layer=layer: [stack(layer)])
@@ -491,6 +517,11 @@ RIGHT = [
     ("MP006", lambda: [unbuilt(GoodConstants)]),
     *(("MP007", lambda layer=layer: [stack(layer)]) for layer in (Follows, CastsItsWeight)),
     ("MP007", lambda: [stack(Promotes, policy="float32")]),
+    *(("MP025", lambda layer=layer: [stack(layer, policy=MIXED[1])])
+      for layer in (CountsAndCasts, CountsAFew, CountsFractions)),
+    ("MP025", lambda: [stack(CountsNarrowly, policy="float32")]),
+    # Whole numbers are not cast, so their dtype is none of 16 bits.
+    ("MP025", lambda: [task(before=CountsLikeIds, head=None)]),
     ("MP008", lambda: [stack()]),
     ("MP008", lambda: [stack(lambda: layers.ReLU(dtype="float16"))]),  # without weights
     *(("MP009", lambda layer=layer: [stack(layer)]) for layer in (GoodNumbers, Upcasts)),
@@ -530,7 +561,7 @@ def test_what_is_right_is_left_in_peace(case):
 def test_each_rule_has_models_that_break_it_and_others():
     rules = [rule.__doc__[:5] for rule in RULES]  # each says its code
     elsewhere = {"MP010", "MP012"}
-    assert len(set(rules)) == len(rules) == 17
+    assert len(set(rules)) == len(rules) == 18
     assert {said[:5] for said, _ in WRONG} | elsewhere == set(rules)
     assert {case[0] for case in RIGHT} | elsewhere | {"MP013"} == set(rules)
 

@@ -128,8 +128,8 @@ def _places_problem(kind, dtype):
     left = len(np.unique(waves, axis=0))
     if left < 2000 and max(off[:16]) < 0.2:
         return (
-            f"examine is silent, and of 2,048 positions {left:,} are left: whole numbers and "
-            "angles need float32. Cast the finished waves."
+            f"of 2,048 positions {left:,} are left: whole numbers and angles need float32. "
+            "Cast the finished waves."
         )
     return f"your waves are other numbers, off by {max(off):.2g}." if not max(off) < 0.05 else None
 

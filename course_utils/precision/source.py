@@ -14,6 +14,7 @@ ELSEWHERE = (
 )  # fmt: skip
 DESCRIBING = ("get_config", "from_config", "compute_output_shape", "compute_output_spec")
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
+WHOLE_NUMBERS = ("range", "arange", "cumsum")
 # What is made of counts and may be rounded: waves, rows of a table, and what is true or not.
 MADE = (
     "sin", "cos", "take", "gather", "one_hot", "equal", "not_equal", "less", "less_equal",
@@ -105,6 +106,34 @@ def counts(layer, source) -> bool:
             if isinstance(node, ast.Assign) and _counts(node.value, names):
                 names |= {ast.unparse(target) for target in node.targets}
     return _counts(ast.parse(source), names)
+
+
+def following_counts(layer, method, ends, exact):
+    """The name of each call that counts whole numbers in a dtype that ends like one of `ends`.
+
+    A cast of such numbers is one too. Those that are spelled out, up to `exact`, are none.
+    """
+    nodes = [node for each in methods(layer) for node in ast.walk(each.tree)]
+    assigned = {
+        ast.unparse(target): node.value
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    }
+    for call in _calls(method.tree):
+        if not any(ast.unparse(argument).endswith(ends) for argument in _arguments(call)):
+            continue
+        counted, left = call, dict(assigned)
+        if _name(call) == "cast" and call.args:
+            counted = call.args[0]
+        while isinstance(counted, ast.Subscript) or ast.unparse(counted) in left:
+            counted = left.pop(ast.unparse(counted), None) or counted.value
+        if not isinstance(counted, ast.Call) or _name(counted) not in WHOLE_NUMBERS:
+            continue
+        values = [a.value if isinstance(a, ast.Constant) else None for a in counted.args]
+        fractions = float in map(type, values)
+        if not fractions and (None in values or max(values) > exact):
+            yield _name(counted)
 
 
 def follows(method) -> bool:

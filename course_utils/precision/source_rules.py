@@ -1,12 +1,21 @@
-"""Rules about layers that are not Keras's own: MP005, MP006 and MP007.
+"""Rules about layers that are not Keras's own: MP005, MP006, MP007 and MP025.
 
 What a layer puts out is measured. The source is read to say why it is wrong, or where nothing can
 be measured; a cast that the measured output shows to be undone is no finding. Counts, such as the
 positions in a text, are not told to follow the policy: 16 bits would make other numbers of them.
+No repair casts a finished output: what comes before it would still be computed in the wider dtype.
 """
 
 from course_utils.precision.case import NARROW, WHOLE, Finding
-from course_utils.precision.source import computing, counts, dtypes, follows, methods, raw_constants
+from course_utils.precision.source import (
+    computing,
+    counts,
+    dtypes,
+    following_counts,
+    follows,
+    methods,
+    raw_constants,
+)  # fmt: skip
 
 WIDE = ("float32", "float64")
 
@@ -39,7 +48,7 @@ def hard_coded_dtype(case):
                 fix = "self.add_weight(...)  # without dtype: the policy's variable dtype"
             elif any(counts(layer, source) for source in sources):
                 message = _spared(message, literal if literal in NARROW else compute)
-                fix = f"keras.ops.cast(outputs, {dtype})  # and {call} in float32 or int32"
+                fix = _cast_of(f"{call} in float32 or int32", dtype)
             yield Finding("MP005", severity, case.path_of(layer), message, fix)
 
 
@@ -67,7 +76,7 @@ def raw_tensor(case):
             fix = "tf.constant(..., dtype=self.compute_dtype)  # or a Python number"
             if counts(layer, constants[0]):
                 message = _spared(message, layer.compute_dtype)
-                fix = "keras.ops.cast(outputs, self.compute_dtype)  # and the constant in float32"
+                fix = _cast_of("the constant in float32")
             yield Finding("MP006", "error" if unknown else "warning", path, message, fix)
 
 
@@ -79,12 +88,44 @@ def silent_promotion(case):
         if path in explained or not found or not _widens(case, layer):
             continue
         wide = next(dtype for dtype in found if dtype in WIDE)
-        message = (
-            f"It computes in {layer.compute_dtype} and puts out {wide}: something in it, such as a "
-            "weight with autocast=False, is wider and widens the rest."
-        )
-        fix = "return keras.ops.cast(outputs, self.compute_dtype)"
+        message = f"It computes in {layer.compute_dtype} and puts out {wide}: "
+        uncast = [weight.name for weight in _own_weights(layer) if not weight._autocast]
+        if uncast:
+            message += f"its weight {uncast[0]!r} has autocast=False and widens the rest."
+            fix = f"self.add_weight(name={uncast[0]!r}, ...)  # without autocast=False"
+        else:
+            message += "something in it is wider and widens the rest."
+            fix = "keras.ops.cast(part, self.compute_dtype)  # the wide part, before it meets x"
         yield Finding("MP007", "warning", path, message, fix)
+
+
+def rounded_counts(case):
+    """MP025: a layer counts in its 16-bit compute dtype, which cannot hold large whole numbers."""
+    arrived = {id(call.layer): [dtype for _, dtype in call.arrived] for call in case.calls}
+    for layer in case.own_layers:
+        narrow, inputs = layer.compute_dtype, arrived.get(id(layer), ["int32"])
+        if narrow not in NARROW:
+            continue
+        # Keras casts no whole numbers: `x.dtype` is the compute dtype where x is of another kind.
+        ends = ("compute_dtype",) if any("int" in dtype for dtype in inputs) else ("dtype",)
+        code = [*computing(layer), *(m for m in methods(layer) if m.name == "__init__")]
+        found = (n for m in code for n in following_counts(layer, m, ends, WHOLE[narrow]))
+        if call := next(found, None):
+            message = (
+                f"{call} counts in {narrow}, which rounds whole numbers above {WHOLE[narrow]:,}: "
+                "from there on several positions become one."
+            )
+            fix = _cast_of(f"{call} in float32 or int32")
+            yield Finding("MP025", "warning", case.path_of(layer), message, fix)
+
+
+def _cast_of(source, dtype="self.compute_dtype"):
+    return f"keras.ops.cast(made, {dtype})  # made: what your code makes of {source}"
+
+
+def _own_weights(layer):
+    """The weights that a layer holds itself, not through other layers."""
+    return [*layer._trainable_variables, *layer._non_trainable_variables]
 
 
 def _spared(message, narrow):
@@ -127,4 +168,4 @@ def _raw_attributes(layer):
     return variables, constants
 
 
-RULES = (hard_coded_dtype, raw_tensor, silent_promotion)
+RULES = (hard_coded_dtype, raw_tensor, silent_promotion, rounded_counts)
