@@ -13,6 +13,7 @@ from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import notebooks
+from course_utils.explorers import BitSplit
 
 TITLE = (
     """\
@@ -235,6 +236,23 @@ def test_what_is_stale_is_named_and_written_anew(folder, right, stale):
     assert wanted in notebooks.check([path])[-1]
     notebooks.fix([path])
     assert [file.read_text() for file in files] == good
+
+
+def test_fix_gives_a_stored_explorer_the_script_of_today(folder):
+    copy = folder / "solved/00_small.ipynb"
+    copy.parent.mkdir()
+    nb = canonical.solution_form(canonical.read(save(folder, adds("explorer"))), copy.name)
+    for count, cell in enumerate(canonical.code_cells(nb), 1):
+        cell.execution_count = count
+    explorer = BitSplit()._repr_mimebundle_()
+    host = explorer["text/html"].partition("</div>\n<script>")[0]
+    nb.cells[-1].outputs = [new_output("display_data", dict(explorer))]
+    nb.cells[-1].outputs[0].data["text/html"] = f"{host}</div>\n<script>\nold</script>\n"
+    notebooks.write(copy, nb)
+    path = save(folder, adds("explorer"))
+    assert "cell 'x': its outputs is not what --fix would write" in notebooks.check([path])[0]
+    notebooks.fix([path])
+    assert canonical.read(copy).cells[-1].outputs[0].data == explorer
 
 
 def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_solve(folder):

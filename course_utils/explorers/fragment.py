@@ -37,16 +37,20 @@ def assemble(name: str, static: str, data: dict) -> str:
         static: HTML to show before the script runs, and where none may run. It is not escaped.
         data: what the script reads from the host's JSON.
     """
+    return (
+        f'<div data-{name}>\n{static}\n<script type="application/json">{_json(data)}</script>\n'
+        f"</div>\n{script(name)}"
+    )
+
+
+def script(name: str) -> str:
+    """The script that makes an explorer of each of its hosts, as HTML: the same for all of them."""
     needed = modules(f"{name}.mjs")
     styles = (FOLDER / style.replace(".mjs", ".css") for style in ("shared.css", *needed))
     css = "".join(LOOSE.sub("", _read(style)) for style in styles if style.exists())
     code = "".join(IMPORT.sub("", _read(module)) for module in needed)
     code = LOOSE.sub("", re.sub("^export ", "", code, flags=re.MULTILINE))
-    return (
-        f'<div data-{name}>\n{static}\n<script type="application/json">{_json(data)}</script>\n'
-        f'</div>\n<script>\n(() => {{\n"use strict";\nconst CSS = {_json(css)};\n{code}}})();\n'
-        "</script>\n"
-    )
+    return f'<script>\n(() => {{\n"use strict";\nconst CSS = {_json(css)};\n{code}}})();\n</script>\n'
 
 
 def modules(name: str) -> list[str]:

@@ -9,6 +9,7 @@ import release
 from release import COURSE  # noqa: F401 (which the tests take from here)
 
 from course_utils import exercises
+from course_utils.explorers import fragment
 
 LONGEST_CELL = 15  # lines
 METADATA = {
@@ -36,6 +37,8 @@ all notebooks back, forgets all answers, and keeps a copy of everything. Then ch
 Notebook from Disk*. On Colab, open the notebook again instead.
 
 </details>"""
+# An explorer as a cell puts it out: its host with what is shown, then the script of its kind.
+EXPLORER = re.compile(r"(<div data-(\w+)>\n.*?</div>\n)(<script>\n.*)", re.DOTALL)
 LOCAL_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#|[^/)]+\.ipynb[)#])")
 
 INVALID = (ValueError, LookupError, AttributeError, TypeError, nbformat.ValidationError)
@@ -114,10 +117,15 @@ def without_trailing_space(source):
 
 
 def clean_outputs(nb):
-    """Drop from stored outputs what differs from run to run, and join texts that follow."""
+    """Drop from stored outputs what differs from run to run, and join texts that follow.
+
+    An explorer gets today's script: a change of its code is no reason to run the notebook again.
+    """
     for cell in code_cells(nb):
         kept = []
         for output in cell.outputs:
+            if explorer := EXPLORER.fullmatch(output.get("data", {}).get("text/html", "")):
+                output.data["text/html"] = explorer[1] + fragment.script(explorer[2])
             # Without a kernel a progress bar or panel is a line of stale text.
             if output.get("name") == "stderr" or VIEW in output.get("data", {}):
                 continue
