@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 import time
-import warnings
 
 from course_utils import distributed, hardware, processes
 from course_utils.hardware.accelerators import shows_a_tpu, tpu_strategy, usable_gpus
@@ -77,7 +76,6 @@ def setup(cpus: int = 1) -> hardware.Hardware:
 
     keras.config.set_dtype_policy("float32")
     keras.utils.set_random_seed(0)
-    warnings.filterwarnings("ignore", category=UserWarning, module="keras")
     versions = f"TensorFlow {tf.__version__} · Keras {keras.__version__}"
     print(f"Python {platform.python_version()} · {versions}" + (" · Colab" if on_colab() else ""))
     print(machine)

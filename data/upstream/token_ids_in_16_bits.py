@@ -1,5 +1,6 @@
 """A layer of one's own around an Embedding, as in keras.io's examples, rounds the token ids.
 
+Known as: https://github.com/keras-team/keras/issues/10531
 Seen with: TensorFlow 2.20.0 and 2.21.0, Keras 3.13.2, 3.14.1 and 3.15.1.
 Where: keras.io/examples/nlp/text_classification_with_transformer has `Input(shape=(maxlen,))`,
     which is float32, so the layer casts the ids to its compute dtype. dtype="int32" cures it.
