@@ -32,6 +32,8 @@ try:
         raise ValueError
 except ValueError:
     print("still here", file=sys.stderr)
+import keras
+keras.layers.Dense(1, input_shape=(1,))  # a warning that speaks of the learner's model
 """
 
 
@@ -40,7 +42,9 @@ def test_setup_prints_versions_and_splits_the_cpu_before_tensorflow_starts_or_no
     command = [sys.executable, "-c", FIRST_CELL]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.strip() == "still here"  # and it comes back after an error
+    back, *warned = done.stderr.strip().splitlines()
+    assert back == "still here"  # what is quiet while TensorFlow starts is not afterwards
+    assert len(warned) == 2 and "UserWarning: Do not pass an `input_shape`" in warned[0]
     for word in ("Python 3.", "TensorFlow 2.", "Keras 3.", "Policy to try first here:"):
         assert word in done.stdout
     assert done.stdout.count("LogicalDevice(name='/device:CPU:") == 2
