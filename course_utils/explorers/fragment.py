@@ -50,7 +50,8 @@ def script(name: str) -> str:
     css = "".join(LOOSE.sub("", _read(style)) for style in styles if style.exists())
     code = "".join(IMPORT.sub("", _read(module)) for module in needed)
     code = LOOSE.sub("", re.sub("^export ", "", code, flags=re.MULTILINE))
-    return f'<script>\n(() => {{\n"use strict";\nconst CSS = {_json(css)};\n{code}}})();\n</script>\n'
+    inside = f'"use strict";\nconst CSS = {_json(css)};\n{code}'
+    return f"<script>\n(() => {{\n{inside}}})();\n</script>\n"
 
 
 def modules(name: str) -> list[str]:
