@@ -1,4 +1,4 @@
-"""Runs every blank notebook N times, each time in a new kernel, two notebooks at a time.
+"""Runs every blank notebook N times, each time in a new kernel, at most two at a time.
 
     .venv/bin/python tests/tools/soak.py N [NAMES]
 
@@ -43,6 +43,7 @@ def recorded(name: str, head: str, *columns: str):
 
 def main(count: int, *names: str) -> int:
     paths, seconds, raised = selected(COURSE / "notebooks", names), {}, []
+    lanes = min(2, len(paths))
     slowest = {}  # notebook: (seconds, cell) of the cell that took longest in any run
 
     def run(job):
@@ -58,11 +59,12 @@ def main(count: int, *names: str) -> int:
 
     head = (
         f"{MACHINE}, Python {platform.python_version()}, TensorFlow {version('tensorflow')}, Keras "
-        f"{version('keras')}. Run All of the blank notebooks,\neach in a new kernel, two at a time."
+        f"{version('keras')}.\nRun All of the blank notebooks, each in a new kernel, "
+        f"{lanes} at a time."
     )
     columns = "notebook", "finished", "seconds: least", "median", "most", "longest cell"
     kind = "-".join(["soak", *names])
-    with recorded(f"{kind} N={count}", head, *columns) as rows, ThreadPoolExecutor(2) as pool:
+    with recorded(f"{kind} N={count}", head, *columns) as rows, ThreadPoolExecutor(lanes) as pool:
         try:
             list(pool.map(run, itertools.product(range(1, count + 1), paths)))
         finally:
