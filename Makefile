@@ -9,12 +9,13 @@ NBVAL   = --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 10 05 07 08 09 04 02 06 03 00 01
 N       = 10
 
-.PHONY: help lab test lint unit solved blank pins pins-run quick size notebooks colab site matrix soak clean again
+.PHONY: help lab test full lint unit every solved blank pins pins-run quick size notebooks colab site matrix soak clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
 	@echo "                  (ARGS='--no-browser --port 8899' is passed on to it)"
-	@echo "make test         install the test tools too and run every test that this machine can run"
+	@echo "make test         install the test tools too and run the tests: a quarter of an hour on two cores"
+	@echo "make full         and the slow ones, and the notebooks on Colab's versions (needs Python 3.13)"
 	@echo "make quick        the tests that take less than two minutes"
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
 	@echo "make size         print how large the course is, and what its last tests took"
@@ -57,13 +58,17 @@ lab: .venv/lab.stamp
 
 # Testing, in parts that can be run alone. What they left out (conftest.py keeps it) is said again at the end.
 
+WHOLE = test
 PARTS = lint unit solved
+
+full:
+	@$(MAKE) --no-print-directory test WHOLE=full PARTS="lint every solved pins"
 
 test: .venv/test.stamp
 	@rm -f .pytest_cache/*.left-out; failed=; for part in $(PARTS); do \
-	    echo "== make test: $$part"; $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	    echo "== make $(WHOLE): $$part"; $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
 	done; \
-	if [ "$$failed" ]; then echo "make test: failed:$$failed"; else echo "make test: all parts passed"; fi; \
+	if [ "$$failed" ]; then echo "make $(WHOLE): failed:$$failed"; else echo "make $(WHOLE): all parts passed"; fi; \
 	cat .pytest_cache/*.left-out 2>/dev/null; test -z "$$failed"
 
 lint: .venv/test.stamp
@@ -71,8 +76,13 @@ lint: .venv/test.stamp
 	.venv/bin/python tests/tools/notebooks.py --check
 
 # The examples in docstrings run too. What was taken is kept for `make size`.
+UNIT = $(PYTEST) $(APART) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
+
 unit: .venv/test.stamp
-	$(PYTEST) $(APART) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
+	$(UNIT) -m "not slow"
+
+every: .venv/test.stamp
+	$(UNIT) --cov course_utils --cov-report term:skip-covered
 
 solved: .venv/test.stamp
 	$(PYTEST) --nbval $(NBVAL) --junitxml=.pytest_cache/solved.xml \

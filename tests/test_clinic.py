@@ -44,6 +44,8 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
     "missing": lambda v: v.scales[-1] == 0 and np.isnan(v.losses[-50:]).all(),
     "bfloat16": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.7,
 }
+QUICK = ("mask", "scale_loss", "counter")  # patients of every `make test`; `make full` takes all
+EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
 
 
 def read_anew(patient):
@@ -58,8 +60,7 @@ def read_anew(patient):
     return [i for i in kinds[patient] if i not in again or i in few or first(i) == patient]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("patient", NAMES)
+@pytest.mark.parametrize("patient", EACH)
 def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one(patient):
     assert SEES[patient](instruments._visit(patient))
     found, stored = instruments.record(patient, read_anew(patient)), RECORD[patient]
