@@ -28,8 +28,6 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--seconds", type=_seconds, default=60, help=told)
     told = f"what to measure ({','.join(records.PARTS)})"
     bench.add_argument("--parts", type=_parts, default=records.PARTS, help=told)
-    told = "also oneDNN's switches, each in a process of its own"
-    bench.add_argument("--legs", action="store_true", help=told)
     bench.add_argument("--name", help="what to call this device (default: its own name)")
     told = "the file to write (default: a new one in data/measurements/own)"
     bench.add_argument("--output", type=_file, help=told)
@@ -89,9 +87,8 @@ def _bench(options):
     """Measures, prints the tables and writes the file; the result is never lost."""
     from course_utils.benchmark import measure  # loads Keras and its backend
 
-    parts = (*options.parts, "legs") if options.legs else options.parts
-    measurement = measure.record(options.seconds, options.name, parts)
-    if "cnn" in parts and not (measurement["cnn"] and measurement["cnn"][0]["steps"]):
+    measurement = measure.record(options.seconds, options.name, options.parts)
+    if "cnn" in options.parts and not (measurement["cnn"] and measurement["cnn"][0]["steps"]):
         print("Interrupted before the first step: nothing was written.", file=sys.stderr)
         return 1
     for model in records.MODELS:

@@ -19,7 +19,6 @@ from course_utils.benchmark import compare, rates, records, settings, start, tra
 LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}
 SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}
 BLOCKS = {"CPU": SMALL, "GPU": LARGE, "TPU": LARGE}
-PARTS = (*records.PARTS, "legs")  # methods of `Job`, in this order
 # A function that builds and compiles a model, its data, and how many samples are in a step.
 Model = namedtuple("Model", "build x y batch_size")
 
@@ -27,9 +26,10 @@ Model = namedtuple("Model", "build x y batch_size")
 def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
     """Measures this device, under a name or its own: a dict for JSON, as data/README.md tells.
 
-    `seconds` is for the steps of the CNN. The other `parts` (of `PARTS`) take a share of it each:
-    in all it is some three times as long, and a minute for what does not depend on it. After an
-    interrupt of the CNN's or the block's steps the parts that follow are missing.
+    `seconds` is for the steps of the CNN. The other `parts` (of `records.PARTS`) take a share of
+    it each: in all it is some two and a half times as long, and half a minute for what does not
+    depend on it. After an interrupt of the CNN's or the block's steps the parts that follow are
+    missing.
 
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
@@ -54,7 +54,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
         "conditions": conditions,
         "cnn": [],
     }
-    for part in PARTS:
+    for part in records.PARTS:  # methods of `Job`, in this order
         if part in parts and not job.interrupted:
             print(f"Measuring {part} …", flush=True)
             found[part] = getattr(job, part)()
@@ -86,18 +86,8 @@ class Job:
     def transformer(self):
         return self._steps("transformer", 0.5)
 
-    def batches(self):
-        build, x, y, _ = self.models["cnn"]
-        sizes = self.work.batch_sizes
-        order = np.resize(np.arange(len(x)), max(len(x), *sizes))
-        share = 0.5 * self.seconds
-        return _rows(compare.batch_sweep(build, x[order], y[order], sizes, self.policies, share))
-
     def ceilings(self):
         return _rows(rates.ceilings(self.seconds / 4, self.dtypes))
-
-    def legs(self):
-        return _rows(settings.table(settings.measure(seconds=self.seconds / 5)))
 
     def _steps(self, name, share):
         """A training step under each policy: rows of `Comparison.table`."""

@@ -12,7 +12,7 @@ OWN = FOLDER / "own"  # what a learner records: shown like the rest, not part of
 # Settings that change which kernels run; recorded when they are set.
 SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
 # What the bench command measures unless it is told otherwise.
-PARTS = ("cnn", "transformer", "batches", "ceilings")
+PARTS = ("cnn", "transformer", "ceilings")
 MODELS = ("cnn", "transformer")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 
