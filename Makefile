@@ -1,7 +1,7 @@
 # Mixed Precision, Measured. `make help` lists what there is.
 # For GNU make 3.81 (macOS) and later. Every path is relative, so that the folder's name may hold spaces.
 
-INSTALL = sh tests/tools/environment.sh install
+INSTALL = sh tools/environment.sh install
 PYTEST  = .venv/bin/python -m pytest
 # Two files at a time, each whole in one worker, in the order given: the longest first.
 APART   = -n 2 --dist loadfile --no-loadscope-reorder
@@ -73,7 +73,7 @@ test: .venv/test.stamp
 
 lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
-	.venv/bin/python tests/tools/notebooks.py --check
+	.venv/bin/python -m tools.notebooks --check
 
 # The examples in docstrings run too. What was taken is kept for `make size`.
 UNIT = $(PYTEST) $(APART) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
@@ -92,7 +92,7 @@ blank: .venv/test.stamp
 	$(PYTEST) --nbval-lax $(NBVAL) $(foreach n,$(LONGEST),notebooks/$(n)_*.ipynb)
 
 pins: .venv/test.stamp
-	@if PYTHON= VERSIONS=3.13 sh tests/tools/environment.sh find >/dev/null 2>&1; \
+	@if PYTHON= VERSIONS=3.13 sh tools/environment.sh find >/dev/null 2>&1; \
 	then $(MAKE) --no-print-directory pins-run; \
 	else echo "No Python 3.13 was found: the blank notebooks run on this one, not on Colab's versions."; \
 	$(MAKE) --no-print-directory blank; fi
@@ -100,8 +100,8 @@ pins: .venv/test.stamp
 # What Colab does: notebooks alone in a folder, nothing of the checkout beside them. Quick sections run twice.
 pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
-	.venv/bin/python tests/tools/colab.py "$$folder/notebooks" && \
-	.venv/bin/python tests/tools/twice.py "$$folder/notebooks" && cd "$$folder/notebooks" && \
+	.venv/bin/python -m tools.colab "$$folder/notebooks" && \
+	.venv/bin/python -m tools.twice "$$folder/notebooks" && cd "$$folder/notebooks" && \
 	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
 	    workshop_90.ipynb lightning_20.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)
 
@@ -111,24 +111,24 @@ quick: .venv/test.stamp
 	$(PYTEST) $(APART) -m "not slow and not browser and not network" --ignore tests/canaries tests
 
 size:
-	@.venv/bin/python tests/tools/size.py
+	@.venv/bin/python -m tools.size
 
 # Making things.
 
 notebooks: .venv/test.stamp
-	.venv/bin/python tests/tools/notebooks.py --solve
+	.venv/bin/python -m tools.notebooks --solve
 
 colab: .venv/test.stamp
-	.venv/bin/python tests/tools/colab.py dist/colab
+	.venv/bin/python -m tools.colab dist/colab
 
 site: .venv/test.stamp
-	.venv/bin/python docs/build.py dist/site
+	.venv/bin/python -m tools.site dist/site
 
 matrix: .venv/test.stamp
-	.venv/bin/python tests/tools/matrix.py
+	.venv/bin/python -m tools.matrix
 
 soak: .venv/test.stamp
-	.venv/bin/python tests/tools/soak.py $(N) $(NAMES)
+	.venv/bin/python -m tools.soak $(N) $(NAMES)
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .hypothesis

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from canonical import COURSE
 
 from course_utils import __main__ as command
 from course_utils import check, datasets, exercises, hardware, processes, reset
+from tools.canonical import COURSE
 
 RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
 GFLOAT = "Name: gfloat\nVersion: 0.1\n"

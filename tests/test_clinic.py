@@ -2,12 +2,12 @@
 
 import re
 
-import instruments
 import numpy as np
 import pytest
 
 from course_utils import clinic, diagnosis
 from course_utils.benchmark import records
+from tools import instruments
 
 RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())

@@ -6,8 +6,8 @@ import io
 
 import numpy as np
 import pytest
+from helpers.unreliable import Server, serving
 from keras.datasets import mnist
-from unreliable import Server, serving
 
 from course_utils import datasets
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from canonical import METADATA
 from packaging.requirements import Requirement
+
+from tools.canonical import METADATA
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = [
@@ -22,7 +23,7 @@ COURSE = [
     "tests/requirements.txt",
     "tests/colab-requirements.txt",
     "tests/colab-constraints.txt",
-    "tests/tools/environment.sh",
+    "tools/environment.sh",
 ]
 TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod".split()
 
@@ -210,10 +211,10 @@ def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     machine.add_python("python3", "3.12")
     code, output = machine.make()
     assert code == 0
-    for target in "lab test quick notebooks colab matrix soak clean".split():
+    for target in "lab test full quick notebooks colab matrix soak clean".split():
         assert re.search(rf"^make {target}\b", output, re.MULTILINE)
         assert machine.make("-n", target)[0] == 0
-    assert "soak.py 3" in machine.make("-n", "soak", "N=3")[1]
+    assert "tools.soak 3" in machine.make("-n", "soak", "N=3")[1]
 
 
 def test_no_command_sets_jupyterlab_s_token_to_what_is_not_random():

@@ -8,13 +8,13 @@ import zipfile
 
 import keras
 import pytest
-from canonical import COURSE
 from keras import layers
 from test_precision_examine import here  # noqa: F401  (on a fast GPU)
 
 from course_utils.__main__ import main
 from course_utils.precision import command, examine
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
+from tools.canonical import COURSE
 
 # The optimizers of the models here have not taken a step.
 pytestmark = pytest.mark.filterwarnings("ignore:Skipping variable loading for optimizer")

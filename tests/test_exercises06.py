@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from canonical import COURSE
 
 from course_utils import exercises, precision
 from course_utils.exercises import loops
 from course_utils.exercises.functions import edited
 from course_utils.exercises.small_training import right_step
 from course_utils.training import dtype_policy
+from tools.canonical import COURSE
 
 pytestmark = pytest.mark.slow
 SIX, STEP, CHECKPOINT = exercises.load("06").exercises

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from canonical import COURSE
-from every_explorer import SOURCES
+from helpers.every_explorer import SOURCES
 from test_diagnosis import invented
 from test_formats import TINY, exact_values
 
@@ -33,6 +32,7 @@ from course_utils.explorers import (
     scalescope,
 )
 from course_utils.loss_scale import DynamicLossScale
+from tools.canonical import COURSE
 
 NAMES = list(formats.FORMATS)
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from every_explorer import SOURCES, made
+from helpers.every_explorer import SOURCES, made
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_diagnosis import RECORDS, invented

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from canonical import COURSE
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
@@ -26,6 +25,7 @@ from course_utils import diagnosis, figures, formats, splits
 from course_utils.benchmark import records
 from course_utils.figures import base, distributed, looks, operations, profiling, reports
 from course_utils.gradients import OctaveHistogram
+from tools.canonical import COURSE
 
 
 def rows(names, found, index=None):

@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from canonical import COURSE, read
 
 from course_utils import claims, formats
+from tools.canonical import COURSE, read
 
 LEDGER = COURSE / "data/claims.json"
 FIELDS = ["cell", "claim", "id", "note", "notebook", "verdict"]

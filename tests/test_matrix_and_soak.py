@@ -3,10 +3,10 @@
 import re
 import subprocess
 
-import matrix
 import nbformat
 import pytest
-import soak
+
+from tools import matrix, soak
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,9 @@
 """What notebook 01 promises of itself."""
 
 import pytest
-from canonical import COURSE, code_cells, read, tags_of
 
 from course_utils import formats
+from tools.canonical import COURSE, code_cells, read, tags_of
 
 NOTEBOOK = read(COURSE / "notebooks/01_floats.ipynb")
 CORE = {"float32", "bfloat16", "float16"}

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cells import Cells
 
 from course_utils import exercises, figures, session
+from tools.cells import Cells
 
 NOTEBOOK = Cells("02_loss_scaling")
 MIXED, PURE = ("mixed_float16", "mixed_bfloat16"), ("float16", "bfloat16")

@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
 from tqdm.auto import tqdm
 
 from course_utils import datasets, models
 from course_utils.training import dtype_policy
+from tools.cells import Cells
 
 NOTEBOOK = Cells("03_policy")
 IMPORTED = {"np": np, "tf": tf, "keras": keras, "dtype_policy": dtype_policy, "tqdm": tqdm}

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from cells import Cells
 
 from course_utils import profiling, roofline
+from tools.cells import Cells
 
 pytestmark = pytest.mark.slow
 NOTEBOOK = Cells("05_profiling")

@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
 
 from course_utils import session
 from course_utils.explorers.gradientlife import MISTAKES, travel
+from tools.cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")
 DEFINED = "digits network right-loop make-step train run by-hand".split()

@@ -7,18 +7,14 @@ tests start in a process of its own. Weights, scales, dtypes, orderings are asse
 
 import json
 import re
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from course_utils import datasets, distributed
 from course_utils.exercises import replicas
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
-import record
-from cells import Cells
+from tools import record
+from tools.cells import Cells
 
 NOTEBOOK = Cells("07_devices")
 COUNT = 3  # what holds for two only would show here
@@ -157,7 +153,7 @@ def test_a_hang_is_followed_to_its_end_and_nothing_is_left(capsys):
 
 @pytest.mark.slow
 def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(monkeypatch):
-    """Recorded by tests/tools/record.py, for those who have no JAX."""
+    """Recorded by tools/record.py, for those who have no JAX."""
     tries = record.tries()
     with monkeypatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda name: None)

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
 from sklearn.datasets import load_digits
 
 from course_utils import benchmark, datasets, exercises
 from course_utils.benchmark import lite
+from tools.cells import Cells
 
 pytestmark = pytest.mark.slow
 

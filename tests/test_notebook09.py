@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
 
 from course_utils import exercises, precision
+from tools.cells import Cells
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,12 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
-from canonical import COURSE
-from cells import Cells
 
 from course_utils import benchmark, datasets, exercises, precision, roofline
 from course_utils.exercises import capstone, nb10
 from course_utils.training import dtype_policy
+from tools.canonical import COURSE
+from tools.cells import Cells
 
 pytestmark = pytest.mark.slow
 

@@ -4,16 +4,12 @@ import re
 import sys
 from types import SimpleNamespace
 
-import canonical
-import clock
 import pytest
-import template
-import twice
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-import notebooks
 from course_utils.explorers import BitSplit
+from tools import canonical, clock, notebooks, template, twice
 
 TITLE = (
     """\

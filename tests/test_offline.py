@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from canonical import COURSE
+
+from tools.canonical import COURSE
 
 # A network namespace begins with its loopback interface down, and a kernel talks over it.
 LOOPBACK_UP = """

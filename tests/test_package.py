@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
-import size
-from canonical import COURSE
+
+from tools import size
+from tools.canonical import COURSE
 
 HEAVY = "tensorflow keras matplotlib pandas sklearn jax ml_dtypes IPython".split()
 

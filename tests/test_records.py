@@ -13,14 +13,14 @@ import types
 import keras
 import numpy as np
 import pytest
-import record
-from canonical import COURSE
 
 from course_utils import __main__ as command
 from course_utils import figures, hardware, models
 from course_utils.benchmark import measure, records, start
 from course_utils.benchmark.trainee import Trainee
 from course_utils.gradients import OctaveHistogram
+from tools import record
+from tools.canonical import COURSE
 
 OTHERS = [records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller", "clinic")]
 RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in OTHERS)

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from replicas import SGD, Adam, KerasOwn, Rig, compare, data, fit_wanted, fitted, patterns
+from helpers.replicas import SGD, Adam, KerasOwn, Rig, compare, data, fit_wanted, fitted, patterns
 
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 

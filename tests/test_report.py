@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from reports import HOSTILE, card, report
+from helpers.reports import HOSTILE, card, report
 
 from course_utils import exercises
 from course_utils.__main__ import main

@@ -4,7 +4,8 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
+
+from tools.cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")
 PREPARE = [f"resume-{part}" for part in ("parts", "kept", "train", "step", "digest", "script")]

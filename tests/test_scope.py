@@ -7,7 +7,6 @@ TPU's stand-in, `OneDeviceStrategy`, and without it; or on two logical CPUs.
 import hashlib
 import json
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,9 +15,7 @@ import pytest
 from course_utils import benchmark, distributed, processes
 from course_utils.distributed import strategies
 from course_utils.hardware import accelerators
-
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
-from cells import Cells
+from tools.cells import Cells
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (128, 28, 28), dtype="uint8")
 LABELS = np.arange(128) % 10

@@ -8,15 +8,13 @@ import tarfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 
-import colab
 import nbformat
 import pytest
-import release
+from helpers.unreliable import Server, serving
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from unreliable import Server, serving
 
 import course_utils
-import notebooks
+from tools import colab, notebooks, release
 
 PUBLISHED = '\n[project.urls]\nRepository = "https://github.com/ana/course/"\n'
 SESSION = (

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from canonical import COURSE
 
 from course_utils import hardware
+from tools.canonical import COURSE
 
 UPSTREAM = COURSE / "data" / "upstream"
 SCRIPTS = sorted(UPSTREAM.glob("*.py"))

@@ -4,12 +4,12 @@ import keras
 import nbformat
 import numpy as np
 import pytest
-from canonical import COURSE
 from nbclient import NotebookClient
 
 from course_utils import exercises
 from course_utils.training import dtype_policy
 from course_utils.widgets import TrainingPanel
+from tools.canonical import COURSE
 
 RNG = np.random.default_rng(0)
 X = RNG.random((64, 4), dtype="float32")

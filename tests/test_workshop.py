@@ -3,13 +3,12 @@
 import re
 import shutil
 
-import card
 import pytest
-import workshop
-from canonical import COURSE, code_cells, read, text_of
-from cells import Cells
 
 from course_utils import exercises
+from tools import card, workshop
+from tools.canonical import COURSE, code_cells, read, text_of
+from tools.cells import Cells
 
 PATH = COURSE / "notebooks/workshop_90.ipynb"
 
@@ -84,5 +83,5 @@ def test_a_section_is_called_by_the_number_that_it_has_here():
 
 
 def test_the_card_is_what_its_script_writes_and_names_notebooks_that_there_are():
-    assert card.page() == card.PATH.read_text(encoding="utf-8"), "run docs/card.py"
+    assert card.page() == card.PATH.read_text(encoding="utf-8"), "run tools.card"
     assert {notebook for *_, notebook in card.SYMPTOMS} <= set(exercises.available())

@@ -127,7 +127,7 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(
             f"{path.name} is not a recording of gradients: write it again with "
-            "`python tests/tools/record.py gradients`."
+            "`python -m tools.record gradients`."
         ) from None
 
 

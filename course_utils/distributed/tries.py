@@ -10,7 +10,7 @@ import json
 
 from course_utils import processes
 
-RECORD = processes.ROOT / "data/keras_on_jax.json"  # written by tests/tools/record.py
+RECORD = processes.ROOT / "data/keras_on_jax.json"  # written by tools/record.py
 ON_JAX = {
     "KERAS_BACKEND": "jax",
     "JAX_PLATFORMS": "cpu",

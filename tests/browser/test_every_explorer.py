@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from every_explorer import SOURCES, made
 from explorer_pages import TOO_FAR_OUT, Panel
+from helpers.every_explorer import SOURCES, made
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser

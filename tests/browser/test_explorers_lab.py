@@ -3,13 +3,14 @@
 import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from canonical import METADATA
-from every_explorer import HOSTS, IMPORTS, SOURCES, made
 from explorer_pages import Pages, Panel
 from harness import browsing
+from helpers.every_explorer import HOSTS, IMPORTS, SOURCES, made
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Locator, expect, sync_playwright
+
+from tools.canonical import METADATA
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -4,11 +4,11 @@ nothing is asked for, any width will do, and they are printed on few pages.
 
 import re
 
-import card
 import pytest
-from reports import HOSTILE, report
+from helpers.reports import HOSTILE, report
 
 from course_utils.report import board
+from tools import card
 
 pytestmark = pytest.mark.browser
 TOO_WIDE = "document.scrollingElement.scrollWidth - innerWidth"

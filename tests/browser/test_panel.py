@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from canonical import COURSE
 from explorer_pages import Panel
 from playwright.sync_api import expect
 
 from course_utils.diagnosis import fewest, minutes, struck
 from course_utils.explorers import InstrumentPanel
+from tools.canonical import COURSE
 
 pytestmark = pytest.mark.browser
 RECORD = json.loads((COURSE / "data/measurements/clinic.json").read_text(encoding="utf-8"))

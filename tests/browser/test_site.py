@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from every_explorer import SOURCES
 from harness import FLAGS
+from helpers.every_explorer import SOURCES
 from playwright.sync_api import expect, sync_playwright
 from server import COURSE
 
@@ -37,7 +37,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, str(COURSE / "docs/build.py"), str(out)]
+    command = [sys.executable, "-m", "tools.site", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]  # a link that Sphinx cannot resolve, too
     return out

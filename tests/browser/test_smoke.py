@@ -1,9 +1,10 @@
 """The harness itself, on a small notebook: what the tests of the course's notebooks rely on."""
 
 import pytest
-from canonical import METADATA
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
+
+from tools.canonical import METADATA
 
 pytestmark = pytest.mark.browser
 

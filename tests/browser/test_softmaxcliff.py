@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
 from course_utils.explorers import SoftmaxCliff
+from tools.cells import Cells
 
 pytestmark = pytest.mark.browser
 IMPORTED = {"keras": keras, "np": np, "tf": tf}

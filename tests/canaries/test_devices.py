@@ -2,7 +2,7 @@
 
 One test for each behavior that notebook 07 teaches: when a new release changes one of them, the
 test that fails names the notebook to mend. All replicas of one process, and both workers, are
-started once: the program they run is tests/tools/replicas.py.
+started once: the program they run is tests/helpers/replicas.py.
 """
 
 import re

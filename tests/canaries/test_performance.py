@@ -16,11 +16,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cells import Cells
 
 from course_utils import benchmark, hardware, models, profiling, roofline, training
 from course_utils.benchmark import settings
 from course_utils.training import dtype_policy
+from tools.cells import Cells
 
 NOTEBOOK = Cells("05_profiling")
 PRODUCTS = ["convolution", "matrix product"]

@@ -1,6 +1,6 @@
 """Let the notebooks of a folder run twice: below their cells stand the code cells once more.
 
-    python tests/tools/twice.py FOLDER
+    python -m tools.twice FOLDER
 
 Whoever chooses Run All again in the same kernel does this; no cell may raise the second time. A
 section whose recorded waiting is more than SECONDS is left out the second time: whole, because its
@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import nbformat
-from canonical import COURSE, read, text_of
+
+from tools.canonical import COURSE, read, text_of
 
 SECONDS = 20
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Finds a Python for the course and makes an environment from it.
 #
-#   sh tests/tools/environment.sh find                   prints the path of a Python that works
-#   sh tests/tools/environment.sh install DIR ARGS...    makes DIR if need be, installs ARGS (as for pip) into it
+#   sh tools/environment.sh find                   prints the path of a Python that works
+#   sh tools/environment.sh install DIR ARGS...    makes DIR if need be, installs ARGS (as for pip) into it
 #
 # PYTHON names the one Python to take, VERSIONS the versions that will do. This is plain sh because it
 # runs where there may be no Python yet. Whatever goes wrong is told in one sentence that says what to do.
@@ -102,5 +102,5 @@ install() { # install DIR ARGS...
 case "${1:-}" in
 find) find_python ;;
 install) shift && install "$@" ;;
-*) stop "Usage: sh tests/tools/environment.sh find | install DIR ARGS..." ;;
+*) stop "Usage: sh tools/environment.sh find | install DIR ARGS..." ;;
 esac

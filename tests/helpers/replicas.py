@@ -14,11 +14,11 @@ import sys
 import keras
 import numpy as np
 import tensorflow as tf
-from cells import Cells
 
 from course_utils import distributed
 from course_utils.loss_scale import DynamicLossScale
 from course_utils.training import LossScaleRecorder, ReplicaSafeLossScaleOptimizer, dtype_policy
+from tools.cells import Cells
 
 KerasOwn = keras.optimizers.LossScaleOptimizer
 SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam

@@ -1,6 +1,6 @@
 """Runs every blank notebook N times, each time in a new kernel, at most two at a time.
 
-    .venv/bin/python tests/tools/soak.py N [NAMES]
+    .venv/bin/python -m tools.soak N [NAMES]
 
 A name is the start of a notebook's file name, such as 07. No cell may raise. The notebooks take
 turns, so that a slow spell of the machine meets all of them. (`make pins` is what runs a notebook
@@ -18,9 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from statistics import median
 
-from canonical import COURSE, code_cells, read
-
-from notebooks import execute, selected
+from tools.canonical import COURSE, code_cells, read
+from tools.notebooks import execute, selected
 
 TODAY = datetime.date.today().isoformat()
 MACHINE = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"

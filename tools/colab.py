@@ -1,6 +1,6 @@
 """Write what a release carries: self-contained copies of the notebooks, and the course's files.
 
-    python tests/tools/colab.py DIR
+    python -m tools.colab DIR
 
 Each copy begins with a cell that unpacks the course's files into the working folder, so that one
 notebook, uploaded alone, runs like the whole checkout. The archive holds the same files, for the
@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 
 import nbformat
-from canonical import canonical, code_cells, read
-from release import ARCHIVE, COURSE, STALE, bundle, filled, published
+
+from tools.canonical import canonical, code_cells, read
+from tools.release import ARCHIVE, COURSE, STALE, bundle, filled, published
 
 LARGE = "data/measurements/gradients.json"  # a fifth of all, for those alone that read it
 CELL = f"""\

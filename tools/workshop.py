@@ -1,6 +1,6 @@
 """What fits a lesson: notebooks made from the notebooks' own cells, blank and solved.
 
-    python tests/tools/workshop.py      print their accounts, part by part
+    python -m tools.workshop      print their accounts, part by part
 
 `notebooks.py --fix` writes them, and `--check` names them once a cell they take has changed. What a
 notebook calls `q`, they call `q00`, `q01`, ...: its exercises are checked, and remembered, as in
@@ -16,14 +16,12 @@ import re
 import tempfile
 from unittest import mock
 
-import canonical
-import clock
 import nbformat
-import template
-from canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from course_utils import exercises
+from tools import canonical, clock, template
+from tools.canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
 
 # Of each file: its minutes, which lines of RECAP end it, and its parts, one on a line: heading /
 # notebook / ids of its cells / what to ask the room. How many minutes that takes, the clock tells.

@@ -1,8 +1,8 @@
 """Keep the notebooks in one canonical form and to their template, and make their solved copies.
 
-    python tests/tools/notebooks.py --check [NAMES]    one line per fault, exit status 1
-    python tests/tools/notebooks.py --fix [NAMES]      rewrite what can be, report the rest
-    python tests/tools/notebooks.py --solve [NAMES]    write and run notebooks/solved/
+    python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1
+    python -m tools.notebooks --fix [NAMES]      rewrite what can be, report the rest
+    python -m tools.notebooks --solve [NAMES]    write and run notebooks/solved/
 
 A name is the start of a notebook's file name, such as 04. Without names, all notebooks.
 """
@@ -15,12 +15,15 @@ import sys
 import tempfile
 import time
 
-import clock
 import nbformat
-import release
-import template
-import workshop
-from canonical import (
+from nbclient import NotebookClient
+from nbclient.exceptions import CellControlSignal, DeadKernelError
+from nbclient.output_widget import OutputWidget
+from tqdm import tqdm
+
+from course_utils import claims, exercises
+from tools import clock, release, template, workshop
+from tools.canonical import (
     COURSE,
     VIEW,
     canonical,
@@ -32,12 +35,6 @@ from canonical import (
     tags_of,
     text_of,
 )
-from nbclient import NotebookClient
-from nbclient.exceptions import CellControlSignal, DeadKernelError
-from nbclient.output_widget import OutputWidget
-from tqdm import tqdm
-
-from course_utils import claims, exercises
 
 SLOWEST_CELL = 1200  # seconds
 # What an interact panel sends while the reply to its cell is awaited on the same socket can lose

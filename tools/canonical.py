@@ -5,11 +5,11 @@ import re
 import warnings
 
 import nbformat
-import release
-from release import COURSE  # noqa: F401 (which the tests take from here)
 
 from course_utils import exercises
 from course_utils.explorers import fragment
+from tools import release
+from tools.release import COURSE  # noqa: F401 (which the tests take from here)
 
 LONGEST_CELL = 15  # lines
 METADATA = {

@@ -1,6 +1,6 @@
 """How long a notebook takes: one model of a reader, and what of it stands written in the course.
 
-    python tests/tools/clock.py [NAMES]     print the account of these notebooks, section by section
+    python -m tools.clock [NAMES]     print the account of these notebooks, section by section
 
 `notebooks.py --fix` writes the minutes into the sections' clocks, *At a glance*, the map of
 notebook 00 and the README; `--check` names those that are stale, and a core over its budget.
@@ -11,9 +11,8 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 
-from canonical import COMING_BACK, COURSE, EXERCISE_TAG, read, tags_of
-
 from course_utils import exercises
+from tools.canonical import COMING_BACK, COURSE, EXERCISE_TAG, read, tags_of
 
 WORDS, LINE, FIGURE = 180, 0.1, 0.5  # words read in a minute; minutes for a line of code, a figure
 # Minutes of each core, from notebook 00 on; of each, words as they stand in the file, and lines of
@@ -170,7 +169,7 @@ def mapped(text, accounts):
 def over(account):
     """Return one sentence for each budget that a core exceeds."""
     if int(account.name) >= len(BUDGET):
-        return [f"{account.name}: BUDGET in tests/tools/clock.py has no minutes for its core yet."]
+        return [f"{account.name}: BUDGET in tools/clock.py has no minutes for its core yet."]
     limits = (
         ("minutes", account.core, BUDGET[int(account.name)]),
         ("words", account.total("written"), MOST["written"]),

@@ -1,6 +1,6 @@
 """Write the decision card: formats, the loss scale, what stays in float32, and symptoms, on a page.
 
-    python docs/card.py      write data/decision_card.html
+    python -m tools.card      write data/decision_card.html
 
 Numbers and pictures come from the course: `formats.facts`, what makers write of their units,
 recorded gradients, `hardware.recommended_policy` and the picture of a step. A4, landscape.
@@ -9,18 +9,15 @@ recorded gradients, `hardware.recommended_policy` and the picture of a step. A4,
 import html
 import json
 import math
-import sys
 from pathlib import Path
 
+from course_utils import formats, hardware
+from course_utils.benchmark import records
+from course_utils.figures.base import Drawing
+from course_utils.figures.looks import COLORS
+from course_utils.gradients import OctaveHistogram
+
 COURSE = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(COURSE))
-
-from course_utils import formats, hardware  # noqa: E402
-from course_utils.benchmark import records  # noqa: E402
-from course_utils.figures.base import Drawing  # noqa: E402
-from course_utils.figures.looks import COLORS  # noqa: E402
-from course_utils.gradients import OctaveHistogram  # noqa: E402
-
 PATH = COURSE / "data" / "decision_card.html"
 SHOWN = ("float32", "bfloat16", "float16", "float8_e4m3fn")
 MACHINES = {  # what `recommended_policy` is asked for
