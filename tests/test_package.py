@@ -81,10 +81,17 @@ def test_no_imports_go_in_a_circle():
             graphlib.TopologicalSorter(graph).prepare()
 
 
-def test_no_module_is_long():
-    """Over 300 lines a module holds more than one noun."""
-    found = size.lines(COURSE / "course_utils")
-    assert max(found.values()) <= size.MOST["module"], max(found, key=found.get)
+def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):
+    wide = (
+        '"""Says it."""\n\n\ndef double(number):\n    """Twice."""\n    return 2 * number  # so\n'
+    )
+    narrow = wide.replace("double", "d").replace("number", "n").replace("2 * n", "(2\n    * n)")
+    counts = []
+    for text in (wide, narrow.replace("  # so", ""), "/* so */ .a { color: #fff; } // so"):
+        path = tmp_path / ("a.py" if "def" in text else "a.css")
+        path.write_text(text)
+        counts.append(size.tokens(path))
+    assert counts == [10, 12, 9]  # two of them are the brackets
 
 
 # A folder of the machine that made a file, where a path begins: no address, no part of a picture.
