@@ -46,13 +46,13 @@ again:
 	@touch .venv-colab/colab.stamp
 
 # Learning. The token that JupyterLab asks for stays on; --allow-root only matters in containers. Its
-# question about Jupyter's news would cover a corner of the notebook at every first start.
+# question about Jupyter's news would cover a corner of the notebook at every first start, and a panel whose
+# state is not saved is an error tomorrow.
 
 SETTINGS = .venv/share/jupyter/lab/settings
-NO_NEWS  = '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}'
 
 lab: .venv/lab.stamp
-	@mkdir -p $(SETTINGS) && echo $(NO_NEWS) >$(SETTINGS)/overrides.json
+	@mkdir -p $(SETTINGS) && cp tools/lab_settings.json $(SETTINGS)/overrides.json
 	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab --allow-root --ServerApp.root_dir=. \
 	    --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(ARGS)
 

@@ -9,6 +9,10 @@ from IPython.display import display
 from course_utils import figures
 
 REDRAW_SECONDS = 0.5
+# Read below a panel that an earlier session has left in the page.
+NEEDS_THE_KERNEL = (
+    "<small>The controls need the kernel: after a restart, run this cell again.</small>"
+)
 
 
 class TrainingPanel(keras.callbacks.Callback):
@@ -100,6 +104,23 @@ class TrainingPanel(keras.callbacks.Callback):
             self._image.value = figures.training(self.history).png()
 
 
+def interact(**controls):
+    """`ipywidgets.interact`, with controls that are never wider than the page, as on a phone.
+
+    Example: `@interact(format=["float16", "bfloat16"])` above a function of `format`.
+    """
+
+    def show(function):
+        panel = ipywidgets.interactive(function, **controls)
+        for control in panel.kwargs_widgets:
+            control.layout.max_width = "calc(100% - 4px)"  # and margins of 2 px
+        panel.children += (ipywidgets.HTML(NEEDS_THE_KERNEL),)
+        display(panel)
+        return function
+
+    return show
+
+
 def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidgets.VBox:
     """Upright sliders for a curve, {place: whole number}, above what `show` makes of it.
 
@@ -108,7 +129,7 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
     Example: `sliders({10: 5, 20: 5}, 0, 9, figures.loss_scale, "step")`.
     """
     look = {"orientation": "vertical", "continuous_update": False}
-    look["layout"] = ipywidgets.Layout(width="48px")  # so that six stand in a row on a phone
+    look["layout"] = ipywidgets.Layout(width="40px")  # so that six stand in a row on a phone
     row = {
         str(at): ipywidgets.IntSlider(value, low, high, description=str(at), **look)
         for at, value in points.items()
@@ -118,4 +139,6 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
         display(show({at: values[str(at)] for at in points}))
 
     shown = ipywidgets.interactive_output(moved, row)
-    return ipywidgets.VBox([ipywidgets.Label(name), ipywidgets.HBox(list(row.values())), shown])
+    note = ipywidgets.HTML(NEEDS_THE_KERNEL)
+    above = [ipywidgets.Label(name), ipywidgets.HBox(list(row.values()))]
+    return ipywidgets.VBox([*above, shown, note])

@@ -148,8 +148,9 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
     assert code != 0 and NO_NETWORK in output and not machine.stamps()
     code, output = machine.make("lab")
     assert code == 0 and "-m jupyterlab" in output and machine.stamps() == ["lab.stamp"]
-    asked = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"  # for news
-    assert list(json.loads(asked.read_text()).values()) == [{"fetchNews": "false"}]
+    settings = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"
+    news, panels = json.loads(settings.read_text()).values()  # nobody is asked; panels are kept
+    assert news == {"fetchNews": "false"} and panels == {"saveState": True}
     assert machine.installs()[-1].startswith(tool) and len(machine.installs()) == 2
     assert ("--compile-bytecode" in machine.installs()[-1]) == (tool == "uv")
     code, output = machine.make("lab")

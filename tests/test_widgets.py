@@ -91,8 +91,9 @@ def test_a_bar_that_is_done_leaves_nothing_that_a_notebook_could_not_show_tomorr
 
 def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file):
     q = exercises.load("02")
-    _, row, _ = q.draw().children
+    _, row, _, note = q.draw().children
     assert [slider.value for slider in row.children] == [15] * 6 and q.drawn is None
+    assert "run this cell again" in note.value
     assert not progress_file.exists()  # Run All draws nothing
     row.children[2].value = 40
     row.children[5].value = 0

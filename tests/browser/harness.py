@@ -90,6 +90,9 @@ class Lab:
         self.page.on("websocket", lambda socket: self._watch(socket.url))
         path, token = quote(str(notebook)), self.server.token
         self.page.goto(f"{self.server.url}/lab/tree/{path}?reset&token={token}")
+        self._wait_until_open()
+
+    def _wait_until_open(self):
         ready = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
         self.page.wait_for_function(ready, timeout=60_000)
         self.js("await app.restored; await panel.context.ready; await panel.revealed;")
@@ -97,6 +100,21 @@ class Lab:
         self.set_theme("light")
         self.wait_idle()
         self.js("for (const c of cells) c.node.dataset.cellId = c.model.id;")
+
+    def come_back(self):
+        """Save, end the kernel and load the page again: tomorrow, before any cell has run."""
+        self.js("await app.commands.execute('docmanager:save'); await panel.context.ready;")
+        self.js("await panel.sessionContext.shutdown()")
+        self.page.reload()
+        self._wait_until_open()
+
+    @contextmanager
+    def as_wide_as(self, width):
+        """A narrower or wider window for a while."""
+        self.page.set_viewport_size({"width": width, "height": self.height})
+        self.page.wait_for_timeout(1000)  # JupyterLab lays out late
+        yield
+        self.page.set_viewport_size({"width": self.width, "height": self.height})
 
     def set_theme(self, theme):
         name = THEMES[theme]

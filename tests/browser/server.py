@@ -18,12 +18,13 @@ from course_utils import processes
 
 COURSE = Path(__file__).resolve().parents[2]
 START_SECONDS = 90
-# Cells outside the window exist in the page too, nothing is saved behind a test's back, and no
-# request for news leaves the machine.
-SETTINGS = {
-    "notebook-extension/tracker": {"windowingMode": "none", "scrollPastEnd": False},
-    "docmanager-extension/plugin": {"autosave": False},
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+# What `make lab` sets; and cells outside the window exist in the page too, nothing is saved behind
+# a test's back, and no request for news leaves the machine.
+SETTINGS = json.loads((COURSE / "tools/lab_settings.json").read_text(encoding="utf-8"))
+SETTINGS |= {
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none", "scrollPastEnd": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
 
@@ -58,7 +59,8 @@ def environment(folder):
     for name in ("config", "data", "runtime"):
         own[f"JUPYTER_{name.upper()}_DIR"] = folder / name
     for name, values in SETTINGS.items():
-        file = folder / f"config/lab/user-settings/@jupyterlab/{name}.jupyterlab-settings"
+        path = name.replace(":", "/")
+        file = folder / f"config/lab/user-settings/{path}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
     unwanted = ("JUPYTER_", "JUPYTERLAB_", "MPLBACKEND", "PYTEST_")

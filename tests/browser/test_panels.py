@@ -5,6 +5,9 @@ from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+# The boxes of an output that are wider than their place.
+CUT = """output => [...output.querySelectorAll(".widget-box")]
+  .filter(box => box.scrollWidth > box.clientWidth).map(box => box.className)"""
 TEXT, MENU, SLIDER = "input[type=text]", "select", ".noUi-handle"
 # By notebook: the cells to run, the panel last; what it shows first; and what to do with which
 # control, with what it shows then ("" for no matter what, None for anything else than before).
@@ -56,11 +59,18 @@ PANELS = {
 
 
 @pytest.mark.parametrize("name", PANELS)
-def test_a_panel_follows_its_controls(name, lab):
+def test_a_panel_follows_its_controls_fits_a_phone_and_is_there_tomorrow(name, lab):
     cells, shown, steps = PANELS[name]
     lab.open(f"notebooks/{name}.ipynb")
     lab.run(*cells.split())
     output = lab.output(cells.split()[-1])
+    expect(output).to_contain_text(shown, timeout=60_000)
+    with lab.as_wide_as(400):
+        assert output.evaluate(CUT) == []
+    lab.come_back()
+    expect(output).to_contain_text(shown, timeout=60_000)
+    assert not lab.page.get_by_text("Error displaying widget").count()
+    lab.run(*cells.split())
     expect(output).to_contain_text(shown, timeout=60_000)
     for selector, place, act, argument, told in steps:
         before = output.text_content()
@@ -90,4 +100,7 @@ def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
     assert "stopped by you" in output.inner_text()
     lab.run("panel-result")
     assert "test digits right" in lab.text("panel-result")
+    lab.come_back()
+    output.locator("img").first.wait_for(timeout=20_000)
+    assert "stopped by you" in output.inner_text()
     assert lab.errors == []
