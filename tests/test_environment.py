@@ -24,6 +24,7 @@ COURSE = [
     "tests/colab-requirements.txt",
     "tests/colab-constraints.txt",
     "tools/environment.sh",
+    "tools/lab_settings.json",
 ]
 TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod".split()
 

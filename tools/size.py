@@ -10,23 +10,12 @@ import ast
 import io
 import re
 import tokenize
+import tomllib
 import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[1]
-# The five floors of `course_utils`, from the top down: imports only go down. Within a floor the
-# order is free, as long as there is one.
-FLOORS = {
-    "course": ("__main__", "check", "report", "reset", "session", "exercises", "claims"),
-    "showing": ("widgets", "explorers", "figures"),
-    "frameworks": (
-        *("distributed", "profiling", "roofline", "clinic"),
-        *("precision", "benchmark", "training", "models"),
-    ),
-    "machine": ("datasets", "progress", "processes", "hardware"),
-    "numbers": ("diagnosis", "splits", "gradients", "loss_scale", "numerals", "formats"),
-}
 MOST = {"course_utils": 125_000, "tests and tools": 120_000}  # in the end
 LAYOUT = {"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENCODING", "ENDMARKER"}
 # Of JavaScript and CSS: comments, texts, words and numbers, and any other sign alone.
@@ -54,6 +43,13 @@ def sizes(folder):
     return {path.relative_to(folder): tokens(path) for path in files}
 
 
+def floors():
+    """Return the rooms of each floor of `course_utils`, from the top down."""
+    settings = tomllib.loads((COURSE / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [layer.split(" : ") for layer in layers]
+
+
 def seconds(report):
     """Return {test file: seconds} of a report in JUnit's format, none where there is no report."""
     found = Counter()
@@ -69,8 +65,8 @@ def main():
     for path, count in package.items():
         room_sizes[path.parts[0].removesuffix(".py")] += count
     print(f"course_utils    {sum(package.values()):7,} tokens, at most {MOST['course_utils']:,}")
-    for floor, rooms in FLOORS.items():
-        print(f"  {floor:<14}{sum(room_sizes[room] for room in rooms):7,}")
+    for rooms in floors():
+        print(f"  floor         {sum(room_sizes[room] for room in rooms):7,}")
         print("".join(f"    {room:<12}{room_sizes[room]:7,}\n" for room in rooms), end="")
     others = sum(sum(sizes(COURSE / folder).values()) for folder in ("tests", "tools"))
     print(f"tests and tools {others:7,} tokens, at most {MOST['tests and tools']:,}")
