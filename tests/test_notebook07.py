@@ -7,6 +7,8 @@ tests start in a process of its own. Weights, scales, dtypes, orderings are asse
 
 import json
 import re
+import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -182,3 +184,12 @@ def test_workers_go_on_from_the_newest_checkpoint_that_all_have(tmp_path):
             manager.save(checkpoint_number=step)
         assert newest(tmp_path, rank + 1) == {0: 15, 1: 10}[rank]
     assert newest(tmp_path, 3) is None
+
+
+def test_a_worker_that_waits_says_so_once_after_its_last_step(capfd, monkeypatch):
+    """Two that said so together once printed it into one line, in two of ten runs."""
+    play = sys.modules["course_utils.distributed.play"]  # the package has a function of this name
+    monkeypatch.setattr(play, "SILENCE", 0.3)
+    play.print_as_they_come([["step 0"], ["step 1"], ["step 2"]])
+    time.sleep(1)
+    assert capfd.readouterr().out == '["step 0"]\n["step 1"]\n["step 2"]\nsilence\n'

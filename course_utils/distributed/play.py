@@ -89,7 +89,15 @@ def _work(kind, culprit, when):
 
     own, safe = keras.optimizers.LossScaleOptimizer, training.ReplicaSafeLossScaleOptimizer
     strategy, kinds = tf.distribute.MultiWorkerMirroredStrategy(), {"own": own, "safe": safe}
-    for notes in play(strategy, kinds[kind], int(culprit), int(when)):
+    print_as_they_come(play(strategy, kinds[kind], int(culprit), int(when)))
+
+
+def print_as_they_come(steps):
+    """Print the notes of each step as a line of JSON, and "silence" where no more come."""
+    silence = None
+    for notes in steps:
+        if silence is not None:
+            silence.cancel()  # two that end together would print into one line
         print(json.dumps(notes), flush=True)
         silence = threading.Timer(SILENCE, print, ["silence"], {"flush": True})
         silence.daemon = True
