@@ -22,6 +22,11 @@ CONVOLUTIONS_ARE_SLOW = (
     "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN has no "
     "kernel for their gradients: "
 )
+OLD_KERNELS_ARE_SLOW = (
+    "Convolutions in float16 take 30 to 65 times as long as in float32 on this CPU, because "
+    "TensorFlow before 2.21 has only slow kernels for their gradients on x86 CPUs without "
+    "`avx512_fp16`: "
+)
 CURES = {  # by whether XLA is one
     True: "train them under XLA, with `jit_compile=True`.",
     False: "TensorFlow 2.21 cures it with `jit_compile=True`, this older one does not.",
@@ -84,11 +89,15 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         f"because {hardware.policy_reason(machine)}"
     )
     print(_what_differs(used))
+    with processes.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
+        needs_xla = training.float16_needs_xla(used)
     if hardware.merged_float16_is_slow(used):
         tf.config.optimizer.set_experimental_options({"remapping": False})
         print(MERGING_IS_OFF)
     if hardware.float16_convolutions_are_slow(used):
         print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
+    elif needs_xla:
+        print(OLD_KERNELS_ARE_SLOW + CURES[True])
     return machine
 
 

@@ -69,6 +69,15 @@ def test_where_float16_is_slow_for_want_of_a_kernel(found, merged_is_slow, convo
     assert hardware.float16_convolutions_are_slow(found) is convolutions_are_slow
 
 
+def test_which_x86_cpus_have_no_float16():
+    tpu = Accelerator("TPU", "v5e-1", True)
+    without = [machine(), machine(("avx512_bf16",), onednn=False), machine(found=[gpu(7.5, False)])]
+    others = [machine(None), machine(("avx512_fp16",)), machine(found=[gpu(7.5)])]
+    others += [machine(found=[tpu]), Hardware("Darwin arm64", "Apple M3", 8, ())]
+    assert all(map(hardware.x86_without_float16, without))
+    assert not any(map(hardware.x86_without_float16, others))
+
+
 @pytest.mark.parametrize(("hw", "policy"), CASES)
 def test_the_policy_follows_from_the_hardware(hw, policy):
     assert hardware.recommended_policy(hw) == policy

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from course_utils import hardware, models
-from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla
+from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla, policies
 from course_utils.training.policies import has_xla
 
 X, Y = np.ones((12, 4), np.float32), np.zeros((12, 1), np.float32)
@@ -90,7 +90,19 @@ def test_a_policy_is_restored_after_an_error():
     assert keras.config.dtype_policy().name == "float32"
 
 
-def test_only_float16_convolutions_are_slow_and_only_where_the_cpu_does(monkeypatch):
+NEED_XLA = [  # instruction sets; whether 2.20 needs XLA on such a CPU, whether 2.21 does
+    (("avx2",), True, False),
+    (("avx512_bf16", "amx_bf16"), True, False),
+    (("avx512_bf16", "avx512_fp16"), False, True),
+    (("avx512_fp16", "amx_fp16"), False, False),
+    (None, False, False),
+]
+
+
+@pytest.mark.parametrize("sets, old, new", NEED_XLA)
+def test_only_float16_convolutions_need_xla_and_only_where_kernels_are_slow(
+    sets, old, new, monkeypatch
+):
     built = {}
     for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
         with dtype_policy(policy):
@@ -98,14 +110,17 @@ def test_only_float16_convolutions_are_slow_and_only_where_the_cpu_does(monkeypa
     with dtype_policy("mixed_float16"):
         nested = keras.Sequential([keras.Input((28, 28, 1)), models.mnist_cnn(2)])
         dense = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
-    monkeypatch.setattr("tensorflow.__version__", "2.21.0")
-    for needed in (False, True):
-        monkeypatch.setattr(hardware, "float16_convolutions_are_slow", lambda needed=needed: needed)
+    machine = hardware.Hardware("Linux x86_64", "some CPU", 2, sets)
+    monkeypatch.setattr(hardware, "detect", lambda: machine)
+    for version, needed in (("2.20.0", old), ("2.21.0", new)):
+        monkeypatch.setattr("tensorflow.__version__", version)
         found = {policy: needs_xla(model) for policy, model in built.items()}
         assert found == {"float32": False, "mixed_bfloat16": False, "mixed_float16": needed}
         assert needs_xla(nested) is needed and not needs_xla(dense)
-    monkeypatch.setattr("tensorflow.__version__", "2.20.0")
+    monkeypatch.setattr("tensorflow.__version__", "2.20.0")  # tensorflow-tpu's, without XLA
+    monkeypatch.setattr(policies, "has_xla", lambda: False)
     assert not needs_xla(nested)
+    monkeypatch.setattr(policies, "has_xla", lambda: True)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     assert not needs_xla(nested)
 

@@ -144,9 +144,9 @@ def _notes(interrupted, counted, under_xla):
         yield "This device's allocator does not count memory, so there is no peak to show."
     if under_xla:
         yield (
-            f"{' and '.join(under_xla)} is compiled with XLA, so time and peak are XLA's: on this "
-            "CPU oneDNN takes float16 convolutions and has no kernel for their gradients, and a "
-            "step without XLA takes 50 to 100 times as long as in float32."
+            f"{' and '.join(under_xla)} is compiled with XLA, so time and peak are XLA's: without "
+            "XLA this TensorFlow has only slow kernels for the gradients of float16 convolutions "
+            "on this CPU, and a step takes 30 to 100 times as long as in float32."
         )
 
 

@@ -171,6 +171,22 @@ def float16_convolutions_are_slow(hardware: Hardware | None = None) -> bool:
     return merged_float16_is_slow(hw) and not has_kernels
 
 
+def x86_without_float16(hardware: Hardware) -> bool:
+    """Whether the notebooks run on an x86 CPU that has no float16 instructions.
+
+    There TensorFlow computes float16 in kernels of its own, not in oneDNN's, and those of 2.20 are
+    slow: `training.float16_needs_xla`.
+
+    Example:
+        >>> x86_without_float16(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
+        True
+    """
+    if hardware.working("GPU") or hardware.working("TPU") or hardware.instruction_sets is None:
+        return False
+    has_float16 = {"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets)
+    return hardware.system.endswith("x86_64") and not has_float16
+
+
 def _decide(hw):
     if hw.working("TPU"):
         return "mixed_bfloat16", "a TPU multiplies in bfloat16 and has no float16 units."

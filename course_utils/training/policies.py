@@ -55,19 +55,36 @@ def tf32(on: bool):
 def needs_xla(model) -> bool:
     """Whether this machine trains a model in reasonable time only if XLA compiles its step.
 
-    So it is for float16 convolutions on the CPUs of `hardware.float16_convolutions_are_slow`, if
-    `xla_cures_float16`. The `keras.Model` need not be compiled. Under a strategy with several
-    replicas it is False: XLA cannot compile their step on logical CPUs (notebook 07, section 5).
+    So it is for float16 convolutions where `float16_needs_xla`. The `keras.Model` need not be
+    compiled. Under a strategy with several replicas it is False: XLA cannot compile their step on
+    logical CPUs (notebook 07, section 5).
 
     Example:
         model.compile("adam", loss, jit_compile=needs_xla(model))
     """
-    if keras.backend.backend() != "tensorflow" or not hardware.float16_convolutions_are_slow():
+    if keras.backend.backend() != "tensorflow":
         return False
-    if not xla_cures_float16() or model.distribute_strategy.num_replicas_in_sync > 1:
+    if model.distribute_strategy.num_replicas_in_sync > 1:
         return False
     convolutions = [x for x in model._flatten_layers() if isinstance(x, CONVOLUTIONS)]
-    return any(layer.compute_dtype == "float16" for layer in convolutions)
+    return any(x.compute_dtype == "float16" for x in convolutions) and float16_needs_xla()
+
+
+def float16_needs_xla(machine: hardware.Hardware | None = None) -> bool:
+    """Whether float16 convolutions train in reasonable time on this CPU only under XLA.
+
+    TensorFlow 2.21 needs it on the CPUs of `hardware.float16_convolutions_are_slow`, and 2.20 on
+    the other x86 CPUs: there its own kernels took 4.4 CPU seconds for a step of the MNIST CNN with
+    256 images, XLA 0.17, float32 0.07, and 2.21's kernels 0.34 (2 cores, 24 November 2026).
+
+    Example:
+        >>> float16_needs_xla(hardware.Hardware("Linux aarch64", "some CPU", 2, ()))
+        False
+    """
+    machine = machine or hardware.detect()
+    if xla_cures_float16():
+        return hardware.float16_convolutions_are_slow(machine)
+    return hardware.x86_without_float16(machine) and has_xla()
 
 
 def has_xla() -> bool:
