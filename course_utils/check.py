@@ -17,7 +17,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from course_utils import hardware, processes, session
+from course_utils import hardware, paths, processes, session
 from course_utils.benchmark.records import SWITCHES
 from course_utils.hardware.accelerators import CPU_ALONE
 
@@ -73,7 +73,7 @@ def packages():
         return (yield "fault", "the packages are missing", INSTALL)
     from packaging.requirements import Requirement
 
-    places = processes.ROOT, Path(__file__).parent  # in the latter where a notebook unpacked it
+    places = paths.ROOT, Path(__file__).parent  # in the latter where a notebook unpacked it
     file = next(f for p in places if (f := p / "requirements.txt").exists())
     wanted = [Requirement(line) for line in re.findall(r"^\w.*", file.read_text(), re.M)]
     found = [*importlib.metadata.distributions()]
@@ -146,8 +146,8 @@ def memory():
 
 def writing():
     """The folders that notebooks write to; a megabyte goes into each."""
-    progress = Path(os.environ.get("COURSE_PROGRESS") or processes.ROOT / "one").parent
-    for folder in dict.fromkeys((progress, processes.ROOT, Path(tempfile.gettempdir()))):
+    progress = Path(os.environ.get("COURSE_PROGRESS") or paths.ROOT / "one").parent
+    for folder in dict.fromkeys((progress, paths.ROOT, Path(tempfile.gettempdir()))):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder) as file:

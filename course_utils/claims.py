@@ -4,9 +4,10 @@ import html
 import json
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
-LEDGER = Path(__file__).resolve().parent.parent / "data" / "claims.json"
+from course_utils import paths
+
+LEDGER = paths.data("claims.json")
 
 
 @dataclass(frozen=True)

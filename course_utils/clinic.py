@@ -9,14 +9,14 @@ import time
 import types
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import keras
 import numpy as np
 
+from course_utils import paths
 from course_utils.training import dtype_policy
 
-FOLDER = Path(__file__).resolve().parents[1] / "data" / "clinic"
+FOLDER = paths.data("clinic")
 
 
 @cache

@@ -16,15 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from course_utils import processes
+from course_utils import paths, processes
 
 # What Keras serves, and the checksum that it expects (keras/src/datasets/mnist.py).
 MNIST_URL = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 MNIST_SHA256 = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
 DOWNLOAD_SECONDS = 45
 STALL_SECONDS = 5
-
-COURSE_DATA = Path(__file__).resolve().parent.parent / "data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +54,7 @@ def load_mnist() -> Dataset:
     """
     sources = [
         ("the file that COURSE_MNIST names", os.environ.get("COURSE_MNIST"), None),
-        ("the course's data folder", COURSE_DATA / "mnist.npz", MNIST_SHA256),
+        ("the course's data folder", paths.data("mnist.npz"), MNIST_SHA256),
         ("Keras's cache", _keras_cache(), MNIST_SHA256),
     ]
     for origin, path, sha256 in sources:

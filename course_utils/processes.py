@@ -20,10 +20,10 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from course_utils import paths
+
 CHILD = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     "from course_utils import processes; processes._child(*sys.argv[2:])"
@@ -228,7 +228,7 @@ def _calling(function, arguments):
     """The command that calls a function with this Python."""
     if not isinstance(function, str):
         function = f"{function.__module__}:{function.__qualname__}"
-    return [sys.executable, "-c", CHILD, str(ROOT), function, json.dumps(arguments)]
+    return [sys.executable, "-c", CHILD, str(paths.ROOT), function, json.dumps(arguments)]
 
 
 def _child(name, arguments):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from course_utils import __main__ as command
-from course_utils import check, datasets, exercises, hardware, processes, reset
+from course_utils import check, datasets, exercises, hardware, paths, processes, reset
 from tools.canonical import COURSE
 
 RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
@@ -159,7 +159,7 @@ def course(tmp_path, monkeypatch, progress_file):
     for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "As given"]):
         subprocess.run([*git, *line], check=True)
     (root / "notebooks/mine.ipynb").write_text("mine")
-    monkeypatch.setattr(processes, "ROOT", root)
+    monkeypatch.setattr(paths, "ROOT", root)
     exercises.load("00").predict(2)
     return root
 

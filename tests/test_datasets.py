@@ -9,7 +9,7 @@ import pytest
 from helpers.unreliable import Server, serving
 from keras.datasets import mnist
 
-from course_utils import datasets
+from course_utils import datasets, paths
 
 
 def npz(**changes):
@@ -40,7 +40,7 @@ def sources(tmp_path, monkeypatch):
     """Every source in a folder of its own, and a server address where nobody listens."""
     monkeypatch.delenv("COURSE_MNIST", raising=False)
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
-    monkeypatch.setattr(datasets, "COURSE_DATA", tmp_path / "data")
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(datasets, "MNIST_URL", "http://127.0.0.1:9/mnist.npz")
     monkeypatch.setattr(datasets, "MNIST_SHA256", hashlib.sha256(GOOD).hexdigest())
     (tmp_path / "keras" / "datasets").mkdir(parents=True)

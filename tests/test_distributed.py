@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from test_processes import FAMILY, all_gone, posix
 
-from course_utils import distributed, processes
+from course_utils import distributed, paths, processes
 from course_utils.distributed import Interrupted, ProcessError, Workers, run_workers, workers
 from course_utils.distributed.strategies import Choice
 from course_utils.hardware import Accelerator, Hardware, accelerators
@@ -161,9 +161,7 @@ def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(script):
     """A real one, as a terminal sends it: to the whole group of the process in front."""
     command = [sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(
-        command, cwd=processes.ROOT, start_new_session=True, **options
-    ) as process:
+    with subprocess.Popen(command, cwd=paths.ROOT, start_new_session=True, **options) as process:
         pids = [int(process.stdout.readline()) for _ in range(4)]
         os.killpg(process.pid, signal.SIGINT)
         printed, errors = process.communicate(timeout=60)

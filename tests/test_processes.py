@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from course_utils import processes
+from course_utils import paths, processes
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and process groups")
 
@@ -91,7 +91,7 @@ def test_a_script_ends_when_the_one_who_started_it_is_killed(tmp_path):
         "print(p.stdout.readline(), p.stdout.readline(), flush=True); input()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", parent], cwd=processes.ROOT, **pipes) as starter:
+    with subprocess.Popen([sys.executable, "-c", parent], cwd=paths.ROOT, **pipes) as starter:
         pids = []
         while len(pids) < 2:
             pids += map(int, starter.stdout.readline().split())

@@ -15,11 +15,11 @@ import importlib.metadata
 import multiprocessing
 import sys
 
-from course_utils import distributed, hardware, session
+from course_utils import distributed, hardware, paths, session
 from course_utils.benchmark import records, start
 from tools.cells import Cells
 
-DATA = records.FOLDER.parent
+DATA = paths.data("")
 EPOCHS = (0, 5, 20, 85)
 SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the other
 SCALES = range(25)  # of gradients, as powers of two

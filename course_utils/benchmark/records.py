@@ -6,7 +6,9 @@ import json
 import re
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "measurements"
+from course_utils import paths
+
+FOLDER = paths.data("measurements")
 OWN = FOLDER / "own"  # what a learner records: shown like the rest, not part of the repository
 
 # Settings that change which kernels run; recorded when they are set.

@@ -8,9 +8,9 @@ import gc
 import importlib.util
 import json
 
-from course_utils import processes
+from course_utils import paths, processes
 
-RECORD = processes.ROOT / "data/keras_on_jax.json"  # written by tools/record.py
+RECORD = paths.data("keras_on_jax.json")  # written by tools/record.py
 ON_JAX = {
     "KERAS_BACKEND": "jax",
     "JAX_PLATFORMS": "cpu",

@@ -1,7 +1,8 @@
 """Prediction and exercises of notebook 09; what speaks against a wrong cause is computed."""
 
 import json
-from pathlib import Path
+
+from course_utils import paths
 
 from . import careful
 from .engine import Exercise, Prediction
@@ -10,7 +11,7 @@ from .judges import Choice, Fields
 
 TITLE = "The debugging clinic"
 
-FILE = Path(__file__).resolve().parents[2] / "data" / "measurements" / "clinic.json"
+FILE = paths.data("measurements/clinic.json")
 try:
     RECORD = json.loads(FILE.read_text(encoding="utf-8"))
     PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}

@@ -12,6 +12,8 @@ import os
 import time
 from pathlib import Path
 
+from course_utils import paths
+
 from .answers import number
 
 STALE = 5  # seconds; a write takes milliseconds, so the kernel that made an older lock is dead
@@ -20,7 +22,7 @@ _unsaved = {}  # path -> state that could not be written yet
 
 def path():
     """Where progress is kept, a `Path`."""
-    default = Path(__file__).resolve().parents[2] / ".course_progress.json"
+    default = paths.ROOT / ".course_progress.json"
     return Path(os.environ.get("COURSE_PROGRESS") or default)
 
 

@@ -3,9 +3,10 @@
 import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
-PATH = Path(__file__).resolve().parent.parent.parent / "data" / "devices.json"
+from course_utils import paths
+
+PATH = paths.data("devices.json")
 BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}  # of a number in memory
 
 
