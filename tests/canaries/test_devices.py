@@ -10,7 +10,7 @@ import re
 import keras
 import numpy as np
 import pytest
-import replicas as rig
+from helpers import replicas as rig
 
 from course_utils.distributed import run_workers
 from course_utils.training import ReplicaSafeLossScaleOptimizer
