@@ -73,6 +73,7 @@ test: .venv/test.stamp
 
 lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
+	.venv/bin/python -m mypy
 	.venv/bin/python -c "from importlinter import cli; cli.lint_imports_command()" --no-logo
 	.venv/bin/python -m tools.notebooks --check
 

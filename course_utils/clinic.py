@@ -33,7 +33,7 @@ def name_of(patient: str | int) -> str:
     """
     names = list(charts())
     if patient in names:
-        return patient
+        return str(patient)
     if isinstance(patient, int) and 0 < patient <= len(names):
         return names[patient - 1]
     raise ValueError(f"There is no patient {patient!r}: give a number from 1 to {len(names)}.")
@@ -53,8 +53,8 @@ def script(patient, cure=None, policy=None) -> str:
 
 def difference(patient) -> str:
     """What a patient's own cure changes in its script, line by line."""
-    texts = (script(patient, cure).splitlines() for cure in (None, patient))
-    lines = list(difflib.unified_diff(*texts, lineterm="", n=0))[2:]
+    sick, cured = (script(patient, cure).splitlines() for cure in (None, patient))
+    lines = list(difflib.unified_diff(sick, cured, lineterm="", n=0))[2:]
     return "\n".join(line for line in lines if not line.startswith("@@"))
 
 
@@ -69,15 +69,15 @@ def admit(patient, cure=None, policy=None) -> dict:
     sys.modules[module.__name__] = module  # so that what reads a layer's source finds it
     with dtype_policy(keras.config.dtype_policy()):
         exec(compile(source, file, "exec"), module.__dict__)
-        own, former = keras.config.dtype_policy(), module.build
+        own, former = keras.config.dtype_policy(), vars(module)["build"]
 
     def build():
         keras.utils.set_random_seed(0)
         with dtype_policy(own):
             return former()
 
-    module.build = build
-    return module.__dict__
+    vars(module)["build"] = build  # for what else the script defines, too
+    return vars(module)
 
 
 def batches(names) -> list:

@@ -33,13 +33,12 @@ def minutes(record: dict, asked) -> float:
 
 def fewest(record: dict, patient: str) -> list[str]:
     """The fewest instruments that leave as little as all of them; of those the quickest."""
-    out = {i: struck(record, patient, [i]).keys() for i in record["instruments"]}
-    most = set().union(*out.values())
-    for count in range(len(out) + 1):
-        some = combinations(out, count)
-        enough = [asked for asked in some if set().union(*(out[i] for i in asked)) == most]
-        if enough:
-            return list(min(enough, key=lambda asked: minutes(record, asked)))
+    causes = {i: struck(record, patient, [i]).keys() for i in record["instruments"]}
+    groups = [group for n in range(len(causes) + 1) for group in combinations(causes, n)]
+    all_causes = set().union(*causes.values())
+    enough = (g for g in groups if set().union(*(causes[i] for i in g)) == all_causes)
+    quickest = min(enough, key=lambda group: (len(group), minutes(record, group)))
+    return list(quickest)
 
 
 def tree(record: dict, keys=None) -> dict:

@@ -138,8 +138,8 @@ class OctaveHistogram:
         squares, errors = np.zeros(_OCTAVES), np.zeros((_OCTAVES, len(KEPT)))
         with np.errstate(invalid="ignore"):  # A signaling NaN is only a NaN here.
             for sizes in magnitudes(values):
-                nans += np.count_nonzero(np.isnan(sizes))
-                infinities += np.count_nonzero(np.isinf(sizes))
+                nans += int(np.count_nonzero(np.isnan(sizes)))
+                infinities += int(np.count_nonzero(np.isinf(sizes)))
                 _count(sizes, places, squares, errors)
         zeros, places = int(places[:, 0].sum()), places[:, 1:]
         held = np.flatnonzero(places.any(axis=1))
@@ -229,7 +229,7 @@ class OctaveHistogram:
     @classmethod
     def from_data(cls, data: dict) -> "OctaveHistogram":
         """The histogram that `as_data` wrote down."""
-        found = {name: int(data[name]) for name in (*_COUNTERS, "first")}
+        found: dict = {name: int(data[name]) for name in (*_COUNTERS, "first")}
         for name in _ARRAYS:
             found[name] = np.array(data[name], float if name in _FLOATS else np.int64)
         found["above"] = found["above"].reshape(-1, len(THRESHOLDS))

@@ -18,6 +18,7 @@ LONGEST = 2_000  # characters
 TEN, TWO = 5_000, 20_000
 PI = Fraction(31415926535897932384626433832795028841971, 10**40)
 BLANKS = " \t\r\n\u00a0"
+PARTS = ("whole", "part", "two", "infinity", "nan", "pi")  # one of them is in every number
 NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:e(?P<ten>[+-]?[0-9]+))?"
     r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|(?P<pi>pi|π))",
@@ -42,10 +43,9 @@ def parse(text: str) -> Fraction | float:
     if len(text) > LONGEST:
         raise ValueError(f"The entry has {len(text):,} characters: give at most {LONGEST:,}.")
     found = NUMBER.fullmatch(text.replace("\u2212", "-"))
-    digits = found and (found["whole"] or "") + (found["part"] or "")
-    named = found and (found["two"] or found["infinity"] or found["nan"] or found["pi"])
-    if not (digits or named):
+    if not found or not any(found[part] for part in PARTS):
         raise ValueError(_complaint(text))
+    digits = (found["whole"] or "") + (found["part"] or "")
     sign = -1 if found["sign"] == "-" else 1
     if found["infinity"] or found["nan"]:
         return math.copysign(math.inf if found["infinity"] else math.nan, sign)

@@ -107,23 +107,30 @@ def script(path, *arguments) -> list[str]:
     return _calling(_run_script, {"arguments": [str(path), *map(str, arguments)]})
 
 
-def start(command: list[str], variables: dict | None = None) -> subprocess.Popen:
+class Process(subprocess.Popen):
+    """A process with what its streams have brought: its `result`, and the last lines of errors."""
+
+    lifeline: Any  # `communicate` would close it. It is open as long as somebody keeps the object.
+    result: Any = None
+    errors: collections.deque
+
+
+def start(command: list[str], variables: dict | None = None) -> Process:
     """Start a process, its output and errors piped as text; ProcessError if that cannot be."""
     own = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
-    options = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     options |= {"encoding": "utf-8", "errors": "replace", "start_new_session": True}
     options["env"] = {name: str(value) for name, value in own.items() if value is not None}
-    if os.name != "posix":
+    if sys.platform == "win32":
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
     try:
-        process = subprocess.Popen(command, **options)
+        process = Process(command, **options)
     except OSError as error:
         raise ProcessError(
             f"{command[0]} could not be started ({error.strerror}): check its name and the folder."
         ) from None
-    # `communicate` would close it. It is open as long as somebody keeps the process's object.
     process.lifeline, process.stdin = process.stdin, None
-    process.result, process.errors = None, collections.deque(maxlen=LINES)
+    process.errors = collections.deque(maxlen=LINES)
     return process
 
 
@@ -174,7 +181,7 @@ def kill(process: subprocess.Popen):
         _kill_group(process)
 
 
-def ending(process: subprocess.Popen) -> str:
+def ending(process: Process) -> str:
     """How a process ended: "ended with exit code 1 (ValueError: no data)"."""
     code = process.returncode
     if code < 0:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import time
 from html.parser import HTMLParser
 
 import numpy as np
@@ -122,10 +121,8 @@ def test_forty_reports_side_by_side(good, tmp_path, capsys):
         found["card"][0]["measured"] = 1.0 + n % 3
         found["progress"]["02"]["solved"] = [first, first, 99] * (n < 30)
         hand_in(tmp_path / f"group {n % 2}" / f"learner{n}.html", found)
-    out, start = tmp_path / "board.html", time.perf_counter()
+    out = tmp_path / "board.html"
     assert ran(capsys, tmp_path, "--out", out) == (0, [f"{out} shows 40 of 40 files."], [])
-    # Some 1.3 s on a quiet machine: only what grows with the square of a class would take so long.
-    assert time.perf_counter() - start < 10
     page = harmless(out.read_text(encoding="utf-8"))
     assert page.text.count("GPU 2: 3.00×, 13 reports; GPU 1: 2.00×, 13 reports; GPU 0") == 1
     assert "speedup in ×, guessed: median 2 of 40; measured: median 2 of 40." in page.text

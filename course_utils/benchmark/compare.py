@@ -79,7 +79,8 @@ def compare_policies(
             done = [(t, t.step(xb, yb)) for t in trainees[turn:] + trainees[:turn]]
             rows += [(t.policy, number, step.seconds, step.loss) for t, step in done]
         if validation_data:
-            right = _right(trainees, *validation_data, batch_size, seconds / 4)
+            x_held, y_held = validation_data
+            right = _right(trainees, x_held, y_held, batch_size, seconds / 4)
         if counted:
             for number in rounds(seconds * share, "memory of fresh models", at_least=3):
                 peaks += [(p, _peak_mb(build_model, p, number, xb, yb)) for p in policies]

@@ -78,7 +78,7 @@ TABLE = """\
 | C int8 | 70 | 60 | 96.7 | 0.008 |
 | D pruned, float32 | 258 | 63 | 96.4 | 0.011 |
 | E pruned, int8 | 70 | 23 | 96.4 | 0.008 |"""
-WRONG = {
+WRONG: dict[str, dict] = {
     "microcontroller": {
         ("A", "B"): "its file has more than 128 kB.",
         "D": "zeros take as much room as other numbers where nothing is unpacked.",

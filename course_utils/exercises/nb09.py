@@ -74,18 +74,19 @@ many of them get well?""",
 
 FALLS = "the loss falls, all the way, and the thin line lies on it."
 FLAT = "the loss is a number, and it stays where it was."
+NOT_ITS_FAMILY: dict[str, dict] = {
+    "slow": {("nan", "still", "worse", "scale"): FALLS},
+    "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
+    "dice": {("still", "worse", "slow", "scale"): "the cross says that there is no loss."},
+    "remat": {
+        ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",
+        "scale": "a scale that is too small leaves the loss where it was.",
+    },
+}
 TRIAGE = Fields(
     {
         NUMBERS[key]: Choice(PATIENTS[key]["family"], wrong, options=tuple(RECORD["families"]))
-        for key, wrong in {
-            "slow": {("nan", "still", "worse", "scale"): FALLS},
-            "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
-            "dice": {("still", "worse", "slow", "scale"): "the cross says that there is no loss."},
-            "remat": {
-                ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",
-                "scale": "a scale that is too small leaves the loss where it was.",
-            },
-        }.items()
+        for key, wrong in NOT_ITS_FAMILY.items()
     }
 )
 WARD = Fields(

@@ -66,4 +66,4 @@ def judge(answer):
     return fields()(answer)
 
 
-judge.examples = lambda: fields().examples()
+judge.examples = lambda: fields().examples()  # type: ignore[attr-defined]

@@ -29,14 +29,17 @@ class Picture:
         """
         full, small = io.BytesIO(), io.BytesIO()
         self.figure.savefig(full, format="png", dpi=180, transparent=True, bbox_inches="tight")
-        palette = Image.open(full).quantize(256, method=Image.Quantize.FASTOCTREE, dither=0)
+        palette = Image.open(full).quantize(
+            256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
+        )
         palette.save(small, "PNG", optimize=True)
         return small.getvalue()
 
     def svg(self) -> str:
         """The figure as an `<svg>` element for a page; its letters are in the page's fonts."""
-        text, options = io.StringIO(), {"svg.fonttype": "none", "svg.hashsalt": "course"}
-        with matplotlib.rc_context(options), warnings.catch_warnings():
+        text = io.StringIO()
+        fonts = matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "course"})
+        with fonts, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's fonts may have it
             self.figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         drawing = text.getvalue()
@@ -66,7 +69,7 @@ class Drawing:
 
     @property
     def alt(self) -> str:
-        return re.search("<desc[^>]*>(.*?)</desc>", self.svg, re.DOTALL)[1]
+        return re.findall("<desc[^>]*>(.*?)</desc>", self.svg, re.DOTALL)[0]
 
     def _ipython_display_(self):
         from IPython import display

@@ -67,9 +67,9 @@ def lanes(runs: dict, title: str) -> Picture:
         ax.set_title(name, fontsize=10)
         words.append(f"{name}: {_told(table, ends, steps[-1])}.")
     axes[0].set_yticks(range(count), [f"replica {i}" for i in range(count)], color=INK)
-    signs = [Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs]
+    marks = [Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs]
     bars = [Patch(label=label, **look) for label, look in kinds.items()]
-    legend_below(figure, 4, fontsize=8, handles=[*signs, *bars])
+    legend_below(figure, 4, fontsize=8, handles=[*marks, *bars])
     return Picture(figure, " ".join(words))
 
 

@@ -43,8 +43,8 @@ def bit_strips(numbers, names, title=None) -> Picture:
             for bit in bits:
                 full = hidden or bit == "1"
                 color, ink = (hue, on_hue) if full else (to_rgba(hue, 0.15), INK)
-                box = {"fc": color, "ec": INK, "ls": "--" if hidden else "-", "lw": 1}
-                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, **box))
+                line = "--" if hidden else "-"
+                ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, fc=color, ec=INK, ls=line, lw=1))
                 behind = {"fc": hue, "lw": 0, "pad": 1} if full and not hidden else None
                 style = {"ha": "center", "va": "center", "fontsize": 9}
                 ax.text(x + 0.5, y, bit, color=ink, bbox=behind, **style)

@@ -140,7 +140,7 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
         axes[0].set_ylim(top=max(axes[0].get_ylim()[1], 2 * max(scales)))
         told = ", ".join(f"2^{value} at step {step}" for step, value in drawn.items())
         words.append(f"your curve: {told}")
-    if table is None:
+    if table is None and drawn:
         axes[0].set(xlim=(0, 1.05 * max(drawn)), ylim=(0.5, 2.0**61), title="Draw the loss scale")
     axes[0].set_ylabel("loss scale")
     legend(axes[0], fontsize=8)

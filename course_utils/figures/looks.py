@@ -6,7 +6,7 @@ COLORS = {"float32": "#0072B2", "bfloat16": "#D55E00", "float16": "#009E73", "tf
 HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
 MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^", "tf32": "D"}
 LINES = {"float32": "-", "tf32": "-.", "bfloat16": "--", "float16": ":"}
-EDGE = {"edgecolor": "#333", "linewidth": 0.5}  # of bars
+EDGE: dict = {"edgecolor": "#333", "linewidth": 0.5}  # of bars
 
 
 def dtype_of(policy: str) -> str:
@@ -28,7 +28,8 @@ def bar_look(policy: str) -> dict:
 
 def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
     """Bars {label: (color, hatch, values)} on top of each other or end to end; their sums."""
-    draw, side, start = (ax.barh, "left", 0.0) if sideways else (ax.bar, "bottom", 0.0)
+    draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
+    start: float | np.ndarray = 0.0
     for label, (color, hatch, values) in parts.items():
         look = {"color": color, "hatch": hatch, "label": label, **EDGE}
         draw(at, values, width, **{side: start}, **look)

@@ -33,7 +33,7 @@ def memory_by_batch(accounts, sweep) -> Picture:
         areas = ax.stackplot(ends, [np.polyval(line, ends) for line in lines])
         for area, (part, (color, hatch)) in zip(areas, PARTS.items(), strict=True):
             area.set(facecolor=color, hatch=hatch, label=part.replace("_", " "), **EDGE)
-        said = "counted {1:.3g} MB + {0:.3f} MB an image".format(*sum(lines))
+        said = "counted {1:.3g} MB + {0:.3f} MB an image".format(*np.sum(lines, axis=0))
         found = sweep[(sweep["policy"] == policy) & sweep["peak_mb"].notna()]
         if len(found) > 1:
             line = np.polyfit(found["batch_size"], found["peak_mb"], 1)

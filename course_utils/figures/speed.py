@@ -1,5 +1,7 @@
 """How fast: step times, arithmetic rates, throughput, and what others published."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from course_utils.figures.base import (
@@ -136,7 +138,7 @@ def batch_sweep(sweep) -> Picture:
     return Picture(figure, f"{'; '.join(words) or 'No batch size was measured'}.")
 
 
-def published(rows, own: list[tuple] = ()) -> Picture:
+def published(rows, own: Sequence[tuple] = ()) -> Picture:
     """Published training speedups, a dot for each row, and one's own beside them.
 
     A dot is filled where the batch size was the same on both sides. `rows`: the "rows" of

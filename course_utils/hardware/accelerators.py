@@ -143,7 +143,7 @@ def compute_on_gpus() -> list[tuple]:
     import tensorflow as tf
 
     found, built = [], tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
-    newest = max((int(re.search(r"\d+", name)[0]) / 10 for name in built), default=math.inf)
+    newest = max((int(re.findall(r"\d+", name)[0]) / 10 for name in built), default=math.inf)
     for number, gpu in enumerate(tf.config.list_physical_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)
         level = "{}.{}".format(*details.get("compute_capability", (0, 0)))

@@ -49,12 +49,12 @@ def run(path, fix: bool = False) -> int:
         print(error, file=sys.stderr)
         return 2
     findings = examine(model, saved_policy="mixed_float16" if relies else None)
-    print(*findings or ["Nothing found."], sep="\n")
+    print(*map(str, findings) if findings else ["Nothing found."], sep="\n")
     if fix:
         configs = repaired(model, [], relies), repaired(model, findings, relies)
-        texts = [json.dumps(config, indent=2).splitlines() for config in configs]
+        before, after = (json.dumps(config, indent=2).splitlines() for config in configs)
         names = "config.json", "config.json, repaired"
-        diff = "\n".join(difflib.unified_diff(*texts, *names, lineterm=""))
+        diff = "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))
         print(diff or "Nothing can be repaired mechanically.")
     return int(any(finding.severity != "advice" for finding in findings))
 

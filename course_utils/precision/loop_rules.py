@@ -24,6 +24,7 @@ def findings(w) -> list[Finding]:
 
     A rule yields codes and messages, with a fix unless it is `APPLY`.
     """
+    found: list[tuple]
     if w.raised:
         found = [("MP021", f"The step raises {w.raised}.", SCALE)]
     elif not w.natural.moved:

@@ -10,8 +10,10 @@ import pandas as pd
 from course_utils.profiling.ops import PIPELINE, find_ops
 from course_utils.profiling.trace import Event, windows
 
-PARTS = ("weights", "optimizer", "weight_copies", "activations", "gradients")
-PARTS += ("batch", "temporary", "rounding", "other")
+PARTS = (
+    *("weights", "optimizer", "weight_copies", "activations", "gradients"),
+    *("batch", "temporary", "rounding", "other"),
+)
 BACKWARD = "gradient_tape/"  # in the name of an operation
 TIMELINE = ["ms", "mb", "op", "part"]  # mb in use from ms on; op asked for what came or went
 TENSORS = ["op", "part", "mb", "shape", "dtype"]

@@ -14,7 +14,7 @@ LARGEST = 10_000_000  # bytes of a file; a usual one has some 100,000
 # The page holds the data between these, and there writes "<" in another way.
 BEGIN, END = '<script type="application/json" id="lab-report">', "</script>"
 CELL = float | str | None
-SHAPE = {
+SHAPE: dict = {
     **dict.fromkeys(("title", "date", "device", "words"), str),
     "versions": {str: str},
     "settings": {str: CELL},

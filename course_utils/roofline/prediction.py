@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class Floor:
     The table is that of a `Work` with one column more: ms.
     """
 
-    table: object
+    table: Any  # a DataFrame
 
     @property
     def ms(self) -> float:

@@ -1,6 +1,7 @@
 """What one step of a Keras model has to compute and to move, layer by layer."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from course_utils.benchmark import POLICIES
 from course_utils.precision.calls import calls_of, of_layer, symbols
@@ -20,7 +21,7 @@ class Work:
     products or convolutions).
     """
 
-    table: object
+    table: Any  # a DataFrame
     unknown: tuple[str, ...] = ()  # layers that are not counted, and operations between layers
 
     @property
