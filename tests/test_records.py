@@ -39,7 +39,7 @@ def run(*arguments, **variables):
 @pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
 def test_a_record_is_complete_and_consistent(path):
     m = json.loads(path.read_text(encoding="utf-8"))
-    assert m["device"] and m["cpu"] and path.stem.endswith(m["date"])
+    assert m["device"] and m["cpu"] and m["date"] in path.stem
     assert {"python", "tensorflow", "keras", "system", "backend"} <= set(m["versions"])
     assert m["conditions"]["batch_size"] > 0 and m["conditions"]["jit_compile"] is False
     for model in records.MODELS:
@@ -156,8 +156,10 @@ def test_the_file_name_says_device_settings_library_and_date(tmp_path, monkeypat
     monkeypatch.setattr(records, "OWN", tmp_path / "own")
     empty = {"device": "My CPU × 2", "settings": {"A_B": "0"}, "date": "2026-01-02", "cnn": []}
     path = records.save(empty)
-    assert path == tmp_path / "own" / "my-cpu-2-a-b-0-2026-01-02.json"
-    assert records.save(empty).name == "my-cpu-2-a-b-0-2026-01-02-2.json"  # never over another
+    assert path.parent == tmp_path / "own"
+    assert re.fullmatch(r"my-cpu-2-a-b-0-2026-01-02-[0-9a-f]{8}\.json", path.name)
+    other = records.save(empty | {"notes": ["of another machine of this name"]})
+    assert other != path and path.exists()  # never over another, here or where files are collected
     assert [m["device"] for m in records.load(tmp_path)] == ["My CPU × 2"] * 2
     assert records.table(records.load(tmp_path)).empty
     assert records.save(JAX).name.startswith("d-keras-jax")

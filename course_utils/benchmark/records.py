@@ -1,7 +1,7 @@
 """What was recorded on real devices, in data/measurements: steps, and one training's gradients."""
 
 import collections
-import itertools
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -34,20 +34,20 @@ def label(measurement: dict) -> str:
 def save(measurement: dict, path: str | Path | None = None) -> Path:
     """Writes a measurement, or a recording of gradients, as JSON and returns where.
 
-    Without a path, a new file in data/measurements/own, named after device, settings and date.
+    Without a path, a new file in data/measurements/own, named after device, settings, date and
+    what was measured, so that those of two machines of one name can be put into one folder.
     """
+    # Histograms are long: no blanks in those of a training.
+    form = {"separators": (",", ":")} if "kind" in measurement else {"indent": 1}
+    text = json.dumps(measurement, ensure_ascii=False, **form) + "\n"
     if path is None:
         words = f"{measurement['device']} {label(measurement)}"
         slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "device"
-        stems = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
-        names = (OWN / f"{slug}-{measurement['date']}{stem}.json" for stem in stems)
-        path = next(name for name in names if not name.exists())
+        checksum = hashlib.sha256(text.encode()).hexdigest()[:8]
+        path = OWN / f"{slug}-{measurement['date']}-{checksum}.json"
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Histograms are long: no blanks in those of a training.
-    form = {"separators": (",", ":")} if "kind" in measurement else {"indent": 1}
-    text = json.dumps(measurement, ensure_ascii=False, **form)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return path
 
 
