@@ -2,9 +2,9 @@
 
 Seen with: TensorFlow 2.21.0 on an Intel Xeon with avx512_fp16 (and amx_fp16, which is hidden).
 Where: TensorFlow asks whether the CPU has float16 instructions, not whether oneDNN has kernels.
-Prints: float32: reference kernel False, 1.5 ms
-    float16: reference kernel True, 420 ms
-Elsewhere prints: float32: reference kernel False, 1.5 ms
+Prints: float32: reference kernel False, 1.50 ms
+    float16: reference kernel True, 420.00 ms
+Elsewhere prints: float32: reference kernel False, 1.50 ms
     float16: reference kernel False
 Should print: twice False, and about the same time
 """
@@ -21,5 +21,5 @@ for dtype in ("float32", "float16"):
     command = [sys.executable, "-c", CODE.replace("DTYPE", repr(dtype))]
     lines = subprocess.check_output(command, env=own, text=True).splitlines()
     found = [line for line in lines if "exec,cpu,convolution" in line]
-    time = f", {float(found[-1].split(',')[-1]):.3g} ms" if found else ""
+    time = f", {float(found[-1].split(',')[-1]):,.2f} ms" if found else ""
     print(f"{dtype}: reference kernel {',ref:any,' in ''.join(found)}{time}")

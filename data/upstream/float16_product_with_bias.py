@@ -2,7 +2,7 @@
 
 Seen with: TensorFlow 2.21.0 on an Intel Xeon with avx512_fp16.
 Where: the remapper makes one operation of three; oneDNN has no other float16 kernel for it.
-Prints: remapping True: reference kernel True, 7.5 ms
+Prints: remapping True: reference kernel True, 7.50 ms
     remapping False: reference kernel False, 0.07 ms
 Elsewhere prints: remapping True: reference kernel False
     remapping False: reference kernel False
@@ -21,5 +21,5 @@ for remapping in ("True", "False"):
     command = [sys.executable, "-c", CODE.replace("REMAPPING", remapping)]
     said = subprocess.check_output(command, env=os.environ | {"ONEDNN_VERBOSE": "1"}, text=True)
     found = [line for line in said.splitlines() if ",exec,cpu," in line and "reorder" not in line]
-    time = f", {float(found[-1].split(',')[-1]):.3g} ms" if found else ""
+    time = f", {float(found[-1].split(',')[-1]):,.2f} ms" if found else ""
     print(f"remapping {remapping}: reference kernel {',ref:any,' in ''.join(found)}{time}")
