@@ -20,7 +20,7 @@ help:
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
 	@echo "make size         print how large the course is, and what its last tests took"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
-	@echo "make colab        write a release's files (self-contained notebooks for Colab) into dist/colab/"
+	@echo "make colab        write a release's files (the wheel, notebooks for Colab) into dist/colab/"
 	@echo "make site         write the web site into dist/site: open dist/site/index.html"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
 	@echo "make soak N=10    run every notebook N times, or NAMES=07 alone (by hand)"
@@ -33,11 +33,11 @@ help:
 again:
 .venv/lab.stamp .venv/test.stamp: $(shell test -x .venv/bin/python || echo again)
 
-.venv/lab.stamp: requirements.txt
+.venv/lab.stamp: requirements.txt pyproject.toml
 	@$(INSTALL) .venv -r requirements.txt
 	@touch .venv/lab.stamp
 
-.venv/test.stamp: requirements.txt tests/requirements.txt
+.venv/test.stamp: requirements.txt tests/requirements.txt pyproject.toml
 	@$(INSTALL) .venv -r tests/requirements.txt
 	@touch .venv/lab.stamp .venv/test.stamp
 

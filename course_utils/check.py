@@ -21,6 +21,7 @@ from course_utils import hardware, paths, processes, session
 from course_utils.benchmark.records import SWITCHES
 from course_utils.hardware.accelerators import CPU_ALONE
 
+COURSE = "mixed-precision-measured"  # as pip calls it
 SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
@@ -72,20 +73,22 @@ def packages():
     if not importlib.util.find_spec("packaging"):  # which Keras needs too
         return (yield "fault", "the packages are missing", INSTALL)
     from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
 
-    places = paths.ROOT, Path(__file__).parent  # in the latter where a notebook unpacked it
-    file = next(f for p in places if (f := p / "requirements.txt").exists())
-    wanted = [Requirement(line) for line in re.findall(r"^\w.*", file.read_text(), re.M)]
+    try:
+        wanted = [Requirement(text) for text in importlib.metadata.requires(COURSE) or []]
+    except importlib.metadata.PackageNotFoundError:
+        return (yield "fault", "the course is not installed in this Python", INSTALL)
     found = [*importlib.metadata.distributions()]
-    have = {each.name: each.version for each in reversed(found)}  # the first is imported
-    for other in {"tensorflow_tpu", "tensorflow-cpu"} & have.keys():
+    have = {canonicalize_name(d.name): d.version for d in reversed(found)}  # the first is imported
+    for other in {"tensorflow-tpu", "tensorflow-cpu"} & have.keys():
         have.setdefault("tensorflow", have[other])
     bad = [each for each in wanted if have.get(each.name, "") not in each.specifier]
     missing = [each.name for each in bad if each.name not in have]
     if len(missing) > len(wanted) / 2:  # of another Python than the course's
         told = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
         return (yield "fault", told, INSTALL)
-    yield "ok", f"{len(wanted) - len(bad)} of {len(wanted)} as {file.name} wants them", ""
+    yield "ok", f"{len(wanted) - len(bad)} of {len(wanted)} as requirements.txt wants them", ""
     for each in bad:
         told, way = have.get(each.name, "is missing"), f'{sys.executable} -m pip install "{each}"'
         if session.on_colab() and each.name not in have:
@@ -146,8 +149,8 @@ def memory():
 
 def writing():
     """The folders that notebooks write to; a megabyte goes into each."""
-    progress = Path(os.environ.get("COURSE_PROGRESS") or paths.ROOT / "one").parent
-    for folder in dict.fromkeys((progress, paths.ROOT, Path(tempfile.gettempdir()))):
+    progress = Path(os.environ.get("COURSE_PROGRESS") or paths.FOLDER / "one").parent
+    for folder in dict.fromkeys((progress, paths.FOLDER, Path(tempfile.gettempdir()))):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder) as file:

@@ -54,7 +54,7 @@ def load_mnist() -> Dataset:
     """
     sources = [
         ("the file that COURSE_MNIST names", os.environ.get("COURSE_MNIST"), None),
-        ("the course's data folder", paths.data("mnist.npz"), MNIST_SHA256),
+        ("the course's data folder", paths.FOLDER / "data" / "mnist.npz", MNIST_SHA256),
         ("Keras's cache", _keras_cache(), MNIST_SHA256),
     ]
     for origin, path, sha256 in sources:

@@ -22,12 +22,7 @@ import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_utils import paths
-
-CHILD = (
-    "import sys; sys.path.insert(0, sys.argv[1]);"
-    "from course_utils import processes; processes._child(*sys.argv[2:])"
-)
+CHILD = "import sys; from course_utils import processes; processes._child(*sys.argv[1:])"
 RESULT = "RESULT "  # a printed line that begins so hands back a process's result, as JSON
 LINES = 400  # of an error stream that are kept
 ERROR = re.compile(r"(?:[a-zA-Z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Interrupt|Exit)): (.*)")
@@ -235,7 +230,7 @@ def _calling(function, arguments):
     """The command that calls a function with this Python."""
     if not isinstance(function, str):
         function = f"{function.__module__}:{function.__qualname__}"
-    return [sys.executable, "-c", CHILD, str(paths.ROOT), function, json.dumps(arguments)]
+    return [sys.executable, "-c", CHILD, function, json.dumps(arguments)]
 
 
 def _child(name, arguments):

@@ -37,7 +37,7 @@ def run(notebooks: bool = False, sure: bool = False) -> int:
         print(f"{path}: all guesses and solved exercises go")
     for path in changed:
         print(f"{path}: is put back")
-    folder = paths.ROOT / "backups"
+    folder = paths.FOLDER / "backups"
     try:
         if not sure and input(f"Copies go to {folder}. Go on? [y/N] ").strip().lower() != "y":
             raise EOFError
@@ -52,15 +52,15 @@ def run(notebooks: bool = False, sure: bool = False) -> int:
     try:
         for path in filter(Path.exists, progress + changed):  # all, before the first is changed
             copy = backup / path.name
-            if path.is_relative_to(paths.ROOT):
-                copy = backup / path.relative_to(paths.ROOT)
+            if path.is_relative_to(paths.FOLDER):
+                copy = backup / path.relative_to(paths.FOLDER)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
         if progress:
             store.clear()
         for path in changed:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_git("show", f"HEAD:./{path.relative_to(paths.ROOT).as_posix()}"))
+            path.write_bytes(_git("show", f"HEAD:./{path.relative_to(paths.FOLDER).as_posix()}"))
     except (OSError, NoGit) as error:
         why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
         print(f"It stopped before the end ({why}). Copies of what was there: {backup}")
@@ -72,18 +72,18 @@ def run(notebooks: bool = False, sure: bool = False) -> int:
 def _changed():
     """The notebooks that are not as Git has them; says which are not of the course."""
     if not _git("ls-files", "notebooks"):
-        raise NoGit(f"it does not keep {paths.ROOT / 'notebooks'}")
+        raise NoGit(f"it does not keep {paths.FOLDER / 'notebooks'}")
     own = _git("ls-files", "-z", "--others", "--exclude-standard", "notebooks")
     for name in filter(None, own.decode().split("\0")):
-        print(f"{paths.ROOT / name}: left alone, because it is your own.")
+        print(f"{paths.FOLDER / name}: left alone, because it is your own.")
     names = _git("diff", "-z", "--name-only", "--relative", "HEAD", "--", "notebooks").decode()
-    return [paths.ROOT / name for name in names.split("\0") if name]
+    return [paths.FOLDER / name for name in names.split("\0") if name]
 
 
 def _git(*arguments):
     """What Git prints, bytes; NoGit in Git's own words."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=paths.ROOT, capture_output=True)
+        done = subprocess.run(["git", *arguments], cwd=paths.FOLDER, capture_output=True)
     except OSError:
         raise NoGit("the command git was not found") from None
     if done.returncode:

@@ -74,7 +74,7 @@ def test_a_python_without_the_packages_is_told_one_thing_to_do(monkeypatch):
     none = [d for d in importlib.metadata.distributions() if d.name == "packaging"]
     monkeypatch.setattr(importlib.metadata, "distributions", lambda: iter(none))
     ((told, way),) = faults(check.packages)
-    assert "are missing" in told and "tensorflow" in told and way == check.INSTALL
+    assert "are missing" in told and "gfloat" in told and way == check.INSTALL
     monkeypatch.setattr(check.importlib.util, "find_spec", lambda name: None)
     assert faults(check.tensorflow) == [("it is not installed", check.INSTALL)]
     for words, status in ((["reset"], 1), (["class-board", "."], 1), (["examine", "m.keras"], 2)):
@@ -159,7 +159,7 @@ def course(tmp_path, monkeypatch, progress_file):
     for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "As given"]):
         subprocess.run([*git, *line], check=True)
     (root / "notebooks/mine.ipynb").write_text("mine")
-    monkeypatch.setattr(paths, "ROOT", root)
+    monkeypatch.setattr(paths, "FOLDER", root)
     exercises.load("00").predict(2)
     return root
 

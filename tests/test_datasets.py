@@ -40,7 +40,7 @@ def sources(tmp_path, monkeypatch):
     """Every source in a folder of its own, and a server address where nobody listens."""
     monkeypatch.delenv("COURSE_MNIST", raising=False)
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "FOLDER", tmp_path)
     monkeypatch.setattr(datasets, "MNIST_URL", "http://127.0.0.1:9/mnist.npz")
     monkeypatch.setattr(datasets, "MNIST_SHA256", hashlib.sha256(GOOD).hexdigest())
     (tmp_path / "keras" / "datasets").mkdir(parents=True)

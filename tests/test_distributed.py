@@ -161,7 +161,7 @@ def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(script):
     """A real one, as a terminal sends it: to the whole group of the process in front."""
     command = [sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=paths.ROOT, start_new_session=True, **options) as process:
+    with subprocess.Popen(command, cwd=paths.FOLDER, start_new_session=True, **options) as process:
         pids = [int(process.stdout.readline()) for _ in range(4)]
         os.killpg(process.pid, signal.SIGINT)
         printed, errors = process.communicate(timeout=60)

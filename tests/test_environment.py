@@ -19,6 +19,7 @@ from tools.canonical import METADATA
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = [
     "Makefile",
+    "pyproject.toml",
     "requirements.txt",
     "tests/requirements.txt",
     "tests/colab-requirements.txt",

@@ -89,7 +89,7 @@ def good_notebook():
 def folder(tmp_path, monkeypatch):
     """The notebooks folder of a course of one exercise, with a good notebook in it."""
     monkeypatch.setattr(canonical.exercises, "load", lambda name: SHEET)
-    monkeypatch.setattr(canonical.release, "setup_cell", lambda *release: "import os, sys")
+    monkeypatch.setattr(canonical.release, "setup_cell", lambda **arguments: "import os, sys")
     (tmp_path / "data").mkdir()
     (tmp_path / "README.md").write_text("# A course\n")
     for name in ("README.md", "line.png"):

@@ -91,7 +91,7 @@ def test_a_script_ends_when_the_one_who_started_it_is_killed(tmp_path):
         "print(p.stdout.readline(), p.stdout.readline(), flush=True); input()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", parent], cwd=paths.ROOT, **pipes) as starter:
+    with subprocess.Popen([sys.executable, "-c", parent], cwd=paths.FOLDER, **pipes) as starter:
         pids = []
         while len(pids) < 2:
             pids += map(int, starter.stdout.readline().split())

@@ -29,8 +29,12 @@ Colab, until the runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
-Run the setup cell, then `from course_utils import check; check.run()` in a new cell: it lists \
-what is missing and what to do. Then restart the kernel and run all cells.
+If there is no module named `course_utils`, run `make lab` in the course's folder, or `pip install \
+-r requirements.txt` there, and choose the kernel of that Python; on Colab run the file's first \
+cell.
+
+For anything else run the setup cell, then `from course_utils import check; check.run()` in a new \
+cell: it lists what is missing and what to do. Then restart the kernel and run all cells.
 
 If a notebook is damaged, `%run -m course_utils reset --notebooks` starts the course anew: it puts \
 all notebooks back, forgets all answers, and keeps a copy of everything. Then choose *File, Reload \
@@ -80,17 +84,16 @@ def opening_source(cell, name):
 
     What ends *At a glance* may stand in the title's cell too.
     """
-    address, version, digest = release.published()
     if cell.get("id") == "trouble":
         return TROUBLE
     if cell.get("id") == "setup":
-        return release.setup_cell(address, version, digest, CPUS.get(name[:2]))
+        return release.setup_cell(cpus=CPUS.get(name[:2]))
     source = cell.source
     if cell.cell_type == "markdown" and "At a glance" in source:
         above = re.sub(r"\n+\*\*Coming back\?\*\*.*", "", source)
         source = f"{above.rstrip()}\n\n{COMING_BACK}"
     if cell.cell_type == "markdown" and source.startswith("# "):
-        source = release.with_badge(source, name, address, version)
+        source = release.with_badge(source, name, *release.published())
     return source if source != cell.source else None
 
 

@@ -1,62 +1,70 @@
-"""Write what a release carries: self-contained copies of the notebooks, and the course's files.
+"""Write what a release carries: the course's wheel, and self-contained copies of the notebooks.
 
     python -m tools.colab DIR
 
-Each copy begins with a cell that unpacks the course's files into the working folder, so that one
-notebook, uploaded alone, runs like the whole checkout. The archive holds the same files, for the
-setup cells of a published course. The same files give the same bytes.
+Each copy begins with a cell that carries the wheel and installs it, so that one notebook, uploaded
+alone, runs like the whole checkout, without a network too.
 """
 
 import base64
 import hashlib
+import io
+import lzma
 import sys
+import zipfile
 from pathlib import Path
+from string import Template
 
 import nbformat
 
 from tools.canonical import canonical, code_cells, read
-from tools.release import ARCHIVE, COURSE, STALE, bundle, filled, published
+from tools.release import COURSE, install_lines, wheel
 
-LARGE = "data/measurements/gradients.json"  # a fifth of all, for those alone that read it
-CELL = f"""\
-# @title Course files: run this cell first, it unpacks course_utils into this folder
-import base64, hashlib, io, shutil, tarfile, tempfile
+CELL = """\
+# @title Course files: run this cell first, it installs the course_utils that this notebook carries
+import base64, lzma, tempfile
+from importlib import metadata
 from pathlib import Path
 
 packed = '''
 $payload
 '''
-# Older files beside this notebook give way; newer ones, and what you changed in these, stay.
 digest = "$digest"
-{STALE}if older or not mark.parent.exists():
+found = [d.read_text("direct_url.json") or "" for d in metadata.distributions(name="$project")]
+# The same files are not installed twice, and a checkout that is installed is left alone.
+if not any(digest in text or "editable" in text for text in found):
     try:
-        data = base64.b85decode("".join(packed.split()))
-    except ValueError:
-        data = b""
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise ValueError("The course files in this notebook are damaged: download it again.")
-    # In a folder of its own first, then into place in one step: of notebooks that start together
-    # one wins, and neither imports half a package.
-    with tempfile.TemporaryDirectory(dir=".") as new:
-        tarfile.open(fileobj=io.BytesIO(data)).extractall(new, filter="data")
-        Path(new, mark).write_text(" ".join([digest, *map(str, version)]))
-        shutil.copytree(Path(new, "data"), "data", dirs_exist_ok=True)
-        if mark.parent.exists() and not (mark.exists() and digest in mark.read_text()):
-            mark.parent.rename(Path(new, "old"))
-        try:
-            Path(new, mark.parent).rename(mark.parent)
-        except OSError:
-            pass  # another notebook was first
+        wheel = lzma.decompress(base64.b85decode("".join(packed.split())))
+    except (ValueError, lzma.LZMAError):
+        raise ValueError("The files in this notebook are damaged: download it again.") from None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "$name")
+        file.write_bytes(wheel)
+        %pip install --quiet --no-deps --no-index --force-reinstall "{file}"
 """
 
 
-def files_cell(data, version):
-    """Return the folded cell that carries the files of this version and unpacks them."""
-    text = base64.b85encode(data).decode()
-    payload = "\n".join(text[start : start + 120] for start in range(0, len(text), 120))
-    source = filled(CELL.rstrip(), version, hashlib.sha256(data).hexdigest(), payload=payload)
+def files_cell(name, data):
+    """Return the folded cell that carries a wheel and installs it."""
+    smaller = stored(data)
+    text = base64.b85encode(lzma.compress(smaller, preset=9 | lzma.PRESET_EXTREME)).decode()
+    values = {"name": name, "project": name.split("-")[0].replace("_", "-")}
+    values["digest"] = hashlib.sha256(smaller).hexdigest()
+    values["payload"] = "\n".join(text[at : at + 120] for at in range(0, len(text), 120))
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
+    source = Template(CELL.rstrip()).substitute(values)
     return nbformat.v4.new_code_cell(source, id="course-files", metadata=metadata)
+
+
+def stored(data):
+    """Return a wheel that compresses no file by itself: as one piece it becomes smaller."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(memory, "w") as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            entry.compress_type = zipfile.ZIP_STORED
+            new.writestr(entry, content)
+    return memory.getvalue()
 
 
 def text_of(nb):
@@ -64,13 +72,13 @@ def text_of(nb):
     return nbformat.v4.writes(nb, split_lines=False) + "\n"
 
 
-def carrying(path, course=COURSE):
-    """Return a notebook with the cell that carries its files before its first code cell."""
+def carrying(path, files, course=COURSE):
+    """Return a notebook with the cell that carries its files, and fetches nothing."""
     nb = canonical(read(path), path.name)
-    first, *_ = cells = code_cells(nb)
-    needed = any("records.gradients" in cell.source for cell in cells)
-    data = bundle(course, without=() if needed else (LARGE,))
-    nb.cells.insert(nb.cells.index(first), files_cell(data, published(course)[1]))
+    first, *_ = code_cells(nb)
+    for cell in code_cells(nb):
+        cell.source = cell.source.removeprefix(install_lines(course))
+    nb.cells.insert(nb.cells.index(first), files.copy())
     return nb
 
 
@@ -81,9 +89,11 @@ def main(out, course=COURSE):
             f"{out} is inside notebooks/, whose files it would overwrite: choose another."
         )
     out.mkdir(parents=True, exist_ok=True)
-    (out / ARCHIVE).write_bytes(bundle(course))
+    name, data = wheel(course)
+    (out / name).write_bytes(data)
+    files = files_cell(name, data)
     for path in sorted((course / "notebooks").glob("*.ipynb")):
-        (out / path.name).write_text(text_of(carrying(path, course)), encoding="utf-8")
+        (out / path.name).write_text(text_of(carrying(path, files, course)), encoding="utf-8")
         print(out / path.name)
 
 

@@ -153,7 +153,7 @@ def timed(folder, accounts):
     """Yield the ledger's page and what carries minutes or a badge: file, text, wanted text."""
     path, first = folder.parent / "README.md", selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
-    badge = release.with_badge(text, first, *release.published()[:2])
+    badge = release.with_badge(text, first, *release.published())
     yield path, text, clock.mapped(badge, accounts)
     ledger = folder.parent / "docs" / "ledger.md"
     if ledger.exists():

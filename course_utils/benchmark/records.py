@@ -9,7 +9,9 @@ from pathlib import Path
 from course_utils import paths
 
 FOLDER = paths.data("measurements")
-OWN = FOLDER / "own"  # what a learner records: shown like the rest, not part of the repository
+OWN = (
+    paths.FOLDER / "data/measurements/own"
+)  # what a learner records: shown like the rest, not part of the repository
 
 # Settings that change which kernels run; recorded when they are set.
 SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE")
@@ -51,13 +53,16 @@ def save(measurement: dict, path: str | Path | None = None) -> Path:
     return path
 
 
-def load(folder: str | Path = FOLDER) -> list[dict]:
+def load(folder: str | Path | None = None) -> list[dict]:
     """Every measurement of speed in a folder and below it, sorted by path.
+
+    Without a folder, those that come with the course and the learner's own.
 
     A file that is no measurement is left out, and named in a printed sentence.
     """
     found = []
-    for path in sorted(Path(folder).rglob("*.json")):
+    folders = [FOLDER, OWN] if folder is None else [Path(folder)]
+    for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
             if measurement.get("kind") in ("gradients", "splits", "smaller", "clinic"):

@@ -4,11 +4,11 @@ import contextlib
 import functools
 from dataclasses import dataclass
 
-from course_utils import hardware, paths
+from course_utils import hardware
 from course_utils.hardware import accelerators
 from course_utils.processes import Told
 
-ON_JAX = f"PYTHONPATH={paths.ROOT} KERAS_BACKEND=jax python -m course_utils bench"
+ON_JAX = "KERAS_BACKEND=jax python -m course_utils bench"
 
 
 class DeviceError(Told, RuntimeError):

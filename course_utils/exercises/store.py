@@ -1,6 +1,6 @@
 """What the learner has solved and guessed, in one small JSON file.
 
-The file is `$COURSE_PROGRESS`, else `.course_progress.json` in the course folder:
+The file is `$COURSE_PROGRESS`, else `.course_progress.json` in `paths.FOLDER`:
 `{"00": {"guess": 2.0, "solved": [1, 3]}}`. It is read afresh each time, so that two open notebooks
 agree, and a lock lets one of them write at a time. Where it cannot be written, progress stays in
 memory until it can.
@@ -22,7 +22,7 @@ _unsaved = {}  # path -> state that could not be written yet
 
 def path():
     """Where progress is kept, a `Path`."""
-    default = paths.ROOT / ".course_progress.json"
+    default = paths.FOLDER / ".course_progress.json"
     return Path(os.environ.get("COURSE_PROGRESS") or default)
 
 

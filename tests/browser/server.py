@@ -39,12 +39,9 @@ class Server:
 
 
 def copy_course(target):
-    """Copy what a learner needs into `target`, so that no test writes into the checkout."""
-    target.mkdir(parents=True)
-    for name in ("notebooks", "course_utils", "data"):
-        if (COURSE / name).is_dir():
-            skip = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-            shutil.copytree(COURSE / name, target / name, ignore=skip)
+    """Copy the notebooks into `target`, so that no test writes into the checkout."""
+    skip = shutil.ignore_patterns(".ipynb_checkpoints")
+    shutil.copytree(COURSE / "notebooks", target / "notebooks", ignore=skip)
 
 
 def free_port():
