@@ -1,4 +1,6 @@
-"""What every run of pytest needs, nbval's and that of the examples in docstrings included."""
+"""What every run of pytest needs, nbval's and that of the examples in docstrings
+included.
+"""
 
 import os
 import tempfile
@@ -8,13 +10,17 @@ from pathlib import Path
 import pytest
 
 folder = tempfile.TemporaryDirectory(prefix="course-tests-")
-os.environ["IPYTHONDIR"] = os.path.join(folder.name, "ipython")  # no history, no startup files
-os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # tests start processes of their own
+# no history, no startup files
+os.environ["IPYTHONDIR"] = os.path.join(folder.name, "ipython")
+# tests start processes of their own
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 
 @pytest.fixture(autouse=True)
 def progress_file(tmp_path, monkeypatch):
-    """Keep the learner's own progress file out of the tests and of the examples in docstrings."""
+    """Keep the learner's own progress file out of the tests and of the examples in
+    docstrings.
+    """
     path = tmp_path / "progress.json"
     monkeypatch.setenv("COURSE_PROGRESS", str(path))
     return path
@@ -23,17 +29,25 @@ def progress_file(tmp_path, monkeypatch):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     if item.path.suffix == ".ipynb":
-        # Before nbval starts the kernel: the notebook must not see what others solved, nor add to
-        # what the learner did.
-        os.environ["COURSE_PROGRESS"] = os.path.join(folder.name, f"{item.path.stem}.json")
+        # Before nbval starts the kernel: the notebook must not see what others solved,
+        # nor add to what the learner did.
+        os.environ["COURSE_PROGRESS"] = os.path.join(
+            folder.name, f"{item.path.stem}.json"
+        )
     if item.get_closest_marker("mnist") and not os.environ.get("COURSE_MNIST"):
-        pytest.skip("they need a file with the real MNIST digits. Name one in COURSE_MNIST.")
+        pytest.skip(
+            "they need a file with the real MNIST digits. Name one in COURSE_MNIST."
+        )
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Say what was left out in one line for each reason, and keep it for the end of `make test`."""
+    """Say what was left out in one line for each reason, and keep it for the end of
+    `make test`.
+    """
     skipped = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in skipped
+    )
     text = ""
     for reason, count in reasons.most_common():
         text += f"{count} {'test' if count == 1 else 'tests'} left out: {reason}\n"

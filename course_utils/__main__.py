@@ -23,26 +23,42 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m course_utils", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    bench = commands.add_parser("bench", help="measure this device and write the result as JSON")
+    bench = commands.add_parser(
+        "bench", help="measure this device and write the result as JSON"
+    )
     told = "time for the CNN's steps (60); in all it takes some three times as long"
     bench.add_argument("--seconds", type=_seconds, default=60, help=told)
     told = f"what to measure ({','.join(records.PARTS)})"
     bench.add_argument("--parts", type=_parts, default=records.PARTS, help=told)
-    bench.add_argument("--name", help="what to call this device (default: its own name)")
+    bench.add_argument(
+        "--name", help="what to call this device (default: its own name)"
+    )
     told = "the file to write (default: a new one in data/measurements/own)"
     bench.add_argument("--output", type=_file, help=told)
     told = "look for mixed-precision mistakes in a saved .keras model"
     examine = commands.add_parser("examine", help=told)
     examine.add_argument("model", help="the .keras file")
-    examine.add_argument("--fix", action="store_true", help="print a diff that repairs its config")
+    examine.add_argument(
+        "--fix", action="store_true", help="print a diff that repairs its config"
+    )
     told = "put lab reports side by side on one page"
     class_board = commands.add_parser("class-board", help=told)
-    class_board.add_argument("reports", nargs="+", help="the .html files, or folders of them")
+    class_board.add_argument(
+        "reports", nargs="+", help="the .html files, or folders of them"
+    )
     told = "the page to write (class_board.html)"
-    class_board.add_argument("--out", type=_file, default=Path("class_board.html"), help=told)
-    commands.add_parser("check", help="say whether this machine has what the course needs")
-    again = commands.add_parser("reset", help="forget guesses and solved exercises, with a copy")
-    again.add_argument("--notebooks", action="store_true", help="put the notebooks back too")
+    class_board.add_argument(
+        "--out", type=_file, default=Path("class_board.html"), help=told
+    )
+    commands.add_parser(
+        "check", help="say whether this machine has what the course needs"
+    )
+    again = commands.add_parser(
+        "reset", help="forget guesses and solved exercises, with a copy"
+    )
+    again.add_argument(
+        "--notebooks", action="store_true", help="put the notebooks back too"
+    )
     again.add_argument("--yes", action="store_true", help="do not ask first")
     options = parser.parse_args(arguments)
     try:
@@ -61,21 +77,24 @@ def _run(options):
     if options.command == "check":
         return check.run()
     if options.command == "reset":
-        from course_utils import reset  # late: the check also runs where NumPy is missing
+        # late: the check also runs where NumPy is missing
+        from course_utils import reset
 
         return reset.run(options.notebooks, options.yes)
     if options.command == "class-board":
         from course_utils.report import board  # late, like the others
 
         return board.run(options.reports, options.out)
-    # Findings stand alone on the output, for scripts; measurements say what they were made on.
+    # Findings stand alone on the output, for scripts; measurements say what they were
+    # made on.
     shown = io.StringIO() if options.command == "examine" else sys.stdout
     try:
         with contextlib.redirect_stdout(shown):
             start.start() if options.command == "bench" and start.on_jax() else session.setup()
     except (session.SetupError, start.StartError) as error:
         print(error, file=sys.stderr)
-        return 2 if options.command == "examine" else 1  # 1 says that examine found something
+        # 1 says that examine found something
+        return 2 if options.command == "examine" else 1
     if options.command == "examine":
         from course_utils.precision import command
 
@@ -88,8 +107,12 @@ def _bench(options):
     from course_utils.benchmark import measure  # loads Keras and its backend
 
     measurement = measure.record(options.seconds, options.name, options.parts)
-    if "cnn" in options.parts and not (measurement["cnn"] and measurement["cnn"][0]["steps"]):
-        print("Interrupted before the first step: nothing was written.", file=sys.stderr)
+    if "cnn" in options.parts and not (
+        measurement["cnn"] and measurement["cnn"][0]["steps"]
+    ):
+        print(
+            "Interrupted before the first step: nothing was written.", file=sys.stderr
+        )
         return 1
     for model in records.MODELS:
         rows = records.table([measurement], model)
@@ -108,7 +131,9 @@ def _bench(options):
 def _file(text):
     """A path that can be written to, checked before a minute of measuring."""
     if Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a folder: give the name of a file")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is a folder: give the name of a file"
+        )
     return Path(text)
 
 
@@ -116,7 +141,9 @@ def _parts(text):
     parts = tuple(text.split(","))
     if unknown := sorted(set(parts) - set(records.PARTS)):
         known = ", ".join(records.PARTS)
-        raise argparse.ArgumentTypeError(f"there are no parts {unknown}: take some of {known}")
+        raise argparse.ArgumentTypeError(
+            f"there are no parts {unknown}: take some of {known}"
+        )
     return parts
 
 
@@ -124,7 +151,9 @@ def _seconds(text):
     with contextlib.suppress(ValueError):
         if 1 <= float(text) <= 3600:
             return float(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to 3600")
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is not a number of seconds from 1 to 3600"
+    )
 
 
 if __name__ == "__main__":

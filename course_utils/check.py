@@ -1,4 +1,5 @@
-"""What the course needs of this machine, looked at in under 20 s: `python -m course_utils check`.
+"""What the course needs of this machine, looked at in under 20 s: `python -m
+course_utils check`.
 
 It loads nothing but Python itself, so that it can say what is missing.
 """
@@ -26,46 +27,72 @@ SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 PORT = 8888  # JupyterLab's first
-PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"  # the course's own
-INSTALL = f"`make lab` (on Windows as README.md says), then `{PYTHON} -m course_utils check`"
+# the course's own
+PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"
+INSTALL = (
+    f"`make lab` (on Windows as README.md says), then `{PYTHON} -m course_utils check`"
+)
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
 def run() -> int:
-    """Prints one table of what is here, with a fix for each fault; 1 if there is one, else 0."""
+    """Prints one table of what is here, with a fix for each fault; 1 if there is one,
+    else 0.
+    """
     probes = (python, packages, tensorflow, machine, memory, writing, port, network)
-    found, deadline = {probe: [] for probe in probes}, time.monotonic() + SECONDS
-    threads = [threading.Thread(target=_ask, args=each, daemon=True) for each in found.items()]
+    found = {probe: [] for probe in probes}
+    deadline = time.monotonic() + SECONDS
+    threads = [
+        threading.Thread(target=_ask, args=each, daemon=True) for each in found.items()
+    ]
     for thread in threads:
         thread.start()
     for thread, (probe, rows) in zip(threads, found.items(), strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
             mark = "note" if probe is network else "fault"
-            rows.append((mark, f"no answer in {SECONDS} s", "try again: a first start is slow"))
-    table = [(mark, p.__name__, *told) for p, rows in found.items() for mark, *told in rows]
+            rows.append(
+                (mark, f"no answer in {SECONDS} s", "try again: a first start is slow")
+            )
+    table = [
+        (mark, p.__name__, *told) for p, rows in found.items() for mark, *told in rows
+    ]
     for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
         first, *more = textwrap.wrap(told, 40)
         for row in [(mark, what, first, way), *(("", "", part, "") for part in more)]:
             print(LINE.format(*row).rstrip(" │"))
     faults = [mark for mark, *_ in table].count("fault")
-    print(f"{faults} to mend, from the top." if faults else "All that the course needs is here.")
+    print(
+        f"{faults} to mend, from the top."
+        if faults
+        else "All that the course needs is here."
+    )
     return 1 if faults else 0
 
 
 def _ask(probe, rows):
-    """Each probe yields (mark, what was found, what to do) for one thing or for several."""
+    """Each probe yields (mark, what was found, what to do) for one thing or for
+    several.
+    """
     try:
         rows.extend(probe())
     except Exception as error:  # a broken machine breaks in ways that nobody thought of
-        rows.append(("fault", f"{type(error).__name__}: {error}", "mend what this says"))
+        rows.append(
+            ("fault", f"{type(error).__name__}: {error}", "mend what this says")
+        )
 
 
 def python():
     """Its version, and where it lies."""
     fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    way = "" if fits else "`make lab PYTHON=/path/to/python`, with one from 3.11 to 3.13"
-    yield "ok" if fits else "fault", f"{platform.python_version()}, {sys.executable}", way
+    way = (
+        "" if fits else "`make lab PYTHON=/path/to/python`, with one from 3.11 to 3.13"
+    )
+    yield (
+        "ok" if fits else "fault",
+        f"{platform.python_version()}, {sys.executable}",
+        way,
+    )
 
 
 def packages():
@@ -76,11 +103,14 @@ def packages():
     from packaging.utils import canonicalize_name
 
     try:
-        wanted = [Requirement(text) for text in importlib.metadata.requires(COURSE) or []]
+        wanted = [
+            Requirement(text) for text in importlib.metadata.requires(COURSE) or []
+        ]
     except importlib.metadata.PackageNotFoundError:
         return (yield "fault", "the course is not installed in this Python", INSTALL)
     found = [*importlib.metadata.distributions()]
-    have = {canonicalize_name(d.name): d.version for d in reversed(found)}  # the first is imported
+    # the first is imported
+    have = {canonicalize_name(d.name): d.version for d in reversed(found)}
     for other in {"tensorflow-tpu", "tensorflow-cpu"} & have.keys():
         have.setdefault("tensorflow", have[other])
     bad = [each for each in wanted if have.get(each.name, "") not in each.specifier]
@@ -88,11 +118,20 @@ def packages():
     if len(missing) > len(wanted) / 2:  # of another Python than the course's
         told = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
         return (yield "fault", told, INSTALL)
-    yield "ok", f"{len(wanted) - len(bad)} of {len(wanted)} as requirements.txt wants them", ""
+    yield (
+        "ok",
+        f"{len(wanted) - len(bad)} of {len(wanted)} as requirements.txt wants them",
+        "",
+    )
     for each in bad:
-        told, way = have.get(each.name, "is missing"), f'{sys.executable} -m pip install "{each}"'
+        told = have.get(each.name, "is missing")
+        way = f'{sys.executable} -m pip install "{each}"'
         if session.on_colab() and each.name not in have:
-            yield "note", f"{each.name} {told}", "notebooks run without it, or install it"
+            yield (
+                "note",
+                f"{each.name} {told}",
+                "notebooks run without it, or install it",
+            )
         else:
             yield "fault", f"{each.name} {told}", way
 
@@ -117,7 +156,10 @@ def _product():
     ones = tf.ones((8, 8))
     if float(tf.matmul(ones, ones)[0, 0]) != 8:
         raise ArithmeticError("a product of matrices is wrong")
-    return f"{tf.__version__} and Keras {tf.keras.__version__} compute", tf.keras.backend.backend()
+    return (
+        f"{tf.__version__} and Keras {tf.keras.__version__} compute",
+        tf.keras.backend.backend(),
+    )
 
 
 def machine():
@@ -130,7 +172,11 @@ def machine():
         yield "ok", "no GPU: every notebook runs without one", ""
     for name in filter(os.environ.get, SWITCHES):
         ends = name.endswith("ISA") and hardware.bfloat16_ends_the_process(found)
-        way = "unset it: bfloat16 ends the kernel" if ends else "it changes what you will measure"
+        way = (
+            "unset it: bfloat16 ends the kernel"
+            if ends
+            else "it changes what you will measure"
+        )
         yield "fault" if ends else "note", f"{name}={os.environ[name]}", way
 
 
@@ -142,7 +188,11 @@ def memory():
     if most.exists() and most.read_text().strip() != "max":
         free.append(int(most.read_text()) - int(used.read_text()))
     enough = free and min(free) >= MEMORY
-    way = "" if enough else f"{MEMORY / 1e9:g} GB should be: close programs and other kernels"
+    way = (
+        ""
+        if enough
+        else f"{MEMORY / 1e9:g} GB should be: close programs and other kernels"
+    )
     told = f"{min(free) / 1e9:.1f} GB free" if free else "this system does not tell"
     yield "ok" if enough else "note", told, way
 
@@ -175,4 +225,8 @@ def network():
         urllib.request.urlopen(MNIST, timeout=5).close()
         yield "ok", "MNIST can be downloaded", ""
     except OSError:
-        yield "note", "no MNIST from it", "optional: scikit-learn's digits stand for MNIST"
+        yield (
+            "note",
+            "no MNIST from it",
+            "optional: scikit-learn's digits stand for MNIST",
+        )

@@ -1,4 +1,6 @@
-"""What widely read articles say, and what the course found: the ledger in data/claims.json."""
+"""What widely read articles say, and what the course found: the ledger in
+data/claims.json.
+"""
 
 import html
 import json
@@ -12,7 +14,8 @@ LEDGER = paths.data("claims.json")
 
 @dataclass(frozen=True)
 class Table:
-    """Tuples of text under a header, between a title and a note: HTML or aligned columns.
+    """Tuples of text under a header, between a title and a note: HTML or aligned
+    columns.
 
     Example: `exercises.progress()` is one.
     """
@@ -23,7 +26,8 @@ class Table:
     note: str
 
     def __repr__(self):
-        from course_utils.explorers.fragment import plain_table  # late: it loads NumPy and gfloat
+        # late: it loads NumPy and gfloat
+        from course_utils.explorers.fragment import plain_table
 
         return f"{plain_table(self.title, [self.header, *self.rows])}\n{self.note}"
 
@@ -33,26 +37,33 @@ class Table:
             cells = (f'<{tag} style="{style}">{html.escape(c)}</{tag}>' for c in cells)
             return f"<tr>{''.join(cells)}</tr>"
 
-        head, body = line(self.header, "th"), "".join(line(row, "td") for row in self.rows)
+        head = line(self.header, "th")
+        body = "".join(line(row, "td") for row in self.rows)
         table = f'<table style="color: inherit"><thead>{head}</thead><tbody>{body}</tbody></table>'
-        title, note = html.escape(self.title), html.escape(self.note)
+        title = html.escape(self.title)
+        note = html.escape(self.note)
         return f"<div><strong>{title}</strong>{table}{note}</div>"
 
 
 def settled(*notebooks: str) -> Table:
-    """The claims that notebooks settle, given by number; ValueError for one that settles none.
+    """The claims that notebooks settle, given by number; ValueError for one that
+    settles none.
 
     Example: `claims.settled("01")`
     """
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
     known = sorted({claim["notebook"][:2] for claim in ledger})
     if not notebooks or not set(notebooks) <= set(known):
-        raise ValueError(f"Give the numbers of notebooks as text, of {', '.join(known)}.")
+        raise ValueError(
+            f"Give the numbers of notebooks as text, of {', '.join(known)}."
+        )
     found = [claim for claim in ledger if claim["notebook"].startswith(notebooks)]
     rows = [(claim["claim"], claim["verdict"], claim["note"]) for claim in found]
     where = "Each verdict stands on a cell, of the core or going further"
     note = f"{where}: measured there, or published and cited."
-    return Table("What articles say", ("claim", "verdict", "what the cells show"), rows, note)
+    return Table(
+        "What articles say", ("claim", "verdict", "what the cells show"), rows, note
+    )
 
 
 def tally() -> Table:
@@ -63,7 +74,9 @@ def tally() -> Table:
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
     count = Counter(claim["verdict"] for claim in ledger).most_common()
     note = f"{len(ledger)} claims of articles, each with the cell that shows it."
-    return Table("The ledger", ("verdict", "claims"), [(v, str(n)) for v, n in count], note)
+    return Table(
+        "The ledger", ("verdict", "claims"), [(v, str(n)) for v, n in count], note
+    )
 
 
 def page(notebooks: str) -> str:
@@ -72,7 +85,11 @@ def page(notebooks: str) -> str:
     Example: `claims.page("../notebooks")` is docs/ledger.md.
     """
     count = ", ".join(f"{n} × {verdict}" for verdict, n in tally().rows)
-    lines = ["# The ledger", "", "What widely read articles say, and what the cells show."]
+    lines = [
+        "# The ledger",
+        "",
+        "What widely read articles say, and what the cells show.",
+    ]
     lines += ["", f"{count}.", ""]
     lines += ["| claim | verdict | what the cells show | where |", "|---|---|---|---|"]
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))

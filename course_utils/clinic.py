@@ -1,4 +1,6 @@
-"""The patients of `data/clinic`: scripts that fail as people report it, run step by step."""
+"""The patients of `data/clinic`: scripts that fail as people report it, run step by
+step.
+"""
 
 import difflib
 import linecache
@@ -21,12 +23,15 @@ FOLDER = paths.data("clinic")
 
 @cache
 def charts() -> dict:
-    """{patient: title, symptom, family, diagnosis and cure}, as `data/clinic/charts.py` has it."""
+    """{patient: title, symptom, family, diagnosis and cure}, as `data/clinic/charts.py`
+    has it.
+    """
     return runpy.run_path(str(FOLDER / "charts.py"))["CHARTS"]
 
 
 def name_of(patient: str | int) -> str:
-    """The name of a patient, given by name or by number from 1 on; ValueError for any other.
+    """The name of a patient, given by name or by number from 1 on; ValueError for any
+    other.
 
     >>> name_of(2)
     'ids'
@@ -36,15 +41,22 @@ def name_of(patient: str | int) -> str:
         return str(patient)
     if isinstance(patient, int) and 0 < patient <= len(names):
         return names[patient - 1]
-    raise ValueError(f"There is no patient {patient!r}: give a number from 1 to {len(names)}.")
+    raise ValueError(
+        f"There is no patient {patient!r}: give a number from 1 to {len(names)}."
+    )
 
 
 def script(patient, cure=None, policy=None) -> str:
-    """The source of a patient; after the edits of a `cure`, its own or another's, if they apply."""
+    """The source of a patient; after the edits of a `cure`, its own or another's, if
+    they apply.
+    """
     source = (FOLDER / f"{name_of(patient)}.py").read_text(encoding="utf-8")
     if policy:
-        source = re.sub(r'set_dtype_policy\(".*?"\)', f'set_dtype_policy("{policy}")', source)
-    treated, chart = source, charts()[name_of(cure)] if cure else {"edits": {}}
+        source = re.sub(
+            r'set_dtype_policy\(".*?"\)', f'set_dtype_policy("{policy}")', source
+        )
+    treated = source
+    chart = charts()[name_of(cure)] if cure else {"edits": {}}
     for pattern, text in chart["edits"].items():
         treated = re.sub(pattern, text, treated)
     head, line, rest = treated.partition("keras.config.")
@@ -59,17 +71,21 @@ def difference(patient) -> str:
 
 
 def admit(patient, cure=None, policy=None) -> dict:
-    """What a script defines, `x`, `y` and `build` among it, which makes the compiled network.
+    """What a script defines, `x`, `y` and `build` among it, which makes the compiled
+    network.
 
     `policy` is one in place of its own. The policy in force stays what it is.
     """
-    source, module = script(patient, cure, policy), types.ModuleType(f"clinic_{name_of(patient)}")
+    source = script(patient, cure, policy)
+    module = types.ModuleType(f"clinic_{name_of(patient)}")
     module.__file__ = file = f"<patient {name_of(patient)}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    sys.modules[module.__name__] = module  # so that what reads a layer's source finds it
+    # so that what reads a layer's source finds it
+    sys.modules[module.__name__] = module
     with dtype_policy(keras.config.dtype_policy()):
         exec(compile(source, file, "exec"), module.__dict__)
-        own, former = keras.config.dtype_policy(), vars(module)["build"]
+        own = keras.config.dtype_policy()
+        former = vars(module)["build"]
 
     def build():
         keras.utils.set_random_seed(0)
@@ -84,10 +100,14 @@ def batches(names) -> list:
     """The batches of all epochs, `[(x, y)]`; the last seventh of the data is held out."""
     if "batches" in names:
         return names["batches"]()
-    x, y = names["x"], names.get("y", names["x"])
-    size, last = min(64, len(x) // 8), len(x) * 6 // 7
+    x = names["x"]
+    y = names.get("y", names["x"])
+    size = min(64, len(x) // 8)
+    last = len(x) * 6 // 7
     starts = range(0, last - last % size, size)
-    return [(x[at : at + size], y[at : at + size]) for at in starts] * names.get("EPOCHS", 2)
+    return [(x[at : at + size], y[at : at + size]) for at in starts] * names.get(
+        "EPOCHS", 2
+    )
 
 
 @dataclass(repr=False)
@@ -120,21 +140,29 @@ class Visit:
         few = [self.losses[at * (len(self.losses) - 1) // 5] for at in range(6)]
         shown = f"loss in {len(self.losses)} steps: {'  '.join(f'{loss:.3g}' for loss in few)}"
         if self.report:
-            shown += "\nheld out: {accuracy:.0%} right, loss {loss:.3g}".format(**self.report)
+            shown += "\nheld out: {accuracy:.0%} right, loss {loss:.3g}".format(
+                **self.report
+            )
         return shown
 
 
 def run(patient, cure=None, policy=None, steps=None, change=None, step=None) -> Visit:
     """Run a patient as its learner did.
 
-    `cure` is a patient whose cure is applied, `policy` another policy, `steps` the most steps;
-    `change(model)` may change the network before the first, and `step(model, x, y)` takes them.
+    `cure` is a patient whose cure is applied, `policy` another policy, `steps` the most
+    steps; `change(model)` may change the network before the first, and `step(model, x,
+    y)` takes them.
     """
     names = admit(patient, cure, policy)
-    model, given = names["build"](), batches(names)
+    model = names["build"]()
+    given = batches(names)
     if change:
         change(model)
-    losses, scales, ms, waits, start = [], [], [], [], time.perf_counter()
+    losses = []
+    scales = []
+    ms = []
+    waits = []
+    start = time.perf_counter()
     for at, batch in enumerate(given):
         if at == steps:
             break
@@ -151,7 +179,8 @@ def run(patient, cure=None, policy=None, steps=None, change=None, step=None) -> 
     report = {}
     if model.loss and steps is None:
         held = slice(len(names["x"]) * 6 // 7, None)
-        x, y = names["x"][held], names["y"][held]
+        x = names["x"][held]
+        y = names["y"][held]
         model.reset_metrics()
         right = np.argmax(model.predict(x, verbose=0), axis=-1) == y
         report = {"accuracy": np.mean(right), "loss": model.evaluate(x, y, verbose=0)}

@@ -27,10 +27,11 @@ STALL_SECONDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Digit images, uint8 (n, 28, 28) from 0 (paper) to 255 (ink), and labels 0 to 9, uint8 (n,).
+    """Digit images, uint8 (n, 28, 28) from 0 (paper) to 255 (ink), and labels 0 to 9,
+    uint8 (n,).
 
-    `name` says what they are and where they came from; `is_fallback` is True for scikit-learn's
-    digits, which are not MNIST.
+    `name` says what they are and where they came from; `is_fallback` is True for
+    scikit-learn's digits, which are not MNIST.
     """
 
     x_train: np.ndarray
@@ -47,8 +48,9 @@ class Dataset:
 def load_mnist() -> Dataset:
     """Loads MNIST from the first source that has it, and says which one it was.
 
-    The order: the file that COURSE_MNIST names, data/mnist.npz, Keras's cache, Keras's download
-    (checksum verified), and last scikit-learn's handwritten digits, which need no network.
+    The order: the file that COURSE_MNIST names, data/mnist.npz, Keras's cache, Keras's
+    download (checksum verified), and last scikit-learn's handwritten digits, which need
+    no network.
 
     Example: `load_mnist().x_train` is a uint8 array of shape (n, 28, 28).
     """
@@ -63,13 +65,17 @@ def load_mnist() -> Dataset:
         path = Path(path).expanduser()
         if not path.exists():
             if "COURSE_MNIST" in origin:
-                print(f"COURSE_MNIST names {path}, which does not exist; trying the next source.")
+                print(
+                    f"COURSE_MNIST names {path}, which does not exist; trying the next source."
+                )
             continue
         try:
             dataset = _parse(path.read_bytes(), sha256, f"MNIST from {origin}")
             break
         except (OSError, ValueError) as error:
-            print(f"{path} is refused: {error}; it is left as it is, trying the next source.")
+            print(
+                f"{path} is refused: {error}; it is left as it is, trying the next source."
+            )
     else:
         dataset = _downloaded() or _sklearn_digits()
     print(dataset)
@@ -82,45 +88,68 @@ def _keras_cache():
 
 
 def _parse(content, sha256, name):
-    """A Dataset from the bytes of an .npz file; ValueError with the reason if it is not one."""
+    """A Dataset from the bytes of an .npz file; ValueError with the reason if it is not
+    one.
+    """
     if sha256 and hashlib.sha256(content).hexdigest() != sha256:
         raise ValueError("its checksum is not that of Keras's mnist.npz")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in ("x_train", "y_train", "x_test", "y_test")}
+            arrays = {
+                key: archive[key] for key in ("x_train", "y_train", "x_test", "y_test")
+            }
     except KeyError as error:
         raise ValueError(f"it has no array named {error.args[0].split()[0]}") from None
-    except Exception:  # zlib, zipfile, tokenize and NumPy each have their own for a damaged file
+    except (
+        Exception
+    ):  # zlib, zipfile, tokenize and NumPy each have their own for a damaged file
         raise ValueError("it is truncated or not an .npz file") from None
     for part in ("train", "test"):
-        x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]
+        x = arrays[f"x_{part}"]
+        y = arrays[f"y_{part}"]
         if x.dtype != np.uint8 or x.ndim != 3 or x.shape[1:] != (28, 28) or len(x) == 0:
-            raise ValueError(f"x_{part} is {x.dtype}{list(x.shape)} instead of uint8[n, 28, 28]")
+            raise ValueError(
+                f"x_{part} is {x.dtype}{list(x.shape)} instead of uint8[n, 28, 28]"
+            )
         labels = y.shape == (len(x),) and np.issubdtype(y.dtype, np.integer)
         if not labels or y.min() < 0 or y.max() > 9:
-            raise ValueError(f"y_{part} is not one label from 0 to 9 for each of {len(x)} images")
+            raise ValueError(
+                f"y_{part} is not one label from 0 to 9 for each of {len(x)} images"
+            )
     return Dataset(**arrays, name=name, is_fallback=False)
 
 
 def _downloaded():
-    """MNIST from Keras's server, kept in Keras's cache if that place is free; None if it fails."""
+    """MNIST from Keras's server, kept in Keras's cache if that place is free; None if
+    it fails.
+    """
     print("Downloading MNIST (11 MB) from Keras's server …")
     cache = _keras_cache()
     with tempfile.TemporaryDirectory() as folder:
         part = Path(folder, "mnist.npz")
-        arguments = {"url": MNIST_URL, "path": str(part), "stall_seconds": STALL_SECONDS}
-        # In a process of its own, for name look-ups, connects and trickles have no common limit.
+        arguments = {
+            "url": MNIST_URL,
+            "path": str(part),
+            "stall_seconds": STALL_SECONDS,
+        }
+        # In a process of its own, for name look-ups, connects and trickles have no
+        # common limit.
         outcome = processes.call(fetch, arguments, timeout=DOWNLOAD_SECONDS)
         try:
             if problem := outcome.problem or outcome.result:
                 raise OSError(problem)
             content = part.read_bytes()
-            dataset = _parse(content, MNIST_SHA256, "MNIST downloaded from Keras's server")
+            dataset = _parse(
+                content, MNIST_SHA256, "MNIST downloaded from Keras's server"
+            )
         except (OSError, ValueError) as error:
             reason = str(error).rstrip(".")
-            print(f"MNIST could not be downloaded ({reason}); using digits that need no network.")
+            print(
+                f"MNIST could not be downloaded ({reason}); using digits that need no network."
+            )
             return None
-    with contextlib.suppress(OSError):  # A read-only home folder costs another download next time.
+    # A read-only home folder costs another download next time.
+    with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         if not cache.exists():  # A refused file may lie there: it stays.
             part = cache.with_name(f"mnist.{os.getpid()}.part")
@@ -140,7 +169,9 @@ def fetch(url: str, path: str, stall_seconds: float) -> str:
 
 
 def _sklearn_digits():
-    """scikit-learn's 1,797 digits, enlarged from 8×8 to 28×28 and split into train and test."""
+    """scikit-learn's 1,797 digits, enlarged from 8×8 to 28×28 and split into train and
+    test.
+    """
     from scipy.ndimage import zoom
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split

@@ -1,15 +1,17 @@
-"""What readings of instruments leave of the causes that are known, computed from a record.
+"""What readings of instruments leave of the causes that are known, computed from a
+record.
 
-A record has `instruments` {key: {name, minutes}} and `patients`, each with a `key` and `readings`
-{instrument: {kind, text}}. The causes are those of the patients: a reading rules out each one whose
-own patient gave a reading of another kind.
+A record has `instruments` {key: {name, minutes}} and `patients`, each with a `key` and
+`readings` {instrument: {kind, text}}. The causes are those of the patients: a reading
+rules out each one whose own patient gave a reading of another kind.
 """
 
 from itertools import combinations
 
 
 def struck(record: dict, patient: str, asked) -> dict:
-    """The causes that a patient's readings rule out: {key: the first instrument that did}.
+    """The causes that a patient's readings rule out: {key: the first instrument that
+    did}.
 
     Example:
         >>> read = lambda kind: {"scale": {"kind": kind, "text": ""}}
@@ -32,9 +34,13 @@ def minutes(record: dict, asked) -> float:
 
 
 def fewest(record: dict, patient: str) -> list[str]:
-    """The fewest instruments that leave as little as all of them; of those the quickest."""
+    """The fewest instruments that leave as little as all of them; of those the
+    quickest.
+    """
     causes = {i: struck(record, patient, [i]).keys() for i in record["instruments"]}
-    groups = [group for n in range(len(causes) + 1) for group in combinations(causes, n)]
+    groups = [
+        group for n in range(len(causes) + 1) for group in combinations(causes, n)
+    ]
     all_causes = set().union(*causes.values())
     enough = (g for g in groups if set().union(*(causes[i] for i in g)) == all_causes)
     quickest = min(enough, key=lambda group: (len(group), minutes(record, group)))
@@ -42,10 +48,11 @@ def fewest(record: dict, patient: str) -> list[str]:
 
 
 def tree(record: dict, keys=None) -> dict:
-    """What to ask first, and then: {"ask": instrument, "then": {kind: a tree}}, or {"left": keys}.
+    """What to ask first, and then: {"ask": instrument, "then": {kind: a tree}}, or
+    {"left": keys}.
 
-    Each question tells most pairs of causes apart in a minute. Where several are left, no
-    instrument tells them apart.
+    Each question tells most pairs of causes apart in a minute. Where several are left,
+    no instrument tells them apart.
     """
     kinds = _kinds(record)
     keys = list(kinds) if keys is None else keys
@@ -60,11 +67,16 @@ def tree(record: dict, keys=None) -> dict:
     groups = {}
     for key in keys:
         groups.setdefault(kinds[key][ask], []).append(key)
-    return {"ask": ask, "then": {kind: tree(record, those) for kind, those in groups.items()}}
+    return {
+        "ask": ask,
+        "then": {kind: tree(record, those) for kind, those in groups.items()},
+    }
 
 
 def _kinds(record):
     return {
-        patient["key"]: {i: reading["kind"] for i, reading in patient["readings"].items()}
+        patient["key"]: {
+            i: reading["kind"] for i, reading in patient["readings"].items()
+        }
         for patient in record["patients"]
     }

@@ -1,7 +1,7 @@
 """The number formats of deep learning, and their bits.
 
-Stands on gfloat, which decodes and rounds; here are names, bit strings, the course's words, and
-rounding once: any exact number goes into any format in a single step.
+Stands on gfloat, which decodes and rounds; here are names, bit strings, the course's
+words, and rounding once: any exact number goes into any format in a single step.
 """
 
 import math
@@ -14,7 +14,8 @@ from gfloat import formats as known
 
 from course_utils.numerals import exact, quoted, whole
 
-# TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's fraction.
+# TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's
+# fraction.
 _TF32 = replace(
     known.format_info_binary32, name="tf32", k=19, precision=11, num_high_nans=2**10 - 1
 )
@@ -70,7 +71,9 @@ class FloatBits:
 
     @property
     def ulp(self) -> Fraction | None:
-        """The unit in the last place: what the last fraction bit is worth here, or None."""
+        """The unit in the last place: what the last fraction bit is worth here, or
+        None.
+        """
         if self.exact is None:
             return None
         info = FORMATS[self.format]
@@ -95,12 +98,16 @@ def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
     info = _info(fmt)
     if not isinstance(rounding, str) or rounding not in _MODES:
         names = ", ".join(ROUNDINGS)
-        raise ValueError(f"There is no rounding {_said(rounding)}: choose one of {names}.")
+        raise ValueError(
+            f"There is no rounding {_said(rounding)}: choose one of {names}."
+        )
     number = exact(value)
     if info.num_nans == 0:
         saturate = True
         if isinstance(number, float) and math.isnan(number):
-            raise ValueError(f"{fmt} has no NaN: give a number, or choose another format.")
+            raise ValueError(
+                f"{fmt} has no NaN: give a number, or choose another format."
+            )
     close = _to_odd(number)
     rounded = gfloat.round_float(info, close, _MODES[rounding], saturate)
     if math.isnan(rounded):
@@ -109,7 +116,8 @@ def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
 
 
 def decode(code, fmt) -> FloatBits:
-    """What a code means: an int, or text in hexadecimal ("0x3C00") or binary ("0b0011…").
+    """What a code means: an int, or text in hexadecimal ("0x3C00") or binary
+    ("0b0011…").
 
     ValueError with one sentence if the format has no such code.
 
@@ -126,7 +134,8 @@ def decode(code, fmt) -> FloatBits:
             f"{given} is outside."
         )
     meaning = gfloat.decode_float(info, code)
-    bits, split = f"{code:0{info.bits}b}", 1 + info.expBits
+    bits = f"{code:0{info.bits}b}"
+    split = 1 + info.expBits
     fields = bits[0], bits[1:split], bits[split:]
     kind = meaning.fclass.name.lower().replace("infinite", "infinity")
     return FloatBits(fmt, code, *fields, float(meaning.fval), kind)
@@ -135,8 +144,9 @@ def decode(code, fmt) -> FloatBits:
 def facts(fmt) -> dict:
     """What distinguishes a format.
 
-    `epsilon` is the gap above 1; `decimal_digits` survive of every decimal number, as NumPy's
-    `finfo.precision` counts them; `bytes` are those in a tensor: a TF32 lies there as a float32.
+    `epsilon` is the gap above 1; `decimal_digits` survive of every decimal number, as
+    NumPy's `finfo.precision` counts them; `bytes` are those in a tensor: a TF32 lies
+    there as a float32.
 
     Example:
         >>> facts("bfloat16")["epsilon"]
@@ -161,33 +171,42 @@ def facts(fmt) -> dict:
 
 def _info(fmt):
     if not isinstance(fmt, str) or fmt not in FORMATS:
-        raise ValueError(f"There is no format {_said(fmt)}: choose one of {', '.join(FORMATS)}.")
+        raise ValueError(
+            f"There is no format {_said(fmt)}: choose one of {', '.join(FORMATS)}."
+        )
     return FORMATS[fmt]
 
 
 def _said(value):
-    return quoted(value) if isinstance(value, str) else f"of type {type(value).__name__}"
+    return (
+        quoted(value) if isinstance(value, str) else f"of type {type(value).__name__}"
+    )
 
 
 def _to_odd(number):
     """The number as a float64 that rounds to every format here like the number itself.
 
-    It keeps 40 bits, and what is cut off sets the last of them: never mistaken for a tie (Boldo
-    and Melquiond 2008, "Emulation of a FMA and correctly rounded sums"). With all 53, gfloat
-    0.5.2 would take what lies barely below half of the smallest subnormal for a tie.
+    It keeps 40 bits, and what is cut off sets the last of them: never mistaken for a
+    tie (Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums").
+    With all 53, gfloat 0.5.2 would take what lies barely below half of the smallest
+    subnormal for a tie.
     """
     if isinstance(number, float):  # inf, nan or -0.0
         return number
-    top, bottom = abs(number.numerator), number.denominator
+    top = abs(number.numerator)
+    bottom = number.denominator
     shift = 40 - top.bit_length() + bottom.bit_length()
     whole, rest = divmod(top << max(shift, 0), bottom << max(-shift, 0))
-    exponent = max(-1000, min(900, -shift))  # Enough for every format, and never too much.
+    # Enough for every format, and never too much.
+    exponent = max(-1000, min(900, -shift))
     size = math.ldexp(whole | (rest > 0), exponent)
     return -size if number < 0 else size
 
 
 def _quiet_nan(info, negative):
-    """The NaN that NumPy and ml_dtypes make; gfloat has another, whose sign says nothing."""
+    """The NaN that NumPy and ml_dtypes make; gfloat has another, whose sign says
+    nothing.
+    """
     sign = int(negative) << (info.bits - 1)
     if info.domain == Domain.Extended:
         return sign | ((1 << (info.expBits + 1)) - 1) << (info.tSignificandBits - 1)

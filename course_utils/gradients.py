@@ -1,10 +1,11 @@
 """Where the sizes of gradients lie, octave by octave, and what a format does with them.
 
-Multiplying by a power of two moves every value by whole octaves and changes nothing else. So one
-histogram answers for every format and every power-of-two scale, exactly, if each octave also
-knows how many of its values lie past the few borders inside octaves that formats have: a tie that
-rounds to zero, to the smallest normal number or beyond the largest one. The rounding error, too,
-depends on the scale only through the number of bits that a value keeps: a sum for each number.
+Multiplying by a power of two moves every value by whole octaves and changes nothing
+else. So one histogram answers for every format and every power-of-two scale, exactly,
+if each octave also knows how many of its values lie past the few borders inside octaves
+that formats have: a tie that rounds to zero, to the smallest normal number or beyond
+the largest one. The rounding error, too, depends on the scale only through the number
+of bits that a value keeps: a sum for each number.
 """
 
 import math
@@ -25,39 +26,47 @@ def _octave(value):
 
 
 def _borders(fmt):
-    """The significands from which on values overflow (top octave) or round up into the normals."""
+    """The significands from which on values overflow (top octave) or round up into the
+    normals.
+    """
     facts = formats.facts(fmt)
     largest = facts["largest"] / 2.0 ** _octave(facts["largest"])
     overflow = largest + facts["epsilon"] / 2
-    if largest / facts["epsilon"] % 2 == 0:  # Even, so the tie stays finite: 464 in E4M3 does.
+    # Even, so the tie stays finite: 464 in E4M3 does.
+    if largest / facts["epsilon"] % 2 == 0:
         overflow = math.nextafter(overflow, 2)
-    return overflow, 2 - facts["epsilon"]  # The largest subnormal is odd, so that tie goes up.
+    # The largest subnormal is odd, so that tie goes up.
+    return overflow, 2 - facts["epsilon"]
 
 
 # Significands in [1, 2): column k of `above` counts the values from THRESHOLDS[k]
 # on. A border that is not part of its range stands here as the next float64.
-THRESHOLDS = tuple(sorted({border for fmt in formats.FORMATS for border in _borders(fmt)}))
+THRESHOLDS = tuple(
+    sorted({border for fmt in formats.FORMATS for border in _borders(fmt)})
+)
 
-# A value's place is how many of these its significand, halved as by frexp, has reached: none if
-# it is zero, one if it is a power of two.
+# A value's place is how many of these its significand, halved as by frexp, has reached:
+# none if it is zero, one if it is a power of two.
 _EDGES = tuple(edge / 2 for edge in (1.0, math.nextafter(1, 2), *THRESHOLDS))
 _PLACES = len(_EDGES) + 1
 _COUNTERS = ("zeros", "nans", "infinities")
 _ARRAYS = ("counts", "squares", "powers", "above", "errors")
 _FLOATS = ("squares", "errors")
 
-# How many bits of its fraction a value may keep. With -1 its octave is half of the smallest
-# subnormal, and it becomes that or zero. float32 is left out, which gradients have to begin with.
+# How many bits of its fraction a value may keep. With -1 its octave is half of the
+# smallest subnormal, and it becomes that or zero. float32 is left out, which gradients
+# have to begin with.
 KEPT = range(-1, 11)
 
 
 def limits(fmt: str) -> dict:
-    """The octaves at which a format's bands begin and end; octave e is 2**e <= |x| < 2**(e + 1).
+    """The octaves at which a format's bands begin and end; octave e is 2**e <= |x| <
+    2**(e + 1).
 
-    Values up to 2**zero_octave round to zero. normal_octave and top_octave hold the smallest normal
-    and the largest number. Below the first, values counted in column `rounds_up` of
-    `OctaveHistogram.above` round up to it; in the second, column `overflow` counts what rounds
-    beyond.
+    Values up to 2**zero_octave round to zero. normal_octave and top_octave hold the
+    smallest normal and the largest number. Below the first, values counted in column
+    `rounds_up` of `OctaveHistogram.above` round up to it; in the second, column
+    `overflow` counts what rounds beyond.
 
     Example:
         >>> limits("float16")["zero_octave"], limits("float16")["top_octave"]
@@ -76,12 +85,14 @@ def limits(fmt: str) -> dict:
 
 @dataclass(frozen=True)
 class Survival:
-    """How many values become what, once scaled and rounded to a format, to nearest even.
+    """How many values become what, once scaled and rounded to a format, to nearest
+    even.
 
-    `zero` and `nonfinite_input` were that before; `rounded_to_zero` were not zero. What rounds up
-    to a normal number is `normal`. `overflow` goes beyond the largest number: to infinity, NaN in
-    float8_e4m3fn, the largest number itself in float4_e2m1fn. `norm_lost` is the share of the sum
-    of squares of all finite values that was rounded to zero.
+    `zero` and `nonfinite_input` were that before; `rounded_to_zero` were not zero. What
+    rounds up to a normal number is `normal`. `overflow` goes beyond the largest number:
+    to infinity, NaN in float8_e4m3fn, the largest number itself in float4_e2m1fn.
+    `norm_lost` is the share of the sum of squares of all finite values that was rounded
+    to zero.
     """
 
     zero: int
@@ -114,20 +125,25 @@ class OctaveHistogram:
     zeros: int
     nans: int
     infinities: int
-    first: int  # the octave of row 0, or 0 if there is none; the first and last row hold values
+    # the octave of row 0, or 0 if there is none; the first and last row hold values
+    first: int
     counts: np.ndarray  # int64 (n,), values in each octave
-    squares: np.ndarray  # float64 (n,), sum of (x / 2**octave)**2: each adds from 1 to below 4
+    # float64 (n,), sum of (x / 2**octave)**2: each adds from 1 to below 4
+    squares: np.ndarray
     powers: np.ndarray  # int64 (n,), of the counts: exact powers of two
-    above: np.ndarray  # int64 (n, k), of the counts: |x| / 2**octave at or past THRESHOLDS[k]
-    errors: np.ndarray  # float64 (n, 12), sum of ((rounded - x) / 2**octave)**2, KEPT[j] bits kept
+    # int64 (n, k), of the counts: |x| / 2**octave at or past THRESHOLDS[k]
+    above: np.ndarray
+    # float64 (n, 12), sum of ((rounded - x) / 2**octave)**2, KEPT[j] bits kept
+    errors: np.ndarray
 
     @classmethod
     def from_values(cls, values) -> "OctaveHistogram":
         """Sort integers and floats of up to 64 bits into octaves, exactly, as float64.
 
-        `values` is an array of NumPy, TensorFlow or JAX, or a nested list of arrays and numbers. Of
-        an IndexedSlices its values count; None in a list (the gradient of an unused variable)
-        counts nothing. TypeError for complex numbers, bools or text.
+        `values` is an array of NumPy, TensorFlow or JAX, or a nested list of arrays and
+        numbers. Of an IndexedSlices its values count; None in a list (the gradient of
+        an unused variable) counts nothing. TypeError for complex numbers, bools or
+        text.
 
         Example:
             >>> OctaveHistogram.from_values([None, np.ones(3), [2, 2.5]]).counts.tolist()
@@ -135,7 +151,8 @@ class OctaveHistogram:
         """
         nans = infinities = 0
         places = np.zeros((_OCTAVES, _PLACES), np.int64)
-        squares, errors = np.zeros(_OCTAVES), np.zeros((_OCTAVES, len(KEPT)))
+        squares = np.zeros(_OCTAVES)
+        errors = np.zeros((_OCTAVES, len(KEPT)))
         with np.errstate(invalid="ignore"):  # A signaling NaN is only a NaN here.
             for sizes in magnitudes(values):
                 nans += int(np.count_nonzero(np.isnan(sizes)))
@@ -144,9 +161,16 @@ class OctaveHistogram:
         zeros, places = int(places[:, 0].sum()), places[:, 1:]
         held = np.flatnonzero(places.any(axis=1))
         rows = slice(held[0], held[-1] + 1) if len(held) else slice(0, 0)
-        reached = places[rows, ::-1].cumsum(axis=1)[:, ::-1]  # this place or a later one
+        # this place or a later one
+        reached = places[rows, ::-1].cumsum(axis=1)[:, ::-1]
         first = int(held[0]) + _LOWEST if len(held) else 0
-        columns = reached[:, 0], squares[rows], places[rows, 0], reached[:, 2:], errors[rows]
+        columns = (
+            reached[:, 0],
+            squares[rows],
+            places[rows, 0],
+            reached[:, 2:],
+            errors[rows],
+        )
         return cls(zeros, int(nans), int(infinities), first, *columns)
 
     @property
@@ -155,7 +179,8 @@ class OctaveHistogram:
         return self.zeros + self.nans + self.infinities + int(self.counts.sum())
 
     def survival(self, fmt: str, log2_scale: int = 0) -> Survival:
-        """What becomes of the values, times 2**log2_scale (an int), in a format of `FORMATS`.
+        """What becomes of the values, times 2**log2_scale (an int), in a format of
+        `FORMATS`.
 
         Example:
             >>> OctaveHistogram.from_values([2**-25, 2**-24]).survival("float16").rounded_to_zero
@@ -163,13 +188,17 @@ class OctaveHistogram:
         """
         edge = limits(fmt)
         shift = max(-2 * _OCTAVES, min(2 * _OCTAVES, operator.index(log2_scale)))
-        octave = self.first + np.arange(len(self.counts)) + shift  # beyond, nothing changes
-        below, tie = octave < edge["zero_octave"], octave == edge["zero_octave"]
+        # beyond, nothing changes
+        octave = self.first + np.arange(len(self.counts)) + shift
+        below = octave < edge["zero_octave"]
+        tie = octave == edge["zero_octave"]
         gone = self.counts[below].sum() + self.powers[tie].sum()
         over = self.counts[octave > edge["top_octave"]].sum()
         over += self.above[octave == edge["top_octave"], edge["overflow"]].sum()
         small = self.counts[octave < edge["normal_octave"]].sum() - gone
-        small -= self.above[octave == edge["normal_octave"] - 1, edge["rounds_up"]].sum()
+        small -= self.above[
+            octave == edge["normal_octave"] - 1, edge["rounds_up"]
+        ].sum()
         lost = np.where(below, self.squares, self.powers * tie)
         return Survival(
             zero=self.zeros,
@@ -182,18 +211,22 @@ class OctaveHistogram:
         )
 
     def relative_error(self, fmt: str, log2_scale: int = 0) -> float:
-        """‖fl(S·x)/S − x‖ / ‖x‖ over all values, for S = 2**log2_scale; fl rounds to a format.
+        """‖fl(S·x)/S − x‖ / ‖x‖ over all values, for S = 2**log2_scale; fl rounds to a
+        format.
 
-        Exact for every S; infinity where a value overflows or was not finite. ValueError for
-        float32.
+        Exact for every S; infinity where a value overflows or was not finite.
+        ValueError for float32.
 
         Example:
             >>> OctaveHistogram.from_values([2**-25, 3 * 2**-25]).relative_error("float16")
             0.4472135954999579
         """
-        facts, edge = formats.facts(fmt), limits(fmt)
+        facts = formats.facts(fmt)
+        edge = limits(fmt)
         if facts["fraction_bits"] > KEPT[-1]:
-            raise ValueError(f"{fmt} keeps more bits than are counted: give a narrower format.")
+            raise ValueError(
+                f"{fmt} keeps more bits than are counted: give a narrower format."
+            )
         if (found := self.survival(fmt, log2_scale)).overflow or found.nonfinite_input:
             return math.inf
         octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
@@ -203,8 +236,11 @@ class OctaveHistogram:
         return math.sqrt(self._share(np.where(kept < KEPT[0], self.squares, errors)))
 
     def _share(self, squares):
-        """What these sums for each octave are of the sum of squares of all finite values."""
-        # The last octave as the unit: nothing overflows, and what underflows is too small to count.
+        """What these sums for each octave are of the sum of squares of all finite
+        values.
+        """
+        # The last octave as the unit: nothing overflows, and what underflows is too
+        # small to count.
         unit = 4.0 ** np.arange(1 - len(squares), 1)
         return float(squares @ unit / (self.squares @ unit)) if len(unit) else 0.0
 
@@ -238,7 +274,9 @@ class OctaveHistogram:
 
 
 def _count(sizes, places, squares, errors):
-    """Add sizes to the rows of their octaves: their number, their squares, those of the errors."""
+    """Add sizes to the rows of their octaves: their number, their squares, those of the
+    errors.
+    """
     if not (finite := np.isfinite(sizes)).all():
         sizes = sizes[finite]
     half, exponent = np.frexp(sizes)
@@ -261,7 +299,12 @@ def _count(sizes, places, squares, errors):
 def magnitudes(values):
     """The sizes of all values as float64, some at a time."""
     flags = ["external_loop", "buffered", "zerosize_ok"]
-    options = {"op_dtypes": [np.float64], "casting": "safe", "order": "K", "buffersize": CHUNK}
+    options = {
+        "op_dtypes": [np.float64],
+        "casting": "safe",
+        "order": "K",
+        "buffersize": CHUNK,
+    }
     for array in _arrays(values):
         chunks = np.nditer(array, flags, **options)
         yield from map(np.abs, chunks)

@@ -7,9 +7,9 @@ from keras import layers
 def mnist_cnn(width: int = 32):
     """The classic MNIST network, under the dtype policy in force; not compiled.
 
-    Conv – MaxPool – Conv – Flatten – Dense – Dense, as in notebook 04: a `keras.Model` from float32
-    (n, 28, 28, 1) to logits in float32 (n, 10). The first convolution has `width` filters, the
-    second twice, the dense layer four times as many.
+    Conv – MaxPool – Conv – Flatten – Dense – Dense, as in notebook 04: a `keras.Model`
+    from float32 (n, 28, 28, 1) to logits in float32 (n, 10). The first convolution has
+    `width` filters, the second twice, the dense layer four times as many.
 
     Example:
         >>> mnist_cnn().count_params()
@@ -32,9 +32,10 @@ def mnist_cnn(width: int = 32):
 def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
     """One block of a Transformer, under the dtype policy in force; not compiled.
 
-    Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add, as in
-    GPT-2 (pre-normalization, a hidden layer of four times the width), without a mask: a
-    `keras.Model` from float32 (n, tokens, width) to the same shape in the policy's compute dtype.
+    Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add,
+    as in GPT-2 (pre-normalization, a hidden layer of four times the width), without a
+    mask: a `keras.Model` from float32 (n, tokens, width) to the same shape in the
+    policy's compute dtype.
 
     Example:
         >>> transformer_block().count_params()

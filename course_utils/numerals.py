@@ -18,22 +18,26 @@ LONGEST = 2_000  # characters
 TEN, TWO = 5_000, 20_000
 PI = Fraction(31415926535897932384626433832795028841971, 10**40)
 BLANKS = " \t\r\n\u00a0"
-PARTS = ("whole", "part", "two", "infinity", "nan", "pi")  # one of them is in every number
+# one of them is in every number
+PARTS = ("whole", "part", "two", "infinity", "nan", "pi")
 NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:e(?P<ten>[+-]?[0-9]+))?"
     r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|(?P<pi>pi|π))",
     re.IGNORECASE | re.ASCII,
 )
 NO_NUMBERS = (bool, np.bool_, bytes, bytearray, complex, np.complexfloating)
-ACCEPTED = "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan"
+ACCEPTED = (
+    "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan"
+)
 
 
 def parse(text: str) -> Fraction | float:
-    """Read an entry exactly: a decimal number, a power such as "2^-24" or "2**-24", pi, inf, nan.
+    """Read an entry exactly: a decimal number, a power such as "2^-24" or "2**-24", pi,
+    inf, nan.
 
-    Gives a `Fraction`, or a float where no Fraction exists: inf, -inf, nan and -0.0. Exponents far
-    beyond every format (1e999999999) are cut short, to numbers still far beyond. ValueError with
-    one sentence for what is no number.
+    Gives a `Fraction`, or a float where no Fraction exists: inf, -inf, nan and -0.0.
+    Exponents far beyond every format (1e999999999) are cut short, to numbers still far
+    beyond. ValueError with one sentence for what is no number.
 
     Example:
         >>> parse("0.1")
@@ -41,7 +45,9 @@ def parse(text: str) -> Fraction | float:
     """
     text = text.strip(BLANKS)
     if len(text) > LONGEST:
-        raise ValueError(f"The entry has {len(text):,} characters: give at most {LONGEST:,}.")
+        raise ValueError(
+            f"The entry has {len(text):,} characters: give at most {LONGEST:,}."
+        )
     found = NUMBER.fullmatch(text.replace("\u2212", "-"))
     if not found or not any(found[part] for part in PARTS):
         raise ValueError(_complaint(text))
@@ -60,7 +66,8 @@ def parse(text: str) -> Fraction | float:
 
 
 def exact(value) -> Fraction | float:
-    """Any number as `parse` gives it: text, an int, float, Fraction, Decimal or NumPy number.
+    """Any number as `parse` gives it: text, an int, float, Fraction, Decimal or NumPy
+    number.
 
     Example:
         >>> exact(0.5), exact("-0")
@@ -82,17 +89,25 @@ def _exact(value):
         return value
     try:
         return Fraction(operator.index(value))
-    except (TypeError, AttributeError):  # no integer; TensorFlow's floats raise the second
+    except (
+        TypeError,
+        AttributeError,
+    ):  # no integer; TensorFlow's floats raise the second
         pass
     if not hasattr(value, "as_integer_ratio"):
         value = float(value)
-    if value != value or abs(value) == math.inf or (value == 0 and math.copysign(1, value) < 0):
+    if (
+        value != value
+        or abs(value) == math.inf
+        or (value == 0 and math.copysign(1, value) < 0)
+    ):
         return float(value)
     return Fraction(*value.as_integer_ratio())
 
 
 def whole(code) -> int:
-    """A code as an int; text is hexadecimal ("0x3C00") or binary; ValueError for anything else.
+    """A code as an int; text is hexadecimal ("0x3C00") or binary; ValueError for
+    anything else.
 
     Example:
         >>> whole("0b101")
@@ -100,15 +115,20 @@ def whole(code) -> int:
     """
     if isinstance(code, str):
         text = code.strip(BLANKS)
-        if len(text) <= LONGEST and re.fullmatch("0x[0-9a-f]+|0b[01]+", text, re.IGNORECASE):
+        if len(text) <= LONGEST and re.fullmatch(
+            "0x[0-9a-f]+|0b[01]+", text, re.IGNORECASE
+        ):
             return int(text, 0)
         said = quoted(code)
     else:
         said = f"A {type(code).__name__}"
-        with contextlib.suppress(Exception):  # whatever the methods of an odd object raise
+        # whatever the methods of an odd object raise
+        with contextlib.suppress(Exception):
             if not isinstance(code, NO_NUMBERS):
                 return operator.index(code)
-    raise ValueError(f"{said} is not a code: give an int, or text like 0x3C00 or 0b0110.")
+    raise ValueError(
+        f"{said} is not a code: give an int, or text like 0x3C00 or 0b0110."
+    )
 
 
 def quoted(text: str) -> str:

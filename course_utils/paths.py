@@ -5,7 +5,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 # A checkout keeps the recorded data beside the package, a wheel inside.
 IS_CHECKOUT = not (PACKAGE / "data").is_dir()
-# The course's folder; of an installed wheel, which has none, the folder where Python started.
+# The course's folder; of an installed wheel, which has none, the folder where Python
+# started.
 FOLDER = PACKAGE.parent if IS_CHECKOUT else Path.cwd()
 
 

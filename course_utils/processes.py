@@ -1,8 +1,9 @@
 """Processes: started, watched, and ended for certain.
 
-A process started here is the head of a group of its own, so Ctrl-C in the notebook does not reach
-it: whoever starts it stops it. If the one who started it dies, however suddenly, a Python script
-or function started here ends as well: a pipe between the two breaks, and a thread sees that.
+A process started here is the head of a group of its own, so Ctrl-C in the notebook does
+not reach it: whoever starts it stops it. If the one who started it dies, however
+suddenly, a Python script or function started here ends as well: a pipe between the two
+breaks, and a thread sees that.
 """
 
 import collections
@@ -22,10 +23,15 @@ import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
-CHILD = "import sys; from course_utils import processes; processes._child(*sys.argv[1:])"
-RESULT = "RESULT "  # a printed line that begins so hands back a process's result, as JSON
+CHILD = (
+    "import sys; from course_utils import processes; processes._child(*sys.argv[1:])"
+)
+# a printed line that begins so hands back a process's result, as JSON
+RESULT = "RESULT "
 LINES = 400  # of an error stream that are kept
-ERROR = re.compile(r"(?:[a-zA-Z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Interrupt|Exit)): (.*)")
+ERROR = re.compile(
+    r"(?:[a-zA-Z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Interrupt|Exit)): (.*)"
+)
 NOT_TOLD = ("Detected at node", "File ", "in ", "The above exception")
 
 
@@ -48,16 +54,18 @@ class Interrupted(Told, KeyboardInterrupt):
 class Outcome:
     """What `run` or `call` came to."""
 
-    result: Any  # what the function returned or the script handed back; None if it did not
+    # what the function returned or the script handed back; None if it did not
+    result: Any
     printed: str  # to its standard output, native code included
     problem: str  # one sentence on why it failed, else ""
 
 
 def call(function, arguments=None, variables=None, timeout: float = 120) -> Outcome:
-    """Call a function of a module, or "module:function", in a process of its own; see `run`.
+    """Call a function of a module, or "module:function", in a process of its own; see
+    `run`.
 
-    Its arguments, by name, and what it returns have to fit into JSON. A function of a notebook
-    cannot be imported: put it into a file.
+    Its arguments, by name, and what it returns have to fit into JSON. A function of a
+    notebook cannot be imported: put it into a file.
 
     Example:
         >>> call("platform:python_implementation").result
@@ -72,12 +80,14 @@ def call(function, arguments=None, variables=None, timeout: float = 120) -> Outc
 def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
     """Run a command to its end, or end it; what goes wrong is told and not raised.
 
-    `variables` are set in its environment, or unset if None; after `timeout` seconds it is killed,
-    with all that it has started.
+    `variables` are set in its environment, or unset if None; after `timeout` seconds it
+    is killed, with all that it has started.
 
     Example: `run(script("train.py", 3), timeout=60).result`.
     """
-    printed, problem, deadline = [], "", time.monotonic() + timeout
+    printed = []
+    problem = ""
+    deadline = time.monotonic() + timeout
     try:
         process = start(command, variables)
     except ProcessError as error:
@@ -98,24 +108,35 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
 
 
 def script(path, *arguments) -> list[str]:
-    """The command that runs a Python script with this Python; it can import `course_utils`."""
+    """The command that runs a Python script with this Python; it can import
+    `course_utils`.
+    """
     return _calling(_run_script, {"arguments": [str(path), *map(str, arguments)]})
 
 
 class Process(subprocess.Popen):
-    """A process with what its streams have brought: its `result`, and the last lines of errors."""
+    """A process with what its streams have brought: its `result`, and the last lines of
+    errors.
+    """
 
-    lifeline: Any  # `communicate` would close it. It is open as long as somebody keeps the object.
+    # `communicate` would close it. It is open as long as somebody keeps the object.
+    lifeline: Any
     result: Any = None
     errors: collections.deque
 
 
 def start(command: list[str], variables: dict | None = None) -> Process:
-    """Start a process, its output and errors piped as text; ProcessError if that cannot be."""
+    """Start a process, its output and errors piped as text; ProcessError if that cannot
+    be.
+    """
     own = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
-    options: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    options: dict[str, Any] = dict.fromkeys(
+        ("stdin", "stdout", "stderr"), subprocess.PIPE
+    )
     options |= {"encoding": "utf-8", "errors": "replace", "start_new_session": True}
-    options["env"] = {name: str(value) for name, value in own.items() if value is not None}
+    options["env"] = {
+        name: str(value) for name, value in own.items() if value is not None
+    }
     if sys.platform == "win32":
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
     try:
@@ -132,11 +153,14 @@ def start(command: list[str], variables: dict | None = None) -> Process:
 def watch(processes):
     """What processes from `start` print, until all have ended.
 
-    Yields (process, line) for a line, (process, None) once it has ended, with all that it left
-    behind, and (None, None) every 0.2 s of silence. Lines of error streams go into
-    `process.errors`; what `print("RESULT", json.dumps(...))` hands back is `process.result`.
+    Yields (process, line) for a line, (process, None) once it has ended, with all that
+    it left behind, and (None, None) every 0.2 s of silence. Lines of error streams go
+    into `process.errors`; what `print("RESULT", json.dumps(...))` hands back is
+    `process.result`.
     """
-    news, left = queue.SimpleQueue(), len(processes)  # an interrupt of its wait stays one
+    # an interrupt of its wait stays one
+    news = queue.SimpleQueue()
+    left = len(processes)
     for process in processes:
         threading.Thread(target=_follow, args=(process, news), daemon=True).start()
     while left:
@@ -150,7 +174,8 @@ def watch(processes):
 
 
 def stop(processes, grace: float = 5.0) -> list[subprocess.Popen]:
-    """End processes, and what they have started: SIGTERM, and after `grace` seconds SIGKILL.
+    """End processes, and what they have started: SIGTERM, and after `grace` seconds
+    SIGKILL.
 
     An interrupt cuts this time short. Returns those that SIGTERM did not end.
     """
@@ -201,14 +226,17 @@ def reason(errors: str) -> str:
             kind, what = found.groups()
             if what.startswith("Graph execution error"):
                 below = lines[number + 1 :]
-                what = next((line for line in below if not line.startswith(NOT_TOLD)), what)
+                what = next(
+                    (line for line in below if not line.startswith(NOT_TOLD)), what
+                )
             return f"{kind}: {what[:200]}"
     return ""
 
 
 @contextlib.contextmanager
 def silent(*streams: int):
-    """Hide what is written to 1, the output, or 2, the errors, by native code too; gives nowhere.
+    """Hide what is written to 1, the output, or 2, the errors, by native code too;
+    gives nowhere.
 
     Example: `with silent(2): import tensorflow`.
     """
@@ -235,16 +263,20 @@ def _calling(function, arguments):
 
 def _child(name, arguments):
     """In the process started: calls the function, and prints what it returns."""
-    # The parent never writes to this process's standard input, so its end is the parent's end.
-    pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    # The parent never writes to this process's standard input, so its end is the
+    # parent's end.
+    pipe = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True).start()
     try:
         result = pkgutil.resolve_name(name)(**json.loads(arguments))
         if result is not None:
-            print(f"\n{RESULT}{json.dumps(result)}")  # native code may have begun a line
+            # native code may have begun a line
+            print(f"\n{RESULT}{json.dumps(result)}")
     except Exception:
-        # End at once: leaving TensorFlow in good order waits for the other workers of a cluster.
+        # End at once: leaving TensorFlow in good order waits for the other workers of a
+        # cluster.
         traceback.print_exc()
         os._exit(1)
 
@@ -270,7 +302,9 @@ def _follow(process, news):
         with process.stdout:
             for line in process.stdout:
                 try:
-                    text = line.removeprefix(RESULT) if line.startswith(RESULT) else "none"
+                    text = (
+                        line.removeprefix(RESULT) if line.startswith(RESULT) else "none"
+                    )
                     process.result = json.loads(text)
                 except ValueError:
                     news.put((process, line.rstrip("\n")))
@@ -279,7 +313,9 @@ def _follow(process, news):
         with process.stderr:
             process.errors.extend(line.rstrip("\n") for line in process.stderr)
 
-    threads = [threading.Thread(target=read, daemon=True) for read in (read_lines, read_errors)]
+    threads = [
+        threading.Thread(target=read, daemon=True) for read in (read_lines, read_errors)
+    ]
     for thread in threads:
         thread.start()
     process.wait()
@@ -291,8 +327,11 @@ def _follow(process, news):
 
 
 def _kill_group(process):
-    """Kill what a process has left behind, right after its end: its number may be given again."""
+    """Kill what a process has left behind, right after its end: its number may be given
+    again.
+    """
     if os.name == "posix":
-        # macOS answers PermissionError for a group whose last members are not waited for.
+        # macOS answers PermissionError for a group whose last members are not waited
+        # for.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -6,8 +6,8 @@ from tqdm import auto, notebook
 class tqdm(auto.tqdm):
     """`tqdm.auto.tqdm`, whose output in a notebook is empty once it is closed.
 
-    The view of a bar that was closed is kept in the notebook's file; opened again, or without a
-    kernel, it would read "Error displaying widget: model not found".
+    The view of a bar that was closed is kept in the notebook's file; opened again, or
+    without a kernel, it would read "Error displaying widget: model not found".
 
     Example:
         >>> list(tqdm(range(2), desc="demo"))

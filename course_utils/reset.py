@@ -16,9 +16,11 @@ class NoGit(Exception):
 
 
 def run(notebooks: bool = False, sure: bool = False) -> int:
-    """Asks, copies what will change to backups/, and changes it; 1 if something was left undone.
+    """Asks, copies what will change to backups/, and changes it; 1 if something was
+    left undone.
 
-    `notebooks` puts back every notebook that Git has, in notebooks/ and notebooks/solved/.
+    `notebooks` puts back every notebook that Git has, in notebooks/ and
+    notebooks/solved/.
     """
     try:
         changed = _changed() if notebooks else []
@@ -39,18 +41,26 @@ def run(notebooks: bool = False, sure: bool = False) -> int:
         print(f"{path}: is put back")
     folder = paths.FOLDER / "backups"
     try:
-        if not sure and input(f"Copies go to {folder}. Go on? [y/N] ").strip().lower() != "y":
+        if (
+            not sure
+            and input(f"Copies go to {folder}. Go on? [y/N] ").strip().lower() != "y"
+        ):
             raise EOFError
         folder.mkdir(exist_ok=True)
-        backup = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folder))
+        backup = Path(
+            tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folder)
+        )
     except EOFError:  # or there is nobody to ask
         print("Nothing was changed: answer y, or give --yes.")
         return 1
     except OSError as error:
-        print(f"Nothing was changed, because {folder} cannot be written to: {error.strerror}.")
+        print(
+            f"Nothing was changed, because {folder} cannot be written to: {error.strerror}."
+        )
         return 1
     try:
-        for path in filter(Path.exists, progress + changed):  # all, before the first is changed
+        # all, before the first is changed
+        for path in filter(Path.exists, progress + changed):
             copy = backup / path.name
             if path.is_relative_to(paths.FOLDER):
                 copy = backup / path.relative_to(paths.FOLDER)
@@ -60,9 +70,15 @@ def run(notebooks: bool = False, sure: bool = False) -> int:
             store.clear()
         for path in changed:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_git("show", f"HEAD:./{path.relative_to(paths.FOLDER).as_posix()}"))
+            path.write_bytes(
+                _git("show", f"HEAD:./{path.relative_to(paths.FOLDER).as_posix()}")
+            )
     except (OSError, NoGit) as error:
-        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        why = (
+            f"{error.filename}: {error.strerror}"
+            if isinstance(error, OSError)
+            else error
+        )
         print(f"It stopped before the end ({why}). Copies of what was there: {backup}")
         return 1
     print(f"Done. As it was: {backup}")
@@ -76,17 +92,23 @@ def _changed():
     own = _git("ls-files", "-z", "--others", "--exclude-standard", "notebooks")
     for name in filter(None, own.decode().split("\0")):
         print(f"{paths.FOLDER / name}: left alone, because it is your own.")
-    names = _git("diff", "-z", "--name-only", "--relative", "HEAD", "--", "notebooks").decode()
+    names = _git(
+        "diff", "-z", "--name-only", "--relative", "HEAD", "--", "notebooks"
+    ).decode()
     return [paths.FOLDER / name for name in names.split("\0") if name]
 
 
 def _git(*arguments):
     """What Git prints, bytes; NoGit in Git's own words."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=paths.FOLDER, capture_output=True)
+        done = subprocess.run(
+            ["git", *arguments], cwd=paths.FOLDER, capture_output=True
+        )
     except OSError:
         raise NoGit("the command git was not found") from None
     if done.returncode:
-        words = done.stderr.decode(errors="replace").strip().splitlines() or ["it says nothing"]
+        words = done.stderr.decode(errors="replace").strip().splitlines() or [
+            "it says nothing"
+        ]
         raise NoGit(words[0].removeprefix("fatal: "))
     return done.stdout

@@ -12,7 +12,8 @@ from course_utils import distributed, hardware, processes
 from course_utils.hardware.accelerators import shows_a_tpu, tpu_strategy, usable_gpus
 from course_utils.processes import Told
 
-# What Colab lacks: everywhere gfloat, as in requirements.txt, and on its TPU runtimes TensorFlow.
+# What Colab lacks: everywhere gfloat, as in requirements.txt, and on its TPU runtimes
+# TensorFlow.
 LACKING = {"gfloat": "gfloat>=0.5,<0.6", "tensorflow": "tensorflow-tpu==2.20.*"}
 MERGING_IS_OFF = (
     "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
@@ -40,22 +41,26 @@ class SetupError(Told, RuntimeError):
 def setup(cpus: int = 1) -> hardware.Hardware:
     """Imports TensorFlow quietly, sets seeds, and prints what this machine is.
 
-    Running it again goes back to the same start: the float32 policy, the same seed. `cpus` splits
-    the CPU into logical devices, as `distributed.split_cpu` does (DeviceError if TensorFlow has
-    started with another number); SetupError says what to run if a package is missing. Gives what
-    `hardware.detect()` found. On Colab's TPU runtimes it installs TensorFlow first.
+    Running it again goes back to the same start: the float32 policy, the same seed.
+    `cpus` splits the CPU into logical devices, as `distributed.split_cpu` does
+    (DeviceError if TensorFlow has started with another number); SetupError says what to
+    run if a package is missing. Gives what `hardware.detect()` found. On Colab's TPU
+    runtimes it installs TensorFlow first.
 
     Example: `machine = session.setup()`
     """
     if shows_a_tpu():
-        if on_colab() and "tensorflow" not in importlib.metadata.packages_distributions():
+        if (
+            on_colab()
+            and "tensorflow" not in importlib.metadata.packages_distributions()
+        ):
             _install("tensorflow", "263 MB, some minutes")
         os.environ.update(distributed.find_tpu())
     used = machine = hardware.detect()
     if cpus != 1 and len(machine.working("GPU")) < 2:  # as `distributed.choose` decides
         used = dataclasses.replace(machine, accelerators=machine.working("TPU"))
-    # Both before TensorFlow is imported: leave broken GPUs alone, and leave room on a good one
-    # for the kernel of the next notebook.
+    # Both before TensorFlow is imported: leave broken GPUs alone, and leave room on a
+    # good one for the kernel of the next notebook.
     gpus = usable_gpus(machine.accelerators)
     if gpus is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus
@@ -74,7 +79,8 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         if machine.working("TPU"):
             tpu_strategy()
         tf.constant(1)
-    tf.get_logger().setLevel("ERROR")  # Building many models in one kernel is on purpose here.
+    # Building many models in one kernel is on purpose here.
+    tf.get_logger().setLevel("ERROR")
     import keras
 
     from course_utils import training
@@ -82,7 +88,10 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     keras.config.set_dtype_policy("float32")
     keras.utils.set_random_seed(0)
     versions = f"TensorFlow {tf.__version__} · Keras {keras.__version__}"
-    print(f"Python {platform.python_version()} · {versions}" + (" · Colab" if on_colab() else ""))
+    print(
+        f"Python {platform.python_version()} · {versions}"
+        + (" · Colab" if on_colab() else "")
+    )
     print(machine)
     print(
         f"Policy to try first here: {hardware.recommended_policy(machine)}, "
@@ -109,8 +118,18 @@ def on_colab() -> bool:
 def _install(package, size):
     """What pip does stands in one line that moves; SetupError if it replaced a package."""
     print(f"This runtime lacks {package}: installing {LACKING[package]}, {size}.")
-    pip = [sys.executable, "-m", "pip", "install", "--retries", "1", "--progress-bar", "off"]
-    process, start = processes.start([*pip, LACKING[package]]), time.monotonic()
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--retries",
+        "1",
+        "--progress-bar",
+        "off",
+    ]
+    process = processes.start([*pip, LACKING[package]])
+    start = time.monotonic()
     doing, replaced = "pip starts", False
     try:
         for _, line in processes.watch([process]):
@@ -157,6 +176,9 @@ def _what_differs(machine):
         ending = ": this machine is your microscope."
     else:
         instructions = hardware.merged_float16_is_slow(machine)  # slow in spite of them
-        float16 = "measure whether float16 is" if instructions else "float16 to be slower"
-        expect, ending = f"Expect bfloat16 to be faster than float32 here, and {float16}.", "."
+        float16 = (
+            "measure whether float16 is" if instructions else "float16 to be slower"
+        )
+        expect = f"Expect bfloat16 to be faster than float32 here, and {float16}."
+        ending = "."
     return f"{expect} The number formats behave as on any device{ending}"

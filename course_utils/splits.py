@@ -1,14 +1,17 @@
-"""Sixteen bits, split between exponent and fraction in every useful way, and what each split keeps.
+"""Sixteen bits, split between exponent and fraction in every useful way, and what each
+split keeps.
 
-A split has a sign, e exponent bits and 15 - e fraction bits, and is otherwise as IEEE 754 has it:
-its bias, subnormal numbers, infinity. So 5 exponent bits make float16 and 8 make bfloat16.
+A split has a sign, e exponent bits and 15 - e fraction bits, and is otherwise as IEEE
+754 has it: its bias, subnormal numbers, infinity. So 5 exponent bits make float16 and 8
+make bfloat16.
 """
 
 import numpy as np
 
 from course_utils.gradients import magnitudes
 
-EXPONENT_BITS = range(2, 9)  # with 8 the range is that of float32, where tensors come from
+# with 8 the range is that of float32, where tensors come from
+EXPONENT_BITS = range(2, 9)
 NAMES = {5: "float16", 6: "DLFloat's split", 8: "bfloat16"}
 _KEPT = range(-1, 16 - EXPONENT_BITS[0])  # bits of its fraction that a value may keep
 
@@ -20,7 +23,8 @@ def limits(exponent_bits: int) -> dict:
         >>> limits(5)
         {'fraction_bits': 10, 'zero_octave': -25, 'normal_octave': -14, 'top_octave': 15}
     """
-    fraction, bias = 15 - exponent_bits, 2 ** (exponent_bits - 1) - 1
+    fraction = 15 - exponent_bits
+    bias = 2 ** (exponent_bits - 1) - 1
     return {
         "fraction_bits": fraction,
         "zero_octave": -bias - fraction,
@@ -30,13 +34,15 @@ def limits(exponent_bits: int) -> dict:
 
 
 def survey(values, log2_scales=(0,)) -> dict:
-    """What every split of `EXPONENT_BITS` keeps of values, at every power-of-two scale S.
+    """What every split of `EXPONENT_BITS` keeps of values, at every power-of-two scale
+    S.
 
-    `values` are as `gradients.OctaveHistogram.from_values` takes them. Returns, for JSON: `total`;
-    how many are `zeros` and how many `bad`, NaN or infinite; `first` and `counts`, the other ones
-    by octave; and `kept`, for each scale and each split [error, to_zero, subnormal, overflow]. The
-    error is ‖fl(S·x)/S − x‖ / ‖x‖ over the finite values, rounded to nearest even, None where one
-    overflows. It is exact but for the order in which float64 adds. The rest are counts of results.
+    `values` are as `gradients.OctaveHistogram.from_values` takes them. Returns, for
+    JSON: `total`; how many are `zeros` and how many `bad`, NaN or infinite; `first` and
+    `counts`, the other ones by octave; and `kept`, for each scale and each split
+    [error, to_zero, subnormal, overflow]. The error is ‖fl(S·x)/S − x‖ / ‖x‖ over the
+    finite values, rounded to nearest even, None where one overflows. It is exact but
+    for the order in which float64 adds. The rest are counts of results.
 
     Example:
         >>> survey([2**-25, 3 * 2**-25])["kept"][0][EXPONENT_BITS.index(5)]  # float16
@@ -49,8 +55,8 @@ def survey(values, log2_scales=(0,)) -> dict:
     first = int(octave[0]) - 1 if len(some) else 0
     row = octave - 1 - first
     counts = np.bincount(row)
-    # Sums of squares for each octave, in units of the last one: of errors, one for each number
-    # of bits kept, and of the values. A scale moves octaves and changes no sum.
+    # Sums of squares for each octave, in units of the last one: of errors, one for each
+    # number of bits kept, and of the values. A scale moves octaves and changes no sum.
     unit = 4.0 ** np.arange(1 - len(counts), 1)
     steps = ((half, 2.0 ** (bits + 1)) for bits in _KEPT)
     offs = (np.rint(size * step) / step - size for size, step in steps)
@@ -59,10 +65,15 @@ def survey(values, log2_scales=(0,)) -> dict:
 
     def kept(exponent_bits, shift):
         fraction_bits, zero, normal, top = limits(exponent_bits).values()
-        tie = 2.0**-fraction_bits / 2  # of a significand; the numbers around these ends are odd
-        ends = np.ldexp([1 + 2**-52, 1 - tie, 2 - tie], np.array([zero, normal, top]) - shift)
+        # of a significand; the numbers around these ends are odd
+        tie = 2.0**-fraction_bits / 2
+        ends = np.ldexp(
+            [1 + 2**-52, 1 - tie, 2 - tie], np.array([zero, normal, top]) - shift
+        )
         gone, small, finite = np.searchsorted(some, ends).tolist()
-        bits = fraction_bits - np.maximum(0, normal - shift - first - np.arange(len(counts)))
+        bits = fraction_bits - np.maximum(
+            0, normal - shift - first - np.arange(len(counts))
+        )
         lost = errors[np.maximum(bits, -1) + 1, np.arange(len(counts))]
         share = np.where(bits < -1, squares, lost).sum() / (squares.sum() or 1)
         over = len(some) - finite
@@ -74,5 +85,7 @@ def survey(values, log2_scales=(0,)) -> dict:
         "bad": len(sizes) - len(finite),
         "first": first,
         "counts": counts.tolist(),
-        "kept": [[kept(bits, shift) for bits in EXPONENT_BITS] for shift in log2_scales],
+        "kept": [
+            [kept(bits, shift) for bits in EXPONENT_BITS] for shift in log2_scales
+        ],
     }

@@ -1,4 +1,6 @@
-"""ipywidgets panels for what needs the kernel; core widgets of ipywidgets 7.7 and 8 only."""
+"""ipywidgets panels for what needs the kernel; core widgets of ipywidgets 7.7 and 8
+only.
+"""
 
 import time
 
@@ -18,14 +20,16 @@ NEEDS_THE_KERNEL = (
 class TrainingPanel(keras.callbacks.Callback):
     """A live view of `fit`: progress bar, loss and accuracy curves, and the loss scale.
 
-    Show `panel.box`, pass the panel to `fit` as a callback, and call `fit` inside `with panel:`; an
-    interrupt of the kernel then ends training and keeps everything. (A stop button could not work:
-    clicks are handled after the cell has ended.) Training ends after `seconds` even if epochs are
-    left. `history` has a dict per step: step, loss and accuracy of this batch (Keras reports means
-    since the epoch's start; batches are of one size), and loss_scale where there is one;
-    `interrupted` tells whether an interrupt ended it.
+    Show `panel.box`, pass the panel to `fit` as a callback, and call `fit` inside `with
+    panel:`; an interrupt of the kernel then ends training and keeps everything. (A stop
+    button could not work: clicks are handled after the cell has ended.) Training ends
+    after `seconds` even if epochs are left. `history` has a dict per step: step, loss
+    and accuracy of this batch (Keras reports means since the epoch's start; batches are
+    of one size), and loss_scale where there is one; `interrupted` tells whether an
+    interrupt ended it.
 
-    Example: `with (panel := TrainingPanel(20)): model.fit(x, y, callbacks=[panel], verbose=0)`.
+    Example: `with (panel := TrainingPanel(20)): model.fit(x, y, callbacks=[panel],
+    verbose=0)`.
     """
 
     def __init__(self, seconds: float):
@@ -36,8 +40,12 @@ class TrainingPanel(keras.callbacks.Callback):
         self._summed = {}  # loss and accuracy of this epoch's batches, added up
         self._bar = ipywidgets.FloatProgress(min=0, max=1, description="training")
         self._text = ipywidgets.Label("not started")
-        self._image = ipywidgets.Image(format="png", layout=ipywidgets.Layout(max_width="720px"))
-        self.box = ipywidgets.VBox([ipywidgets.HBox([self._bar, self._text]), self._image])
+        self._image = ipywidgets.Image(
+            format="png", layout=ipywidgets.Layout(max_width="720px")
+        )
+        self.box = ipywidgets.VBox(
+            [ipywidgets.HBox([self._bar, self._text]), self._image]
+        )
 
     def __enter__(self):
         return self
@@ -47,7 +55,9 @@ class TrainingPanel(keras.callbacks.Callback):
             return False
         self.interrupted = True
         self._finish("stopped by you")
-        print(f"You stopped the training after {len(self.history)} steps; they are kept.")
+        print(
+            f"You stopped the training after {len(self.history)} steps; they are kept."
+        )
         return True
 
     def on_train_begin(self, logs=None):
@@ -85,7 +95,9 @@ class TrainingPanel(keras.callbacks.Callback):
     def _progress(self, batch, now):
         """The share that is done: of the epochs, or of the time if that is further on."""
         steps = self.params.get("steps") or 0
-        share = (self._epoch + (batch + 1) / steps) / self.params["epochs"] if steps else 0
+        share = (
+            (self._epoch + (batch + 1) / steps) / self.params["epochs"] if steps else 0
+        )
         return min(1.0, max(share, (now - self._start) / self.seconds))
 
     def _is_late(self):
@@ -98,14 +110,19 @@ class TrainingPanel(keras.callbacks.Callback):
     def _show(self, state):
         last = self.history[-1] if self.history else {}
         forms = {"loss": ".4f", "accuracy": ".4f", "loss_scale": "g"}
-        told = [f"{k.replace('_', ' ')} {last[k]:{form}}" for k, form in forms.items() if k in last]
+        told = [
+            f"{k.replace('_', ' ')} {last[k]:{form}}"
+            for k, form in forms.items()
+            if k in last
+        ]
         self._text.value = " · ".join([state, *told])
         if self.history:
             self._image.value = figures.training(self.history).png()
 
 
 def interact(**controls):
-    """`ipywidgets.interact`, with controls that are never wider than the page, as on a phone.
+    """`ipywidgets.interact`, with controls that are never wider than the page, as on a
+    phone.
 
     Example: `@interact(format=["float16", "bfloat16"])` above a function of `format`.
     """
@@ -122,14 +139,17 @@ def interact(**controls):
 
 
 def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidgets.VBox:
-    """Upright sliders for a curve, {place: whole number}, above what `show` makes of it.
+    """Upright sliders for a curve, {place: whole number}, above what `show` makes of
+    it.
 
-    `show({place: value})` returns what to display; it is called at once and after each move.
+    `show({place: value})` returns what to display; it is called at once and after each
+    move.
 
     Example: `sliders({10: 5, 20: 5}, 0, 9, figures.loss_scale, "step")`.
     """
     look = {"orientation": "vertical", "continuous_update": False}
-    look["layout"] = ipywidgets.Layout(width="40px")  # so that six stand in a row on a phone
+    # so that six stand in a row on a phone
+    look["layout"] = ipywidgets.Layout(width="40px")
     row = {
         str(at): ipywidgets.IntSlider(value, low, high, description=str(at), **look)
         for at, value in points.items()

@@ -1,12 +1,15 @@
-"""The web site's settings; `make site` writes its pages' sources and calls Sphinx with them."""
+"""The web site's settings; `make site` writes its pages' sources and calls Sphinx with
+them.
+"""
 
 project = "Mixed Precision, Measured"
 author = "the authors of the course"
 html_title = project
 html_theme = "furo"
 extensions = ["myst_nb", "sphinx_copybutton"]
-# Readers' machines run nothing, and ask nobody for anything: outputs are those that are stored,
-# explorers bring their own scripts, and the widgets' manager would come from elsewhere.
+# Readers' machines run nothing, and ask nobody for anything: outputs are those that are
+# stored, explorers bring their own scripts, and the widgets' manager would come from
+# elsewhere.
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 nb_merge_streams = True

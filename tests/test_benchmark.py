@@ -18,7 +18,9 @@ pytestmark = pytest.mark.slow
 RNG = np.random.default_rng(0)
 X = RNG.random((300, 28, 28, 1), dtype="float32")
 Y = (X.mean((1, 2, 3)) > 0.5).astype("int32")
-SAPPHIRE = hardware.Hardware("Linux x86_64", "some Xeon", 2, ("amx_bf16", "avx512_fp16"))
+SAPPHIRE = hardware.Hardware(
+    "Linux x86_64", "some Xeon", 2, ("amx_bf16", "avx512_fp16")
+)
 
 
 def compiled(layers):
@@ -36,7 +38,9 @@ def build_tiny():
 
 def build_conv():
     layers = keras.layers
-    return compiled([layers.Conv2D(2, 9, 9), layers.Flatten(), layers.Dense(10, dtype="float32")])
+    return compiled(
+        [layers.Conv2D(2, 9, 9), layers.Flatten(), layers.Dense(10, dtype="float32")]
+    )
 
 
 def comparison(**options):
@@ -45,8 +49,11 @@ def comparison(**options):
 
 
 def interrupt_at(monkeypatch, number, owner, name):
-    """Raises KeyboardInterrupt at one call of a function, as a person does at some time."""
-    real, calls = getattr(owner, name), []
+    """Raises KeyboardInterrupt at one call of a function, as a person does at some
+    time.
+    """
+    real = getattr(owner, name)
+    calls = []
 
     def called(*args, **options):
         calls.append(1)
@@ -67,24 +74,31 @@ def three():
 
 
 def test_the_table_follows_from_the_steps(three):
-    table, steps = three.table, three.steps
+    table = three.table
+    steps = three.steps
     assert list(table.index) == list(benchmark.POLICIES)
     for policy, row in table.iterrows():
         seconds = steps.loc[steps["policy"] == policy, "seconds"]
         assert row["step_ms"] == pytest.approx(1e3 * seconds.median())
         assert row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
-        assert row["speedup"] == pytest.approx(table.loc["float32", "step_ms"] / row["step_ms"])
+        assert row["speedup"] == pytest.approx(
+            table.loc["float32", "step_ms"] / row["step_ms"]
+        )
         p = row["accuracy"]
         assert row["accuracy_se"] == pytest.approx(math.sqrt(p * (1 - p) / 300))
     assert (table["steps"] == 3).all()  # without time there are three rounds
-    assert three.batch_size == 32 and three.jit_compile is False and not three.interrupted
+    assert (
+        three.batch_size == 32 and three.jit_compile is False and not three.interrupted
+    )
     assert keras.config.dtype_policy().name == "float32"
     assert table["loss_scale"].fillna(0).tolist() == [0, 0, 2**15]  # for float16 alone
     assert table["peak_mb"].notna().all() == benchmark.counts_memory()
 
 
 def test_policies_take_turns_from_the_same_start_on_the_same_batches(three):
-    assert set(three.steps.groupby("round")["policy"].first()) == set(benchmark.POLICIES)
+    assert set(three.steps.groupby("round")["policy"].first()) == set(
+        benchmark.POLICIES
+    )
     assert (three.steps.groupby("round")["policy"].nunique() == 3).all()
     loss = three.steps.pivot(index="round", columns="policy", values="loss")
     assert np.allclose(loss["float32"], loss["mixed_bfloat16"], rtol=0.02)
@@ -101,7 +115,9 @@ def test_an_interrupt_keeps_complete_rounds(when, monkeypatch):
     interrupt_at(monkeypatch, number, Trainee, name)
     result = comparison(policies=("float32", "mixed_bfloat16"), validation_data=(X, Y))
     assert result.interrupted and any("interrupted" in note for note in result.notes)
-    assert result.table["peak_mb"].isna().all() and result.table["accuracy"].isna().all()
+    assert (
+        result.table["peak_mb"].isna().all() and result.table["accuracy"].isna().all()
+    )
     assert result.table["steps"].nunique() == 1 and len(result.table) == 2
     unmeasured = when in ("build", "warm-up")
     assert (result.table["steps"].iloc[0] == 0) == unmeasured
@@ -113,7 +129,8 @@ def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):
     monkeypatch.setattr(trainee, "start_peak", lambda: None)
     result = comparison(policies=("mixed_bfloat16",))
     assert any("allocator" in note for note in result.notes)
-    assert result.table[["peak_mb", "speedup"]].isna().all(axis=None)  # there is no float32
+    # there is no float32
+    assert result.table[["peak_mb", "speedup"]].isna().all(axis=None)
 
 
 def test_errors_are_one_sentence():
@@ -128,9 +145,17 @@ def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch
     monkeypatch.setattr("tensorflow.__version__", "2.21.0")
     monkeypatch.setattr(trainee, "start_peak", lambda: None)  # fewer models to compile
     policies = ("float32", "mixed_float16")
-    result = benchmark.compare_policies(build_conv, X, Y, policies, batch_size=32, seconds=0)
-    assert (result.table["steps"] == 3).all() and np.isfinite(result.steps["loss"]).all()
-    said = [note for note in result.notes if note.startswith("mixed_float16 is compiled with XLA")]
+    result = benchmark.compare_policies(
+        build_conv, X, Y, policies, batch_size=32, seconds=0
+    )
+    assert (result.table["steps"] == 3).all() and np.isfinite(
+        result.steps["loss"]
+    ).all()
+    said = [
+        note
+        for note in result.notes
+        if note.startswith("mixed_float16 is compiled with XLA")
+    ]
     assert len(said) == 1 and result.jit_compile is False
     assert not Trainee(build_tiny, "mixed_float16").model.jit_compile  # no convolution
 
@@ -145,7 +170,9 @@ def test_the_same_seed_gives_the_same_batches():
 
     assert take(1) == take(1) != take(2)
     everything = benchmark.batches(np.arange(300), np.arange(300), 100, 0)
-    assert sorted(np.concatenate([next(everything)[0] for _ in range(3)])) == list(range(300))
+    assert sorted(np.concatenate([next(everything)[0] for _ in range(3)])) == list(
+        range(300)
+    )
 
 
 def test_a_restart_is_a_new_training_of_the_same_graph():
@@ -158,17 +185,25 @@ def test_a_restart_is_a_new_training_of_the_same_graph():
 
 
 def test_the_device_and_tf32_on_jax(monkeypatch):
-    used, asked = types.SimpleNamespace(), []
+    used = types.SimpleNamespace()
+    asked = []
 
     @contextlib.contextmanager
     def precision(text):
         asked.append(text)
         yield
 
-    fake = types.SimpleNamespace(devices=lambda: [used], default_matmul_precision=precision)
+    fake = types.SimpleNamespace(
+        devices=lambda: [used], default_matmul_precision=precision
+    )
     monkeypatch.setitem(sys.modules, "jax", fake)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    for used.platform, kind in {"gpu": "GPU", "cuda": "GPU", "tpu": "TPU", "cpu": "CPU"}.items():
+    for used.platform, kind in {
+        "gpu": "GPU",
+        "cuda": "GPU",
+        "tpu": "TPU",
+        "cpu": "CPU",
+    }.items():
         assert benchmark.device() == f"{kind}:0" and trainee.device_kind() == kind
     for on in (True, False):
         with training.tf32(on):
@@ -183,7 +218,8 @@ def test_real_mnist_is_learned_equally_well():
 
     digits = datasets.load_mnist()
     assert not digits.is_fallback and len(digits.x_test) == 10_000
-    x, y = (digits.x_train[:10_000, ..., None] / 255).astype("float32"), digits.y_train[:10_000]
+    x = (digits.x_train[:10_000, ..., None] / 255).astype("float32")
+    y = digits.y_train[:10_000]
     x_test = (digits.x_test[..., None] / 255).astype("float32")
     accuracy = {}
     for policy in ("float32", "mixed_bfloat16"):
@@ -191,7 +227,9 @@ def test_real_mnist_is_learned_equally_well():
         with dtype_policy(policy):
             model = compiled(models.mnist_cnn().layers)
         model.fit(x, y, batch_size=32, epochs=5, verbose=0)
-        accuracy[policy] = np.mean(model.predict(x_test, verbose=0).argmax(-1) == digits.y_test)
+        accuracy[policy] = np.mean(
+            model.predict(x_test, verbose=0).argmax(-1) == digits.y_test
+        )
     assert min(accuracy.values()) >= 0.97
     assert abs(accuracy["float32"] - accuracy["mixed_bfloat16"]) <= 0.01
 
@@ -207,15 +245,23 @@ def test_a_sweep_ends_at_the_batch_that_does_not_fit(monkeypatch, capsys):
 
     def step(self, x, y):
         if len(x) > 100:
-            raise ResourceExhaustedError if len(x) < 300 else RuntimeError("something else")
+            raise (
+                ResourceExhaustedError
+                if len(x) < 300
+                else RuntimeError("something else")
+            )
         return real(self, x, y)
 
     monkeypatch.setattr(Trainee, "step", step)
     monkeypatch.setattr(trainee, "start_peak", lambda: None)  # fewer models to build
-    sweep = benchmark.batch_sweep(build_tiny, X, Y, (32, 64, 256), ("float32",), seconds=0)
+    sweep = benchmark.batch_sweep(
+        build_tiny, X, Y, (32, 64, 256), ("float32",), seconds=0
+    )
     assert sweep["batch_size"].tolist() == [32, 64]
     assert "256 does not fit" in capsys.readouterr().out
-    assert sweep["samples_per_s"].iloc[0] == pytest.approx(32e3 / sweep["step_ms"].iloc[0])
+    assert sweep["samples_per_s"].iloc[0] == pytest.approx(
+        32e3 / sweep["step_ms"].iloc[0]
+    )
     with pytest.raises(ResourceExhaustedError):  # not even the first
         benchmark.batch_sweep(build_tiny, X, Y, (256,), ("float32",), seconds=0.2)
     with pytest.raises(RuntimeError, match="something else"):
@@ -225,21 +271,35 @@ def test_a_sweep_ends_at_the_batch_that_does_not_fit(monkeypatch, capsys):
 @pytest.mark.parametrize("finished", [0, 2])
 def test_an_interrupt_keeps_the_sweep(finished, three, monkeypatch, capsys):
     one = dataclasses.replace(three, table=three.table.iloc[:1])
-    cut = dataclasses.replace(one, table=one.table.assign(step_ms=np.nan), interrupted=True)
+    cut = dataclasses.replace(
+        one, table=one.table.assign(step_ms=np.nan), interrupted=True
+    )
     results = iter([one] * finished + [cut])
     monkeypatch.setattr(compare, "compare_policies", lambda *_: next(results))
-    sweep = benchmark.batch_sweep(build_tiny, X, Y, (8, 16, 32), ("float32",), seconds=0)
+    sweep = benchmark.batch_sweep(
+        build_tiny, X, Y, (8, 16, 32), ("float32",), seconds=0
+    )
     assert sweep["batch_size"].tolist() == [8, 16, 32][:finished]
-    assert list(sweep) == ["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
+    assert list(sweep) == [
+        "policy",
+        "batch_size",
+        "step_ms",
+        "samples_per_s",
+        "peak_mb",
+    ]
     assert "Interrupted: the sweep holds" in capsys.readouterr().out
     picture = figures.batch_sweep(sweep)
-    assert picture.png() and ("No batch size was measured." == picture.alt) == (finished == 0)
+    assert picture.png() and ("No batch size was measured." == picture.alt) == (
+        finished == 0
+    )
 
 
 def test_loss_curves_have_equal_lengths_and_share_their_start():
     curves = benchmark.loss_curves(build_tiny, X, Y, seconds=0.5)
     assert curves.groupby(["policy", "seed"]).size().nunique() == 1
-    start = curves[curves["step"] == 0].pivot(index="seed", columns="policy", values="loss")
+    start = curves[curves["step"] == 0].pivot(
+        index="seed", columns="policy", values="loss"
+    )
     assert np.allclose(start["float32"], start["mixed_float16"], rtol=0.01)
     assert start["float32"].nunique() == 3
 
@@ -261,11 +321,20 @@ def test_no_bfloat16_product_where_it_would_end_the_process(monkeypatch, capsys)
     monkeypatch.setattr(hardware, "detect", lambda: machine)
     found = benchmark.matmul_rates((8, 16), seconds=0)
     assert found["dtype"].tolist() == ["float32", "float16"] * 2
-    assert (found["q1"] <= found["gflops"]).all() and (found["gflops"] <= found["q3"]).all()
+    assert (found["q1"] <= found["gflops"]).all() and (
+        found["gflops"] <= found["q3"]
+    ).all()
     assert "a bfloat16 product ends the process" in capsys.readouterr().out
-    for isa, onednn, ends in (("AVX2", True, True), ("AVX2_VNNI", True, True),
-                              ("SSE41", True, True), ("AVX", True, True), ("", True, False),
-                              ("AVX2", False, False), ("AVX512_CORE", True, False)):  # fmt: skip
+    for isa, onednn, ends in (
+        ("AVX2", True, True),
+        ("AVX2_VNNI", True, True),
+        ("SSE41", True, True),
+        ("AVX", True, True),
+        ("", True, False),
+        # fmt: skip
+        ("AVX2", False, False),
+        ("AVX512_CORE", True, False),
+    ):
         machine = dataclasses.replace(machine, onednn=onednn, max_isa=isa)
         assert ("bfloat16" not in rates.likely_dtypes(machine)) is ends
 
@@ -282,12 +351,19 @@ def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
     monkeypatch.setattr(timer, "_seconds", lambda run, count: 0.5)
     found = benchmark.ceilings(0, ("float32",))
     assert found["value"].tolist() == pytest.approx(
-        [2 * 8**3 / 1e12 / 0.5, 2 * 128 * 2**20 / 1e9 / 0.5, 3 * 128 * 2**20 / 1e9 / 0.5]
+        [
+            2 * 8**3 / 1e12 / 0.5,
+            2 * 128 * 2**20 / 1e9 / 0.5,
+            3 * 128 * 2**20 / 1e9 / 0.5,
+        ]
     )
     assert benchmark.matmul_rates((8,), 0)["gflops"][0] == pytest.approx(2 * 1.024e-6)
     assert found["runs"].tolist() == [3, 3, 3]
     interrupt_at(monkeypatch, 6, timer, "_seconds")
-    assert benchmark.ceilings(1, ("float32",)).empty and "Interrupted" in capsys.readouterr().out
+    assert (
+        benchmark.ceilings(1, ("float32",)).empty
+        and "Interrupted" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.usefixtures("small_matrices")
@@ -295,8 +371,11 @@ def test_tf32_is_tried_and_left_as_it_was(monkeypatch):
     import tensorflow as tf
 
     now = tf.config.experimental.tensor_float_32_execution_enabled
-    seen, real = [], keras.ops.matmul
-    monkeypatch.setattr(keras.ops, "matmul", lambda a, b: (seen.append(now()), real(a, b))[1])
+    seen = []
+    real = keras.ops.matmul
+    monkeypatch.setattr(
+        keras.ops, "matmul", lambda a, b: (seen.append(now()), real(a, b))[1]
+    )
     benchmark.ceilings(0, ("tf32", "float32"))
     assert set(seen) == {True, False} and now() is True
 
@@ -310,7 +389,9 @@ class Clock:
     def __init__(self, monkeypatch):
         self.now = 0.0
         monkeypatch.setattr(timer.time, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(timer, "rounds", lambda seconds, label, at_least: range(at_least))
+        monkeypatch.setattr(
+            timer, "rounds", lambda seconds, label, at_least: range(at_least)
+        )
 
     def work(self, *seconds):
         """A function that takes these times, the last one from then on."""
@@ -324,8 +405,11 @@ class Clock:
 
 
 def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
-    bars, tqdm = [], timer.tqdm
-    monkeypatch.setattr(timer, "tqdm", lambda **told: bars.append(tqdm(**told)) or bars[-1])
+    bars = []
+    tqdm = timer.tqdm
+    monkeypatch.setattr(
+        timer, "tqdm", lambda **told: bars.append(tqdm(**told)) or bars[-1]
+    )
     assert list(timer.rounds(0, "x", at_least=2)) == [0, 1]
     clock = iter(np.arange(0, 100, 0.5))
     monkeypatch.setattr(timer.time, "perf_counter", lambda: float(next(clock)))
@@ -334,14 +418,19 @@ def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
 
 
 def test_the_median_counts_without_first_calls_and_short_ones_together(monkeypatch):
-    clock, order = Clock(monkeypatch), []
+    clock = Clock(monkeypatch)
+    order = []
 
     def noted(name, *seconds):
         run = clock.work(*seconds)
         return lambda: (order.append(name), run())[1]
 
-    first = 9.0, 9.0, 0.02  # tracing, caches, the call that tells how many to time together
-    cases = {"short": noted("s", 0.001), "long": noted("l", *first, 0.03, 0.04, 0.05, 0.9, 0.05)}
+    # tracing, caches, the call that tells how many to time together
+    first = 9.0, 9.0, 0.02
+    cases = {
+        "short": noted("s", 0.001),
+        "long": noted("l", *first, 0.03, 0.04, 0.05, 0.9, 0.05),
+    }
     none = {"none": lambda: keras.ops.ones((2,), "bfloat16")}  # too short for the clock
     found = benchmark.in_turns(cases | none)
     assert found == {"short": pytest.approx(1), "long": pytest.approx(50), "none": 0}
@@ -360,7 +449,8 @@ def test_an_interrupt_keeps_the_timings(monkeypatch, capsys):
 
 def test_a_timing_ends_when_a_number_is_back(monkeypatch):
     """A device may still work on a result that it has handed out."""
-    clock, read = Clock(monkeypatch), []
+    clock = Clock(monkeypatch)
+    read = []
 
     class Number:
         def __float__(self):

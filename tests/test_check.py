@@ -1,4 +1,6 @@
-"""`check` and `reset`: what they say of each kind of broken machine, and what they change."""
+"""`check` and `reset`: what they say of each kind of broken machine, and what they
+change.
+"""
 
 import ast
 import importlib.metadata
@@ -30,34 +32,56 @@ def faults(probe):
 @pytest.mark.slow
 def test_a_machine_that_runs_these_tests_has_what_the_course_needs(monkeypatch, capsys):
     monkeypatch.setattr(check, "SECONDS", 120)  # it is busy with others
-    status, printed = check.run(), capsys.readouterr().out
+    status = check.run()
+    printed = capsys.readouterr().out
     assert status == 0 and "fault" not in printed, printed
-    rows = [line.split(" │ ")[1].strip() for line in printed.splitlines() if " │ " in line]
+    rows = [
+        line.split(" │ ")[1].strip() for line in printed.splitlines() if " │ " in line
+    ]
     names = "python packages tensorflow machine memory writing port network"
     assert [name for name in dict.fromkeys(rows) if name] == names.split()
     assert check.MNIST == datasets.MNIST_URL
 
 
 def test_on_a_broken_machine_every_fault_has_its_row_and_the_status_is_1(tmp_path):
-    for name, text in (("tensorflow.py", RAISES), ("gfloat.dist-info/METADATA", GFLOAT)):
+    for name, text in (
+        ("tensorflow.py", RAISES),
+        ("gfloat.dist-info/METADATA", GFLOAT),
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     place = tmp_path / "tensorflow.py/progress.json"
-    own = {"PYTHONPATH": str(tmp_path), "COURSE_PROGRESS": str(place), "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    own = {
+        "PYTHONPATH": str(tmp_path),
+        "COURSE_PROGRESS": str(place),
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+    }
     own["TF_ENABLE_ONEDNN_OPTS"] = "1"  # without oneDNN no process ends
     line = [sys.executable, "-m", "course_utils", "check"]
-    done = subprocess.run(line, cwd=COURSE, env=os.environ | own, capture_output=True, text=True)
+    done = subprocess.run(
+        line, cwd=COURSE, env=os.environ | own, capture_output=True, text=True
+    )
     told = [line for line in done.stdout.splitlines() if line.startswith("fault")]
-    assert len(told) == 4 and done.stdout.endswith("4 to mend, from the top.\n"), done.stdout
+    assert len(told) == 4 and done.stdout.endswith("4 to mend, from the top.\n"), (
+        done.stdout
+    )
     assert done.returncode == 1 and not done.stderr
     assert "gfloat 0.1" in told[0] and '-m pip install "gfloat<0.6,>=0.5"' in told[0]
-    assert "tensorflow" in told[1] and "libcudart.so" in done.stdout and "--force-re" in told[1]
+    assert (
+        "tensorflow" in told[1]
+        and "libcudart.so" in done.stdout
+        and "--force-re" in told[1]
+    )
     assert "ONEDNN_MAX_CPU_ISA=AVX2" in told[2] and "unset it" in told[2]
     assert "writing" in told[3] and "folder of your own" in told[3]
 
 
 def test_a_missing_package_a_wrong_python_and_what_colab_need_not_have(monkeypatch):
-    have = [d for d in importlib.metadata.distributions() if d.name not in ("keras", "nbval")]
+    have = [
+        d
+        for d in importlib.metadata.distributions()
+        if d.name not in ("keras", "nbval")
+    ]
     monkeypatch.setattr(importlib.metadata, "distributions", lambda: iter(have))
     told = [told for told, _ in faults(check.packages)]
     assert "keras is missing" in told and "nbval is missing" in told
@@ -66,7 +90,9 @@ def test_a_missing_package_a_wrong_python_and_what_colab_need_not_have(monkeypat
     monkeypatch.setattr(sys, "version_info", (3, 10, 2))
     assert "3.11 to 3.13" in faults(check.python)[0][1]
     code = "from course_utils import check, __main__; print(*check.packages())"
-    bare = subprocess.run([sys.executable, "-S", "-c", code], cwd=COURSE, capture_output=True)
+    bare = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=COURSE, capture_output=True
+    )
     assert b"the packages are missing" in bare.stdout and b"make lab" in bare.stdout
 
 
@@ -77,7 +103,11 @@ def test_a_python_without_the_packages_is_told_one_thing_to_do(monkeypatch):
     assert "are missing" in told and "gfloat" in told and way == check.INSTALL
     monkeypatch.setattr(check.importlib.util, "find_spec", lambda name: None)
     assert faults(check.tensorflow) == [("it is not installed", check.INSTALL)]
-    for words, status in ((["reset"], 1), (["class-board", "."], 1), (["examine", "m.keras"], 2)):
+    for words, status in (
+        (["reset"], 1),
+        (["class-board", "."], 1),
+        (["examine", "m.keras"], 2),
+    ):
         done = subprocess.run(
             [sys.executable, "-S", "-m", "course_utils", *words],
             cwd=COURSE, capture_output=True, text=True,
@@ -92,13 +122,18 @@ def test_an_older_python_is_told_which_to_take():
     ast.parse(source, feature_version=(3, 8))
     old = "import sys; sys.version_info = (3, 9, 6); import runpy;"
     line = old + "runpy.run_module('course_utils', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", line], cwd=COURSE, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", line], cwd=COURSE, capture_output=True, text=True
+    )
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert "needs Python 3.11, 3.12 or 3.13, and this is 3.9" in done.stderr
 
 
 def test_a_device_that_computes_wrong_numbers_is_seen_without_asserts():
-    for module, call in (("check", "_product()"), ("hardware.accelerators", "compute_on_gpus()")):
+    for module, call in (
+        ("check", "_product()"),
+        ("hardware.accelerators", "compute_on_gpus()"),
+    ):
         lines = (
             "import tensorflow as tf",
             f"from course_utils.{module} import *; from course_utils.{module} import __name__ as n",
@@ -148,7 +183,9 @@ def test_what_is_no_fault(monkeypatch):
 
 @pytest.fixture
 def course(tmp_path, monkeypatch, progress_file):
-    """A course in Git with two notebooks, one of them the learner's own, and some progress."""
+    """A course in Git with two notebooks, one of them the learner's own, and some
+    progress.
+    """
     root = tmp_path / "course"
     (root / "notebooks").mkdir(parents=True)
     path = root / "notebooks/00_start_here.ipynb"
@@ -183,7 +220,10 @@ def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
     assert json.loads(copy.read_text()) == {"00": {"guess": 2}}
     shutil.rmtree(course / "backups")
     assert command.main(["reset", "--notebooks", "--yes"]) == 0
-    assert path.read_text() == given and (course / "notebooks/mine.ipynb").read_text() == "mine"
+    assert (
+        path.read_text() == given
+        and (course / "notebooks/mine.ipynb").read_text() == "mine"
+    )
     assert "guess = 2" in next((course / "backups").rglob("*.ipynb")).read_text()
     assert "mine.ipynb: left alone, because it is your own" in capsys.readouterr().out
     assert reset.run(notebooks=True) == 0
@@ -195,7 +235,11 @@ def test_reset_brings_back_what_was_deleted_renamed_or_is_no_text(course):
     first = course / "notebooks/00_start_here.ipynb"
     solved = course / "notebooks/solved/00_start_here.ipynb"
     given = first.read_bytes()
-    for change in (first.unlink, partial(first.write_bytes, b"\xff\xfe"), solved.unlink):
+    for change in (
+        first.unlink,
+        partial(first.write_bytes, b"\xff\xfe"),
+        solved.unlink,
+    ):
         change()
         assert reset.run(notebooks=True, sure=True) == 0
         assert first.read_bytes() == given and solved.read_text() == "solved"
@@ -204,14 +248,20 @@ def test_reset_brings_back_what_was_deleted_renamed_or_is_no_text(course):
     assert len(list((course / "backups").rglob("*.ipynb"))) == 1
 
 
-def test_reset_of_notebooks_says_that_it_needs_git(course, progress_file, monkeypatch, capsys):
+def test_reset_of_notebooks_says_that_it_needs_git(
+    course, progress_file, monkeypatch, capsys
+):
     """A course from an archive, a machine without Git, a folder of another owner."""
 
     def refused(reason):
         (course / "notebooks/00_start_here.ipynb").write_text("changed")
         assert command.main(["reset", "--notebooks", "--yes"]) == 1
         said = capsys.readouterr().err
-        assert reason in said and "unpack the course again" in said and said.count("\n") == 1
+        assert (
+            reason in said
+            and "unpack the course again" in said
+            and said.count("\n") == 1
+        )
         assert progress_file.exists() and not (course / "backups").exists()
 
     with monkeypatch.context() as patch:

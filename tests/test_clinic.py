@@ -1,4 +1,6 @@
-"""The patients of the clinic: each fails as described, is cured by its cure and by no other's."""
+"""The patients of the clinic: each fails as described, is cured by its cure and by no
+other's.
+"""
 
 import re
 
@@ -44,47 +46,73 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
     "missing": lambda v: v.scales[-1] == 0 and np.isnan(v.losses[-50:]).all(),
     "bfloat16": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.7,
 }
-QUICK = ("mask", "scale_loss", "counter")  # patients of every `make test`; `make full` takes all
+# patients of every `make test`; `make full` takes all
+QUICK = ("mask", "scale_loss", "counter")
 EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
 
 
 def read_anew(patient):
-    """All instruments but those that run a patient once more, which read each kind anew once.
+    """All instruments but those that run a patient once more, which read each kind anew
+    once.
 
     On a patient whom they tell from others they read anew, too.
     """
     few = diagnosis.fewest(records.clinic(), patient)
-    kinds = {p: {i: reading["kind"] for i, reading in RECORD[p]["readings"].items()} for p in NAMES}
+    kinds = {
+        p: {i: reading["kind"] for i, reading in RECORD[p]["readings"].items()}
+        for p in NAMES
+    }
     first = lambda i: next(p for p in NAMES if kinds[p][i] == kinds[patient][i])  # noqa: E731
     again = ("numerics", "twin", "layer")
-    return [i for i in kinds[patient] if i not in again or i in few or first(i) == patient]
+    return [
+        i for i in kinds[patient] if i not in again or i in few or first(i) == patient
+    ]
 
 
 @pytest.mark.parametrize("patient", EACH)
-def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one(patient):
+def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one(
+    patient,
+):
     assert SEES[patient](instruments._visit(patient))
-    found, stored = instruments.record(patient, read_anew(patient)), RECORD[patient]
+    found = instruments.record(patient, read_anew(patient))
+    stored = RECORD[patient]
     for instrument, reading in found["readings"].items():
         assert reading["kind"] == stored["readings"][instrument]["kind"], instrument
-    for key in ("well", "larger_scale", "tried", "family", "diagnosis", "cure", "thread"):
+    for key in (
+        "well",
+        "larger_scale",
+        "tried",
+        "family",
+        "diagnosis",
+        "cure",
+        "thread",
+    ):
         assert found[key] == stored[key], key
-    for curve in ("loss", "healthy"):  # the beginning; later, other kernels round to other losses
-        start = [[np.nan if v is None else v for v in each[curve][:3]] for each in (found, stored)]
+    # the beginning; later, other kernels round to other losses
+    for curve in ("loss", "healthy"):
+        start = [
+            [np.nan if v is None else v for v in each[curve][:3]]
+            for each in (found, stored)
+        ]
         assert start[0] == pytest.approx(start[1], rel=0.1, nan_ok=True)
 
 
 @pytest.mark.parametrize("patient", NAMES)
 def test_a_patient_is_cured_by_its_cure_and_not_by_another(patient):
     """As the record has it, which is compared with a fresh one above."""
-    well, tried = RECORD[patient]["well"], RECORD[patient]["tried"]
+    well = RECORD[patient]["well"]
+    tried = RECORD[patient]["tried"]
     assert well == [patient == "accumulate", True]
     others = [name for name in NAMES if name != patient]
-    assert list(tried) == [n for n in others if clinic.script(patient, n) != clinic.script(patient)]
+    assert list(tried) == [
+        n for n in others if clinic.script(patient, n) != clinic.script(patient)
+    ]
     assert len(tried) >= 3 and (well[0] or "well" not in tried.values())
 
 
 def test_the_healthy_one_moves_its_weights_every_fourth_time():
-    names, moved = clinic.admit("accumulate"), []
+    names = clinic.admit("accumulate")
+    moved = []
     model = names["build"]()
     for batch in clinic.batches(names)[:8]:
         before = model.get_weights()
@@ -97,15 +125,28 @@ def test_each_script_is_short_and_names_its_thread():
     families = records.clinic()["families"]
     for name, chart in clinic.charts().items():
         head, *_ = lines = clinic.script(name).splitlines()
-        assert re.fullmatch(r"# https://\S+", head) and len([x for x in lines if x.strip()]) <= 25
-        told = {key: chart[key] for key in ("title", "symptom", "diagnosis", "cure", "family")}
+        assert (
+            re.fullmatch(r"# https://\S+", head)
+            and len([x for x in lines if x.strip()]) <= 25
+        )
+        told = {
+            key: chart[key]
+            for key in ("title", "symptom", "diagnosis", "cure", "family")
+        }
         assert told.items() <= RECORD[name].items() and chart["family"] in families
         assert clinic.difference(name) or name == "accumulate"
-    assert list(RECORD) == NAMES and len(set(p["diagnosis"] for p in RECORD.values())) == 15
-    assert all(len(p[curve]) <= 60 for p in RECORD.values() for curve in ("loss", "healthy"))
+    assert (
+        list(RECORD) == NAMES
+        and len(set(p["diagnosis"] for p in RECORD.values())) == 15
+    )
+    assert all(
+        len(p[curve]) <= 60 for p in RECORD.values() for curve in ("loss", "healthy")
+    )
     minutes = {key: minutes for key, (_, minutes, _) in instruments.INSTRUMENTS.items()}
     tools = records.clinic()["instruments"]
-    assert {key: tool["minutes"] for key, tool in tools.items()} == minutes and len(tools) == 11
+    assert {key: tool["minutes"] for key, tool in tools.items()} == minutes and len(
+        tools
+    ) == 11
 
 
 def test_patients_have_names_and_numbers_and_nothing_else():
@@ -120,8 +161,12 @@ def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
 
     policy = keras.config.dtype_policy().name
     visit = clinic.run("scale_loss", steps=2, policy="float32")
-    assert len(visit.losses) == 2 and np.isnan(visit.scales).all() and visit.report == {}
-    assert keras.config.dtype_policy().name == policy and "loss in 2 steps" in repr(visit)
+    assert (
+        len(visit.losses) == 2 and np.isnan(visit.scales).all() and visit.report == {}
+    )
+    assert keras.config.dtype_policy().name == policy and "loss in 2 steps" in repr(
+        visit
+    )
     unwritten = clinic.run("scale_loss", steps=2, step=lambda model, x, y: None)
     assert np.isnan(unwritten.losses).all() and len(unwritten.losses) == 2
 

@@ -80,7 +80,9 @@ CASES = [(MINE, *case) for case in BAD]
 CASES += [(where, OTHER, "checksum") for where in list(ORDER)[1:]]
 
 
-@pytest.mark.parametrize("where, content, reason", CASES, ids=[case[-1] for case in CASES])
+@pytest.mark.parametrize(
+    "where, content, reason", CASES, ids=[case[-1] for case in CASES]
+)
 def test_a_bad_file_is_named_and_kept_and_the_next_source_is_used(
     where, content, reason, sources, monkeypatch, capsys
 ):
@@ -93,15 +95,21 @@ def test_a_bad_file_is_named_and_kept_and_the_next_source_is_used(
 
 
 @pytest.mark.parametrize(
-    "name, said", [("nowhere.npz", "nowhere.npz, which does not exist"), (".", "is refused")]
+    "name, said",
+    [("nowhere.npz", "nowhere.npz, which does not exist"), (".", "is refused")],
 )
 def test_without_any_file_the_fallback_is_real_digits_in_mnist_s_form(
     name, said, sources, monkeypatch, capsys
 ):
     monkeypatch.setenv("COURSE_MNIST", str(sources / name))
-    digits, printed = datasets.load_mnist(), capsys.readouterr().out
+    digits = datasets.load_mnist()
+    printed = capsys.readouterr().out
     assert digits.is_fallback and "not MNIST" in printed and said in printed
-    assert digits.x_train.shape == (1437, 28, 28) and digits.x_test.shape == (360, 28, 28)
+    assert digits.x_train.shape == (1437, 28, 28) and digits.x_test.shape == (
+        360,
+        28,
+        28,
+    )
     for x, y in ((digits.x_train, digits.y_train), (digits.x_test, digits.y_test)):
         assert x.dtype == np.uint8 and x.max() == 255 and x.min() == 0
         assert set(y) == set(range(10)) and len(x) == len(y)
@@ -122,14 +130,17 @@ def test_a_download_is_verified_and_kept(server):
     assert list(server.parent.iterdir()) == [server]
 
 
-@pytest.mark.parametrize("does", "refuses speaks truncates stalls trickles corrupts".split())
+@pytest.mark.parametrize(
+    "does", "refuses speaks truncates stalls trickles corrupts".split()
+)
 def test_a_bad_server_is_left_for_the_next_source(does, server, monkeypatch, capsys):
     monkeypatch.setattr(Server, "does", does)
     if does in ("stalls", "trickles"):
         monkeypatch.setattr(datasets, "STALL_SECONDS", 0.5)
         monkeypatch.setattr(datasets, "DOWNLOAD_SECONDS", 3)
     assert datasets.load_mnist().is_fallback
-    said, why = capsys.readouterr().out, {"stalls": "timed out", "trickles": "was stopped after 3"}
+    said = capsys.readouterr().out
+    why = {"stalls": "timed out", "trickles": "was stopped after 3"}
     assert "could not be downloaded" in said and why.get(does, "") in said
     assert not list(server.parent.iterdir())
 

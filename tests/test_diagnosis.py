@@ -1,4 +1,6 @@
-"""What readings leave of the causes: against a slow search, on the record and on invented ones."""
+"""What readings leave of the causes: against a slow search, on the record and on
+invented ones.
+"""
 
 import itertools
 import random
@@ -18,15 +20,33 @@ def invented(seed=0, patients=3, instruments=3, kinds=2):
     for n in range(patients):
         read = {tool: f"kind {chance.randrange(kinds)}" for tool in tools}
         readings = {
-            tool: {"kind": kind, "text": f"{kind}, as with {n}"} for tool, kind in read.items()
+            tool: {"kind": kind, "text": f"{kind}, as with {n}"}
+            for tool, kind in read.items()
         }
-        texts = {"symptom": f"It hurts {n}.", "diagnosis": f"cause {n}", "cure": f"Cure {n}."}
-        curves = {"loss": [2.0, *([None, None] if n % 2 else [1.9, 1.8])], "healthy": [2.0, 0.5]}
-        people.append({"key": f"p{n}", "family": "nan", **texts, **curves, "readings": readings})
-    return {"instruments": tools, "patients": people, "families": {"nan": "Not a number"}}
+        texts = {
+            "symptom": f"It hurts {n}.",
+            "diagnosis": f"cause {n}",
+            "cure": f"Cure {n}.",
+        }
+        curves = {
+            "loss": [2.0, *([None, None] if n % 2 else [1.9, 1.8])],
+            "healthy": [2.0, 0.5],
+        }
+        people.append(
+            {"key": f"p{n}", "family": "nan", **texts, **curves, "readings": readings}
+        )
+    return {
+        "instruments": tools,
+        "patients": people,
+        "families": {"nan": "Not a number"},
+    }
 
 
-RECORDS = {"small": invented(), "equal": invented(1, 6, 2), "large": invented(2, 12, 6, 3)}
+RECORDS = {
+    "small": invented(),
+    "equal": invented(1, 6, 2),
+    "large": invented(2, 12, 6, 3),
+}
 RECORDS["recorded"] = records.clinic()
 each = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
 
@@ -40,13 +60,16 @@ def fit(record, key, asked):
 
 @each
 def test_a_reading_rules_out_those_who_read_another_kind(record):
-    tools, chance = list(record["instruments"]), random.Random(0)
+    tools = list(record["instruments"])
+    chance = random.Random(0)
     for patient in record["patients"]:
         key = patient["key"]
         for _ in range(20):
             asked = chance.sample(tools, chance.randint(0, len(tools)))
             out = diagnosis.struck(record, key, asked)
-            assert {p["key"] for p in record["patients"]} - set(out) == fit(record, key, asked)
+            assert {p["key"] for p in record["patients"]} - set(out) == fit(
+                record, key, asked
+            )
             for other, tool in out.items():  # the first one that did
                 before = asked[: asked.index(tool)]
                 assert other in fit(record, key, before) - fit(record, key, [tool])
@@ -56,17 +79,24 @@ def test_a_reading_rules_out_those_who_read_another_kind(record):
 def test_fewer_instruments_leave_more_and_as_many_are_not_quicker(record):
     tools = list(record["instruments"])
     for patient in record["patients"]:
-        few, key = diagnosis.fewest(record, patient["key"]), patient["key"]
+        few = diagnosis.fewest(record, patient["key"])
+        key = patient["key"]
         least = fit(record, key, tools)
         assert fit(record, key, few) == least
         for n in range(len(few) + 1):
             for other in itertools.combinations(tools, n):
-                cheaper = diagnosis.minutes(record, other) < diagnosis.minutes(record, few)
-                assert (n == len(few) and not cheaper) or fit(record, key, other) != least
+                cheaper = diagnosis.minutes(record, other) < diagnosis.minutes(
+                    record, few
+                )
+                assert (n == len(few) and not cheaper) or fit(
+                    record, key, other
+                ) != least
 
 
 def leaves(tree, way=()):
-    """(instruments and kinds on the way to it, what is left there) of each leaf of a tree."""
+    """(instruments and kinds on the way to it, what is left there) of each leaf of a
+    tree.
+    """
     if "left" in tree:
         yield way, tree["left"]
     for kind, then in tree.get("then", {}).items():

@@ -13,7 +13,13 @@ import pytest
 from test_processes import FAMILY, all_gone, posix
 
 from course_utils import distributed, paths, processes
-from course_utils.distributed import Interrupted, ProcessError, Workers, run_workers, workers
+from course_utils.distributed import (
+    Interrupted,
+    ProcessError,
+    Workers,
+    run_workers,
+    workers,
+)
 from course_utils.distributed.strategies import Choice
 from course_utils.hardware import Accelerator, Hardware, accelerators
 from course_utils.processes import Outcome
@@ -35,7 +41,9 @@ def script(tmp_path):
 def one_sentence(error):
     """The message, which is one sentence without a line break that says what to do."""
     text = str(error.value)
-    assert text.endswith(".") and ". " not in text and "\n" not in text and len(text) < 400
+    assert (
+        text.endswith(".") and ". " not in text and "\n" not in text and len(text) < 400
+    )
     return text
 
 
@@ -60,7 +68,9 @@ def test_each_worker_knows_the_others_and_its_lines_and_result_come_with_its_num
         lines = list(started)
     configs = [json.loads(config) for config, _, _ in started.results]
     addresses = configs[0]["cluster"]["worker"]
-    assert len(set(addresses)) == 2 and all(a.startswith("127.0.0.1:") for a in addresses)
+    assert len(set(addresses)) == 2 and all(
+        a.startswith("127.0.0.1:") for a in addresses
+    )
     for rank, (_, hidden_gpus, number) in enumerate(started.results):
         own = [line for who, line in lines if who == rank]
         assert own == [f"I am {rank} ['a', '3']", "RESULT is no JSON"]
@@ -83,7 +93,8 @@ FIRST = "time.sleep(0.5 * (1 - rank)); raise ValueError(f'of {rank}')"
 CRASH_OF_ONE = "os.kill(os.getpid(), 11) if rank == 0 else time.sleep(300)"
 STUBBORN = f"if rank == 1: raise SystemExit\n{FAMILY}"
 ENDLESS = "while True: print('again and again')"
-FAILURES = [  # the script, how many run it and for how long, the sentence, whom SIGTERM did not end
+# the script, how many run it and for how long, the sentence, whom SIGTERM did not end
+FAILURES = [
     (NO_DATA, 3, 120, "^Worker 1 of 3 ended .* no data here", None),
     (FIRST, 2, 120, r"^Worker 1 of 2 ended .*\(ValueError: of 1\)", []),
     (CRASH_OF_ONE, 2, 120, "^Worker 0 of 2 was ended by SIGSEGV, so", []),
@@ -97,7 +108,8 @@ FAILURES = [  # the script, how many run it and for how long, the sentence, whom
 def test_a_worker_that_fails_is_named_and_none_is_left(
     text, count, seconds, told, stubborn, script
 ):
-    started, printed = Workers(script(text), count, timeout=seconds, grace=0.5), []
+    started = Workers(script(text), count, timeout=seconds, grace=0.5)
+    printed = []
     with pytest.raises(ProcessError, match=told) as error, started:
         printed += (int(line) for _, line in started if line.isdigit())
     one_sentence(error)
@@ -125,7 +137,8 @@ def test_leaving_the_block_early_stops_the_workers(script):
     with Workers(script("print(1); time.sleep(300)"), 2) as started:
         assert next(iter(started))[1] == "1"
     assert all_gone(pids(started))
-    with pytest.raises(ZeroDivisionError):  # an error of the learner's own stays as it is
+    # an error of the learner's own stays as it is
+    with pytest.raises(ZeroDivisionError):
         with Workers(script("time.sleep(300)"), 2, grace=0.2) as started:
             raise ZeroDivisionError
     assert all_gone(pids(started))
@@ -142,7 +155,8 @@ def test_a_worker_killed_on_purpose_is_no_error(script):
     assert started.results == [None, None] and all_gone(pids(started))
 
 
-# A test run that was itself started in the background ignores Ctrl-C, and hands that on.
+# A test run that was itself started in the background ignores Ctrl-C, and hands that
+# on.
 INTERRUPTED = """
 import signal, sys, time
 from course_utils.distributed import Workers
@@ -161,16 +175,24 @@ def test_ctrl_c_ends_in_one_sentence_and_leaves_no_orphan(script):
     """A real one, as a terminal sends it: to the whole group of the process in front."""
     command = [sys.executable, "-c", INTERRUPTED, str(script(FAMILY))]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=paths.FOLDER, start_new_session=True, **options) as process:
+    with subprocess.Popen(
+        command, cwd=paths.FOLDER, start_new_session=True, **options
+    ) as process:
         pids = [int(process.stdout.readline()) for _ in range(4)]
         os.killpg(process.pid, signal.SIGINT)
         printed, errors = process.communicate(timeout=60)
-    assert printed == "Interrupted Interrupted: the 2 workers were stopped and none is left.\n"
+    assert (
+        printed
+        == "Interrupted Interrupted: the 2 workers were stopped and none is left.\n"
+    )
     assert errors == "" and all_gone(pids)
 
 
-def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(script, monkeypatch):
-    made, path = [], script("time.sleep(300)")
+def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(
+    script, monkeypatch
+):
+    made = []
+    path = script("time.sleep(300)")
     original = processes.start
 
     def second_is_interrupted(*arguments):
@@ -199,14 +221,20 @@ def test_a_missing_script_is_said_and_ports_in_use_are_left_out(monkeypatch, tmp
 
 @pytest.mark.slow
 def test_a_port_that_is_taken_meanwhile_is_named(script, monkeypatch):
-    """TensorFlow's own words, "Could not start gRPC server", name neither port nor cause."""
-    path = script("import tensorflow as tf; tf.distribute.MultiWorkerMirroredStrategy()")
+    """TensorFlow's own words, "Could not start gRPC server", name neither port nor
+    cause.
+    """
+    path = script(
+        "import tensorflow as tf; tf.distribute.MultiWorkerMirroredStrategy()"
+    )
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
         port = taken.getsockname()[1]
         monkeypatch.setattr(workers, "free_ports", lambda count: [port])
-        with pytest.raises(ProcessError, match=f"could not open port {port}, which") as error:
+        with pytest.raises(
+            ProcessError, match=f"could not open port {port}, which"
+        ) as error:
             run_workers(path, 1, timeout=100)
     one_sentence(error)
 
@@ -230,7 +258,9 @@ KINDS = ("TPU", "GPU", "CPU")
     ],
 )
 @pytest.mark.parametrize("found", [(), (TPU,)])
-def test_the_strategy_follows_from_the_devices(counts, kind, devices, found, monkeypatch):
+def test_the_strategy_follows_from_the_devices(
+    counts, kind, devices, found, monkeypatch
+):
     listed = {name: [name] * count for name, count in zip(KINDS, counts, strict=True)}
     monkeypatch.setattr("tensorflow.config.list_logical_devices", listed.get)
     machine = Hardware("Linux x86_64", "some CPU", 4, (), accelerators=found)
@@ -251,7 +281,9 @@ def test_a_strategy_is_made_once():
 # TPU
 
 WORKS = Outcome([8, {"NAME": "value"}], "", "")
-FAILS = Outcome(None, "", "Its process ended with exit code 1 (ImportError: no libtpu).")
+FAILS = Outcome(
+    None, "", "Its process ended with exit code 1 (ImportError: no libtpu)."
+)
 TRIES = [
     (WORKS, {"NAME": "value"}, ["TensorFlow can use this TPU"]),
     (

@@ -1,4 +1,6 @@
-"""The Makefile and its environments, tried out with stand-ins for Python and uv: no network."""
+"""The Makefile and its environments, tried out with stand-ins for Python and uv: no
+network.
+"""
 
 import json
 import os
@@ -27,9 +29,12 @@ COURSE = [
     "tools/environment.sh",
     "tools/lab_settings.json",
 ]
-TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod".split()
+TOOLS = (
+    "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod".split()
+)
 
-# A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should install.
+# A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should
+# install.
 PYTHON = r"""#!/bin/sh
 case "$*" in
     *version_info*) echo $V ;;
@@ -50,10 +55,13 @@ esac
 
 
 class Machine:
-    """A copy of the plumbing in a folder with a space, and a PATH that holds stand-ins only."""
+    """A copy of the plumbing in a folder with a space, and a PATH that holds stand-ins
+    only.
+    """
 
     def __init__(self, folder: Path):
-        self.root, self.bin = folder / "my course", folder / "bin"
+        self.root = folder / "my course"
+        self.bin = folder / "bin"
         self.calls = folder / "calls.txt"
         for name in COURSE:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +85,8 @@ class Machine:
         env |= {"CALLS": self.calls, "WHEN_INSTALLING": when_installing}
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
         pipes |= {"stderr": subprocess.STDOUT, "start_new_session": True}
-        # A test run that was itself started in the background ignores Ctrl-C, and so would make.
+        # A test run that was itself started in the background ignores Ctrl-C, and so
+        # would make.
         pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         return subprocess.Popen(["make", *arguments], cwd=self.root, env=env, **pipes)
 
@@ -88,7 +97,11 @@ class Machine:
         return process.returncode, output
 
     def installs(self) -> list[str]:
-        return [line for line in self.calls.read_text().splitlines() if "pip install" in line]
+        return [
+            line
+            for line in self.calls.read_text().splitlines()
+            if "pip install" in line
+        ]
 
     def stamps(self) -> list[str]:
         return sorted(path.name for path in self.root.glob(".venv/*.stamp"))
@@ -105,16 +118,32 @@ NO_VENV = "'sudo apt install python3.12-venv', then run make again"
 OFFLINE = "echo 'dns error: failed to lookup address' >&2; exit 2"
 NO_NETWORK = "The packages could not be downloaded: check the network"
 GOOD = {"python3": ("3.12", 0)}
-REFUSALS = [  # {name: (version, without venv)}, the argument, what the install does, what is said
+# {name: (version, without venv)}, the argument, what the install does, what is said
+REFUSALS = [
     ({}, (), "", NONE),
     *(({"python3": (v, 0)}, (), "", WRONG.format(v)) for v in ("2.7", "3.10", "3.14")),
     ({"python3": ("3.12", 1)}, (), "", NO_VENV),
-    ({"old": ("3.9", 0)}, ("PYTHON=old",), "", "but old is Python 3.9: give the path of another"),
+    (
+        {"old": ("3.9", 0)},
+        ("PYTHON=old",),
+        "",
+        "but old is Python 3.9: give the path of another",
+    ),
     (GOOD, ("PYTHON=nowhere",), "", "at PYTHON=nowhere: give the path"),
     (GOOD, (), OFFLINE, NO_NETWORK),
-    (GOOD, (), "echo '[Errno 28] No space left' >&2; exit 1", "The disk is full: free about 3 GB"),
+    (
+        GOOD,
+        (),
+        "echo '[Errno 28] No space left' >&2; exit 1",
+        "The disk is full: free about 3 GB",
+    ),
     (GOOD, (), "echo 'new' >&2; exit 1", "Installing failed, the lines above say why"),
-    (GOOD, (), "echo 'No matching distribution' >&2; exit 1", "A package does not exist for"),
+    (
+        GOOD,
+        (),
+        "echo 'No matching distribution' >&2; exit 1",
+        "A package does not exist for",
+    ),
 ]
 
 
@@ -131,7 +160,9 @@ def test_what_stops_it_is_one_sentence_that_says_what_to_do(
 
 
 def test_a_shim_that_does_not_answer_is_passed_over_and_pyenv_looked_into_last(machine):
-    machine.add("python3.13", "#!/bin/sh\necho 'pyenv: command not found' >&2; exit 127\n")
+    machine.add(
+        "python3.13", "#!/bin/sh\necho 'pyenv: command not found' >&2; exit 127\n"
+    )
     machine.add_python("python3.12", "3.14")  # a name is not a version either
     machine.add_python("only", "3.11")
     hidden = machine.bin.parent / ".pyenv/versions/3.11.1/bin/python"
@@ -143,7 +174,8 @@ def test_a_shim_that_does_not_answer_is_passed_over_and_pyenv_looked_into_last(m
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])
 def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
-    machine.add_python("python3", "3.12", no_venv=int(tool == "uv"))  # uv needs no venv module
+    # uv needs no venv module
+    machine.add_python("python3", "3.12", no_venv=int(tool == "uv"))
     if tool == "uv":
         machine.add("uv", UV)
     code, output = machine.make("test", when_installing=OFFLINE)
@@ -151,7 +183,8 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
     code, output = machine.make("lab")
     assert code == 0 and "-m jupyterlab" in output and machine.stamps() == ["lab.stamp"]
     settings = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"
-    news, panels = json.loads(settings.read_text()).values()  # nobody is asked; panels are kept
+    # nobody is asked; panels are kept
+    news, panels = json.loads(settings.read_text()).values()
     assert news == {"fetchNews": "false"} and panels == {"saveState": True}
     assert machine.installs()[-1].startswith(tool) and len(machine.installs()) == 2
     assert ("--compile-bytecode" in machine.installs()[-1]) == (tool == "uv")
@@ -172,11 +205,15 @@ def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
     assert not list(machine.temporary.iterdir())
 
     code, output = machine.make("lab")
-    assert code == 0 and "Installing about" in output and machine.stamps() == ["lab.stamp"]
+    assert (
+        code == 0 and "Installing about" in output and machine.stamps() == ["lab.stamp"]
+    )
     assert not (machine.root / ".venv/half-installed").exists()
 
 
-def test_changed_requirements_are_installed_again_and_a_lost_python_means_afresh(machine):
+def test_changed_requirements_are_installed_again_and_a_lost_python_means_afresh(
+    machine,
+):
     machine.add_python("python3", "3.12")
     assert machine.make("lab")[0] == 0
     (machine.root / ".venv/kept").touch()
@@ -195,10 +232,15 @@ def test_make_test_goes_on_after_a_failed_part_and_names_it(machine):
     assert code != 0 and "make test: failed: unit solved\n" in output, output
     code, output = machine.make("test")
     assert code == 0 and output.endswith("make test: all parts passed\n")
-    leaving = "mkdir -p .pytest_cache; echo 7 left out >.pytest_cache/unit.left-out; false"
+    leaving = (
+        "mkdir -p .pytest_cache; echo 7 left out >.pytest_cache/unit.left-out; false"
+    )
     code, output = machine.make("test", f"PYTEST={leaving}")
-    assert code != 0 and "make test: failed: unit solved\n7 left out\n" in output, output
-    assert machine.make("test")[1].endswith("make test: all parts passed\n")  # nothing stale
+    assert code != 0 and "make test: failed: unit solved\n7 left out\n" in output, (
+        output
+    )
+    # nothing stale
+    assert machine.make("test")[1].endswith("make test: all parts passed\n")
     assert len(machine.installs()) == 1  # make test is enough for make lab
     assert machine.make("lab")[0] == 0 and len(machine.installs()) == 1
 
@@ -207,7 +249,10 @@ def test_without_python_3_13_the_pins_run_on_this_one(machine):
     machine.add_python("python3", "3.12")
     machine.add("python3.13", "#!/bin/sh\nexit 127\n")
     code, output = machine.make("pins")
-    assert code == 0 and "No Python 3.13 was found: the blank notebooks run on this one" in output
+    assert (
+        code == 0
+        and "No Python 3.13 was found: the blank notebooks run on this one" in output
+    )
 
 
 def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
@@ -224,7 +269,9 @@ def test_no_command_sets_jupyterlab_s_token_to_what_is_not_random():
     paths = [ROOT / "Makefile", ROOT / ".ci/run", *ROOT.glob("*.md")]
     paths += [*ROOT.glob("course_utils/**/*.py"), *ROOT.glob("tests/**/*.py")]
     for path in set(paths) - {Path(__file__)}:
-        assert not re.search(r"\.token\s*=(?!{token})", path.read_text(encoding="utf-8")), path
+        assert not re.search(
+            r"\.token\s*=(?!{token})", path.read_text(encoding="utf-8")
+        ), path
 
 
 # What is required
@@ -248,7 +295,14 @@ def test_the_ranges_and_the_environment_like_colab_s_are_what_colab_has():
     needed = requirements("requirements.txt")
     asked = needed | requirements("tests/requirements.txt")
     both = asked.keys() & pins.keys()
-    assert {"tensorflow", "keras", "ml-dtypes", "ipywidgets", "ipykernel", "pytest"} <= both
+    assert {
+        "tensorflow",
+        "keras",
+        "ml-dtypes",
+        "ipywidgets",
+        "ipykernel",
+        "pytest",
+    } <= both
     for name in both:
         version = next(iter(pins[name].specifier)).version
         assert asked[name].specifier.contains(version), (asked[name], version)
@@ -276,7 +330,14 @@ def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
         notebook = nbformat.v4.new_notebook(metadata=METADATA)
         notebook.cells.append(nbformat.v4.new_code_cell(SOLVES_SOMETHING))
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
-    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", tmp_path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval-lax",
+        "--nbval-current-env",
+        tmp_path,
+    ]
     env = os.environ | {"COURSE_PROGRESS": "the learner's"}
     run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert "2 passed" in run.stdout, run.stdout
@@ -285,11 +346,26 @@ def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
 def test_without_chromium_the_browser_tests_are_left_out_and_one_line_says_so(tmp_path):
     """A test that starts a browser without the fixture `chromium` fails here."""
     report = tmp_path / "unit.xml"
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"]
-    command += ["tests/browser", "--deselect", f"tests/browser/test_site.py::{NEEDS_NO_BROWSER}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+    ]
+    command += [
+        "tests/browser",
+        "--deselect",
+        f"tests/browser/test_site.py::{NEEDS_NO_BROWSER}",
+    ]
     wanted = {"PATH": tmp_path, "PLAYWRIGHT_BROWSERS_PATH": tmp_path}
-    env = {key: value for key, value in os.environ.items() if key not in ("CHROMIUM", "CI")}
-    run = subprocess.run(command, cwd=ROOT, env=env | wanted, capture_output=True, text=True)
+    env = {
+        key: value for key, value in os.environ.items() if key not in ("CHROMIUM", "CI")
+    }
+    run = subprocess.run(
+        command, cwd=ROOT, env=env | wanted, capture_output=True, text=True
+    )
     counts = pytest.RunResult.parse_summary_nouns(run.stdout.splitlines())
     assert counts == {"skipped": counts["skipped"], "deselected": 1}, run.stdout[-4000:]
     (line,) = (line for line in run.stdout.splitlines() if "Chromium" in line)

@@ -1,4 +1,6 @@
-"""`examine model.keras`: what it prints, how it ends, and whether its repairs are right."""
+"""`examine model.keras`: what it prints, how it ends, and whether its repairs are
+right.
+"""
 
 import json
 import os
@@ -17,7 +19,9 @@ from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 from tools.canonical import COURSE
 
 # The optimizers of the models here have not taken a step.
-pytestmark = pytest.mark.filterwarnings("ignore:Skipping variable loading for optimizer")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Skipping variable loading for optimizer"
+)
 
 
 @pytest.fixture
@@ -60,9 +64,14 @@ def said(capsys, path, **options):
 
 @pytest.mark.parametrize("functional", [False, True])
 def test_what_is_found_in_a_file(save, capsys, functional):
-    status, lines = said(capsys, save(model(head="mixed_float16", functional=functional)))
+    status, lines = said(
+        capsys, save(model(head="mixed_float16", functional=functional))
+    )
     assert status == 1 and [line[:5] for line in lines] == ["MP001", "MP013"]
-    assert lines[0].startswith("MP001 error out: The probabilities") and " Fix: Dense(" in lines[0]
+    assert (
+        lines[0].startswith("MP001 error out: The probabilities")
+        and " Fix: Dense(" in lines[0]
+    )
     nothing = ["Nothing found.", "Nothing can be repaired mechanically."]
     for policy, optimizer in (
         ("float32", "adam"), ("mixed_bfloat16", "adam"), ("mixed_float16", None),
@@ -90,7 +99,9 @@ def test_the_diff_widens_the_end_of_the_model_and_changes_no_file(save, capsys):
     before = path.read_bytes()
     status, lines = said(capsys, path, fix=True)
     assert status == 1 and {"--- config.json", "+++ config.json, repaired"} < set(lines)
-    changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
+    changed = [
+        line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")
+    ]
     assert [line.split() for line in changed] == [
         ["-", '"name":', '"mixed_bfloat16"'], ["+", '"name":', '"float32"'],
     ]  # fmt: skip
@@ -160,7 +171,8 @@ def test_a_file_that_is_missing_or_no_keras_file(tmp_path, capsys, save):
         assert "not a .keras file" in refused(capsys, archive(*parts))
     with zipfile.ZipFile(save(model())) as whole:
         config = whole.read("config.json")
-    for content in (config, json.dumps({"config": {"layers": 3, "dtype": []}})):  # and no weights
+    # and no weights
+    for content in (config, json.dumps({"config": {"layers": 3, "dtype": []}})):
         assert "Keras cannot load" in refused(capsys, archive(content))
 
 
@@ -185,7 +197,9 @@ def test_the_command_prints_findings_alone_and_exits_as_linters_do(save):
     assert "+++ config.json" in done.stdout
 
 
-def test_without_tensorflow_it_exits_as_one_that_could_not_look(save, capsys, monkeypatch):
+def test_without_tensorflow_it_exits_as_one_that_could_not_look(
+    save, capsys, monkeypatch
+):
     path = save(model("float32"))
     monkeypatch.setattr("os.environ", {**os.environ})  # which the setup changes
     monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if it were not installed

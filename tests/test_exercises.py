@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SHEETS = {name: exercises.load(name) for name in exercises.available()}
 every_notebook = pytest.mark.parametrize("name", SHEETS)
 every_exercise = pytest.mark.parametrize(
-    "name, number", [(name, number) for name, sheet in SHEETS.items() for number in sheet.questions]
+    "name, number",
+    [(name, number) for name, sheet in SHEETS.items() for number in sheet.questions],
 )
 
 
@@ -41,10 +42,12 @@ def check_voice(*texts):
     for text in texts:
         words = re.sub(r"`[^`]*`", "", text)
         assert not re.search(r"\b(simply|just|obviously)\b|!|\$|\\", words, re.I), text
-        assert not re.search(r"\bMP\d{3}\b", words), text  # no claim ids or finding codes
+        # no claim ids or finding codes
+        assert not re.search(r"\bMP\d{3}\b", words), text
 
 
-# --- whatever a learner may pass in -------------------------------------------------------------
+# --- whatever a learner may pass in
+# -------------------------------------------------------------
 
 
 class Hostile:
@@ -56,7 +59,9 @@ class Hostile:
     def _raise(self, *arguments):
         raise RuntimeError("hostile")
 
-    __float__ = __index__ = __repr__ = __str__ = __eq__ = __hash__ = __len__ = __iter__ = _raise
+    __float__ = __index__ = __repr__ = __str__ = __eq__ = __hash__ = __len__ = (
+        __iter__
+    ) = _raise
     __bool__ = __array__ = __getitem__ = __contains__ = _raise
 
 
@@ -71,11 +76,41 @@ def raising(error):
     return raises
 
 
-raises, leaves = raising(KeyError("<b>no</b>\n" * 100)), raising(SystemExit(3))
+raises = raising(KeyError("<b>no</b>\n" * 100))
+leaves = raising(SystemExit(3))
 VALUES = [
-    *(None, True, "4", "<script>`\ud800" * 50, b"4", [], [1, 2], {}, {1}, (None,) * 3, 1j, 0, -7.5),
-    *(math.nan, math.inf, -math.inf, 10**4000, -(10**400), Decimal("NaN"), Decimal("1e999")),
-    *(np.arange(3), np.zeros((2, 2)), np.array(np.nan), np.array(["a"]), np.bool_(True), range(3)),
+    *(
+        None,
+        True,
+        "4",
+        "<script>`\ud800" * 50,
+        b"4",
+        [],
+        [1, 2],
+        {},
+        {1},
+        (None,) * 3,
+        1j,
+        0,
+        -7.5,
+    ),
+    *(
+        math.nan,
+        math.inf,
+        -math.inf,
+        10**4000,
+        -(10**400),
+        Decimal("NaN"),
+        Decimal("1e999"),
+    ),
+    *(
+        np.arange(3),
+        np.zeros((2, 2)),
+        np.array(np.nan),
+        np.array(["a"]),
+        np.bool_(True),
+        range(3),
+    ),
     object(),
 ]
 FUNCTIONS = [
@@ -85,8 +120,16 @@ FUNCTIONS = [
     lambda *a: a,
 ]
 values = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.binary()),
-    st.text().filter(lambda text: "0x" not in text),  # it would read as an address of an object
+    *(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.complex_numbers(),
+        st.binary(),
+    ),
+    # it would read as an address of an object
+    st.text().filter(lambda text: "0x" not in text),
     *(st.sampled_from(VALUES), st.builds(Hostile)),
     st.lists(st.floats() | st.none(), max_size=4).map(tuple),
 )
@@ -96,18 +139,24 @@ def holds(feedback, answer):
     """The promises that every Feedback keeps."""
     assert feedback.status in ("correct", "not yet", "not attempted", "recorded")
     assert "fault of the course" not in feedback.message, (feedback, type(answer))
-    assert len(feedback.message) < 300 and not re.search(r"0x[0-9a-f]{6,}", feedback.message)
+    assert len(feedback.message) < 300 and not re.search(
+        r"0x[0-9a-f]{6,}", feedback.message
+    )
     text, *table = repr(feedback).split("\n")
     html, *explorer = feedback._repr_html_().split("\n<details>")
     assert (
-        bool(feedback.explorer) == bool(table) == bool(explorer) <= (feedback.status == "not yet")
+        bool(feedback.explorer)
+        == bool(table)
+        == bool(explorer)
+        <= (feedback.status == "not yet")
     )
     assert "\n" not in html and "<b>" not in html and "<script" not in html
     (text + html).encode()
     return feedback
 
 
-# --- what the modules say -----------------------------------------------------------------------
+# --- what the modules say
+# -----------------------------------------------------------------------
 
 
 @every_exercise
@@ -124,14 +173,17 @@ def test_solution_and_stub(name, number):
 
 @every_exercise
 def test_each_wrong_answer_gets_a_short_message_of_its_own(name, number):
-    question, messages = SHEETS[name][number], set()
+    question = SHEETS[name][number]
+    messages = set()
     exercise = question.exercise
     for answer, fragment in exercise.examples():
         feedback = question.check(answer)
         assert feedback.status == "not yet", (answer, fragment)
         assert fragment in feedback.message, (answer, fragment)
         messages.add(feedback.message)
-    assert len(messages) >= 5, "list five wrong answers at least, each with its own message"
+    assert len(messages) >= 5, (
+        "list five wrong answers at least, each with its own message"
+    )
     assert SHEETS[name].solved == []
     said = [*messages, *exercise.hints, exercise.right]
     check_voice(*said, exercise.title, exercise.task, *question.cell)
@@ -144,8 +196,10 @@ def test_each_wrong_answer_gets_a_short_message_of_its_own(name, number):
 @every_notebook
 def test_predictions(name):
     sheet = exercises.load(name)
-    assert len({e.id for e in sheet.exercises}) == len(sheet.exercises)  # progress is under them
-    stub, solution = sheet.prediction.stub, sheet.prediction.solution
+    # progress is under them
+    assert len({e.id for e in sheet.exercises}) == len(sheet.exercises)
+    stub = sheet.prediction.stub
+    solution = sheet.prediction.solution
     check_voice(sheet.prediction.task, stub, solution)
     assert run(stub, sheet)[1].status == "not attempted"
     assert sheet.guess is None
@@ -185,11 +239,16 @@ NEARLY_RIGHT = {
     ("01", 6): [(8195, 1024)],
     ("02", 1): [(11, 37), (20.5, 37), (33, 36.9)],
     ("05", 1): [1.008 * 320 / 81, 0.992 * 320 / 81],
-    ("05", 2): [mystery.JUDGE.right | {"B gains": 1.1}, mystery.JUDGE.right | {"A gains": 1.02}],
+    ("05", 2): [
+        mystery.JUDGE.right | {"B gains": 1.1},
+        mystery.JUDGE.right | {"A gains": 1.02},
+    ],
 }
 
 
-@pytest.mark.parametrize("listed, status", [(RIGHT, "correct"), (NEARLY_RIGHT, "not yet")])
+@pytest.mark.parametrize(
+    "listed, status", [(RIGHT, "correct"), (NEARLY_RIGHT, "not yet")]
+)
 def test_how_near_is_near_enough(listed, status):
     for (name, number), tried in listed.items():
         question = SHEETS[name][number]
@@ -201,7 +260,8 @@ def test_how_near_is_near_enough(listed, status):
 
 ORDERS = {"size": "edcba", "accuracy": "A B C D E", "latency": "ECDBA"}
 NUMBERS = {"speedup": 12.34, "memory": np.float32(0.255), "accuracy": 100}
-PARTS = [  # a guess of several parts, what is said and shown of it, what is asked for, others
+# a guess of several parts, what is said and shown of it, what is asked for, others
+PARTS = [
     ("08", ORDERS, "size EDCBA, accuracy ABCDE, latency ECDBA", "three orders",
      [ORDERS | {"size": "AABCD"}, ORDERS | {"speed": "ABCDE"}, {"size": "ABCDE"}, "EDCBA"]),
     ("10", NUMBERS, "12.34 times as fast, 0.255 times the memory, 100 % right", "three numbers",
@@ -243,9 +303,16 @@ def test_whatever_is_given_is_judged_and_said(name, number):
         if answer is None or isinstance(answer, (list, dict)):
             assert re.search(r"\b[Yy]our?\b|is missing", feedback.message), feedback
     for key in right if isinstance(right, dict) else ():
-        assert repr(key) in question.check({k: v for k, v in right.items() if k != key}).message
+        assert (
+            repr(key)
+            in question.check({k: v for k, v in right.items() if k != key}).message
+        )
         assert repr(key) in question.check({**right, key: ...}).message
-    garbage = values | st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=2)
+    garbage = (
+        values
+        | st.lists(values, max_size=3)
+        | st.dictionaries(st.text(), values, max_size=2)
+    )
     if isinstance(right, dict):
         filled = st.fixed_dictionaries(dict.fromkeys(right, values))
         one = st.tuples(st.sampled_from(list(right)), values)
@@ -259,7 +326,8 @@ def test_whatever_is_given_is_judged_and_said(name, number):
     tried()
 
 
-# --- the judges ---------------------------------------------------------------------------------
+# --- the judges
+# ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -272,7 +340,8 @@ def test_whatever_is_given_is_judged_and_said(name, number):
     ],
 )
 def test_what_a_function_returns_is_not_taken_for_the_function(name, number):
-    question, results = SHEETS[name][number], []
+    question = SHEETS[name][number]
+    results = []
     function = run(question.cell[1], SHEETS[name])[0][question.exercise.name]
 
     def recorded(*arguments):
@@ -281,7 +350,9 @@ def test_what_a_function_returns_is_not_taken_for_the_function(name, number):
 
     question.check(recorded)
     message = holds(question.check(results[0]), results[0]).message
-    assert re.match("You gave (?!a function).+: give the (function|class) itself", message)
+    assert re.match(
+        "You gave (?!a function).+: give the (function|class) itself", message
+    )
 
 
 @pytest.mark.parametrize("name, key", [("03", None), ("10", "positions")])
@@ -294,7 +365,9 @@ def test_a_layer_is_not_taken_for_its_class(name, key):
 
 
 def test_a_function_is_tried_in_each_trial_and_prints_in_the_first(capsys):
-    judge = Function(lambda f, n: None if f(n) == n + n else f"Not in trial {n}.", (1, 3))
+    judge = Function(
+        lambda f, n: None if f(n) == n + n else f"Not in trial {n}.", (1, 3)
+    )
     assert judge(lambda n: (print(n), 2 * n)[1]) is None
     assert capsys.readouterr().out == "1\n"
     assert judge(lambda n: 2) == "Not in trial 3."
@@ -312,20 +385,25 @@ def test_a_function_that_does_nothing_is_a_stub():
     assert not any(map(answers.untouched, real))
 
 
-# --- what a learner sees ------------------------------------------------------------------------
+# --- what a learner sees
+# ------------------------------------------------------------------------
 
 
 def test_feedback_hints_and_solutions():
     q = exercises.load("00")
     html = q[2].check(4)._repr_html_()
     assert repr(q[2].check(4)).startswith("Not yet. That is the slowdown")
-    assert "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
+    assert (
+        "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
+    )
     assert "color: inherit" in html and "background" not in html
     shown = [repr(q[2].hint()) for _ in range(4)]
     assert shown[0].startswith("Hint 1 of 2.") and shown[1].startswith("Hint 2 of 2.")
     assert shown[2] == shown[3] == "No further hint. `q[2].solution()` shows the code."
     assert "<code>q[2].solution()</code>" in q[2].hint()._repr_html_()
-    assert repr(q[2].solution()).startswith("Solution.\nfrom statistics import median\n")
+    assert repr(q[2].solution()).startswith(
+        "Solution.\nfrom statistics import median\n"
+    )
     assert repr(q[2].solution()).endswith("\nq[2].check(answer)")
     assert "<pre" in q[2].solution()._repr_html_() and q.solved == []
 
@@ -355,11 +433,18 @@ def test_a_wrong_call_is_answered_by_what_to_write(call, said):
 
 
 def test_a_fault_of_a_check_is_told_as_one(progress_file):
-    exercise = engine.Exercise(1, "t", 1, "", "", "", lambda answer: [][0], [], "Right.")
+    exercise = engine.Exercise(
+        1, "t", 1, "", "", "", lambda answer: [][0], [], "Right."
+    )
     feedback = engine.Question("00", 1, exercise).check(4)
     assert feedback.status == "not yet" and not progress_file.exists()
-    assert "this check itself failed on it (IndexError: list index out of range)" in repr(feedback)
-    assert "cannot be read" not in repr(feedback) and "please report it" in repr(feedback)
+    assert (
+        "this check itself failed on it (IndexError: list index out of range)"
+        in repr(feedback)
+    )
+    assert "cannot be read" not in repr(feedback) and "please report it" in repr(
+        feedback
+    )
 
 
 @pytest.mark.parametrize("text", ["", "{}", "null", None])
@@ -372,7 +457,9 @@ def test_a_damaged_file_of_one_notebook_leaves_progress_to_the_others(text, tmp_
     code = "from course_utils import exercises; print(exercises.progress())"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert "data/measurements/clinic.json is missing or damaged" in done.stdout, done.stderr
+    assert "data/measurements/clinic.json is missing or damaged" in done.stdout, (
+        done.stderr
+    )
     assert all(f"{name} · " in done.stdout for name in exercises.available())
 
 
@@ -380,16 +467,21 @@ def test_load_names_what_exists():
     for name in ("04", "4", 4):
         assert exercises.load(name).notebook == "04"
     for name in ("77", 77, None, "", "../00", "engine", True):
-        with pytest.raises(ValueError, match="choose one of 00, 01, 02, 03, 04, 05, 06, 07"):
+        with pytest.raises(
+            ValueError, match="choose one of 00, 01, 02, 03, 04, 05, 06, 07"
+        ):
             exercises.load(name)
     for number in (0, 9, "1", None, [1]):
-        with pytest.raises(IndexError, match="exercises 1 to 3, such as `q.1.`; you asked for"):
+        with pytest.raises(
+            IndexError, match="exercises 1 to 3, such as `q.1.`; you asked for"
+        ):
             exercises.load("00")[number]
     with pytest.raises(ValueError, match="choose one of 00"):
         exercises.load()
 
 
-# --- progress -----------------------------------------------------------------------------------
+# --- progress
+# -----------------------------------------------------------------------------------
 
 SOLVE_40 = """
 import sys
@@ -413,7 +505,9 @@ def names_beside(file):
 def test_two_kernels_that_solve_40_exercises_each_keep_80(progress_file):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, "-c", SOLVE_40]
-    kernels = [subprocess.Popen([*command, name], cwd=ROOT, **pipes) for name in ("00", "01")]
+    kernels = [
+        subprocess.Popen([*command, name], cwd=ROOT, **pipes) for name in ("00", "01")
+    ]
     assert [kernel.stdout.readline() for kernel in kernels] == ["ready\n"] * 2
     for kernel in kernels:
         print(file=kernel.stdin, flush=True)
@@ -437,7 +531,9 @@ def test_the_lock_of_a_dead_kernel_is_taken_away(progress_file, monkeypatch, cap
     lock.touch()
     os.utime(lock, (1e10, 1e10))  # another machine's clock
     exercises.load("00").predict(2)
-    assert "cannot be saved" in capsys.readouterr().out and exercises.load("00").guess == 2
+    assert (
+        "cannot be saved" in capsys.readouterr().out and exercises.load("00").guess == 2
+    )
     assert json.loads(progress_file.read_text()) == {"00": {"solved": [2]}}
 
 
@@ -467,8 +563,12 @@ def test_an_old_file_is_read_and_notebooks_of_a_newer_course_are_kept(progress_f
     assert (exercises.load("00").solved, exercises.load("00").guess) == ([2], 4)
 
 
-@pytest.mark.parametrize("path", ["file/progress.json", "folder", "/proc/nothing/progress.json"])
-def test_progress_that_cannot_be_written_stays_in_memory(path, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "path", ["file/progress.json", "folder", "/proc/nothing/progress.json"]
+)
+def test_progress_that_cannot_be_written_stays_in_memory(
+    path, tmp_path, monkeypatch, capsys
+):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder" / "inside").mkdir(parents=True)
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / path))
@@ -479,7 +579,9 @@ def test_progress_that_cannot_be_written_stays_in_memory(path, tmp_path, monkeyp
     written = capsys.readouterr().out
     assert written.count("\n") == 1 and "cannot be saved" in written
     assert q.guess == 3 and q.solved == [2]
-    assert (tmp_path / "file").read_text() == "mine" and not list(tmp_path.glob("*.lock"))
+    assert (tmp_path / "file").read_text() == "mine" and not list(
+        tmp_path.glob("*.lock")
+    )
     assert repr(exercises.reset()).startswith(("Reset", "Not reset"))
     assert q.guess is None and q.solved == []
 
@@ -494,7 +596,8 @@ def test_a_write_that_fails_halfway_leaves_the_old_file(progress_file, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", full)
         solve()
-    assert progress_file.read_bytes() == before and exercises.load("00").solved == [2]  # in memory
+    # in memory
+    assert progress_file.read_bytes() == before and exercises.load("00").solved == [2]
     exercises.load("00").predict(3)  # now memory is saved too
     assert json.loads(progress_file.read_text()) == {"00": {"guess": 3, "solved": [2]}}
     assert names_beside(progress_file) == ["progress.json"]
@@ -509,11 +612,14 @@ def test_reset_and_the_default_file(progress_file, monkeypatch):
     assert store.path() == ROOT / ".course_progress.json"
 
 
-# --- tables and reports -------------------------------------------------------------------------
+# --- tables and reports
+# -------------------------------------------------------------------------
 
 
 def test_report(tmp_path):
-    q, file, notes = exercises.load("00"), tmp_path / "report.md", tmp_path / "notes.txt"
+    q = exercises.load("00")
+    file = tmp_path / "report.md"
+    notes = tmp_path / "notes.txt"
     assert repr(q.save_report(file)).startswith("Saved.")
     solve()
     q.save_report(str(file))
@@ -521,7 +627,10 @@ def test_report(tmp_path):
     assert "| Exercise 0.2 · a speedup to trust | solved |" in before
     assert "choose another name" in repr(exercises.load("04").save_report(file))
     notes.write_text("mine")
-    assert "choose another name" in repr(q.save_report(notes)) and notes.read_text() == "mine"
+    assert (
+        "choose another name" in repr(q.save_report(notes))
+        and notes.read_text() == "mine"
+    )
     for bad in (None, 3, [], "", "a\0b", tmp_path, notes / "x.md", "x" * 5000):
         assert repr(q.save_report(bad)).startswith("Not saved."), bad
     assert file.read_text() == before

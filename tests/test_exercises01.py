@@ -40,7 +40,9 @@ def test_the_code_and_its_slips():
 
 def test_the_number_of_a_code_and_its_slips():
     bits = np.uint16(0xB500)
-    sign, exponent, fraction = -1, (0xB500 >> 10) & 31, (0xB500 & 1023) / 1024
+    sign = -1
+    exponent = (0xB500 >> 10) & 31
+    fraction = (0xB500 & 1023) / 1024
     assert float(bits.view(np.float16)) == codes.NUMBER.right
     assert codes.NUMBER.right == sign * (1 + fraction) * 2.0 ** (exponent - 15)
     assert set(codes.NUMBER.wrong) == {
@@ -49,7 +51,9 @@ def test_the_number_of_a_code_and_its_slips():
         0xB500, int(bits.view(np.int16)), float(bits.view(BFLOAT16)),
     }  # fmt: skip
     assert float16_code(0.3125) == 0x3500  # as a message says
-    assert "0xB900, not" in codes.which_number(-0.625) and float16_code(-0.625) == 0xB900
+    assert (
+        "0xB900, not" in codes.which_number(-0.625) and float16_code(-0.625) == 0xB900
+    )
 
 
 def test_each_tensor_has_one_format_of_16_bits_or_none():
@@ -69,8 +73,13 @@ def test_each_tensor_has_one_format_of_16_bits_or_none():
     }
     for name, values in tensors.items():
         fit = [f for f, kind in FORMATS.items() if not loses(values, kind)[name]]
-        assert codes.FORMATS.right[name] == (fit[0] if fit else "neither") and len(fit) < 2
-        assert loses([float(codes.LOST[name])], FORMATS["float16"])[name] or name == "scores"
+        assert (
+            codes.FORMATS.right[name] == (fit[0] if fit else "neither") and len(fit) < 2
+        )
+        assert (
+            loses([float(codes.LOST[name])], FORMATS["float16"])[name]
+            or name == "scores"
+        )
     assert float(FORMATS["bfloat16"](1.002)) == 1
 
 
@@ -97,10 +106,14 @@ def test_a_wrong_answer_opens_floatlab_where_one_sees_why(number, given):
     if isinstance(given, tuple):
         given = dict(zip(question.exercise.answer.right, given, strict=True))
     feedback = question.check(given)
-    entry, said = SHOWN[(number, tuple(given.values()) if isinstance(given, dict) else given)]
+    entry, said = SHOWN[
+        (number, tuple(given.values()) if isinstance(given, dict) else given)
+    ]
     assert feedback.explorer.entry == entry and said in repr(feedback)
     html = feedback._repr_html_()
-    assert "<details><summary>See why in FloatLab</summary>\n<div data-floatlab>" in html
+    assert (
+        "<details><summary>See why in FloatLab</summary>\n<div data-floatlab>" in html
+    )
     assert len(html.encode()) < 80_000
 
 
@@ -116,26 +129,36 @@ def test_the_first_gap_and_where_infinity_begins():
     whole = np.arange(1, 70_000, dtype=np.float64)
     with np.errstate(over="ignore"):
         rounded = whole.astype(np.float16)
-    assert whole[whole.astype(BFLOAT16).astype(float) != whole][0] == rounding.FIRST_GAP.right
+    assert (
+        whole[whole.astype(BFLOAT16).astype(float) != whole][0]
+        == rounding.FIRST_GAP.right
+    )
     assert whole[rounded.astype(float) != whole][0] == 2049  # as a message says
     assert whole[np.isinf(rounded)][0] == rounding.LIMIT.right
 
 
 def test_which_whole_numbers_bfloat16_holds():
     for n in (*range(258, 1100), 65504, 10**20, 2**127, 2**128, 2**128 - 2**119):
-        said = f"bfloat16 {'holds' if float(BFLOAT16(float(n))) == n else 'cannot hold'}"
+        said = (
+            f"bfloat16 {'holds' if float(BFLOAT16(float(n))) == n else 'cannot hold'}"
+        )
         assert rounding.FIRST_GAP(n).startswith((said, "That is")), n
 
 
 def test_the_shares_of_updates_that_vanish():
     w = (np.arange(1024, 2048) / 1024).astype(np.float16)
     lost = {r: np.mean(w + w / np.float16(r) == w) for r in rounding.SHARES.right}
-    assert list(lost.values()) == [1 / 1024, 513 / 1024, 1] and rounding.SHARES(lost) is None
+    assert (
+        list(lost.values()) == [1 / 1024, 513 / 1024, 1]
+        and rounding.SHARES(lost) is None
+    )
     assert rounding.SHARES.right == pytest.approx(lost, abs=0.001)
 
 
 def test_where_sums_stall():
-    assert rounding.SUMS.right == {name: running_sum(f, 3) for name, f in FORMATS.items()}
+    assert rounding.SUMS.right == {
+        name: running_sum(f, 3) for name, f in FORMATS.items()
+    }
     ones, threefold, half, doubled, _, once, *_ = rounding.SUMS.wrong
     assert ones == tuple(running_sum(kind, 1) for kind in FORMATS.values())
     assert threefold == tuple(3 * end for end in ones)

@@ -16,7 +16,8 @@ def verdict(number, answer):
 
 
 def test_the_scales_that_are_accepted_for_the_array_and_what_is_said_of_the_others():
-    histogram, right = OctaveHistogram.from_values(scales.layer_gradients()), []
+    histogram = OctaveHistogram.from_values(scales.layer_gradients())
+    right = []
     errors = {s: histogram.relative_error("float16", s) for s in range(-30, 64)}
     for s in range(-30, 60):
         fits = errors[s] < 0.001 and errors[s + 3] < np.inf  # eight times as large
@@ -27,12 +28,21 @@ def test_the_scales_that_are_accepted_for_the_array_and_what_is_said_of_the_othe
             assert ("eight times" in said.message) == (errors[s] < 0.001)
             assert ("divides" in said.message) == (s < 0)
         right += [s] * fits
-    assert right == list(range(12, 34)) and "s = 12 to 33" in exercises.load("02")[1].exercise.right
-    assert next(s for s in errors if np.isinf(errors[s])) == 37 == scales.CHOSEN.right["overflow"]
+    assert (
+        right == list(range(12, 34))
+        and "s = 12 to 33" in exercises.load("02")[1].exercise.right
+    )
+    assert (
+        next(s for s in errors if np.isinf(errors[s]))
+        == 37
+        == scales.CHOSEN.right["overflow"]
+    )
 
 
 class Keras:
-    """The course's own copy of Keras's rule, as a scaler; Keras's own is compared elsewhere."""
+    """The course's own copy of Keras's rule, as a scaler; Keras's own is compared
+    elsewhere.
+    """
 
     def __init__(self):
         self.rule = DynamicLossScale(scaler.START, scaler.GROWTH)
@@ -40,14 +50,22 @@ class Keras:
     def __call__(self, gradients, scale, good):
         assert scale == self.rule.scale
         applied = self.rule.update(all(np.isfinite(g).all() for g in gradients))
-        return [g / scale for g in gradients] if applied else None, self.rule.scale, None
+        return (
+            [g / scale for g in gradients] if applied else None,
+            self.rule.scale,
+            None,
+        )
 
 
 def test_a_right_scaler_survives_and_learns_and_keras_rule_does_not():
-    right, keras_rule = scaler.train(scaler.RIGHT)[0], scaler.train(Keras())[0]
+    right = scaler.train(scaler.RIGHT)[0]
+    keras_rule = scaler.train(Keras())[0]
     assert right.fault is None and right.broken is None
-    broken = scaler.UNPLUGGED + sum(n % 50 == 27 for n in range(scaler.UNPLUGGED, scaler.STEPS))
-    assert scaler.in_float32().skipped == broken < right.skipped  # overflows of its own too
+    broken = scaler.UNPLUGGED + sum(
+        n % 50 == 27 for n in range(scaler.UNPLUGGED, scaler.STEPS)
+    )
+    # overflows of its own too
+    assert scaler.in_float32().skipped == broken < right.skipped
     assert scaler.in_float32().missing[-1] < 0.2 and right.missing[-1] < 0.3
     assert "below 1" in keras_rule.fault and keras_rule.missing[-1] > 1
     runs = scaler.runs(scaler.RIGHT)
@@ -61,7 +79,11 @@ def other_bookkeeping(gradients, scale, good):
         return [None, np.float32(max(scale / 2, 1)), []]
     good = [*(good or []), scale]
     full = len(good) == 10
-    return tuple(g * (1 / scale) for g in gradients), scale * (1 + full), [] if full else good
+    return (
+        tuple(g * (1 / scale) for g in gradients),
+        scale * (1 + full),
+        [] if full else good,
+    )
 
 
 def test_another_right_scaler():
@@ -69,7 +91,9 @@ def test_another_right_scaler():
 
 
 def played(order, limit, S=1024.0):
-    """The weight after a step of these lines, or None where one needs what is not there yet."""
+    """The weight after a step of these lines, or None where one needs what is not there
+    yet.
+    """
     lines = {
         "forward": "loss = 2.0",
         "scale": "scaled = S * loss",

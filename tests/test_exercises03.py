@@ -31,12 +31,17 @@ def test_guesses_are_told_in_the_megabytes_that_section_1_measures():
     assert sum(w.numpy().nbytes for w in mnist_cnn().weights) / 1e6 == nb03.FLOAT32_MB
     assert f"in {nb03.FLOAT32_MB:.2f} MB" in nb03.PREDICTION.task
     said = exercises.load("03").predict(2.02).message
-    assert said == "You expect 2.02 MB, 0.5 times as much as under float32. Section 1 measures it."
+    assert (
+        said
+        == "You expect 2.02 MB, 0.5 times as much as under float32. Section 1 measures it."
+    )
 
 
 def test_policies_are_the_ones_that_the_course_recommends_on_such_machines():
     def machine(*gpus):
-        return hardware.Hardware("Linux x86_64", "some CPU", 4, ("avx2",), accelerators=gpus)
+        return hardware.Hardware(
+            "Linux x86_64", "some CPU", 4, ("avx2",), accelerators=gpus
+        )
 
     right = nb03.CHOOSE.right
     for name, capability in (("T4", 7.5), ("H100", 9.0)):
@@ -47,13 +52,18 @@ def test_policies_are_the_ones_that_the_course_recommends_on_such_machines():
 
 
 def test_the_eight_dtypes_are_measured_and_those_of_the_solution(monkeypatch):
-    assert tensors.measured() == {name: f"float{bits}" for name, bits in nb03.BITS.items()}
-    monkeypatch.setattr(tensors, "CODE", tensors.CODE.replace("mixed_float16", "mixed_bfloat16"))
+    assert tensors.measured() == {
+        name: f"float{bits}" for name, bits in nb03.BITS.items()
+    }
+    monkeypatch.setattr(
+        tensors, "CODE", tensors.CODE.replace("mixed_float16", "mixed_bfloat16")
+    )
     other = tensors.measured.__wrapped__()  # the model is asked, not a list
     assert Counter(other.values()) == {"float32": 5, "bfloat16": 3}
 
 
-# --- a layer ------------------------------------------------------------------------------------
+# --- a layer
+# ------------------------------------------------------------------------------------
 
 
 def fade(edits=()):
@@ -63,8 +73,12 @@ def fade(edits=()):
 PRODUCT, RAMP = "inputs * self.gain", "tf.linspace(0.0, 1.0, inputs.shape[-1])"
 UNCAST = f"keras.ops.add(keras.ops.multiply(inputs, self.gain), {layer.RAMP})"
 WIDE_SUM = {layer.SUM: f"keras.ops.add({PRODUCT}, ramp)"}
-LEFT_WIDE = {  # what the fix says, the part of the layer that it means, and what widens that part
-    "autocast": ("", {layer.ONES: f'{layer.ONES}, name="gain", autocast=False', layer.SUM: UNCAST}),
+# what the fix says, the part of the layer that it means, and what widens that part
+LEFT_WIDE = {
+    "autocast": (
+        "",
+        {layer.ONES: f'{layer.ONES}, name="gain", autocast=False', layer.SUM: UNCAST},
+    ),
     "part": ("ramp", WIDE_SUM),
     "made": ("ramp", WIDE_SUM | {RAMP: 'tf.range(8, dtype="float32") / 7'}),
 }
@@ -73,7 +87,9 @@ LEFT_WIDE = {  # what the fix says, the part of the layer that it means, and wha
 @pytest.mark.parametrize("name", LEFT_WIDE)
 def test_the_fix_that_examine_prints_is_one_that_the_exercise_accepts(name, tmp_path):
     part, edits = LEFT_WIDE[name]
-    code, file, names = edit(layer.CODE, edits), tmp_path / "layer.py", {"__name__": "layer"}
+    code = edit(layer.CODE, edits)
+    file = tmp_path / "layer.py"
+    names = {"__name__": "layer"}
     file.write_text(code)  # `examine` reads it
     exec(compile(code, file, "exec"), names)
     with dtype_policy("mixed_float16"):
@@ -85,13 +101,18 @@ def test_the_fix_that_examine_prints_is_one_that_the_exercise_accepts(name, tmp_
         assert "self.add_weight(name='gain', ...)  # without autocast=False" in fix
         repair = {", autocast=False": ""}
     else:
-        repair = {f"{PRODUCT}, ramp": f"{PRODUCT}, {fix.partition('  #')[0].replace(name, part)}"}
+        repair = {
+            f"{PRODUCT}, ramp": f"{PRODUCT}, {fix.partition('  #')[0].replace(name, part)}"
+        }
     exec(edit(code, repair), names)
     assert verdict(3, names["Fade"]).status == "correct"
 
 
 LINSPACE = "tf.linspace(0.0, 1.0, inputs.shape[-1])"
-ONES, SUM, RAMP, BUILD = layer.ONES, layer.SUM, layer.RAMP, "def build(self, input_shape):"
+ONES = layer.ONES
+SUM = layer.SUM
+RAMP = layer.RAMP
+BUILD = "def build(self, input_shape):"
 RIGHT = [
     {SUM: f"keras.ops.add(keras.ops.multiply(self.gain, inputs), {RAMP})"},
     {LINSPACE: "__import__('numpy').linspace(0, 1, 8)", RAMP: "ramp"},
@@ -119,7 +140,9 @@ def test_the_layer_of_the_stub_is_the_one_that_is_told():
 WRONG = {
     "output is float64: the dtype is written": {SUM: "tf.cast(inputs, 'float64')"},
     "your layer promotes": {ONES: f"{ONES}, autocast=False", RAMP: "ramp"},
-    "trainable weight of yours, or several": {f"{ONES})": f"{ONES})\n        self.add_weight()"},
+    "trainable weight of yours, or several": {
+        f"{ONES})": f"{ONES})\n        self.add_weight()"
+    },
     "has the shape (),": {"(input_shape[-1],)": "()"},
     "raises AttributeError: 'Fade' object has no attr": {"* self.gain": "* self.gian"},
     "Your layer returns a list of 1 items": {SUM: "[inputs]"},
@@ -134,9 +157,14 @@ OTHERS = {
 
 def test_other_wrong_layers():
     keras.config.set_dtype_policy("mixed_bfloat16")
-    for said, answer in ({said: fade(edits) for said, edits in WRONG.items()} | OTHERS).items():
+    for said, answer in (
+        {said: fade(edits) for said, edits in WRONG.items()} | OTHERS
+    ).items():
         feedback = verdict(3, answer)
-        assert feedback.status == "not yet" and said in feedback.message, (said, feedback)
+        assert feedback.status == "not yet" and said in feedback.message, (
+            said,
+            feedback,
+        )
         assert keras.config.dtype_policy().name == "mixed_bfloat16"  # as it was found
 
 
@@ -144,5 +172,9 @@ def test_the_trial_leaves_room_for_any_order_of_rounding():
     inputs, gain = layer.example()
     for array in (inputs, gain):
         assert np.array_equal(array.astype(ml_dtypes.bfloat16).astype("float32"), array)
-    # Three roundings to 8 bits: the product and the ramp, both up to 1, and their sum up to 2.
-    assert np.abs(inputs * gain).max() <= 1 and 2.0**-9 + 2.0**-9 + 2.0**-8 < layer.TOLERANCE
+    # Three roundings to 8 bits: the product and the ramp, both up to 1, and their sum
+    # up to 2.
+    assert (
+        np.abs(inputs * gain).max() <= 1
+        and 2.0**-9 + 2.0**-9 + 2.0**-8 < layer.TOLERANCE
+    )

@@ -7,9 +7,12 @@ from course_utils.exercises import nb04
 
 
 def test_the_stack_of_layers_pays_from_its_width_on():
-    """Counted anew for one layer: what the copies add against what the activations save."""
+    """Counted anew for one layer: what the copies add against what the activations
+    save.
+    """
     width = 2048
-    added, saved = 2 * width**2, 2 * width
+    added = 2 * width**2
+    saved = 2 * width
     assert nb04.PAYS(added / saved) is None
     assert "gradients of the activations" in nb04.PAYS(added / (2 * saved))
     assert "copies of 4 bytes" in nb04.PAYS(2 * added / saved)
@@ -19,7 +22,9 @@ def test_the_stack_of_layers_pays_from_its_width_on():
 
 def test_the_cnn_pays_at_some_thirty_images_as_notebook_04_says():
     model = models.mnist_cnn()
-    made = sum(math.prod(x.output.shape[1:]) for x in model.layers if "flat" not in x.name)
+    made = sum(
+        math.prod(x.output.shape[1:]) for x in model.layers if "flat" not in x.name
+    )
     assert 25 < model.count_params() / made < 35
 
 

@@ -19,7 +19,8 @@ from tools.canonical import COURSE
 
 pytestmark = pytest.mark.slow
 SIX, STEP, CHECKPOINT = exercises.load("06").exercises
-LossScaleOptimizer, SGD = keras.optimizers.LossScaleOptimizer, keras.optimizers.SGD
+LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
+SGD = keras.optimizers.SGD
 
 
 def step(edits=()):
@@ -30,7 +31,8 @@ def kept(edits=()):
     return edited(CHECKPOINT.solution, "checkpoint", edits)
 
 
-# --- six loops: what the probe says of each is printed by the notebook's own cell ---------------
+# --- six loops: what the probe says of each is printed by the notebook's own cell
+# ---------------
 
 
 @pytest.mark.parametrize("letter", "ACE")
@@ -39,7 +41,8 @@ def test_three_of_the_six_take_the_first_step_of_the_right_loop(letter):
     assert watched.length == pytest.approx(1, abs=0.01) and watched.cosine > 0.999
 
 
-# --- one step for every policy ------------------------------------------------------------------
+# --- one step for every policy
+# ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", [
@@ -54,13 +57,18 @@ def test_other_right_steps(function):
 
 
 def test_a_mistake_is_found_under_its_policy():
-    early = step({"optimizer.scale_loss(0.1)": "getattr(optimizer, 'dynamic_scale', 2.0) * 0.1"})
+    early = step(
+        {"optimizer.scale_loss(0.1)": "getattr(optimizer, 'dynamic_scale', 2.0) * 0.1"}
+    )
     assert STEP.answer(early).startswith("A long gradient arrives as one of 0.2")
     told = step({"scaled = ": "scaled = loss.numpy() and "})
-    assert STEP.answer(tf.function(told)).startswith("mixed_float16, LossScaleOptimizer: The step")
+    assert STEP.answer(tf.function(told)).startswith(
+        "mixed_float16, LossScaleOptimizer: The step"
+    )
 
 
-# --- what must be in the checkpoint -------------------------------------------------------------
+# --- what must be in the checkpoint
+# -------------------------------------------------------------
 
 
 def built_late(model, optimizer, iterator):
@@ -78,7 +86,8 @@ def test_other_right_checkpoints(function):
     assert CHECKPOINT.answer(function) is None
 
 
-# --- the kernel and its settings ----------------------------------------------------------------
+# --- the kernel and its settings
+# ----------------------------------------------------------------
 
 
 def changes_the_policy(*arguments):
@@ -93,7 +102,12 @@ def changes_the_policy(*arguments):
 def test_no_seed_no_policy_and_no_name_is_touched_or_matters(exercise, function):
     def draws():
         dense = float(np.sum(keras.layers.Dense(3)(np.ones((1, 4)))))
-        return random.random(), np.random.random(), float(keras.random.normal([])), dense
+        return (
+            random.random(),
+            np.random.random(),
+            float(keras.random.normal([])),
+            dense,
+        )
 
     def names():
         made = [keras.layers.Dense(1, kernel_initializer="zeros"), keras.Sequential()]
@@ -105,7 +119,8 @@ def test_no_seed_no_policy_and_no_name_is_touched_or_matters(exercise, function)
         with dtype_policy(policy):
             former = keras.config.dtype_policy()
             keras.utils.set_random_seed(5)
-            expected, before = draws(), names()
+            expected = draws()
+            before = names()
             keras.utils.set_random_seed(5)
             verdicts.add(exercise.answer(function))
             assert keras.config.dtype_policy() is former

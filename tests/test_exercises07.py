@@ -7,8 +7,13 @@ from course_utils.exercises.functions import edited
 
 
 def test_the_cases_tell_all_mistakes_apart():
-    functions = [edited(replicas.CODE, replicas.NAME), *(wrong for wrong, _ in replicas.WRONG)]
-    outcomes = [[replicas.flags_of(f, case) for case in replicas.CASES] for f in functions]
+    functions = [
+        edited(replicas.CODE, replicas.NAME),
+        *(wrong for wrong, _ in replicas.WRONG),
+    ]
+    outcomes = [
+        [replicas.flags_of(f, case) for case in replicas.CASES] for f in functions
+    ]
     assert all(one != other for one, other in itertools.combinations(outcomes, 2))
 
 
@@ -23,7 +28,9 @@ def by_the_mean(gradients, context):
     import tensorflow as tf
 
     flat = tf.concat(gradients, 0)
-    return context.all_reduce("MEAN", tf.cast(tf.math.is_finite(flat), tf.float32))[0] > 2
+    return (
+        context.all_reduce("MEAN", tf.cast(tf.math.is_finite(flat), tf.float32))[0] > 2
+    )
 
 
 def test_another_order_is_right_and_a_replica_that_waits_for_good_is_told():

@@ -22,7 +22,9 @@ def test_other_ways_to_prune_and_to_scale_are_right():
 
     def by_steps(low, high):
         low, high = np.minimum(low, 0), np.maximum(high, 0)
-        return np.float32((high - low) / 255), np.int64(np.rint(-128 - low * 255 / (high - low)))
+        return np.float32((high - low) / 255), np.int64(
+            np.rint(-128 - low * 255 / (high - low))
+        )
 
     assert q[2].check(by_threshold).status == q[3].check(by_steps).status == "correct"
 

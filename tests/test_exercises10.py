@@ -48,11 +48,19 @@ def test_made_gradients_need_another_scale_each():
     names = {}
     exec(capstone.CHOOSE, names)
     chosen = [names["choose"](capstone.made_gradients(size)) for size in capstone.SIZES]
-    assert len(set(chosen)) == len(capstone.SIZES) and min(chosen) <= 1 < 2**15 < max(chosen)
+    assert len(set(chosen)) == len(capstone.SIZES) and min(chosen) <= 1 < 2**15 < max(
+        chosen
+    )
 
 
 def row(guess=None, predicted=2.0, measured=1.0, unit="×"):
-    return dict(quantity="speedup", unit=unit, guess=guess, predicted=predicted, measured=measured)
+    return dict(
+        quantity="speedup",
+        unit=unit,
+        guess=guess,
+        predicted=predicted,
+        measured=measured,
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,10 @@ def row(guess=None, predicted=2.0, measured=1.0, unit="×"):
     [
         ([row(100.0)], "speedup: guessed 100 ×, predicted 2 ×, measured 1 ×."),
         ([row(measured=None, unit="MB")], "speedup: predicted 2 MB, measured unknown."),
-        ([row(0.001, None), row()], "guessed 0.001 ×, measured 1 ×; speedup: predicted"),
+        (
+            [row(0.001, None), row()],
+            "guessed 0.001 ×, measured 1 ×; speedup: predicted",
+        ),
     ],
 )
 def test_the_report_card_tells_what_is_known(card, words):

@@ -1,5 +1,5 @@
-"""The explorers' modules in node, without a page: what they compute, against Python, and their
-form. JavaScript runs in one process.
+"""The explorers' modules in node, without a page: what they compute, against Python,
+and their form. JavaScript runs in one process.
 """
 
 import functools
@@ -35,7 +35,10 @@ from course_utils.loss_scale import DynamicLossScale
 from tools.canonical import COURSE
 
 NAMES = list(formats.FORMATS)
-MODULES = {path.name: path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.mjs")}
+MODULES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in fragment.FOLDER.glob("*.mjs")
+}
 TESTED = {"calculate", "percent"}  # exported for these tests
 
 
@@ -92,7 +95,9 @@ def received(value):
 
 def test_the_linter_finds_nothing():
     linter = shutil.which("oxlint", path=sysconfig.get_path("scripts"))
-    subprocess.run([linter, "-c", COURSE / "tests/oxlint.json", fragment.FOLDER], check=True)
+    subprocess.run(
+        [linter, "-c", COURSE / "tests/oxlint.json", fragment.FOLDER], check=True
+    )
 
 
 def names_in(module, top=r"\s*", what="const|let|function|class"):
@@ -101,7 +106,9 @@ def names_in(module, top=r"\s*", what="const|let|function|class"):
 
 def imported(module, other):
     """The names that a module has from another one."""
-    found = re.search(rf'^import \{{([^}}]*)\}} from "\./{other}";$', MODULES[module], re.M)
+    found = re.search(
+        rf'^import \{{([^}}]*)\}} from "\./{other}";$', MODULES[module], re.M
+    )
     return set(re.findall(r"\w+", found[1])) if found else set()
 
 
@@ -120,7 +127,9 @@ def test_a_module_is_whole(name):
 
 def test_a_style_is_of_something_that_a_module_makes():
     """Names with a digit are put together from data, as float16."""
-    styles = "".join(path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.css"))
+    styles = "".join(
+        path.read_text(encoding="utf-8") for path in fragment.FOLDER.glob("*.css")
+    )
     rules = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/", "", styles, flags=re.S))
     classes = set(re.findall(r"\.([a-zA-Z-]+)(?![\w-])", " ".join(rules)))
     assert classes <= set(re.findall(r"[\w-]+", "\n".join(MODULES.values())))
@@ -130,7 +139,9 @@ def test_the_modules_of_an_explorer_share_a_scope():
     needed = {name: fragment.modules(f"{name}.mjs") for name in SOURCES}
     assert set().union(*needed.values()) == set(MODULES)
     for modules in needed.values():
-        names = [each for module in modules for each in names_in(module, "(?:export )?")]
+        names = [
+            each for module in modules for each in names_in(module, "(?:export )?")
+        ]
         assert len(names) == len(set(names)) > 20
 
 
@@ -139,18 +150,27 @@ def test_the_modules_of_an_explorer_share_a_scope():
 
 @pytest.fixture(scope="module")
 def run():
-    """Runs function bodies that see the modules' exports, read, write, attempt, given and store.
+    """Runs function bodies that see the modules' exports, read, write, attempt, given
+    and store.
 
-    Values travel as [negative, numerator, denominator] in hexadecimal, and codes as text.
+    Values travel as [negative, numerator, denominator] in hexadecimal, and codes as
+    text.
     """
     names = "codec values bins arithmetic survival travel words elimination".split()
     files = [(fragment.FOLDER / f"{name}.mjs").as_uri() for name in names]
-    command = [need_node(), "--input-type=module", "-e", LOOP.replace("MODULES", json.dumps(files))]
+    command = [
+        need_node(),
+        "--input-type=module",
+        "-e",
+        LOOP.replace("MODULES", json.dumps(files)),
+    ]
     piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
     with subprocess.Popen(command, **piped) as node:
 
         def run(body, given=None):
-            print(json.dumps({"body": body, "given": given}), file=node.stdin, flush=True)
+            print(
+                json.dumps({"body": body, "given": given}), file=node.stdin, flush=True
+            )
             answer = json.loads(node.stdout.readline())
             assert "error" not in answer, answer["error"]
             return answer.get("value")
@@ -165,9 +185,13 @@ def run():
 
 
 def hard_values(count, seed=0):
-    """Exact values of both signs: what is hard to round to any of the formats, and any others."""
+    """Exact values of both signs: what is hard to round to any of the formats, and any
+    others.
+    """
     chance = random.Random(seed)
-    values = [v for name in NAMES for v in exact_values(name, 300, seed) if abs(v) < 2**200]
+    values = [
+        v for name in NAMES for v in exact_values(name, 300, seed) if abs(v) < 2**200
+    ]
     for bits in 500 * [3, 12, 26, 60, 300]:
         top = Fraction(chance.getrandbits(bits) + 1, 1 + 2 * bits)
         values.append(top / 2**bits * Fraction(2) ** chance.randint(-165, 140))
@@ -175,11 +199,22 @@ def hard_values(count, seed=0):
 
 
 def test_values_encode_like_pythons_in_every_mode(run):
-    texts = ["0", "inf", "nan", "1e999999999", "1e-999999999", "2^99999", "2^-99999", "pi"]
+    texts = [
+        "0",
+        "inf",
+        "nan",
+        "1e999999999",
+        "1e-999999999",
+        "2^99999",
+        "2^-99999",
+        "pi",
+    ]
     texts += ["464", "464.001", "65520", "65519.9"]
     texts += ["-" + text for text in texts]
     values = hard_values(1_500)
-    modes = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
+    modes = [
+        (mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)
+    ]
     ours = run(
         """const values = [...given.texts.map(parse), ...given.values.map(read)];
         return values.map((value) => store.formats.map((format) => given.modes.map(
@@ -191,31 +226,47 @@ def test_values_encode_like_pythons_in_every_mode(run):
     for value, by_format in zip([*texts, *values], ours, strict=True):
         for name, codes in zip(NAMES, by_format, strict=True):
             for (mode, saturate), code in zip(modes, codes, strict=True):
-                right = outcome(lambda: formats.encode(value, name, mode, saturate).code)  # noqa: B023
+                right = outcome(
+                    lambda: formats.encode(value, name, mode, saturate).code  # noqa: B023
+                )
                 if isinstance(code, dict):
-                    assert right[0] == "error" and code["entryError"] and name in code["message"]
+                    assert (
+                        right[0] == "error"
+                        and code["entryError"]
+                        and name in code["message"]
+                    )
                 else:
                     assert right == ("value", code), (value, name, mode, saturate)
 
 
 def some_codes(name):
-    """All codes of short formats; of the longer ones random ones and those around every edge."""
+    """All codes of short formats; of the longer ones random ones and those around every
+    edge.
+    """
     bits = formats.FORMATS[name].bits
     if bits <= 8:
         return list(range(2**bits))
     largest = formats.encode(formats.facts(name)["largest"], name).code
-    edges = [edge for at in (0, largest, 2 ** (bits - 1)) for edge in range(at - 4, at + 5)]
+    edges = [
+        edge for at in (0, largest, 2 ** (bits - 1)) for edge in range(at - 4, at + 5)
+    ]
     edges += [edge + 2 ** (bits - 1) for edge in edges]
-    return [edge % 2**bits for edge in edges] + random.Random(1).sample(range(2**bits), 5_000)
+    return [edge % 2**bits for edge in edges] + random.Random(1).sample(
+        range(2**bits), 5_000
+    )
 
 
 def above(code, name):
     """The next larger number of a format: at the end infinity if it has one, then None."""
-    here, sign = formats.decode(code, name), 1 << formats.FORMATS[name].bits - 1
+    here = formats.decode(code, name)
+    sign = 1 << formats.FORMATS[name].bits - 1
     if here.kind in ("zero", "nan"):
         return formats.decode(1, name) if here.kind == "zero" else None
-    further = code - 1 if here.sign == "1" else code + 1  # below the sign, codes ascend with size
-    found = formats.decode(further, name) if further != sign or here.sign == "1" else None
+    # below the sign, codes ascend with size
+    further = code - 1 if here.sign == "1" else code + 1
+    found = (
+        formats.decode(further, name) if further != sign or here.sign == "1" else None
+    )
     return None if found is None or found.kind == "nan" else found
 
 
@@ -238,19 +289,69 @@ def test_codes_mean_what_the_python_says(run, name):
     sign = 1 << formats.FORMATS[name].bits - 1
     for code, (*words, value, ulp, up, down, again) in zip(codes, rows, strict=True):
         right = formats.decode(code, name)
-        larger, mirrored = above(code, name), above(code ^ sign, name)
+        larger = above(code, name)
+        mirrored = above(code ^ sign, name)
         around = [
             larger and larger.hex,
             mirrored and formats.decode(mirrored.code ^ sign, name).hex,
         ]
         assert words == [name, right.hex, right.bits, right.kind]
         assert repr(float(received(value))) == repr(right.value)
-        assert [ulp and received(ulp), up, down, again] == [right.ulp, *around, right.hex]
+        assert [ulp and received(ulp), up, down, again] == [
+            right.ulp,
+            *around,
+            right.hex,
+        ]
 
 
-PIECES = ["+", "-", "−", "0", "1", "9", "25", ".", "e", "E", "e5", "inf", "Infinity", "∞", "nan"]
-PIECES += ["NaN", "pi", "Pi", "π", "Π", "2^", "2**", "^", "0x", "0B", "F", " ", "\t", "\u00a0", ","]
-PIECES += ["_", "１", "٣", "\n", "\u2028", "\x1c", "𝟏", "ı", "İ", "ſ", "1" * 1998, "9" * 30]
+PIECES = [
+    "+",
+    "-",
+    "−",
+    "0",
+    "1",
+    "9",
+    "25",
+    ".",
+    "e",
+    "E",
+    "e5",
+    "inf",
+    "Infinity",
+    "∞",
+    "nan",
+]
+PIECES += [
+    "NaN",
+    "pi",
+    "Pi",
+    "π",
+    "Π",
+    "2^",
+    "2**",
+    "^",
+    "0x",
+    "0B",
+    "F",
+    " ",
+    "\t",
+    "\u00a0",
+    ",",
+]
+PIECES += [
+    "_",
+    "１",
+    "٣",
+    "\n",
+    "\u2028",
+    "\x1c",
+    "𝟏",
+    "ı",
+    "İ",
+    "ſ",
+    "1" * 1998,
+    "9" * 30,
+]
 PARTS = [  # of numbers: sign, whole, fraction, power
     ["", "+", "-", "−"],
     ["", "0", "7", "00012", "123456789"],
@@ -271,15 +372,21 @@ def outcome(read):
 def test_texts_mean_the_same_as_in_python(run):
     chance = random.Random(0)
     pairs = [first + second for first in ["", *PIECES] for second in PIECES]
-    texts = pairs + ["".join(chance.choices(PIECES, k=k)) for k in range(3, 8) for _ in range(500)]
+    texts = pairs + [
+        "".join(chance.choices(PIECES, k=k)) for k in range(3, 8) for _ in range(500)
+    ]
     texts += map("".join, itertools.product(*PARTS))
     texts += ["1" * 10_000, "1e" + "9" * 1_900, "9" * 1_990 + "e-9999", "−" * 100_000]
-    texts += [" " * 100_000 + "1", "1" + " " * 100_000 + "1"]  # long ones answer at once, too
+    # long ones answer at once, too
+    texts += [" " * 100_000 + "1", "1" + " " * 100_000 + "1"]
     found = run("return given.map((text) => attempt(() => write(parse(text))));", texts)
     for text, value in zip(texts, found, strict=True):
         right = outcome(lambda text=text: numerals.parse(text))
         if isinstance(value, dict):
-            assert value["entryError"] and 0 < len(value["message"]) < 300, (text, value)
+            assert value["entryError"] and 0 < len(value["message"]) < 300, (
+                text,
+                value,
+            )
             assert right == ("error", value["message"]), repr(text)
         else:
             assert right == outcome(lambda value=value: received(value)), repr(text)
@@ -291,7 +398,9 @@ def test_texts_mean_the_same_as_in_python(run):
     )
     for text, by_format in zip(codes, found, strict=True):
         for name, code in zip(NAMES, by_format, strict=True):
-            right = outcome(lambda text=text, name=name: formats.decode(text, name).code)
+            right = outcome(
+                lambda text=text, name=name: formats.decode(text, name).code
+            )
             if isinstance(code, dict):
                 assert right[0] == "error" and code["entryError"], (text, code)
                 assert 0 < len(code["message"]) < 300
@@ -303,7 +412,9 @@ def test_digits_are_those_of_the_python(run):
     values = hard_values(1_500, seed=3)
     values += [Fraction(n, d) for n in range(1, 50) for d in range(1, 50)]
     values += [Fraction(n, 10) for n in (-9_999_999_999_999_996, 9_999_999_999_999_995)]
-    values += [Fraction(10) ** e * (1 + k * TINY) for e in range(-7, 18) for k in (-1, 0, 1)]
+    values += [
+        Fraction(10) ** e * (1 + k * TINY) for e in range(-7, 18) for k in (-1, 0, 1)
+    ]
     digits = [1, 3, 9, 17]
     ours = run(
         """return given.values.map(read).map((v) =>
@@ -312,7 +423,10 @@ def test_digits_are_those_of_the_python(run):
     )
     for value, (exactly, number, *shorts) in zip(values, ours, strict=True):
         if exactly.endswith("…"):
-            assert exactly == floatlab.short(value, 17) + "…" and 10**999 % value.denominator
+            assert (
+                exactly == floatlab.short(value, 17) + "…"
+                and 10**999 % value.denominator
+            )
         else:
             assert Fraction(exactly.replace("−", "-")) == value and exactly[-2:] != ".0"
         assert shorts == [floatlab.short(value, n) for n in digits], value
@@ -327,13 +441,17 @@ def test_arithmetic_is_exact_and_follows_ieee_754(run):
     special = ["0", "-0", "1", "-1", "2.5", "-0.125", "inf", "-inf", "nan"]
     body = """.map(([a, b]) => [...[add, sub, mul, div].map((work) => write(work(a, b))),
       String(compare(a, b)), write(add(a, b, "down"))]);"""
-    texts_of, values_of = (f"return given.map((pair) => pair.map({r}))" for r in ("parse", "read"))
+    texts_of, values_of = (
+        f"return given.map((pair) => pair.map({r}))" for r in ("parse", "read")
+    )
     pairs = list(itertools.product(special, repeat=2))
     with np.errstate(all="ignore"):
         for texts, found in zip(pairs, run(texts_of + body, pairs), strict=True):
             (a, b), (*ours, order, down) = map(np.float64, texts), found
             for result, right in zip(ours, (a + b, a - b, a * b, a / b), strict=True):
-                assert np.array_equal(float(received(result)), right, equal_nan=True), texts
+                assert np.array_equal(float(received(result)), right, equal_nan=True), (
+                    texts
+                )
                 assert math.isnan(right) or result[0] == np.signbit(right), texts
             nan = np.isnan([a, b]).any()
             assert order == ("NaN" if nan else str(int(a > b) - int(a < b))), texts
@@ -348,7 +466,17 @@ def test_arithmetic_is_exact_and_follows_ieee_754(run):
         assert not b or received(ours[3]) == a / b
 
 
-TOLD = ["0.1", "-pi", "65520", "-4200000000", "1e9", "1e-9", "2^-149", "-1e-400", "1e400"]
+TOLD = [
+    "0.1",
+    "-pi",
+    "65520",
+    "-4200000000",
+    "1e9",
+    "1e-9",
+    "2^-149",
+    "-1e-400",
+    "1e400",
+]
 TOLD += ["-0", "2049", "6.5", "464", "2^-25", "123456789012.5", "inf", "-inf"]
 
 
@@ -366,7 +494,10 @@ def test_rows_and_table_tell_values_and_errors_in_the_same_words(run):
             bits = formats.encode(text, name)
             parts = [p for p in error.split(" · ") if not p.startswith("relative ")]
             told = floatlab.told_error(numerals.parse(text), bits)
-            assert (value, ", ".join(parts)) == (floatlab._value(bits)[0], told), (text, name)
+            assert (value, ", ".join(parts)) == (floatlab._value(bits)[0], told), (
+                text,
+                name,
+            )
 
 
 # The number line
@@ -385,11 +516,15 @@ const bin = bins.find(({ from, to, value }) => value ? equal(value, stored)
 
 @pytest.mark.parametrize("rounding", formats.ROUNDINGS)
 def test_the_bins_are_where_rounding_changes(run, rounding):
-    body = (
-        f"{FORMAT} {BIN} return bins.map((b) => [b.from, b.to, b.value].map((v) => v && write(v)));"
-    )
-    for name, entry in itertools.product(NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")):
-        bins = run(body, {"name": name, "rounding": rounding, "entry": entry, "saturate": False})
+    written = "[b.from, b.to, b.value].map((v) => v && write(v))"
+    body = f"{FORMAT} {BIN} return bins.map((b) => {written});"
+    for name, entry in itertools.product(
+        NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")
+    ):
+        bins = run(
+            body,
+            {"name": name, "rounding": rounding, "entry": entry, "saturate": False},
+        )
         bins = [[each and received(each) for each in bin] for bin in bins]
         assert 3 <= len(bins) <= 36
         assert [low for low, _, _ in bins[1:]] == [high for _, high, _ in bins[:-1]]
@@ -437,7 +572,12 @@ SAID = [  # what, entry, format, rounding, saturate, what is told
 
 def test_what_is_told_of_errors_bins_and_arithmetic(run):
     for what, entry, name, rounding, saturate, story in SAID:
-        given = {"entry": entry, "name": name, "rounding": rounding, "saturate": bool(saturate)}
+        given = {
+            "entry": entry,
+            "name": name,
+            "rounding": rounding,
+            "saturate": bool(saturate),
+        }
         told = run(TELL[what], given)
         assert story in told and bool(story) == bool(told), (what, entry, name)
 
@@ -459,7 +599,9 @@ HISTOGRAMS = {
     "ties": [2.0**-25, 2.0**-25, 3 * 2.0**-26, 2.0**-11, 3 * 2.0**-12],
     "tiny": 2.0 ** CHANCE.normal(-60, 4, 300),
 }
-LAYERS = [gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS.values()]
+LAYERS = [
+    gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS.values()
+]
 LAYERS = [sum(LAYERS[1:], start=LAYERS[0]), *LAYERS]  # all of them come first
 
 
@@ -479,7 +621,8 @@ def test_counts_and_errors_are_pythons_at_every_scale(run, name):
     )
     for layer, rows in zip(LAYERS, found, strict=True):
         for scale, (counts, nonzero, over, told) in enumerate(rows, -24):
-            right, error = layer.survival(name, scale), layer.relative_error(name, scale)
+            right = layer.survival(name, scale)
+            error = layer.relative_error(name, scale)
             assert counts == [
                 right.zero, right.rounded_to_zero, right.subnormal, right.normal, right.overflow,
                 right.nonfinite_input,
@@ -493,43 +636,65 @@ def test_counts_and_errors_are_pythons_at_every_scale(run, name):
             elif 0 < error < 1e-5:
                 assert told == "<0.001 %"
             else:
-                assert float(told.removesuffix(" %")) == float(f"{100 * error:.2g}"), (name, scale)
+                assert float(told.removesuffix(" %")) == float(f"{100 * error:.2g}"), (
+                    name,
+                    scale,
+                )
 
 
 @pytest.mark.parametrize("name", scalescope.FORMATS)
 def test_the_followed_gradient_gets_the_bits_of_the_python(run, name):
     values = [float(value) for value in [0, *hard_values(4_000)]]
     body = "return given.values.map((value) => storedIn(value, store.limits.get(given.name)));"
-    for value, ours in zip(values, run(body, {"values": values, "name": name}), strict=True):
+    for value, ours in zip(
+        values, run(body, {"values": values, "name": name}), strict=True
+    ):
         right = formats.encode(abs(value), name)
-        assert ours["exponent"] + ours["fraction"] == right.exponent + right.fraction, value
+        assert ours["exponent"] + ours["fraction"] == right.exponent + right.fraction, (
+            value
+        )
         assert (ours["kind"], ours["sign"]) == (right.kind, str(int(value < 0))), value
-        assert right.exact is None or float(ours["value"]) == math.copysign(right.value, value)
+        assert right.exact is None or float(ours["value"]) == math.copysign(
+            right.value, value
+        )
 
 
 TRACE = """return playLossScale(store.layers[given.layer], store.limits.get(given.name),
   given.growth, new Set(given.injected)).map((row) =>
   ({ ...row, scale: String(row.scale), next: String(row.next) }));"""
-INJECTED = [[], [3, 57], list(range(30, 200)), random.Random(0).sample(range(1, 201), 100)]
+INJECTED = [
+    [],
+    [3, 57],
+    list(range(30, 200)),
+    random.Random(0).sample(range(1, 201), 100),
+]
 
 
 @pytest.mark.parametrize("name", scalescope.FORMATS)
 def test_the_controller_moves_as_pythons_and_skips_what_overflows(run, name):
     chance = random.Random(name)
-    overflows = functools.cache(lambda index, scale: LAYERS[index].survival(name, scale).overflow)
+    overflows = functools.cache(
+        lambda index, scale: LAYERS[index].survival(name, scale).overflow
+    )
     for index, injected in itertools.product(range(len(LAYERS)), INJECTED):
         growth = chance.choice([1, 2, 20, 90])
         given = {"layer": index, "name": name, "growth": growth, "injected": injected}
-        python, broken = DynamicLossScale(2.0**15, growth), False
+        python = DynamicLossScale(2.0**15, growth)
+        broken = False
         trace = run(TRACE, given)
         assert len(trace) == 200
         for row in trace:
             scale = python.scale
             finite = row["step"] not in injected and not broken and scale < math.inf
             finite = finite and not LAYERS[index].nans and not LAYERS[index].infinities
-            finite = finite and not (scale and overflows(index, round(math.log2(scale))))
+            finite = finite and not (
+                scale and overflows(index, round(math.log2(scale)))
+            )
             broken |= finite and scale == 0
-            assert float(row["scale"]) == scale and row["applied"] == finite, (given, row)
+            assert float(row["scale"]) == scale and row["applied"] == finite, (
+                given,
+                row,
+            )
             assert (row["reason"] == "injected") == (row["step"] in injected)
             python.update(finite)
             assert float(row["next"]) == python.scale
@@ -537,17 +702,35 @@ def test_the_controller_moves_as_pythons_and_skips_what_overflows(run, name):
 
 def test_percents_are_those_of_the_static_table(run):
     chance = random.Random(0)
-    shares = [0, 1, 1e-300, 1e-4, 0.9999, 1 - 1e-16, 0.00125, 0.125, 0.0999999, 0.99, 0.01]
+    shares = [
+        0,
+        1,
+        1e-300,
+        1e-4,
+        0.9999,
+        1 - 1e-16,
+        0.00125,
+        0.125,
+        0.0999999,
+        0.99,
+        0.01,
+    ]
     for _ in range(2000):
         small = chance.random() ** 30
         shares += [chance.random(), small, 1 - small]
-    assert run("return given.map(percent);", shares) == list(map(scalescope.percent, shares))
+    assert run("return given.map(percent);", shares) == list(
+        map(scalescope.percent, shares)
+    )
 
 
 def test_a_gradient_travels_as_in_numpy(run):
-    loops = [c for n in range(6) for c in itertools.combinations(gradientlife.MISTAKES, n)]
+    loops = [
+        c for n in range(6) for c in itertools.combinations(gradientlife.MISTAKES, n)
+    ]
     gradients = [f * 2.0**e for e in range(-48, 12) for f in (1, 1.3, 1.9991)]
-    cases = list(itertools.product(gradients, (1.0, 2.0**15, 2.0**24), loops, gradientlife.RULES))
+    cases = list(
+        itertools.product(gradients, (1.0, 2.0**15, 2.0**24), loops, gradientlife.RULES)
+    )
     cases = random.Random(0).sample(cases, 6_000)
     ours = run(
         """const limits = store.limits.get("float16");
@@ -566,7 +749,8 @@ def test_a_gradient_travels_as_in_numpy(run):
 def test_readings_rule_out_what_they_do_in_python(run):
     for seed in range(20):
         record = invented(seed, 12, 6, 3)
-        tools, chance = list(record["instruments"]), random.Random(seed)
+        tools = list(record["instruments"])
+        chance = random.Random(seed)
         asked = [chance.sample(tools, chance.randint(0, 6)) for _ in record["patients"]]
         found = run(
             """return given.patients.map((patient, at) =>

@@ -1,4 +1,6 @@
-"""The explorers' Python side: the static tables, the data, what arguments may be, the fragments."""
+"""The explorers' Python side: the static tables, the data, what arguments may be, the
+fragments.
+"""
 
 import json
 import re
@@ -25,7 +27,14 @@ from course_utils.explorers import (
 )
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
-ATTACKS = [ATTACK, "<!--<script>", "&lt;b&gt;", "\u2028", "'\"", "{}<svg/onload=alert(1)>"]
+ATTACKS = [
+    ATTACK,
+    "<!--<script>",
+    "&lt;b&gt;",
+    "\u2028",
+    "'\"",
+    "{}<svg/onload=alert(1)>",
+]
 KEPT_TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "code", "div"}
 KEPT_TAGS |= {"details", "summary"}
 
@@ -35,7 +44,10 @@ class Reader(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.tags, self.rows, self.scripts, self.open = [], [], [], []
+        self.tags = []
+        self.rows = []
+        self.scripts = []
+        self.open = []
         self.caption = ""
         self.feed(html)
         self.close()
@@ -92,7 +104,9 @@ each = pytest.mark.parametrize("name", EXPLORERS)
 # FloatLab's table and entries
 
 
-@pytest.mark.parametrize("entry", ["0.1", "-4200000000", "65520", "2^-149", "-0", "inf", "1e-400"])
+@pytest.mark.parametrize(
+    "entry", ["0.1", "-4200000000", "65520", "2^-149", "-0", "inf", "1e-400"]
+)
 def test_the_static_table_shows_what_encode_gives(entry):
     table = Reader(html(entry))
     assert entry in table.caption
@@ -153,23 +167,38 @@ def test_the_static_table_shows_what_survives(values):
     page = Reader(shown(ScaleScope(values))["text/html"])
     head, *rows = page.rows
     assert head == scalescope.HEADS
-    assert [row[0] for row in rows] == [f"2^{s} = {2**s}" for s in (0, 3, 9, 15, 24, 32)]
+    assert [row[0] for row in rows] == [
+        f"2^{s} = {2**s}" for s in (0, 3, 9, 15, 24, 32)
+    ]
     histogram = gradients.OctaveHistogram.from_values(values)
     bad = histogram.nans + histogram.infinities
-    assert page.caption.endswith(f"of which {bad} NaN or infinite" if bad else "the nonzero")
+    assert page.caption.endswith(
+        f"of which {bad} NaN or infinite" if bad else "the nonzero"
+    )
     for row in rows:
         scale = int(row[0].split(" ")[0][2:])
-        found, error = (f("float16", scale) for f in (histogram.survival, histogram.relative_error))
+        found, error = (
+            f("float16", scale) for f in (histogram.survival, histogram.relative_error)
+        )
         counts = found.rounded_to_zero, found.subnormal, found.normal, found.overflow
-        assert row[2:] == [scalescope.percent(count / (sum(counts) or 1)) for count in counts]
-        assert row[1] == "∞" if np.isinf(error) else row[1] == f"{float(f'{100 * error:.2g}'):g} %"
+        assert row[2:] == [
+            scalescope.percent(count / (sum(counts) or 1)) for count in counts
+        ]
+        assert (
+            row[1] == "∞"
+            if np.isinf(error)
+            else row[1] == f"{float(f'{100 * error:.2g}'):g} %"
+        )
 
 
 @given(st.floats(0, 1))
 def test_little_is_never_nothing_and_much_never_all(share):
     text = scalescope.percent(share)
     assert (text == "0 %") == (share == 0) and (text == "100 %") == (share * 100 >= 100)
-    assert float(text.strip("<>% ")) == pytest.approx(100 * share, abs=0.0501) and len(text) <= 8
+    assert (
+        float(text.strip("<>% ")) == pytest.approx(100 * share, abs=0.0501)
+        and len(text) <= 8
+    )
 
 
 # BitSplit's table
@@ -180,10 +209,17 @@ def test_little_is_never_nothing_and_much_never_all(share):
 )
 def test_the_static_table_shows_every_split_and_scaled_gradients(tensors):
     head, *rows = Reader(shown(BitSplit(**tensors))["text/html"]).rows
-    names = list(tensors) or ["weights", "activations", "gradients, epoch 5", "gradients, epoch 85"]
+    names = list(tensors) or [
+        "weights",
+        "activations",
+        "gradients, epoch 5",
+        "gradients, epoch 85",
+    ]
     scaled = [f"{name} × 2^10" for name in names if name.startswith("gradients")]
     assert head[1:] == names + scaled
-    assert [row[0].split(" ")[0] for row in rows] == list(map(str, splits.EXPONENT_BITS))
+    assert [row[0].split(" ")[0] for row in rows] == list(
+        map(str, splits.EXPONENT_BITS)
+    )
     assert rows[3][0] == "5 + 10 float16" and rows[6][0] == "8 + 7 bfloat16"
     for row in rows:
         for name, cell in zip(names + scaled, row[1:], strict=True) if tensors else ():
@@ -194,7 +230,9 @@ def test_the_static_table_shows_every_split_and_scaled_gradients(tensors):
 
 
 def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
-    found = data(BitSplit(weights=[1.0], **{"gradient of a": [1.0], "a gradient": [1.0]}))
+    found = data(
+        BitSplit(weights=[1.0], **{"gradient of a": [1.0], "a gradient": [1.0]})
+    )
     counts = {tensor["name"]: len(tensor["kept"]) for tensor in found["tensors"]}
     assert counts == {"weights": 1, "gradient of a": 25, "a gradient": 1}
     assert "Recorded" not in found["note"] and "Recorded" in data(BitSplit())["note"]
@@ -210,7 +248,8 @@ def test_the_static_table_says_what_tells_each_cause(record=RECORDS["recorded"])
         few = diagnosis.fewest(record, patient["key"])
         assert row[:2] == [patient["diagnosis"], patient["symptom"]]
         assert (
-            row[2].count("; ") >= len(few) - 1 and row[3] == f"{diagnosis.minutes(record, few):g}"
+            row[2].count("; ") >= len(few) - 1
+            and row[3] == f"{diagnosis.minutes(record, few):g}"
         )
         for tool in few:
             read = f"{record['instruments'][tool]['name']}: {patient['readings'][tool]['text']}"
@@ -302,14 +341,22 @@ def test_a_fragment_asks_nothing_of_the_network(name):
 
 @each
 def test_the_static_part_survives_the_sanitizer(name):
-    """JupyterLab keeps these tags, scope, colspan and literal styles of an untrusted output."""
+    """JupyterLab keeps these tags, scope, colspan and literal styles of an untrusted
+    output.
+    """
     explorers = [EXPLORERS[name]]
     explorers += [FloatLab("nan"), FloatLab(ATTACK)] if name == "floatlab" else []
     for explorer in explorers:
         text = shown(explorer)["text/html"]
         tags = Reader(text[text.index("<table") : text.index("</table>") + 8]).tags
         for tag, attributes in tags:
-            assert tag in KEPT_TAGS and attributes.keys() <= {"style", "scope", "colspan"}
-            assert not re.search(r"var\(|position|url|display", attributes.get("style", ""))
+            assert tag in KEPT_TAGS and attributes.keys() <= {
+                "style",
+                "scope",
+                "colspan",
+            }
+            assert not re.search(
+                r"var\(|position|url|display", attributes.get("style", "")
+            )
         scopes = [attributes["scope"] for tag, attributes in tags if tag == "th"]
         assert scopes == sorted(scopes)  # columns before rows

@@ -1,4 +1,6 @@
-"""Figures show the values they are given, say them in words, and read on light and dark."""
+"""Figures show the values they are given, say them in words, and read on light and
+dark.
+"""
 
 import base64
 import importlib
@@ -23,7 +25,14 @@ from test_diagnosis import invented, leaves
 
 from course_utils import diagnosis, figures, formats, splits
 from course_utils.benchmark import records
-from course_utils.figures import base, distributed, looks, operations, profiling, reports
+from course_utils.figures import (
+    base,
+    distributed,
+    looks,
+    operations,
+    profiling,
+    reports,
+)
 from course_utils.gradients import OctaveHistogram
 from tools.canonical import COURSE
 
@@ -34,49 +43,102 @@ def rows(names, found, index=None):
 
 POLICIES = ["float32", "mixed_bfloat16", "mixed_float16"]
 GRADIENTS = OctaveHistogram.from_values(2.0 ** np.arange(-30, 0))
-TRACE = [(1, 8.0, False, 5.0), (2, 4.0, True, 5.0), (3, 4.0, True, 6.0), (4, 4.0, True, 6.0)]
+TRACE = [
+    (1, 8.0, False, 5.0),
+    (2, 4.0, True, 5.0),
+    (3, 4.0, True, 6.0),
+    (4, 4.0, True, 6.0),
+]
 TRACE = rows("step scale applied ceiling", TRACE)
 LOOPS = {"right": (1.0, False), "forgotten": (2**-15, False), "fixed": (1.01, True)}
 LOOPS = {name: SimpleNamespace(length=n, moves=m) for name, (n, m) in LOOPS.items()}
-STOPPED = [8.0, 4.0], [4.0, 4.0, 8.0], {"scale": [8.0, 4.0, 4.0], "dice": [4.0, 4.0, 8.0]}
+STOPPED = (
+    [8.0, 4.0],
+    [4.0, 4.0, 8.0],
+    {"scale": [8.0, 4.0, 4.0], "dice": [4.0, 4.0, 8.0]},
+)
 BY_DTYPE = [(2.0, 1.0, 0.5), (31.0, 114.0, np.nan)]
 BY_DTYPE = rows("float32 bfloat16 float16", BY_DTYPE, ["add", "GELU"])
 CASTS = {"direct": [9, 1], "to float32": [1, 3], "compute": [4, 2], "back": [0.5, 1.5]}
 CASTS = pd.DataFrame(CASTS, ["matrix product", "add"])
 # The same operations as oneDNN and as TensorFlow itself call them.
 MKL = "_MklNativeFusedConv2D _MklNativeConv2DBackpropFilterWithBias _MklMatMul _FusedMatMul"
-MKL = {**dict(zip(MKL.split(), [5.0, 4.0, 2.0, 1.0], strict=True)), "FusedBatchNormV3": 0.5}
+MKL = {
+    **dict(zip(MKL.split(), [5.0, 4.0, 2.0, 1.0], strict=True)),
+    "FusedBatchNormV3": 0.5,
+}
 PLAIN = {"Conv2D": 50.0, "Conv2DBackpropFilter": 40.0, "MatMul": 30.0, "Cast": 0.25}
 PLAIN |= {letter: 0.125 for letter in "ABCDE"}
-OPS = {"float32": rows("op ms", MKL.items()), "mixed_float16": rows("op ms", PLAIN.items())}
+OPS = {
+    "float32": rows("op ms", MKL.items()),
+    "mixed_float16": rows("op ms", PLAIN.items()),
+}
 STEPS = {"predicted": {"launch": 2, "products": 9, "exchange": None}}
-STEPS |= {"measured": {"input": 4, "products": 8, "other": 2}, "timed": {"step": 20, "launch": 3}}
+STEPS |= {
+    "measured": {"input": 4, "products": 8, "other": 2},
+    "timed": {"step": 20, "launch": 3},
+}
 RAN = [("Python", "step", "step 1", 0, 9), ("Python", "input", "waiting", 0, 3)]
 RAN += [("thread 1", "products", "_MklMatMul", 4, 8)]
 RAN = rows("lane part op start end", RAN)
 ASKED = [("Does it wait for input?", "0%", False), ("Does nothing run?", "82%", True)]
-WALKS = [("launch", ASKED, "In 82% it idles."), ("done", [(*a[:2], False) for a in ASKED], "Done.")]
+WALKS = [
+    ("launch", ASKED, "In 82% it idles."),
+    ("done", [(*a[:2], False) for a in ASKED], "Done."),
+]
 WALKS = {n: SimpleNamespace(name=n, walk=w, sentence=said) for n, w, said in WALKS}
-NARROW, WIDE = ("narrow", "float16", "float16"), ("wide", "float32", "float16")
+NARROW = ("narrow", "float16", "float16")
+WIDE = ("wide", "float32", "float16")
 ERRORS = [("one sign", 16, *NARROW, 1e-3), ("one sign", 64, *NARROW, 5e-1)]
 ERRORS += [("one sign", 16, *WIDE, 2e-4), ("one sign", 64, *WIDE, 2e-4)]
 ERRORS += [("both signs", 16, *NARROW, 1e-3)]
 ERRORS = rows("values k rule accumulator result error", ERRORS)
 SINGLE = ["float32", "float32"]
-SPED = [("a CPU", "mixed_float16", 0.5), ("a CPU", "own", 0.7), ("a GPU", "mixed_bfloat16", 2.0)]
-SPED = rows("device policy speedup", [*SPED, ("a TPU", "", np.nan), ("another", "", 1e9)])
+SPED = [
+    ("a CPU", "mixed_float16", 0.5),
+    ("a CPU", "own", 0.7),
+    ("a GPU", "mixed_bfloat16", 2.0),
+]
+SPED = rows(
+    "device policy speedup", [*SPED, ("a TPU", "", np.nan), ("another", "", 1e9)]
+)
 LAYERS = [
-    ("conv", "Conv2D", "float32", "float32, float16", "float16", *SINGLE, 320, 1280, True),
+    (
+        "conv",
+        "Conv2D",
+        "float32",
+        "float32, float16",
+        "float16",
+        *SINGLE,
+        320,
+        1280,
+        True,
+    ),
     ("block/relu", "ReLU", "float16", "float16", "float16", "", "", 0, 0, False),
     ("flatten", "Flatten", "float16", "float16", "float16", "", "", 0, 0, False),
-    ("logits", "Dense", "float16", "float32", "float32", *SINGLE, 10**6, 4 * 10**6, True),
+    (
+        "logits",
+        "Dense",
+        "float16",
+        "float32",
+        "float32",
+        *SINGLE,
+        10**6,
+        4 * 10**6,
+        True,
+    ),
 ]
 COLUMNS = "layer kind input_dtype compute_dtype output_dtype variable_dtype read_dtype"
 FLOW = rows(f"{COLUMNS} parameters weight_bytes cast", LAYERS)
 FLOW.attrs["input_dtype"] = "float32"
 PEAK_TFLOPS = {"float32": 8.0, "bfloat16": 65.0, "float16": 65.0}
-DEVICE = SimpleNamespace(name="a chip", tflops=PEAK_TFLOPS, gb_per_s=300.0, bandwidth=3e11)
-POINTS = [("dense 1, forward", "float32", 9.0, 2.0, 4.0), ("Adam", "float16", 18.0, 5.0, 1.0)]
+DEVICE = SimpleNamespace(
+    name="a chip", tflops=PEAK_TFLOPS, gb_per_s=300.0, bandwidth=3e11
+)
+POINTS = [
+    ("dense 1, forward", "float32", 9.0, 2.0, 4.0),
+    ("Adam", "float16", 18.0, 5.0, 1.0),
+]
 POINTS = rows("label dtype intensity tflops ms", POINTS)
 COMPARED = [
     (20.0, 19.0, 22.0, 1.0, 100.0, 0.9, 0.01, 7),
@@ -86,12 +148,20 @@ COMPARED = [
 COLUMNS = "step_ms step_ms_q1 step_ms_q3 speedup peak_mb accuracy accuracy_se steps"
 COMPARED = rows(COLUMNS, COMPARED, pd.Index(POLICIES, name="policy"))
 COMPARISON = SimpleNamespace(table=COMPARED, batch_size=64, device="CPU:0")
-RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(device="a CPU", settings="")
+RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(
+    device="a CPU", settings=""
+)
 # A step that began at 30 MB and took 12 MB of activations.
 PARTS = dict.fromkeys(profiling.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
-IN_USE = rows("ms mb part", [(0.0, 30.0, ""), (1.0, 42.0, "activations"), (2.0, 42.0, "other")])
+IN_USE = rows(
+    "ms mb part", [(0.0, 30.0, ""), (1.0, 42.0, "activations"), (2.0, 42.0, "other")]
+)
 STEP_MEMORY = SimpleNamespace(
-    timeline=IN_USE, parts=pd.Series(PARTS), peak_ms=1.0, peak_mb=42.0, backward_ms=np.nan
+    timeline=IN_USE,
+    parts=pd.Series(PARTS),
+    peak_ms=1.0,
+    peak_mb=42.0,
+    backward_ms=np.nan,
 )
 
 
@@ -105,7 +175,8 @@ def replica_rows(decided_alone):
             "taken": decided_alone or step != 1,
             "finite": not decided_alone or step < 1,
             "scale": 8.0 if decided_alone or step < 1 else 4.0,
-            "sums": ["flag"] * (not decided_alone) + ["gradients"] * (decided_alone or step != 1),
+            "sums": ["flag"] * (not decided_alone)
+            + ["gradients"] * (decided_alone or step != 1),
         }
         for step in range(3)
         for replica in range(2)
@@ -113,19 +184,27 @@ def replica_rows(decided_alone):
 
 
 TIMELINES = {"Keras's own": replica_rows(True), "all decide": replica_rows(False)}
-LOSSES = [(p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)]
+LOSSES = [
+    (p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)
+]
 SWEEP = [(p, b, b * 1e3, float(b)) for p in POLICIES for b in (64, 256)]
 DTYPES = ("float32", "bfloat16", "float16")
 RATES = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in DTYPES]
 ACCOUNT = {"weights": 1, "gradients": 2e6, "optimizer": 3e6, "weight_copies": 4}
 ACCOUNT = SimpleNamespace(**ACCOUNT, activations=5e6, activation_gradients=6e6)
-LARGER = SimpleNamespace(**vars(ACCOUNT) | {"activations": 20e6, "activation_gradients": 24e6})
+LARGER = SimpleNamespace(
+    **vars(ACCOUNT) | {"activations": 20e6, "activation_gradients": 24e6}
+)
 LINE = {(size, p): a for size, a in ((64, ACCOUNT), (256, LARGER)) for p in POLICIES}
 ROW = {"device": "V100 32GB", "baseline": "float32"}
-SPEEDUPS = [ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))]
+SPEEDUPS = [
+    ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))
+]
 ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
 AGAIN = {("float32", False): (50e6, 0.1), ("float32", True): (None, 0.2)}
-AGAIN = {key: 3 * [SimpleNamespace(peak_bytes=b, seconds=s)] for key, (b, s) in AGAIN.items()}
+AGAIN = {
+    key: 3 * [SimpleNamespace(peak_bytes=b, seconds=s)] for key, (b, s) in AGAIN.items()
+}
 CARD = dict(quantity="speedup", unit="×", guess=None, predicted=1.8, measured=1.5)
 CLINIC = invented(5, 5, 2, 2)  # some of the causes cannot be told apart
 STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
@@ -138,17 +217,34 @@ GIVEN = [
     (figures.comparison, COMPARISON, 0.5),
     (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
     (figures.dtype_flow, FLOW),
-    (figures.policy_timeline, [("a = 1", "mixed_float16", {}), ("b", "float32", {"a": "float32"})]),
+    (
+        figures.policy_timeline,
+        [("a = 1", "mixed_float16", {}), ("b", "float32", {"a": "float32"})],
+    ),
     (figures.histogram, {"early": GRADIENTS, "late": GRADIENTS}),
     (figures.histories, {p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
     (figures.long_sum, {d: np.arange(16.0) for d in DTYPES}, 99),
     (figures.loss_curves, rows("policy seed step loss", LOSSES)),
     (figures.loss_scale, TRACE, {1: 3, 3: 9}),
-    (figures.bathtub, {"early": GRADIENTS}, range(41), {"run": {0: 0.5, 3: 0.1, 6: np.inf}}),
+    (
+        figures.bathtub,
+        {"early": GRADIENTS},
+        range(41),
+        {"run": {0: 0.5, 3: 0.1, 6: np.inf}},
+    ),
     (figures.lost_updates, {"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
-    (figures.bytes_per_parameter, rows("policy batch_size samples_per_s peak_mb", SWEEP), 1e6, 64),
-    (figures.memory_by_batch, LINE, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
+    (
+        figures.bytes_per_parameter,
+        rows("policy batch_size samples_per_s peak_mb", SWEEP),
+        1e6,
+        64,
+    ),
+    (
+        figures.memory_by_batch,
+        LINE,
+        rows("policy batch_size samples_per_s peak_mb", SWEEP),
+    ),
     (figures.published, SPEEDUPS, [("mine", "mixed_float16", [1.8, 0.2])]),
     (figures.roofline, DEVICE, POINTS),
     (figures.rounding_errors, np.linspace(1, 2, 9), ROUNDED, 2),
@@ -164,10 +260,19 @@ GIVEN = [
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
     (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
-    (figures.by_width, {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}}, "float32"),
+    (
+        figures.by_width,
+        {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}},
+        "float32",
+    ),
     (reports.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
     (reports.speed_by_device, SPED),
-    (reports.guesses, pd.DataFrame({"guess": [2, 3, 2e9], "measured": [4, 5, np.nan]}), "a", "b"),
+    (
+        reports.guesses,
+        pd.DataFrame({"guess": [2, 3, 2e9], "measured": [4, 5, np.nan]}),
+        "a",
+        "b",
+    ),
     (figures.gallery, CLINIC),
     (figures.decision_tree, CLINIC),
     (operations.by_dtype, BY_DTYPE),
@@ -186,7 +291,10 @@ def contrast(color, background):
     """Contrast ratio of WCAG 2."""
 
     def luminance(c):
-        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(c)]
+        linear = [
+            v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
+            for v in to_rgb(c)
+        ]
         return np.dot(linear, (0.2126, 0.7152, 0.0722))
 
     high, low = sorted((luminance(color), luminance(background)), reverse=True)
@@ -234,8 +342,14 @@ def test_every_figure_has_an_example():
 def test_it_is_drawn_and_told_and_reads_on_light_and_dark(name):
     picture = EXAMPLES[name]()
     image = Image.open(io.BytesIO(picture.png())).convert("RGBA")
-    assert image.getpixel((0, 0))[3] == 0 and 700 < image.width < 1800 and image.height < 1300
-    assert len(picture.alt) > 20 and picture.alt.endswith(".") and "nan" not in picture.alt
+    assert (
+        image.getpixel((0, 0))[3] == 0
+        and 700 < image.width < 1800
+        and image.height < 1300
+    )
+    assert (
+        len(picture.alt) > 20 and picture.alt.endswith(".") and "nan" not in picture.alt
+    )
     for text in picture.figure.findobj(Text):
         shown = text.get_text().strip() and text.get_visible()
         on_a_box = text.get_bbox_patch() is not None
@@ -250,9 +364,13 @@ def colors(figure):
     for line in figure.findobj(Line2D):
         yield to_hex(line.get_color())
     for patch in figure.findobj(Patch):
-        yield from (to_hex(c) for c in (patch.get_facecolor(), patch.get_edgecolor()) if c[3])
+        yield from (
+            to_hex(c) for c in (patch.get_facecolor(), patch.get_edgecolor()) if c[3]
+        )
     for collection in figure.findobj(Collection):
-        yield from map(to_hex, (*collection.get_facecolor(), *collection.get_edgecolor()))
+        yield from map(
+            to_hex, (*collection.get_facecolor(), *collection.get_edgecolor())
+        )
 
 
 def test_policies_differ_by_more_than_color():
@@ -267,32 +385,72 @@ def test_policies_differ_by_more_than_color():
 
 
 SAID = [
-    ("speed_by_device", "median speed by device: a GPU: 2.00×, 1 report; a CPU: 0.60×, 2 reports."),
+    (
+        "speed_by_device",
+        "median speed by device: a GPU: 2.00×, 1 report; a CPU: 0.60×, 2 reports.",
+    ),
     ("guesses", "a in b, guessed: median 3 of 3; measured: median 4.5 of 2."),
-    ("curve", "Loss: float32 from 2 to 1 in 2 points; own $\\frac{$ from 3 to 3 in 2 points, 1"),
+    (
+        "curve",
+        "Loss: float32 from 2 to 1 in 2 points; own $\\frac{$ from 3 to 3 in 2 points, 1",
+    ),
     ("remat", "kept: 50 MB (counted 40), 100 ms; float32 remat: peak unknown, 200 ms"),
     ("sensitivity", "conv: 90 % with all weights, 50 % at 80 % zeros; dense"),
-    ("report_card", "measured 1.5 ×; speedup: guessed 9 ×, predicted 1.8 ×, measured unknown"),
+    (
+        "report_card",
+        "measured 1.5 ×; speedup: guessed 9 ×, predicted 1.8 ×, measured unknown",
+    ),
     ("by_width", "int8: 0.5 at 64, 4 at 256"),
-    ("by_dtype", "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms"),
-    ("casts", "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1"),
+    (
+        "by_dtype",
+        "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms",
+    ),
+    (
+        "casts",
+        "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1",
+    ),
     ("accumulator_errors", "one sign, narrow: from 0.001 at K = 16 to 0.5 at K = 64"),
     ("speedups", "you guessed 1.5"),
     ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
     ("timeline", "another, Python: input 3 ms; another, thread 1: products 4 ms."),
     ("walks", "launch: launch. In 82% it idles. done: done. Done."),
-    ("time_budget", "predicted: 11 ms (launch 2, products 9); measured: 14 ms (input 4, products"),
+    (
+        "time_budget",
+        "predicted: 11 ms (launch 2, products 9); measured: 14 ms (input 4, products",
+    ),
     ("time_budget", "timed: 20 ms (launch 3, not told yet 17)"),
-    ("loss_scale", "moves between 2^2 and 2^3 in 4 steps; 1 of them were skipped; at or above"),
-    ("loss_scale", "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at"),
-    ("histogram", "20 % of the nonzero gradients become zero"),  # 6 of 30, from 2^-25 down
+    (
+        "loss_scale",
+        "moves between 2^2 and 2^3 in 4 steps; 1 of them were skipped; at or above",
+    ),
+    (
+        "loss_scale",
+        "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at",
+    ),
+    # 6 of 30, from 2^-25 down
+    ("histogram", "20 % of the nonzero gradients become zero"),
     ("bathtub", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
-    ("adam_curve", "32,768 times smaller: at their middle 9e-10 a step of 0.0092 of the"),
-    ("loop_plane", "forgotten: a step 3.1e-05 times as long, ∞ does not move the weights; fixed"),
-    ("resumed", "is another from step 1 on; without the dice the scale after the stop is the same"),
-    ("lanes", "step 1, takes the step; in the end the weights of replicas 0 and 1 are not finite."),
-    ("lanes", "all decide: replica 1 overflows in step 1, is skipped; in the end the weights are"),
+    (
+        "adam_curve",
+        "32,768 times smaller: at their middle 9e-10 a step of 0.0092 of the",
+    ),
+    (
+        "loop_plane",
+        "forgotten: a step 3.1e-05 times as long, ∞ does not move the weights; fixed",
+    ),
+    (
+        "resumed",
+        "is another from step 1 on; without the dice the scale after the stop is the same",
+    ),
+    (
+        "lanes",
+        "step 1, takes the step; in the end the weights of replicas 0 and 1 are not finite.",
+    ),
+    (
+        "lanes",
+        "all decide: replica 1 overflows in step 1, is skipped; in the end the weights are",
+    ),
 ]
 
 
@@ -302,7 +460,10 @@ ENDS = {  # losses, and the value at which each line leaves the figure
     "one is lost": ({"a": [1.0, 0.4, NAN], "b": [1.0, 0.9, 0.1]}, [0.4, 0.1]),
     "one has no number": ({"a": [NAN, NAN], "b": [1.0, 0.9]}, [0, 0.9]),
     "one reaches 0": ({"a": [1.0, 0.2, 0.0], "b": [1.0, 0.9, 0.8]}, [0, 0.8]),
-    "seven meet": ({str(n): [1, n / 1000 + 0.5] for n in range(7)} | {"low": [1, 0.1]}, None),
+    "seven meet": (
+        {str(n): [1, n / 1000 + 0.5] for n in range(7)} | {"low": [1, 0.1]},
+        None,
+    ),
 }
 
 
@@ -328,7 +489,9 @@ def test_a_run_is_named_where_its_line_ends(case, scale):
 
 
 def test_the_end_of_a_sum_is_written_beside_its_line():
-    picture = figures.long_sum({"float32": np.arange(1.0, 9), "float16": np.full(8, 2.0)})
+    picture = figures.long_sum(
+        {"float32": np.arange(1.0, 9), "float16": np.full(8, 2.0)}
+    )
     picture.png()
     (ax,) = picture.figure.axes
     for text, line in zip(ax.texts, ax.lines, strict=True):
@@ -340,8 +503,15 @@ def test_the_end_of_a_sum_is_written_beside_its_line():
 def test_a_run_that_is_lost_says_so():
     losses = {"a": [1.0, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}
     picture = figures.histories(losses, "Losses")
-    assert picture.alt == "training loss in the end: a 0.5, then nan, b nan, c 1, then inf."
-    assert sorted(written(picture.figure.axes[0].texts)) == ["a: nan", "b: nan", "c: inf"]
+    assert (
+        picture.alt
+        == "training loss in the end: a 0.5, then nan, b nan, c 1, then inf."
+    )
+    assert sorted(written(picture.figure.axes[0].texts)) == [
+        "a: nan",
+        "b: nan",
+        "c: inf",
+    ]
 
 
 def test_a_title_tells_what_these_data_show():
@@ -350,9 +520,16 @@ def test_a_title_tells_what_these_data_show():
     slower = table.assign(speedup=0.5)
     wanted = "Faster than float32, of 3: mixed_bfloat16 on {0} and mixed_float16 on {0}"
     assert figures.recorded(slower).figure.axes[0].get_title() == wanted.format(0)
-    assert figures.recorded(slower.assign(speedup=2)).figure.axes[0].get_title() == wanted.format(3)
+    assert figures.recorded(slower.assign(speedup=2)).figure.axes[
+        0
+    ].get_title() == wanted.format(3)
     wrong = {"fixed": SimpleNamespace(length=1.0, moves=True)}
-    assert figures.loop_plane(wrong).figure.axes[0].get_title().startswith("0 of 1 loops are right")
+    assert (
+        figures.loop_plane(wrong)
+        .figure.axes[0]
+        .get_title()
+        .startswith("0 of 1 loops are right")
+    )
 
 
 @pytest.mark.parametrize(("name", "words"), SAID)
@@ -371,13 +548,31 @@ CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
 CONV += [*"ABC", "all others"]
 TENTH = "0011110111" + f"{0x3DCCCCCD & 0x7FFFFF:023b}"  # with the 1 that is not stored
 SHOWN = [
-    # From 1 to the guess and to each speed, and half as fast as far from 1 as twice as fast.
-    ("speedups", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:3]], [1.5, 2.0, 0.25]),
-    ("speedups", lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())), ("log", pytest.approx(1))),
-    ("recorded", lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]], [2.0, 0.25]),
+    # From 1 to the guess and to each speed, and half as fast as far from 1 as twice as
+    # fast.
+    (
+        "speedups",
+        lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:3]],
+        [1.5, 2.0, 0.25],
+    ),
+    (
+        "speedups",
+        lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())),
+        ("log", pytest.approx(1)),
+    ),
+    (
+        "recorded",
+        lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]],
+        [2.0, 0.25],
+    ),
     # The peak and the accuracy of one policy.
-    ("comparison", lambda axes: sum(written(ax.texts).count("unknown") for ax in axes), 2),
-    ("loss_scale", lambda axes: list(axes[0].lines[1].get_xdata()), [1]),  # crosses where skipped
+    (
+        "comparison",
+        lambda axes: sum(written(ax.texts).count("unknown") for ax in axes),
+        2,
+    ),
+    # crosses where skipped
+    ("loss_scale", lambda axes: list(axes[0].lines[1].get_xdata()), [1]),
     # The ceiling, and what was drawn, whole.
     ("loss_scale", lambda axes: lines(axes[0])[2:], [[5, 5, 6, 6], [8, 512]]),
     ("loss_scale", lambda axes: axes[0].get_ylim()[1] > 512, True),
@@ -399,14 +594,28 @@ SHOWN = [
         lambda ax: [[b.get_x() for b in group] for group in ax.containers],
         [[0, 0, 0], [0, 4, 0], [2, 4, 3], [11, 12, 3], [11, 14, 3]],
     ),
-    ("time_budget", lambda ax: [bar.get_alpha() for bar in ax.containers[2]], [0.45, 1, 1]),
-    # What is in memory over the step, on top of one another, without what was there before.
+    (
+        "time_budget",
+        lambda ax: [bar.get_alpha() for bar in ax.containers[2]],
+        [0.45, 1, 1],
+    ),
+    # What is in memory over the step, on top of one another, without what was there
+    # before.
     ("step_memory", lambda ax: ax.get_ylim()[1], pytest.approx(12 * 1.05)),
-    ("step_memory", lambda ax: written(ax.figure.legends[0].get_texts()), ["activations"]),
+    (
+        "step_memory",
+        lambda ax: written(ax.figure.legends[0].get_texts()),
+        ["activations"],
+    ),
     # A panel for each kind of values and in it a line for each rule.
-    ("accumulator_errors", lambda axes: [a.get_title() for a in axes], ["one sign", "both signs"]),
+    (
+        "accumulator_errors",
+        lambda axes: [a.get_title() for a in axes],
+        ["one sign", "both signs"],
+    ),
     ("accumulator_errors", lambda axes: lines(axes[0]), [[1e-3, 5e-1], [2e-4, 2e-4]]),
-    # After 9 bits the digit before the point, after all of them the format and the value.
+    # After 9 bits the digit before the point, after all of them the format and the
+    # value.
     ("bit_strips", lambda ax: "".join(written(ax.texts)[:33]), TENTH),
     ("bit_strips", lambda ax: written(ax.texts)[33:35], ["float32", "0.1000000015"]),
     ("lost_updates", lambda ax: written(ax.texts), ["half at 3072"]),
@@ -430,7 +639,9 @@ def test_a_strip_of_a_subnormal_has_no_1_before_the_point_and_ties_have_dots():
 def test_strips_wear_the_explorers_colors():
     css = (COURSE / "course_utils/explorers/bits.css").read_text(encoding="utf-8")
     worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))
-    assert {f: c.lower() for f, (c, _) in figures.formats.FIELDS.items() if f in worn} == worn
+    assert {
+        f: c.lower() for f, (c, _) in figures.formats.FIELDS.items() if f in worn
+    } == worn
 
 
 def test_spacing_is_the_gap_above_each_power_of_two():
@@ -443,11 +654,16 @@ def test_spacing_is_the_gap_above_each_power_of_two():
 
 
 def test_the_bands_below_the_spacing_hold_nearly_all_of_each_tensor():
-    values = {"weights": 2.0 ** np.arange(-50, 50), "gradients, epoch 5": [0.0, 2.0**-30]}
+    values = {
+        "weights": 2.0 ** np.arange(-50, 50),
+        "gradients, epoch 5": [0.0, 2.0**-30],
+    }
     surveys = {name: splits.survey(given) for name, given in values.items()}
     picture = figures.spacing(DTYPES, surveys)
     ax = picture.figure.axes[0]
-    assert written(ax.texts) == list(surveys) and all(name in picture.alt for name in surveys)
+    assert written(ax.texts) == list(surveys) and all(
+        name in picture.alt for name in surveys
+    )
     ends = [np.log2(line.get_xdata()).tolist() for line in ax.lines[3:]]
     assert ends == [[-49, 49], [-30, -29]]
     highest = max(line.get_ydata().max() for line in ax.lines[3:])
@@ -456,7 +672,9 @@ def test_the_bands_below_the_spacing_hold_nearly_all_of_each_tensor():
 
 def test_the_number_line_has_every_number_of_a_format():
     ax = figures.number_line(exponent_bits=5, fraction_bits=2).figure.axes[0]
-    drawn_at = [line[0] for strokes in ax.collections for line in strokes.get_segments()]
+    drawn_at = [
+        line[0] for strokes in ax.collections for line in strokes.get_segments()
+    ]
     upper = sorted(float(x) for x, y in drawn_at if y == max(y for _, y in drawn_at))
     codes = (formats.decode(code, "float8_e5m2") for code in range(128))
     assert upper == [number.value for number in codes if np.isfinite(number.value)]
@@ -481,11 +699,17 @@ def test_a_loop_stands_where_its_step_and_infinity_put_it():
     points = drawn("loop_plane").lines[:3]
     assert [point.get_marker() for point in points] == ["o", "X", "X"]
     assert [point.get_xdata()[0] for point in points] == [1, 2**-15, 1.01]
-    assert points[0].get_ydata()[0] == points[1].get_ydata()[0] < 0.5 < points[2].get_ydata()[0]
+    assert (
+        points[0].get_ydata()[0]
+        == points[1].get_ydata()[0]
+        < 0.5
+        < points[2].get_ydata()[0]
+    )
 
 
 def test_the_tree_draws_every_question_and_a_row_for_each_end():
-    found, said = list(leaves(diagnosis.tree(CLINIC))), written(drawn("decision_tree").texts)
+    found = list(leaves(diagnosis.tree(CLINIC)))
+    said = written(drawn("decision_tree").texts)
     causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
     ends = [" or ".join(causes[key] for key in left) for _, left in found]
     assert said[-len(ends) :] == ends
@@ -497,8 +721,14 @@ def test_the_tree_draws_every_question_and_a_row_for_each_end():
 
 def test_the_gallery_has_a_cross_where_a_loss_is_lost():
     axes = figures.gallery(CLINIC).figure.axes
-    assert [ax.get_title() for ax in axes][:6] == [f"patient {n}" for n in range(1, 6)] + [""]
-    assert [[list(line.get_xdata()) for line in ax.lines[2:]] for ax in axes[:3]] == [[], [[1]], []]
+    assert [ax.get_title() for ax in axes][:6] == [
+        f"patient {n}" for n in range(1, 6)
+    ] + [""]
+    assert [[list(line.get_xdata()) for line in ax.lines[2:]] for ax in axes[:3]] == [
+        [],
+        [[1]],
+        [],
+    ]
     assert axes[0].lines[0].get_linewidth() < axes[0].lines[1].get_linewidth()
 
 
@@ -508,20 +738,30 @@ def test_the_gallery_has_a_cross_where_a_loss_is_lost():
 def points(ax):
     """Marker, step, replica and whether it is filled, of all that stands at a step."""
     return {
-        (line.get_marker(), round(float(x)), round(float(y)), line.get_markerfacecolor() != "none")
+        (
+            line.get_marker(),
+            round(float(x)),
+            round(float(y)),
+            line.get_markerfacecolor() != "none",
+        )
         for line in ax.lines
         for x, y in line.get_xydata()
     }
 
 
 def reduced(ax):
-    """Of each all-reduce: its step, whether it is one flag's, and the lanes that it crosses."""
+    """Of each all-reduce: its step, whether it is one flag's, and the lanes that it
+    crosses.
+    """
     found = set()
     for bar in (bar for group in ax.containers for bar in group):
-        low, high, x = bar.get_y(), bar.get_y() + bar.get_height(), bar.get_x()
+        low = bar.get_y()
+        high = bar.get_y() + bar.get_height()
+        x = bar.get_x()
         crossed = tuple(lane for lane in range(2) if low < lane < high)
         found.add((round(x + 0.3), bar.get_width() < 0.1, crossed))
-        assert (bar.get_linestyle() == "--") == (len(crossed) == 1)  # somebody waits alone
+        # somebody waits alone
+        assert (bar.get_linestyle() == "--") == (len(crossed) == 1)
     return found
 
 
@@ -530,11 +770,14 @@ def test_every_step_of_every_replica_has_its_sign_its_all_reduces_and_what_the_s
     star = ("*", 1, 1, True)
     lost = {("X", step, replica, True) for step in (1, 2) for replica in (0, 1)}
     assert points(own) == {("o", 0, 0, True), ("o", 0, 1, True), star} | lost
-    assert points(safe) == {("o", s, r, s != 1) for s in range(3) for r in (0, 1)} | {star}
+    assert points(safe) == {("o", s, r, s != 1) for s in range(3) for r in (0, 1)} | {
+        star
+    }
     gradients, flags = ({(s, flag, (0, 1)) for s in range(3)} for flag in (False, True))
     assert reduced(own) == gradients
     assert reduced(safe) == gradients - {(1, False, (0, 1))} | flags
-    for ax, scales in ((own, "33"), (safe, "3232")):  # at the start of a lane, and where it changes
+    # at the start of a lane, and where it changes
+    for ax, scales in ((own, "33"), (safe, "3232")):
         assert written(ax.texts) == [f"$2^{{{scale}}}$" for scale in scales]
 
 
@@ -547,7 +790,10 @@ def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():
     assert waits.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
     alone = {bar for bar in reduced(waits) if len(bar[2]) == 1}
     assert alone == {(1, False, (0,)), (2, False, (1,))}
-    assert "; replica 0 waits in the all-reduce of step 1 for good; replica 1" in picture.alt
+    assert (
+        "; replica 0 waits in the all-reduce of step 1 for good; replica 1"
+        in picture.alt
+    )
     assert "waits in it alone" in written(picture.figure.legends[0].get_texts())
 
 
@@ -560,7 +806,9 @@ def shown(monkeypatch):
 
 
 def test_a_picture_is_shown_with_its_words_folded(shown):
-    """Every page that reads an output's `alt` has them as well; a terminal has them as text."""
+    """Every page that reads an output's `alt` has them as well; a terminal has them as
+    text.
+    """
     picture = base.Picture(base.canvas()[0], 'The <small> & "large" ones.')
     picture._ipython_display_()
     assert shown[0]._repr_mimebundle_()[1]["image/png"]["alt"] == picture.alt
@@ -578,7 +826,9 @@ DRAWINGS = {"strategies": distributed.strategies(), "step": figures.step()}
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_a_drawing_is_shown_with_its_words_and_reads_on_light_and_dark(name, shown):
-    """As an image, which a page shows that is not trusted too; as text alone it is the title."""
+    """As an image, which a page shows that is not trusted too; as text alone it is the
+    title.
+    """
     picture = DRAWINGS[name]
     root = ElementTree.fromstring(picture.svg)
     assert picture.alt == root.find(f"{SVG}desc").text and picture.alt.endswith(".")

@@ -1,4 +1,6 @@
-"""The formats module: every code, exact rounding in every mode, and what entries may say."""
+"""The formats module: every code, exact rounding in every mode, and what entries may
+say.
+"""
 
 import math
 import random
@@ -25,7 +27,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning"),
 ]
-HALF, TINY = Fraction(1, 2), Fraction(1, 2**200)
+HALF = Fraction(1, 2)
+TINY = Fraction(1, 2**200)
 every_format = pytest.mark.parametrize("fmt", formats.FORMATS)
 every_dtype = pytest.mark.parametrize("fmt, dtype", DTYPES.items(), ids=DTYPES)
 every_rounding = pytest.mark.parametrize("rounding", formats.ROUNDINGS)
@@ -33,10 +36,13 @@ every_rounding = pytest.mark.parametrize("rounding", formats.ROUNDINGS)
 
 def same(a, b):
     """Whether two floats are the same number, zeros with their signs, NaN like NaN."""
-    return (a != a and b != b) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+    return (a != a and b != b) or (
+        a == b and math.copysign(1, a) == math.copysign(1, b)
+    )
 
 
-# --- decode: every code -------------------------------------------------------------------------
+# --- decode: every code
+# -------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -44,7 +50,9 @@ def same(a, b):
 def test_every_code_means_what_numpy_and_ml_dtypes_say(fmt, dtype):
     bits = formats.FORMATS[fmt].bits
     codes = np.arange(2**bits, dtype=np.uint16 if bits == 16 else np.uint8)
-    for code, value in zip(codes.tolist(), codes.view(dtype).astype(float), strict=True):
+    for code, value in zip(
+        codes.tolist(), codes.view(dtype).astype(float), strict=True
+    ):
         found = formats.decode(code, fmt)
         assert same(found.value, value)
         assert found.bits.replace(" ", "") == f"{code:0{bits}b}"
@@ -57,13 +65,21 @@ def test_every_code_means_what_numpy_and_ml_dtypes_say(fmt, dtype):
 def test_the_kinds_and_the_value_follow_from_the_fields(fmt):
     info = formats.FORMATS[fmt]
     rng = np.random.default_rng(0)
-    for code in [0, 1, 2 ** (info.bits - 1), *rng.integers(0, 2**info.bits, 500).tolist()]:
+    for code in [
+        0,
+        1,
+        2 ** (info.bits - 1),
+        *rng.integers(0, 2**info.bits, 500).tolist(),
+    ]:
         found = formats.decode(code, fmt)
         if found.exact is None:
             assert found.kind in ("infinity", "nan") and found.ulp is None
             continue
-        stored, fraction = int(found.exponent, 2), int(found.fraction, 2)
-        assert found.kind == ("normal" if stored else "subnormal" if fraction else "zero")
+        stored = int(found.exponent, 2)
+        fraction = int(found.fraction, 2)
+        assert found.kind == (
+            "normal" if stored else "subnormal" if fraction else "zero"
+        )
         one = Fraction(2) ** info.tSignificandBits
         significand = (one if stored else 0) + fraction
         power = Fraction(2) ** (max(stored, 1) - info.bias)
@@ -72,13 +88,17 @@ def test_the_kinds_and_the_value_follow_from_the_fields(fmt):
         assert found.sign == ("1" if code >> (info.bits - 1) else "0")
 
 
-# --- encode: exact, once ------------------------------------------------------------------------
+# --- encode: exact, once
+# ------------------------------------------------------------------------
 
 
 def oracle(value, fmt, rounding):
-    """Round a positive or negative Fraction by the definition, in whole numbers of ULPs."""
+    """Round a positive or negative Fraction by the definition, in whole numbers of
+    ULPs.
+    """
     info = formats.FORMATS[fmt]
-    size, negative = abs(value), value < 0
+    size = abs(value)
+    negative = value < 0
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     exponent -= Fraction(2) ** exponent > size
     ulp = Fraction(2) ** (max(exponent, 1 - info.bias) - info.tSignificandBits)
@@ -91,7 +111,8 @@ def oracle(value, fmt, rounding):
         "up": rest > 0 and not negative,
         "down": rest > 0 and negative,
     }[rounding]
-    found, largest = (whole + away) * ulp, Fraction(info.max)
+    found = (whole + away) * ulp
+    largest = Fraction(info.max)
     if found > largest:
         inward = rounding == "toward_zero" or rounding == ("up" if negative else "down")
         if inward or fmt == "float4_e2m1fn":
@@ -105,9 +126,15 @@ def oracle(value, fmt, rounding):
 
 def exact_values(fmt, count, seed):
     """Numbers that are hard to round: values, ties, neighbors of ties, edges, and any."""
-    info, chance = formats.FORMATS[fmt], random.Random(seed)
-    largest, first = formats.encode(info.max, fmt), formats.decode(1, fmt).exact
-    around = [(largest.exact, largest.ulp), (first, first), (Fraction(info.smallest_normal), first)]
+    info = formats.FORMATS[fmt]
+    chance = random.Random(seed)
+    largest = formats.encode(info.max, fmt)
+    first = formats.decode(1, fmt).exact
+    around = [
+        (largest.exact, largest.ulp),
+        (first, first),
+        (Fraction(info.smallest_normal), first),
+    ]
     near = [Fraction(k, 4) + d for k in range(-4, 13) for d in (-TINY, 0, TINY)]
     edges = [at + ulp * steps for at, ulp in around for steps in near]
     edges += [Fraction(2) ** k for k in (-2000, -1074, -200, 200, 1023, 2000)]
@@ -130,7 +157,8 @@ def test_exact_values_round_by_the_definition(fmt, rounding):
         assert same(found.value, oracle(value, fmt, rounding)), (value, found)
 
 
-CODES = [  # the number, its format and code, and how it is rounded; ties and edges are above
+# the number, its format and code, and how it is rounded; ties and edges are above
+CODES = [
     ("-1e-999999999", "bfloat16", 0x8000, {}),
     ("nan", "float16", 0x7E00, {}),
     ("-nan", "bfloat16", 0xFFC0, {}),
@@ -155,12 +183,14 @@ def test_numbers_one_should_know(value, fmt, code, options):
     assert formats.encode(value, fmt, **options).code == code
 
 
-# --- facts ------------------------------------------------------------------------------------
+# --- facts
+# ------------------------------------------------------------------------------------
 
 
 @every_dtype
 def test_facts_are_those_of_finfo(fmt, dtype):
-    facts, info = formats.facts(fmt), ml_dtypes.finfo(dtype)
+    facts = formats.facts(fmt)
+    info = ml_dtypes.finfo(dtype)
     assert facts["bits"] == info.bits
     assert facts["largest"] == float(info.max)
     assert facts["smallest_normal"] == float(info.smallest_normal)
@@ -172,7 +202,8 @@ def test_facts_are_those_of_finfo(fmt, dtype):
     assert facts["has_infinity"] == (fmt in ("float16", "bfloat16", "float8_e5m2"))
 
 
-# --- what one may give --------------------------------------------------------------------------
+# --- what one may give
+# --------------------------------------------------------------------------
 
 
 def complaint(function, *arguments):
@@ -189,10 +220,30 @@ class Odd:
         return 1, 0
 
 
-NO_NUMBERS = [None, True, np.True_, [1], {}, 1j, np.complex64(1), object(), Odd(), np.arange(3)]
+NO_NUMBERS = [
+    None,
+    True,
+    np.True_,
+    [1],
+    {},
+    1j,
+    np.complex64(1),
+    object(),
+    Odd(),
+    np.arange(3),
+]
 NO_NUMBERS += [b"1", Decimal("sNaN"), "1e", ".", "--1", "1_000", "2^", "3^2", "٣"]
 NO_NUMBERS += ["</script><img src=x onerror=alert(1)>" * 9]
-NO_CODES = ["0b" + "1" * 5000, "3C00", 1.0, None, True, np.True_, np.array(5.7), np.array([1, 2])]
+NO_CODES = [
+    "0b" + "1" * 5000,
+    "3C00",
+    1.0,
+    None,
+    True,
+    np.True_,
+    np.array(5.7),
+    np.array([1, 2]),
+]
 BAD_ENTRIES = [(value, "is not a number") for value in NO_NUMBERS] + [
     (" ", "The entry is empty"),
     ("1.000,5e3", "has a comma"),
@@ -201,7 +252,13 @@ BAD_ENTRIES = [(value, "is not a number") for value in NO_NUMBERS] + [
     ("1" * 10_000, "10,000 characters"),
     ("a\nb\0c", '"a?b?c" is not a number: give a decimal number'),
 ]
-LONG = ["1" * 1999, "1e999999999", "2^999999999", "1e" + "9" * 1900, "9" * 1900 + "e-1900"]
+LONG = [
+    "1" * 1999,
+    "1e999999999",
+    "2^999999999",
+    "1e" + "9" * 1900,
+    "9" * 1900 + "e-1900",
+]
 BAD_CODES = [(code, "is not a code") for code in NO_CODES] + [
     ("0b" + "1" * 17, "from 0 to 0xFFFF: 131071 is outside"),
     ("0x" + "F" * 1000, "the one given is outside"),
@@ -218,10 +275,14 @@ def test_bad_entries_and_codes_get_one_sentence():
         assert formats.decode(code, "float16").value == 1
     for text in LONG:  # the digits of their values would take for ever
         assert formats.encode(text, "float16").kind in ("infinity", "normal")
-    assert "float4_e2m1fn has no NaN" in complaint(formats.encode, "nan", "float4_e2m1fn")
+    assert "float4_e2m1fn has no NaN" in complaint(
+        formats.encode, "nan", "float4_e2m1fn"
+    )
 
 
-@pytest.mark.parametrize("name", ["fp16", "FLOAT16", "", None, 16, "x" * 999, np.array(["up"])])
+@pytest.mark.parametrize(
+    "name", ["fp16", "FLOAT16", "", None, 16, "x" * 999, np.array(["up"])]
+)
 def test_unknown_names(name):
     for call in (formats.encode, formats.decode):
         assert "choose one of float32, tf32" in complaint(call, 1, name)
@@ -236,7 +297,8 @@ DECIMAL = st.from_regex(r"[ \t]*[+\-\u2212]?" + DIGITS, fullmatch=True)
 @settings(max_examples=400, deadline=None)
 @given(DECIMAL)
 def test_decimals_are_read_as_python_reads_them(text):
-    found, wanted = numerals.parse(text), Fraction(text.strip().replace("\u2212", "-"))
+    found = numerals.parse(text)
+    wanted = Fraction(text.strip().replace("\u2212", "-"))
     assert found == wanted
     if wanted == 0:
         assert same(float(found), float(text.strip().replace("\u2212", "-")))

@@ -1,4 +1,6 @@
-"""The octave histogram, held to casting value by value: every format, every scale, every border."""
+"""The octave histogram, held to casting value by value: every format, every scale,
+every border.
+"""
 
 import json
 import math
@@ -11,11 +13,19 @@ from course_utils import formats, gradients
 from course_utils.gradients import OctaveHistogram, Survival
 
 SCALES = range(-24, 41)
-CLASSES = ("zero", "rounded_to_zero", "subnormal", "normal", "overflow", "nonfinite_input")
+CLASSES = (
+    "zero",
+    "rounded_to_zero",
+    "subnormal",
+    "normal",
+    "overflow",
+    "nonfinite_input",
+)
 every_format = pytest.mark.parametrize("fmt", formats.FORMATS)
 
-# Written down, not derived: half of the smallest subnormal, the tie below the smallest normal, the
-# tie above the largest number; then fraction bits, exponents of smallest normal and largest number.
+# Written down, not derived: half of the smallest subnormal, the tie below the smallest
+# normal, the tie above the largest number; then fraction bits, exponents of smallest
+# normal and largest number.
 BORDERS = {
     "float32": (2.0**-150, 2.0**-126 - 2.0**-150, 2.0**128 - 2.0**103, 23, -126, 127),
     "tf32": (2.0**-137, 2.0**-126 - 2.0**-137, 2.0**128 - 2.0**116, 10, -126, 127),
@@ -25,10 +35,16 @@ BORDERS = {
     "float8_e5m2": (2.0**-17, 2.0**-14 - 2.0**-17, 61440.0, 2, -14, 15),
     "float4_e2m1fn": (0.25, 0.75, 7.0, 1, 0, 2),
 }
-LARGEST = {"float16": 65504, "float8_e4m3fn": 448, "float8_e5m2": 57344, "float4_e2m1fn": 6}
+LARGEST = {
+    "float16": 65504,
+    "float8_e4m3fn": 448,
+    "float8_e5m2": 57344,
+    "float4_e2m1fn": 6,
+}
 
 
-# --- the other way: round every value -----------------------------------------------------------
+# --- the other way: round every value
+# -----------------------------------------------------------
 
 
 def by_casting(values, scale, fraction, lowest, largest):
@@ -37,10 +53,13 @@ def by_casting(values, scale, fraction, lowest, largest):
     scaled = np.abs(np.ldexp(finite, scale))
     ulp = np.maximum(np.frexp(scaled)[1] - 1, lowest) - fraction
     results = np.ldexp(np.rint(np.ldexp(scaled, -ulp)), ulp)
-    gone, zero = (results == 0) & (finite != 0), finite == 0
-    over, small = results > largest, (results > 0) & (results < 2.0**lowest)
+    gone = (results == 0) & (finite != 0)
+    zero = finite == 0
+    over = results > largest
+    small = (results > 0) & (results < 2.0**lowest)
     normal = len(finite) - np.count_nonzero(zero | gone | over | small)
-    sizes = finite / (np.abs(finite).max(initial=0) or 1)  # squares of the smallest would be zero
+    # squares of the smallest would be zero
+    sizes = finite / (np.abs(finite).max(initial=0) or 1)
     lost = np.sum(sizes[gone] ** 2) / (np.sum(sizes**2) or 1)
     flags = [np.count_nonzero(which) for which in (zero, gone, small)]
     over, bad, error = np.count_nonzero(over), len(values) - len(finite), math.inf
@@ -62,7 +81,10 @@ def check(values, histogram=None, fmts=formats.FORMATS, scales=SCALES):
             wanted, off = by_casting(wide, scale, fraction, lowest, largest)
             for name in CLASSES:
                 assert getattr(found, name) == getattr(wanted, name), (fmt, scale, name)
-            assert found.norm_lost == pytest.approx(wanted.norm_lost, rel=1e-12), (fmt, scale)
+            assert found.norm_lost == pytest.approx(wanted.norm_lost, rel=1e-12), (
+                fmt,
+                scale,
+            )
             assert found.total == histogram.total == len(wide)
             if fmt != "float32":
                 error = histogram.relative_error(fmt, scale)
@@ -80,20 +102,28 @@ def spread(count=20_000, seed=0):
 
 
 def borders(dtype):
-    """Every border of every format at every scale, its neighbors in a dtype, with both signs."""
+    """Every border of every format at every scale, its neighbors in a dtype, with both
+    signs.
+    """
     exact = np.array([b for row in BORDERS.values() for b in row[:3]] + [1.0, 3.0])
     exact = np.ldexp(exact[:, None], -np.array(SCALES)).ravel()
     with np.errstate(over="ignore", under="ignore"):
         at = exact.astype(dtype)
     at = at[np.isfinite(at) & (at > 0)]
-    around = np.concatenate([at, np.nextafter(at, dtype(0)), np.nextafter(at, dtype(np.inf))])
+    around = np.concatenate(
+        [at, np.nextafter(at, dtype(0)), np.nextafter(at, dtype(np.inf))]
+    )
     return np.concatenate([around, -around])
 
 
 def subnormals(count=20_000):
     generator = np.random.default_rng(1)
-    bits = generator.integers(0, 1 << 23, count, np.uint32) >> generator.integers(0, 23, count)
-    bits = np.concatenate([bits, 1 << np.arange(23), (1 << np.arange(24)) - 1]).astype(np.uint32)
+    bits = generator.integers(0, 1 << 23, count, np.uint32) >> generator.integers(
+        0, 23, count
+    )
+    bits = np.concatenate([bits, 1 << np.arange(23), (1 << np.arange(24)) - 1]).astype(
+        np.uint32
+    )
     return np.concatenate([bits, bits | np.uint32(1 << 31)]).view(np.float32)
 
 
@@ -108,7 +138,18 @@ def test_every_scale_is_what_casting_gives(values, fmt):
 
 
 def test_values_and_scales_far_beyond_every_format():
-    values = [1e300, 1.7e308, 5e-324, -1e-310, 1e-300, 2.0**-1074, 3.0, -0.0, math.inf, math.nan]
+    values = [
+        1e300,
+        1.7e308,
+        5e-324,
+        -1e-310,
+        1e-300,
+        2.0**-1074,
+        3.0,
+        -0.0,
+        math.inf,
+        math.nan,
+    ]
     histogram = OctaveHistogram.from_values(np.array(values))
     assert (histogram.first, len(histogram.counts)) == (-1074, 1023 + 1074 + 1)
     with np.errstate(over="ignore"):
@@ -119,10 +160,13 @@ def test_values_and_scales_far_beyond_every_format():
     for far in (3000, 10**6, 10**30):
         assert histogram.survival("float32", far).overflow == 7
         assert histogram.survival("float32", -far).rounded_to_zero == 7
-    assert histogram.survival("float32", np.int64(3)) == histogram.survival("float32", 3)
+    assert histogram.survival("float32", np.int64(3)) == histogram.survival(
+        "float32", 3
+    )
 
 
-# --- what the histogram holds -------------------------------------------------------------------
+# --- what the histogram holds
+# -------------------------------------------------------------------
 
 
 def same(one, other):
@@ -137,14 +181,18 @@ def test_what_was_written_down_comes_back_with_its_dtypes(values):
     back = OctaveHistogram.from_data(json.loads(json.dumps(histogram.as_data())))
     assert back.as_data() == histogram.as_data()
     for name in ("counts", "squares", "powers", "above"):
-        one, other = getattr(back, name), getattr(histogram, name)
+        one = getattr(back, name)
+        other = getattr(histogram, name)
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
 
 
-# --- what one may give --------------------------------------------------------------------------
+# --- what one may give
+# --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("values", [[], np.zeros(0, np.float32), np.zeros((3, 0)), [[], [None]]])
+@pytest.mark.parametrize(
+    "values", [[], np.zeros(0, np.float32), np.zeros((3, 0)), [[], [None]]]
+)
 def test_nothing_and_nothing_finite(values):
     histogram = OctaveHistogram.from_values(values)
     assert histogram.survival("float16", 3) == Survival(0, 0, 0, 0, 0, 0, 0.0)
@@ -153,12 +201,24 @@ def test_nothing_and_nothing_finite(values):
 
 
 def test_lists_numbers_and_arrays_of_every_layout():
-    values = [np.float32([[1, 2], [3, 0]]), None, [np.float64(1e-300), (4, 5.5)], np.int8([-128])]
+    values = [
+        np.float32([[1, 2], [3, 0]]),
+        None,
+        [np.float64(1e-300), (4, 5.5)],
+        np.int8([-128]),
+    ]
     histogram = OctaveHistogram.from_values(values)
     same(histogram, OctaveHistogram.from_values([1.0, 2, 3, 0, 1e-300, 4.0, 5.5, -128]))
-    assert OctaveHistogram.from_values(3).total == OctaveHistogram.from_values(3.5).total == 1
+    assert (
+        OctaveHistogram.from_values(3).total
+        == OctaveHistogram.from_values(3.5).total
+        == 1
+    )
     wide = [2**53 - 1, 29 << 48, 1]  # whole numbers of up to 53 bits are exact
-    same(OctaveHistogram.from_values(np.array(wide, np.uint64)), OctaveHistogram.from_values(wide))
+    same(
+        OctaveHistogram.from_values(np.array(wide, np.uint64)),
+        OctaveHistogram.from_values(wide),
+    )
     values = spread(60_000).reshape(300, 200)
     values.flags.writeable = False
     plain = OctaveHistogram.from_values(values)
@@ -190,7 +250,9 @@ def test_tensorflow_keras_and_jax():
 
     jnp = pytest.importorskip("jax.numpy")
     half = jnp.asarray(values, jnp.bfloat16)
-    same(OctaveHistogram.from_values(half), OctaveHistogram.from_values(np.asarray(half)))
+    same(
+        OctaveHistogram.from_values(half), OctaveHistogram.from_values(np.asarray(half))
+    )
 
 
 NO_VALUES = [

@@ -13,11 +13,15 @@ from course_utils.training import dtype_policy
 
 
 def gpu(cc, works=True):
-    return Accelerator("GPU", "some GPU", works, "" if works else "broken.", cc, 16 * 2**30)
+    return Accelerator(
+        "GPU", "some GPU", works, "" if works else "broken.", cc, 16 * 2**30
+    )
 
 
 def machine(sets=("avx2",), found=(), **options):
-    return Hardware("Linux x86_64", "some CPU", 4, sets, accelerators=tuple(found), **options)
+    return Hardware(
+        "Linux x86_64", "some CPU", 4, sets, accelerators=tuple(found), **options
+    )
 
 
 def card(name, cc=7.5):
@@ -32,7 +36,12 @@ CASES = [
     (machine(("avx512_bf16",), max_isa="AVX512_CORE"), "float32"),
     *(
         (machine(("avx512_bf16",), max_isa=isa), "mixed_bfloat16")
-        for isa in ("AVX512_CORE_BF16", "AVX512_CORE_AMX", "AVX512_CORE_FP16", "AVX10_1_512")
+        for isa in (
+            "AVX512_CORE_BF16",
+            "AVX512_CORE_AMX",
+            "AVX512_CORE_FP16",
+            "AVX10_1_512",
+        )
     ),
     (card("some GPU", 6.1), "float32"),
     (card("some GPU", 7.0), "mixed_float16"),
@@ -54,7 +63,11 @@ CASES = [
         (machine(("avx512_fp16", "amx_bf16", "amx_fp16")), True, False),
         (machine(("amx_fp16",)), True, False),
         (machine(("avx512_fp16", "amx_fp16"), max_isa="AVX512_CORE_AMX"), True, True),
-        (machine(("avx512_fp16", "amx_fp16"), max_isa="AVX512_CORE_AMX_FP16"), True, False),
+        (
+            machine(("avx512_fp16", "amx_fp16"), max_isa="AVX512_CORE_AMX_FP16"),
+            True,
+            False,
+        ),
         (machine(("avx512_fp16", "amx_fp16"), max_isa="ALL"), True, False),
         (machine(("avx512_fp16",), onednn=False), False, False),
         (machine(("avx512_fp16",), found=[gpu(7.5)]), False, False),
@@ -64,14 +77,20 @@ CASES = [
         (machine(None), False, False),
     ],
 )
-def test_where_float16_is_slow_for_want_of_a_kernel(found, merged_is_slow, convolutions_are_slow):
+def test_where_float16_is_slow_for_want_of_a_kernel(
+    found, merged_is_slow, convolutions_are_slow
+):
     assert hardware.merged_float16_is_slow(found) is merged_is_slow
     assert hardware.float16_convolutions_are_slow(found) is convolutions_are_slow
 
 
 def test_which_x86_cpus_have_no_float16():
     tpu = Accelerator("TPU", "v5e-1", True)
-    without = [machine(), machine(("avx512_bf16",), onednn=False), machine(found=[gpu(7.5, False)])]
+    without = [
+        machine(),
+        machine(("avx512_bf16",), onednn=False),
+        machine(found=[gpu(7.5, False)]),
+    ]
     others = [machine(None), machine(("avx512_fp16",)), machine(found=[gpu(7.5)])]
     others += [machine(found=[tpu]), Hardware("Darwin arm64", "Apple M3", 8, ())]
     assert all(map(hardware.x86_without_float16, without))
@@ -85,7 +104,8 @@ def test_the_policy_follows_from_the_hardware(hw, policy):
     assert reason.endswith(".") and reason.count(". ") == 0 and len(reason) < 200
 
 
-# Their names as `nvidia-smi` prints them, compute capability, policy, and whether they have TF32.
+# Their names as `nvidia-smi` prints them, compute capability, policy, and whether they
+# have TF32.
 CARDS = [
     ({"NVIDIA L4": 8.9}, "mixed_bfloat16", True),
     ({"NVIDIA H100 80GB HBM3": 9.0}, "mixed_bfloat16", True),
@@ -98,7 +118,10 @@ CARDS = [
 def test_of_several_gpus_the_weakest_decides_and_is_named(cards, policy, tf32):
     found = [Accelerator("GPU", name, True, "", cc) for name, cc in cards.items()]
     for hw in (machine(found=found), machine(found=found[::-1])):
-        assert hardware.recommended_policy(hw) == policy and ("tf32" in likely_dtypes(hw)) is tf32
+        assert (
+            hardware.recommended_policy(hw) == policy
+            and ("tf32" in likely_dtypes(hw)) is tf32
+        )
         reason = hardware.policy_reason(hw)
         assert reason.startswith(next(iter(cards))) or tf32
         assert ("none for bfloat16" in reason) is (policy == "mixed_float16")
@@ -106,11 +129,15 @@ def test_of_several_gpus_the_weakest_decides_and_is_named(cards, policy, tf32):
 
 
 def test_the_largest_batches_fit_twice_into_a_t4():
-    """Twice: beside the arrays counted here there is working space, and maybe another notebook."""
-    block, totals = {n: LARGE[n] for n in ("tokens", "width", "heads")}, {}
+    """Twice: beside the arrays counted here there is working space, and maybe another
+    notebook.
+    """
+    block = {n: LARGE[n] for n in ("tokens", "width", "heads")}
+    totals = {}
     for policy in ("float32", "mixed_float16"):
         with dtype_policy(policy):
-            cnn, transformer = models.mnist_cnn(), models.transformer_block(**block)
+            cnn = models.mnist_cnn()
+            transformer = models.transformer_block(**block)
         steps = [(cnn, n) for n in hardware.workload(card("Tesla T4")).batch_sizes]
         steps.append((transformer, LARGE["batch_size"]))
         totals[policy] = [roofline.account(*step).total for step in steps]
@@ -136,7 +163,8 @@ def probe(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(accelerators, "compute_on_gpus", "probe:probe")
-    monkeypatch.setattr(accelerators, "try_tpu", accelerators.try_tpu.__wrapped__)  # not cached
+    # not cached
+    monkeypatch.setattr(accelerators, "try_tpu", accelerators.try_tpu.__wrapped__)
     monkeypatch.setattr(accelerators, "compute_on_tpu", "probe:probe")
 
     def write(code, listed=T4):
@@ -162,7 +190,11 @@ def test_a_gpu_counts_only_if_it_computes(code, problem, probe, monkeypatch):
     probe(code)
     monkeypatch.setattr(accelerators, "SECONDS", 0.5 if "sleep" in code else 60)
     (found,) = accelerators.find_accelerators()
-    assert (found.kind, found.name, found.compute_capability) == ("GPU", "Tesla T4", 7.5)
+    assert (found.kind, found.name, found.compute_capability) == (
+        "GPU",
+        "Tesla T4",
+        7.5,
+    )
     assert found.memory_bytes == 15360 * 2**20
     assert found.works == (not problem) and problem in found.problem
     said = f"GPU Tesla T4, compute capability 7.5, 15 GiB{problem and ': '}"
@@ -179,11 +211,16 @@ from course_utils import session
 session.setup()"""
 
 
-def test_two_notebooks_leave_each_other_room_and_a_broken_gpu_alone(probe, tmp_path, monkeypatch):
+def test_two_notebooks_leave_each_other_room_and_a_broken_gpu_alone(
+    probe, tmp_path, monkeypatch
+):
     """A TensorFlow that tells its environment stands in for the real one."""
-    probe(returns([GOOD, ("Broken", "12.0", "it fails.")]), f"{T4}Broken, 12.0, 32607\n")
+    probe(
+        returns([GOOD, ("Broken", "12.0", "it fails.")]), f"{T4}Broken, 12.0, 32607\n"
+    )
     (tmp_path / "tensorflow.py").write_text(IMPORTED)
-    command, name = [sys.executable, "-c", SETUP], "TF_FORCE_GPU_ALLOW_GROWTH"
+    command = [sys.executable, "-c", SETUP]
+    name = "TF_FORCE_GPU_ALLOW_GROWTH"
     kernels = [processes.start(command, {name: own}) for own in (None, "false")]
     printed = [kernel.communicate(timeout=60)[0].splitlines()[-1] for kernel in kernels]
     assert printed == ["imported with true 0", "imported with false 0"]
@@ -209,10 +246,19 @@ def test_only_broken_gpus_are_hidden(visible, works, kept, monkeypatch):
 
 
 TPU = {"TPU_ACCELERATOR_TYPE": "v5e-1"}
-ODD = {"": (), "No devices were found": ("No devices were found",), ",,,": ("",), "a\nb\n\n": "ab"}
-FOUND = [  # what runs, what nvidia-smi prints, variables, what is found and whether it works
+ODD = {
+    "": (),
+    "No devices were found": ("No devices were found",),
+    ",,,": ("",),
+    "a\nb\n\n": "ab",
+}
+# what runs, what nvidia-smi prints, variables, what is found and whether it works
+FOUND = [
     (returns([GOOD]), f"{T4}{T4}Old Card, 3.5, 1000\n", {}, [("GPU Tesla T4", True)]),
-    *((returns([]), text, {}, [(f"GPU {n}", False) for n in names]) for text, names in ODD.items()),
+    *(
+        (returns([]), text, {}, [(f"GPU {n}", False) for n in names])
+        for text, names in ODD.items()
+    ),
     (returns([GOOD]), T4, {"CUDA_VISIBLE_DEVICES": "-1"}, []),
     (DIES, "", TPU, [("TPU v5e-1", False)]),
     (returns((2, {})), "", TPU, [("TPU v5e-1", True)] * 2),
@@ -235,8 +281,12 @@ def test_the_try_on_gpus_reports_what_tensorflow_sees():
     assert not found.problem and isinstance(found.result, list)
 
 
-@pytest.mark.parametrize("level, why", [("12.0", "kernels end at 9.0"), ("9.0", "raised Int")])
-def test_a_gpu_that_cannot_do_one_of_three_things_is_told_with_its_name(level, why, monkeypatch):
+@pytest.mark.parametrize(
+    "level, why", [("12.0", "kernels end at 9.0"), ("9.0", "raised Int")]
+)
+def test_a_gpu_that_cannot_do_one_of_three_things_is_told_with_its_name(
+    level, why, monkeypatch
+):
     import tensorflow as tf
 
     def fail(*arguments, **options):
@@ -244,9 +294,15 @@ def test_a_gpu_that_cannot_do_one_of_three_things_is_told_with_its_name(level, w
 
     details = {"compute_capability": tuple(level.split(".")), "device_name": "RTX 5090"}
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a card"])
-    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda gpu: details)
+    monkeypatch.setattr(
+        tf.config.experimental, "get_device_details", lambda gpu: details
+    )
     assert accelerators.compute_on_gpus() == [("RTX 5090", level, "")]
-    for home, name in ((tf, "matmul"), (tf.nn, "conv2d"), (type(tf.ones(1)), "__mul__")):
+    for home, name in (
+        (tf, "matmul"),
+        (tf.nn, "conv2d"),
+        (type(tf.ones(1)), "__mul__"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(home, name, fail)
             ((*named, problem),) = accelerators.compute_on_gpus()
@@ -265,7 +321,9 @@ SETS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
         ("Darwin", "arm64", None, "Apple CPU", ()),
     ],
 )
-def test_the_cpu_of_each_system_is_named(system, arch, cpuinfo, name, sets, monkeypatch):
+def test_the_cpu_of_each_system_is_named(
+    system, arch, cpuinfo, name, sets, monkeypatch
+):
     def read(path, **_):
         if cpuinfo is None:
             raise FileNotFoundError(path)
@@ -282,7 +340,9 @@ def test_the_cpu_of_each_system_is_named(system, arch, cpuinfo, name, sets, monk
 
 def test_workload_sizes_grow_with_the_device():
     cpu = hardware.workload(machine())
-    assert cpu.batch_size in cpu.batch_sizes and sorted(cpu.batch_sizes) == list(cpu.batch_sizes)
+    assert cpu.batch_size in cpu.batch_sizes and sorted(cpu.batch_sizes) == list(
+        cpu.batch_sizes
+    )
     for found in (gpu(8.0), Accelerator("TPU", "v5e-1", True)):
         assert hardware.workload(machine(found=[found])).batch_size > cpu.batch_size
     assert hardware.workload(machine(found=[gpu(8.0, works=False)])) == cpu

@@ -1,4 +1,6 @@
-"""The record of what Keras's layers return under each policy, and some of them measured again."""
+"""The record of what Keras's layers return under each policy, and some of them measured
+again.
+"""
 
 import json
 from pathlib import Path
@@ -21,7 +23,8 @@ SAYS = {
     "computes in the policy's dtype", INSIDE, "returns float32 by design",
     "returns integers by design", "returns the policy's dtype and others",
 }  # fmt: skip
-FLOATS, IMAGES = np.ones((2, 4, 4), "float32"), np.ones((2, 4, 4, 3), "float32")
+FLOATS = np.ones((2, 4, 4), "float32")
+IMAGES = np.ones((2, 4, 4, 3), "float32")
 LAYERS = keras.layers
 SOME = {
     "Dense": (lambda: LAYERS.Dense(3), FLOATS),
@@ -42,8 +45,12 @@ def test_the_record_is_whole():
         if says.startswith("not tried: "):
             assert cells == [""] * 3, name
         elif says.startswith("fails: under"):
-            failing = [p for p, cell in zip(POLICIES, cells, strict=True) if "error: " in cell]
-            assert "in a graph" in says or says == f"fails: under {' and '.join(failing)}", name
+            failing = [
+                p for p, cell in zip(POLICIES, cells, strict=True) if "error: " in cell
+            ]
+            assert (
+                "in a graph" in says or says == f"fails: under {' and '.join(failing)}"
+            ), name
         else:
             assert says in SAYS and not any("error" in cell for cell in cells), name
             if says == INSIDE or says.startswith("computes in the"):
@@ -51,7 +58,9 @@ def test_the_record_is_whole():
 
 
 @pytest.mark.parametrize("name", SOME)
-@pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU")
+@pytest.mark.skipif(
+    bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU"
+)
 def test_layers_return_today_what_the_record_says(name):
     """When a new release changes one of them, record anew what notebook 03 shows."""
     make, x = SOME[name]
@@ -72,7 +81,9 @@ def in_a_loop(x):
     """The loop is a function of its own in the graph."""
 
     def body(i, y):
-        return i + 1, y + keras.ops.cast(keras.ops.exp(keras.ops.cast(x, "float32")), x.dtype)
+        return i + 1, y + keras.ops.cast(
+            keras.ops.exp(keras.ops.cast(x, "float32")), x.dtype
+        )
 
     return tf.while_loop(lambda i, _: i < 2, body, (tf.constant(0), x))[1]
 

@@ -1,4 +1,6 @@
-"""The claims ledger, data/claims.json: every claim has a verdict and a cell that shows it."""
+"""The claims ledger, data/claims.json: every claim has a verdict and a cell that shows
+it.
+"""
 
 import json
 import re
@@ -15,13 +17,18 @@ SETTLED = {f"C{number:02}" for number in range(1, 59)}
 
 
 def test_every_claim_has_a_verdict_and_a_cell():
-    ledger, seen = json.loads(LEDGER.read_text(encoding="utf-8")), set()
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    seen = set()
     for claim in ledger:
-        assert sorted(claim) == FIELDS and all(isinstance(v, str) for v in claim.values()), claim
+        assert sorted(claim) == FIELDS and all(
+            isinstance(v, str) for v in claim.values()
+        ), claim
         assert re.fullmatch(r"C\d\d", claim["id"]) and claim["id"] not in seen, claim
         seen.add(claim["id"])
         assert claim["claim"].strip() and claim["verdict"] in VERDICTS, claim
-        assert claim["note"].strip() or claim["verdict"] != "holds if", "on what does it depend?"
+        assert claim["note"].strip() or claim["verdict"] != "holds if", (
+            "on what does it depend?"
+        )
         notebook = read(COURSE / "notebooks" / claim["notebook"])
         assert claim["cell"] in [cell.get("id") for cell in notebook.cells], claim
     assert SETTLED <= seen
@@ -33,18 +40,24 @@ def test_the_notebooks_settle_all_claims_and_no_other():
     everywhere = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09")
     assert len(claims.settled(*everywhere).rows) == len(ledger)
     for wrong in ((), ("1",), ("11",), (1,)):
-        with pytest.raises(ValueError, match="as text, of 00, 01, 02, 03, 04, 05, 06, 07, 08, 09"):
+        with pytest.raises(
+            ValueError, match="as text, of 00, 01, 02, 03, 04, 05, 06, 07, 08, 09"
+        ):
             claims.settled(*wrong)
     assert "<td" in claims.settled("01")._repr_html_()
 
 
 def test_the_page_has_every_claim_once_with_the_counts_of_today():
-    """That it is not stale is what `notebooks.py --check` says, and `--fix` writes it anew."""
+    """That it is not stale is what `notebooks.py --check` says, and `--fix` writes it
+    anew.
+    """
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
     page = (COURSE / "docs/ledger.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(ledger) >= len(SETTLED)
-    for claim, row in zip(sorted(ledger, key=lambda claim: claim["id"]), rows, strict=True):
+    for claim, row in zip(
+        sorted(ledger, key=lambda claim: claim["id"]), rows, strict=True
+    ):
         assert f"| {claim['verdict']} |" in row and f"`{claim['cell']}` |" in row
         assert (COURSE / "docs" / re.search(r"\]\((.*?)\)", row)[1]).is_file()
     counts = re.search(r"\n(.*)\.\n\n\| claim", page)[1].split(", ")
@@ -54,7 +67,9 @@ def test_the_page_has_every_claim_once_with_the_counts_of_today():
 
 
 def test_the_hardware_of_every_format_has_a_source():
-    support = json.loads((COURSE / "data/format_support.json").read_text(encoding="utf-8"))
+    support = json.loads(
+        (COURSE / "data/format_support.json").read_text(encoding="utf-8")
+    )
     assert [row["format"] for row in support["rows"]] == list(formats.FORMATS)
     for row in support["rows"]:
         assert len(row["sources"]) >= row["since"].count(";") + 1
@@ -68,7 +83,11 @@ def test_the_steps_in_other_libraries_are_code_that_ran():
     tasks = list(record["code"]["Keras 3"])
     for column, code in record["code"].items():
         assert list(code) == tasks and len(tasks) == 11
-        assert all(re.fullmatch(run, each) for each in record["run with"][column].split("; "))
+        assert all(
+            re.fullmatch(run, each) for each in record["run with"][column].split("; ")
+        )
         for task, text in code.items():
             compile(text, task, "exec")
-            assert max(map(len, text.split("\n"))) <= 50, "two columns fit a notebook's width"
+            assert max(map(len, text.split("\n"))) <= 50, (
+                "two columns fit a notebook's width"
+            )

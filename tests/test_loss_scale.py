@@ -8,11 +8,14 @@ import tensorflow as tf
 from course_utils.loss_scale import LARGEST, SMALLEST_NORMAL, DynamicLossScale
 
 STEPS = 10_000
-BELOW_TWO = 2 - 2.0**-23  # the largest float32 significand: its half is no float32 below 2**-126
+# the largest float32 significand: its half is no float32 below 2**-126
+BELOW_TWO = 2 - 2.0**-23
 
 
 def keras_scales(initial_scale, growth_steps, finite):
-    """What Keras makes of a sequence: dynamic_scale after each step, and whether it moved."""
+    """What Keras makes of a sequence: dynamic_scale after each step, and whether it
+    moved.
+    """
     variable = keras.Variable([1.0])
     optimizer = keras.optimizers.LossScaleOptimizer(
         keras.optimizers.SGD(0.0),
@@ -26,13 +29,17 @@ def keras_scales(initial_scale, growth_steps, finite):
         def step(before, is_finite):
             with tf.control_dependencies(before):
                 optimizer.apply([tf.where(is_finite, [1.0], [np.inf])], [variable])
-            return optimizer.dynamic_scale.value + 0, tf.cast(optimizer.iterations.value, tf.int32)
+            return optimizer.dynamic_scale.value + 0, tf.cast(
+                optimizer.iterations.value, tf.int32
+            )
 
         return tf.scan(step, finite, (0.0, 0), parallel_iterations=1)
 
     with tf.device("CPU:0"):
         scales, iterations = run(tf.constant(finite))
-    return scales.numpy().tolist(), (np.diff(iterations.numpy(), prepend=0) == 1).tolist()
+    return scales.numpy().tolist(), (
+        np.diff(iterations.numpy(), prepend=0) == 1
+    ).tolist()
 
 
 def own_scales(initial_scale, growth_steps, finite):
@@ -45,7 +52,9 @@ def own_scales(initial_scale, growth_steps, finite):
 
 
 def sequences():
-    """Shares of finite steps that vary, so that scales sink to 0, hover, and climb to inf."""
+    """Shares of finite steps that vary, so that scales sink to 0, hover, and climb to
+    inf.
+    """
     rng = np.random.default_rng(2017)
     for growth_steps, share in ((1, 0.5), (2, 0.62), (20, 0.97), (2000, 0.9999)):
         yield 2.0**15, growth_steps, rng.random(STEPS) < share
@@ -75,5 +84,9 @@ def test_it_is_keras_step_by_step(initial_scale, growth_steps, finite):
 
 
 def test_the_defaults_are_those_of_keras():
-    own, theirs = DynamicLossScale(), keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
-    assert own.scale == theirs.initial_scale and own.growth_steps == theirs.dynamic_growth_steps
+    own = DynamicLossScale()
+    theirs = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
+    assert (
+        own.scale == theirs.initial_scale
+        and own.growth_steps == theirs.dynamic_growth_steps
+    )

@@ -1,4 +1,6 @@
-"""The runs made by hand, matrix and soak: what has run is recorded, whatever happens after it."""
+"""The runs made by hand, matrix and soak: what has run is recorded, whatever happens
+after it.
+"""
 
 import re
 import subprocess
@@ -23,7 +25,9 @@ def course(tmp_path, monkeypatch):
 
 def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypatch):
     def environment(version, *arguments):
-        missing = version == "3.12" or (version == "3.11" and "keras==3.13.*" in arguments)
+        missing = version == "3.12" or (
+            version == "3.11" and "keras==3.13.*" in arguments
+        )
         return subprocess.CompletedProcess([], int(missing), "", "no such version")
 
     def run_leg(python, **variables):
@@ -45,10 +49,18 @@ def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypat
     (record,) = course.glob("matrix-*.md")
     said = record.read_text(encoding="utf-8")
     legs = re.findall(r"^\| Python (.*?) \|", said, re.MULTILINE)
-    expected = ["3.11, newest", "3.11, oldest", "3.13, newest", "3.13, newest, oneDNN off"]
+    expected = [
+        "3.11, newest",
+        "3.11, oldest",
+        "3.13, newest",
+        "3.13, newest, oneDNN off",
+    ]
     assert legs == [*expected, "3.13, oldest"]
     assert "00_small" in said and "not found: 3.12." in said
-    assert "oldest | – | not installed" in said and "off | keras 3 | failed: notebooks" in said
+    assert (
+        "oldest | – | not installed" in said
+        and "off | keras 3 | failed: notebooks" in said
+    )
 
 
 @pytest.mark.slow
@@ -59,4 +71,6 @@ def test_the_record_of_a_soak_counts_what_finished_and_names_what_raised(course)
     (record,) = course.glob("soak-*.md")
     said = record.read_text(encoding="utf-8")
     assert "| 00_small | 2 of 2 |" in said and "| 01_bad |" not in said
-    assert all(f"01_bad, run {n}: cell 'b' raised ZeroDivisionError" in said for n in (1, 2))
+    assert all(
+        f"01_bad, run {n}: cell 'b' raised ZeroDivisionError" in said for n in (1, 2)
+    )

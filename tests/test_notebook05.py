@@ -1,7 +1,7 @@
 """What notebook 05 promises: its own cells run here on other data, and are looked at.
 
-Bits, bytes, dtypes and names are asserted, never a time. What TensorFlow does in it is held by
-the canaries, what the roofline counts and promises by its own tests.
+Bits, bytes, dtypes and names are asserted, never a time. What TensorFlow does in it is
+held by the canaries, what the roofline counts and promises by its own tests.
 """
 
 import gzip
@@ -40,12 +40,19 @@ def notebook():
 @pytest.fixture(scope="module")
 def traces(notebook):
     """{policy: trace of two steps of the notebook's network}"""
-    return {p: profiling.record(notebook["training"](p, batch=16), steps=2) for p in POLICIES}
+    return {
+        p: profiling.record(notebook["training"](p, batch=16), steps=2)
+        for p in POLICIES
+    }
 
 
-def test_a_trace_and_what_is_saved_of_it_hold_names_and_none_of_the_data(notebook, traces):
+def test_a_trace_and_what_is_saved_of_it_hold_names_and_none_of_the_data(
+    notebook, traces
+):
     (file,) = traces["float32"].folder.glob("*.xplane.pb")
-    saved = profiling.save_for_perfetto(traces["float32"], file.with_name("s.trace.json.gz"))
+    saved = profiling.save_for_perfetto(
+        traces["float32"], file.with_name("s.trace.json.gz")
+    )
     for data in (file.read_bytes(), gzip.decompress(saved.read_bytes())):
         assert b"Conv2D" in data
         assert not any(picture.tobytes()[:32] in data for picture in notebook["x"][:16])
@@ -58,7 +65,9 @@ def test_the_products_of_a_step_come_forward_and_twice_backward(traces):
         weights = found.filter(like="BackpropFilter").sum()
         backward = found.filter(like="Backprop").sum()
         # Two layers; nothing needs the gradient of the pictures.
-        assert (weights, backward - weights, found.sum() - backward) == (2, 1, 2), policy
+        assert (weights, backward - weights, found.sum() - backward) == (2, 1, 2), (
+            policy
+        )
     names = profiling.op_times(traces["float32"], by="name")["op"]
     assert names[names.str.contains("Backprop")].str.startswith("gradient_tape/").all()
 
@@ -71,14 +80,20 @@ def test_casting_by_hand_gives_the_same_result(notebook):
         for name, parts in names["operations"].items():
             found = {part: run() for part, run in parts.items()}
             assert found["direct"].dtype == found["back"].dtype == dtype, name
-            assert found["compute"].dtype == found["to float32"].dtype == "float32", name
-            direct, back = (tf.cast(found[part], "float32").numpy() for part in ("direct", "back"))
+            assert found["compute"].dtype == found["to float32"].dtype == "float32", (
+                name
+            )
+            direct, back = (
+                tf.cast(found[part], "float32").numpy() for part in ("direct", "back")
+            )
             error = np.linalg.norm(direct - back) / np.linalg.norm(back)
             assert error < 4 * 2.0**-bits, name
 
 
 def test_the_table_says_what_the_roofs_promise(notebook):
-    counted = [notebook["count_work"]("CNN", n)["mixed_float16"] for n in (1, 8, 64, 512)]
+    counted = [
+        notebook["count_work"]("CNN", n)["mixed_float16"] for n in (1, 8, 64, 512)
+    ]
     right = [work.flops / work.bytes for work in counted]
     assert right == sorted(right) and right[1] > 3 * right[0]
     ratios = NOTEBOOK.run("peak-ratios", names=dict(notebook))["peak_ratios"]
@@ -91,7 +106,12 @@ def test_the_table_says_what_the_roofs_promise(notebook):
 
 def test_where_nothing_is_told_of_memory_it_is_counted(notebook):
     told = SimpleNamespace(notes=["Not told."], peak_mb=0)
-    names = {**notebook, "profile_figures": None, "display": print, "memories": {"float32": told}}
+    names = {
+        **notebook,
+        "profile_figures": None,
+        "display": print,
+        "memories": {"float32": told},
+    }
     lines = NOTEBOOK.printed("memory-figure", names=names)
     assert lines[0].startswith("Not told.") and not names["reported"]
     assert names["counted"]["float32"].activations == 256 * 139_688
@@ -99,9 +119,15 @@ def test_where_nothing_is_told_of_memory_it_is_counted(notebook):
 
 
 def test_without_tensorboard_or_xprof_the_notebook_says_so(traces, monkeypatch):
-    find, names = importlib.util.find_spec, {"first_trace": traces["float32"]}
-    monkeypatch.setattr(importlib.util, "find_spec", lambda p: None if p == "xprof" else find(p))
-    magics = ("%load_ext tensorboard", "pass"), ("%tensorboard --logdir {logs} --port 0", "pass")
+    find = importlib.util.find_spec
+    names = {"first_trace": traces["float32"]}
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda p: None if p == "xprof" else find(p)
+    )
+    magics = (
+        ("%load_ext tensorboard", "pass"),
+        ("%tensorboard --logdir {logs} --port 0", "pass"),
+    )
     lines = NOTEBOOK.printed("tensorboard", names=names, replaced=magics)
     assert lines == ["Not installed here: xprof · the tables above do without."]
     assert NOTEBOOK.printed("tensorboard-stop", names=names) == []

@@ -1,4 +1,6 @@
-"""What notebook 06 promises: its own cells run here, also with other seeds, and are looked at."""
+"""What notebook 06 promises: its own cells run here, also with other seeds, and are
+looked at.
+"""
 
 import keras
 import numpy as np
@@ -12,7 +14,8 @@ from tools.cells import Cells
 NOTEBOOK = Cells("06_training_loop")
 DEFINED = "digits network right-loop make-step train run by-hand".split()
 HIDDEN = ("scaling forgotten", "unscaled twice", "clipped too early")  # by Adam
-SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
+SGD = keras.optimizers.SGD
+Adam = keras.optimizers.Adam
 POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
 
 
@@ -29,7 +32,8 @@ def notebook():
 def one_update(mistake, g, scale=2.0**15):
     """One step of Keras's SGD(1.0) with a mistake, on a weight with the gradient g.
 
-    The weight is cast to float16 on its way to the loss, so the backward pass is float16.
+    The weight is cast to float16 on its way to the loss, so the backward pass is
+    float16.
     """
     inner = SGD(1.0, global_clipnorm=1.0)
     if mistake == "unchecked":
@@ -57,8 +61,12 @@ def one_update(mistake, g, scale=2.0**15):
 def test_a_gradient_travels_as_in_keras(mistake):
     for size in (-36, -30, -20, -14, -7, -1, 4):
         g = 1.3 * 2.0**size
-        wanted = dict(travel(g, 2.0**15, (mistake,)))["÷ S" if mistake == "early" else "limit 1"]
-        assert one_update(mistake, g) == pytest.approx(wanted or 0, rel=1e-4, nan_ok=True), size
+        wanted = dict(travel(g, 2.0**15, (mistake,)))[
+            "÷ S" if mistake == "early" else "limit 1"
+        ]
+        assert one_update(mistake, g) == pytest.approx(
+            wanted or 0, rel=1e-4, nan_ok=True
+        ), size
 
 
 # The trainings
@@ -66,7 +74,8 @@ def test_a_gradient_travels_as_in_keras(mistake):
 
 @pytest.mark.slow
 def test_sgd_shows_every_mistake_and_adam_hides_three(notebook, seed=2):
-    run, found = notebook["run"], {}
+    run = notebook["run"]
+    found = {}
     for mistake in ("right", *HIDDEN, "fixed, unchecked"):
         for inner in (SGD(0.1, global_clipnorm=1.0), Adam(0.001, global_clipnorm=1.0)):
             found[mistake, type(inner).__name__] = run(inner, mistake, seed)[:2]
@@ -85,9 +94,15 @@ def test_sgd_shows_every_mistake_and_adam_hides_three(notebook, seed=2):
 
 @pytest.mark.slow
 def test_a_dynamic_scale_cures_one_cause_of_two(notebook):
-    """Too large a scale, and blank pictures; each with a fixed scale and with a dynamic one."""
-    lines = [line for line in NOTEBOOK.printed("causes", names=notebook) if " of 300" in line]
-    large, cured, blank, uncured = (int(line.split(" of 300")[0].split()[-1]) for line in lines)
+    """Too large a scale, and blank pictures; each with a fixed scale and with a dynamic
+    one.
+    """
+    lines = [
+        line for line in NOTEBOOK.printed("causes", names=notebook) if " of 300" in line
+    ]
+    large, cured, blank, uncured = (
+        int(line.split(" of 300")[0].split()[-1]) for line in lines
+    )
     assert large == blank == 300 and 280 < cured < 300 and uncured < 10
     right = [float(line.split("%")[0].split()[-1]) for line in lines]
     assert right[1] > 75 and max(right[0], right[2], right[3]) < 30
@@ -112,28 +127,39 @@ def length(vector):
 
 def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(notebook):
     names = NOTEBOOK.run("snippet", "cut", names=dict(notebook))
-    logits, gradient = names["logits"].numpy(), names["gradient"]
+    logits = names["logits"].numpy()
+    gradient = names["gradient"]
     cut = (logits < 0) | (logits > 1)
     assert cut.any() and not gradient[cut].any()
     model, (x, y) = names["build"]("float32"), (names["x"][:32], names["y"][:32])
     with tf.GradientTape(persistent=True) as tape:
         losses = names["crossentropy"](y, model(x), from_logits=True)
         mean = tf.reduce_mean(losses)
-    each, one = (tape.gradient(v, model.layers[-1].kernel.value) for v in (losses, mean))
+    each, one = (
+        tape.gradient(v, model.layers[-1].kernel.value) for v in (losses, mean)
+    )
     assert length(each) == pytest.approx(32 * length(one), rel=1e-4)
 
 
 def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
     names = NOTEBOOK.run("own-step", "compiled", names=dict(notebook))
-    x, y, fits = names["x"][:80], names["y"][:80], []
+    x = names["x"][:80]
+    y = names["y"][:80]
+    fits = []
     for kind in (names["Own"], keras.Sequential):
         model = kind(names["build"]("float32").layers)
-        model.compile(SGD(0.1), names["loss_fn"], metrics=["accuracy"], jit_compile=False)
+        model.compile(
+            SGD(0.1), names["loss_fn"], metrics=["accuracy"], jit_compile=False
+        )
         weights = np.arange(80) % 3
-        history = model.fit(x, y, 32, 2, sample_weight=weights, shuffle=False, verbose=0).history
+        history = model.fit(
+            x, y, 32, 2, sample_weight=weights, shuffle=False, verbose=0
+        ).history
         fits.append((history, model.get_weights()))
     (mine, ends), (kerass, others) = fits
-    assert mine["loss"][0] > 0.1 and all(np.allclose(mine[k], kerass[k], 1e-4) for k in kerass)
+    assert mine["loss"][0] > 0.1 and all(
+        np.allclose(mine[k], kerass[k], 1e-4) for k in kerass
+    )
     assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(ends, others, strict=True))
 
 
@@ -150,10 +176,16 @@ def test_fit_puts_the_average_into_the_model_at_its_end(notebook):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way(policy, notebook):
-    names = NOTEBOOK.run("compile-make", "compile-step", "compile-run", names=dict(notebook))
+def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way(
+    policy, notebook
+):
+    names = NOTEBOOK.run(
+        "compile-make", "compile-step", "compile-run", names=dict(notebook)
+    )
     rng = np.random.default_rng(5)
-    batches = [(rng.random((32, 64), "float32"), rng.integers(0, 10, 32)) for _ in range(12)]
+    batches = [
+        (rng.random((32, 64), "float32"), rng.integers(0, 10, 32)) for _ in range(12)
+    ]
     ways = (lambda f: f, tf.function, lambda f: tf.function(f, jit_compile=True))
     runs = [names["run_compiled"](policy, way, batches) for way in ways]
     scales = {said.rpartition(", ")[0] for *_, said in runs}
@@ -173,10 +205,15 @@ def test_what_a_compiled_function_may_do(notebook):
     assert [line.split()[-1] for line in lines[1::2]] == list(in_xla)
 
 
-def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(notebook):
+def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(
+    notebook,
+):
     cells = "penalty-critic", "penalty-ways", "penalty-gradient", "penalty-errors"
     for line in NOTEBOOK.printed(*cells, names=dict(notebook)):
-        at_1, *large = [said.split(": ")[1] for said in line.split(" · ")][:3]  # then 2^8, 2^15
+        # then 2^8, 2^15
+        at_1, *large = [said.split(": ")[1] for said in line.split(" · ")][:3]
         wrong = "left scaled" in line or "squared" in line
-        assert large == ["not finite"] * 2 if wrong else max(map(float, large)) < 0.03, line
+        assert (
+            large == ["not finite"] * 2 if wrong else max(map(float, large)) < 0.03
+        ), line
         assert float(at_1) < 0.03, line

@@ -1,8 +1,10 @@
-"""What notebook 07 promises: its own cells run here on three replicas, and are looked at.
+"""What notebook 07 promises: its own cells run here on three replicas, and are looked
+at.
 
-With two replicas and two workers the notebook runs itself and asserts what it shows; what Keras and
-TensorFlow do there is held by `canaries/test_devices.py`. Run as a script, this file is what the
-tests start in a process of its own. Weights, scales, dtypes, orderings are asserted, never a time.
+With two replicas and two workers the notebook runs itself and asserts what it shows;
+what Keras and TensorFlow do there is held by `canaries/test_devices.py`. Run as a
+script, this file is what the tests start in a process of its own. Weights, scales,
+dtypes, orderings are asserted, never a time.
 """
 
 import json
@@ -29,7 +31,9 @@ def on_three_replicas():
     names = {"__name__": "__main__", "q": SimpleNamespace(guess=None)}
     distributed.split_cpu(COUNT)
     datasets.load_mnist = datasets._sklearn_digits
-    found = {cell: NOTEBOOK.printed(cell, names=names) for cell in ("comment", "choose")}
+    found = {
+        cell: NOTEBOOK.printed(cell, names=names) for cell in ("comment", "choose")
+    }
     NOTEBOOK.run("witness", names=names)
     found["witness"] = NOTEBOOK.printed("witness-run", names=names)
     NOTEBOOK.run("digits", "network", "bad-picture", "sum-first", names=names)
@@ -39,7 +43,9 @@ def on_three_replicas():
     # A row of the first replica, and one of the last.
     rows = [(LSO, 5), *((kind, names["batch"] - 5) for kind in (LSO, SAFE, "SumFirst"))]
     found["bad"] = [
-        names["fit_with_bad_picture"](row, lambda kind=kind: names[kind](names["SGD"](0.1)))
+        names["fit_with_bad_picture"](
+            row, lambda kind=kind: names[kind](names["SGD"](0.1))
+        )
         for kind, row in rows
     ]
     names["check_finite"] = lambda gradients, context: None  # the stub
@@ -78,7 +84,8 @@ def test_the_comment_is_there_and_is_not_true(found):
     said = " ".join(line.lstrip("# ") for line in found["comment"][1:])
     assert "optimizers/loss_scale_optimizer.py" in found["comment"][0]
     assert (
-        "`grads` is all-reduced across replicas. Arbitrarily take `finite` from the first" in said
+        "`grads` is all-reduced across replicas. Arbitrarily take `finite` from the first"
+        in said
     )
     assert found["witness"] == ["they look at 1.0 2.0 3.0 · the weight moves by 6.0"]
     assert " ".join(found["choose"]).startswith("MirroredStrategy on CPU:0 CPU:1 CPU:2")
@@ -94,23 +101,30 @@ def test_one_device_is_refused_and_not_told_as_if_it_were_two(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_bad_picture_is_survived_on_the_first_replica_alone_and_with_both_cures_on_all(found):
+def test_a_bad_picture_is_survived_on_the_first_replica_alone_and_with_both_cures_on_all(
+    found,
+):
     assert found["bad"] == [1, 0, 1, 1]
     assert found["lost"]
 
 
 @pytest.mark.slow
 def test_what_the_lanes_show(found):
-    """Which replicas take a step, and in which all-reduces they are: both orders of the cure."""
+    """Which replicas take a step, and in which all-reduces they are: both orders of the
+    cure.
+    """
     steps = [(culprit, step, rank) for culprit in range(COUNT) for step in range(5)
              for rank in range(COUNT)]  # fmt: skip
     sums = {"check first": ["flag"], "sum first": ["gradients"]}
     for culprit, step, rank in steps:
         row = {kind: runs[culprit][step][rank] for kind, runs in found["play"].items()}
-        own, safe = row["Keras's own"], row["check first"]
+        own = row["Keras's own"]
+        safe = row["check first"]
         assert safe["step"] == step and safe["replica"] == rank
         assert safe["overflow"] == (step == WHEN and rank == culprit)
-        assert safe["scale"] == (2.0**14 if step >= WHEN else 2.0**15) and safe["finite"]
+        assert (
+            safe["scale"] == (2.0**14 if step >= WHEN else 2.0**15) and safe["finite"]
+        )
         assert safe["taken"] == (step != WHEN)
         for kind, asked in sums.items():
             more = ["gradients"] * (kind == "check first" and step != WHEN)
@@ -119,8 +133,13 @@ def test_what_the_lanes_show(found):
         if culprit == 0:
             assert {**own, "sums": safe["sums"]} == safe
         else:  # not seen: infinity goes into everybody's weight; NaN is no longer equal
-            assert own["scale"] == 2.0**15 and own["taken"] and own["finite"] == (step < WHEN)
-        assert {**row["untouched"], "sums": own["sums"]} == own  # a stub leaves it to Keras
+            assert (
+                own["scale"] == 2.0**15
+                and own["taken"]
+                and own["finite"] == (step < WHEN)
+            )
+        # a stub leaves it to Keras
+        assert {**row["untouched"], "sums": own["sums"]} == own
     assert found["solved"] == [[True, 2.0**14]] * COUNT
 
 
@@ -132,7 +151,9 @@ def test_what_is_printed_is_what_the_text_says(found):
     assert [line.split()[-1] for line in found["mistake-mean"]] == [str(COUNT), "1"]
     rows = [re.findall(r"error ([\w.+-]+), not finite: +(\d+) .* (\d+) by", line)[0]
             for line in found["wire-table"]]  # fmt: skip
-    bfloat16, float16 = ([(float(e), int(a) + int(b)) for e, a, b in rows[k::2]] for k in (0, 1))
+    bfloat16, float16 = (
+        [(float(e), int(a) + int(b)) for e, a, b in rows[k::2]] for k in (0, 1)
+    )
     for (error, lost), (error16, lost16) in zip(bfloat16[:2], float16, strict=False):
         assert lost16 == lost == 0 and 4 * error16 < error < 1e-2
     assert float16[2][1] > 0 == bfloat16[2][1]  # at the largest scale
@@ -146,15 +167,23 @@ def test_what_is_printed_is_what_the_text_says(found):
 @pytest.mark.slow
 def test_a_hang_is_followed_to_its_end_and_nothing_is_left(capsys):
     notes, workers = distributed.play_on_workers("own", 1, when=1)
-    done = [(note["step"], note["replica"], note["taken"], note["scale"]) for note in notes]
-    assert sorted(done) == [(0, 0, True, 2**15), (0, 1, True, 2**15), (1, 1, False, 2**14)]
+    done = [
+        (note["step"], note["replica"], note["taken"], note["scale"]) for note in notes
+    ]
+    assert sorted(done) == [
+        (0, 0, True, 2**15),
+        (0, 1, True, 2**15),
+        (1, 1, False, 2**14),
+    ]
     printed = capsys.readouterr().out.splitlines()
     assert {"worker 0 · silence", "worker 1 · silence"} <= set(printed)
     assert workers.stubborn == [0, 1] and "was ended by SIGKILL" in workers.endings
 
 
 @pytest.mark.slow
-def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(monkeypatch):
+def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(
+    monkeypatch,
+):
     """Recorded by tools/record.py, for those who have no JAX."""
     tries = record.tries()
     with monkeypatch.context() as patch:
@@ -164,7 +193,9 @@ def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(
     assert where.startswith("Keras 3.") and " on JAX " in where and "2 devices" in where
     assert list(recorded) == list(tries)
     uneven = recorded.pop("batches of one less")
-    assert "Error" in uneven and set(list(recorded.values())[-2:]) == {"100% of the weights finite"}
+    assert "Error" in uneven and set(list(recorded.values())[-2:]) == {
+        "100% of the weights finite"
+    }
     assert set(list(recorded.values())[:-2]) == {"works"}
     pytest.importorskip("jax")
     fresh = distributed.on_jax(tries)
@@ -179,7 +210,9 @@ def test_workers_go_on_from_the_newest_checkpoint_that_all_have(tmp_path):
     assert newest(tmp_path, 2) is None
     for rank, steps in ((0, (5, 10, 15)), (1, (5, 10))):
         checkpoint = tf.train.Checkpoint(n=tf.Variable(rank))
-        manager = tf.train.CheckpointManager(checkpoint, tmp_path / str(rank), max_to_keep=2)
+        manager = tf.train.CheckpointManager(
+            checkpoint, tmp_path / str(rank), max_to_keep=2
+        )
         for step in steps:
             manager.save(checkpoint_number=step)
         assert newest(tmp_path, rank + 1) == {0: 15, 1: 10}[rank]
@@ -188,7 +221,8 @@ def test_workers_go_on_from_the_newest_checkpoint_that_all_have(tmp_path):
 
 def test_a_worker_that_waits_says_so_once_after_its_last_step(capfd, monkeypatch):
     """Two that said so together once printed it into one line, in two of ten runs."""
-    play = sys.modules["course_utils.distributed.play"]  # the package has a function of this name
+    # the package has a function of this name
+    play = sys.modules["course_utils.distributed.play"]
     monkeypatch.setattr(play, "SILENCE", 0.3)
     play.print_as_they_come([["step 0"], ["step 1"], ["step 2"]])
     time.sleep(1)

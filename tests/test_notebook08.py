@@ -1,4 +1,6 @@
-"""What notebook 08 shows, from its own cells on few pictures: bytes, counts, never a time."""
+"""What notebook 08 shows, from its own cells on few pictures: bytes, counts, never a
+time.
+"""
 
 import re
 from pathlib import Path
@@ -37,14 +39,21 @@ def names():
 def some_digits():
     """Scikit-learn's digits, as large as MNIST's, many enough to train on in seconds."""
     small = load_digits()
-    images = np.pad(np.kron(small.images * 15.9, np.ones((3, 3))), ((0, 0), (2, 2), (2, 2)))
-    x, y = np.split(images.astype("uint8"), [1400]), np.split(small.target, [1400])
+    images = np.pad(
+        np.kron(small.images * 15.9, np.ones((3, 3))), ((0, 0), (2, 2), (2, 2))
+    )
+    x = np.split(images.astype("uint8"), [1400])
+    y = np.split(small.target, [1400])
     return SimpleNamespace(x_train=x[0], y_train=y[0], x_test=x[1], y_test=y[1])
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
-def test_recomputed_a_step_has_the_same_loss_and_the_lower_peak_that_was_counted(names, policy):
-    x, y, found = names["x"][:64], names["y"][:64], {}
+def test_recomputed_a_step_has_the_same_loss_and_the_lower_peak_that_was_counted(
+    names, policy
+):
+    x = names["x"][:64]
+    y = names["y"][:64]
+    found = {}
     for again in (False, True):
         trainee = benchmark.Trainee(lambda again=again: names["deep"](again), policy)
         found[again] = [trainee.step(x, y) for _ in range(4)]
@@ -52,7 +61,10 @@ def test_recomputed_a_step_has_the_same_loss_and_the_lower_peak_that_was_counted
     assert kept == pytest.approx(made, rel=1e-4 if policy == "float32" else 0.02)
     if found[True][0].peak_bytes is None:
         pytest.skip("this allocator does not count")
-    peaks = {again: np.mean([s.peak_bytes for s in found[again][1:]]) / 1e6 for again in found}
+    peaks = {
+        again: np.mean([s.peak_bytes for s in found[again][1:]]) / 1e6
+        for again in found
+    }
     assert peaks[True] < 0.75 * peaks[False]
     if policy == "float32":  # 16-bit kernels of some CPUs need working space
         for again, peak in peaks.items():
@@ -68,11 +80,15 @@ def test_the_layers_do_not_bear_the_same_share_of_zeros(names):
 def test_a_mixed_model_converts_as_its_twin_alone(names, tmp_path):
     (line,) = NOTEBOOK.printed("mixed", names=names)
     assert line.startswith("ConverterError tf.BiasAdd tf.Conv2D")
-    twin = names["to_float32"](names["sparse"], lambda: names["models"].mnist_cnn(width=8))
+    twin = names["to_float32"](
+        names["sparse"], lambda: names["models"].mnist_cnn(width=8)
+    )
     assert len(names["convert"](twin, "float32").content) > 200_000
     file = tmp_path / "model.tflite"
     try:
-        lite.quietly(lambda: names["sparse"].export(file, format="litert", verbose=False))
+        lite.quietly(
+            lambda: names["sparse"].export(file, format="litert", verbose=False)
+        )
     except Exception:
         return  # not even a file
     with pytest.raises(ValueError, match="operations that only TensorFlow has"):
@@ -80,7 +96,8 @@ def test_a_mixed_model_converts_as_its_twin_alone(names, tmp_path):
 
 
 def test_int8_takes_a_quarter_of_the_bytes_and_pruning_shows_when_packed(names):
-    nets, exact = names["nets"], names["nets"]["float32"]
+    nets = names["nets"]
+    exact = names["nets"]["float32"]
     assert len(nets) == 8 and all(net.right > 0.8 for net in nets.values())
     for kind, most in (("float16", 0.53), ("dynamic", 0.3), ("int8", 0.3)):
         assert len(nets[kind].content) <= most * len(exact.content)
@@ -99,14 +116,20 @@ def test_calibrated_with_another_scaling_it_guesses(names):
 
 
 def test_the_optimizer_stays_in_the_file_whatever_is_asked(names):
-    sizes = [float(line.split()[-2]) for line in NOTEBOOK.printed("mistake-size", names=names)]
+    sizes = [
+        float(line.split()[-2])
+        for line in NOTEBOOK.printed("mistake-size", names=names)
+    ]
     assert sizes[0] > 2.5 * sizes[1]
 
 
 def test_without_litert_one_sentence_and_the_dated_record(names, monkeypatch, capsys):
     monkeypatch.delattr(tf.lite, "Interpreter")
     monkeypatch.setattr(lite.importlib.util, "find_spec", lambda name: None)
-    assert "pip install ai-edge-litert" in lite.missing() and lite.missing().count(". ") == 0
+    assert (
+        "pip install ai-edge-litert" in lite.missing()
+        and lite.missing().count(". ") == 0
+    )
     given = dict(names) | {"benchmark": benchmark}
     assert NOTEBOOK.printed("layer-lite", names=given) == [lite.missing()]
     assert NOTEBOOK.printed("mixed", "files", names=given) == []
@@ -142,7 +165,9 @@ def test_the_account_counts_the_outputs_and_not_what_remat_gives_back(names):
 
 def test_kerass_int8_and_int4_store_less_and_freeze_it_and_float8_adds(names):
     lines = NOTEBOOK.printed("keras-stored", names=names)
-    found = [re.findall(r"(\S+) +weights +(\d+) kB.* ([\d,]+)$", line)[0] for line in lines]
+    found = [
+        re.findall(r"(\S+) +weights +(\d+) kB.* ([\d,]+)$", line)[0] for line in lines
+    ]
     kb = {name: int(weights) for name, weights, _ in found}
     assert kb["float32"] == kb["mixed_bfloat16"] == 254 and kb["bfloat16"] == 128
     assert kb["int4"] < 0.8 * kb["int8"] < 0.8 * 0.3 * kb["float32"]
@@ -158,15 +183,20 @@ def test_sure_and_right_are_compared_in_ten_bins(names):
     assert len(shares) == 7 and max(shares) - min(shares) <= 1.5
     odds = np.log([[0.85, 0.15]] * 4 + [[0.35, 0.65]] * 6)  # 3 of 4 right, and 5 of 6
     given["y_test"] = np.array([0, 0, 0, 1] + [1, 1, 1, 1, 1, 0])
-    assert given["calibration_error"](odds) == pytest.approx(0.4 * 0.1 + (5 - 6 * 0.65) / 10)
+    assert given["calibration_error"](odds) == pytest.approx(
+        0.4 * 0.1 + (5 - 6 * 0.65) / 10
+    )
 
 
-# --- the plumbing --------------------------------------------------------------------------------
+# --- the plumbing
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"TFL3" * 100])
 def test_a_file_that_is_no_model_is_told_in_one_sentence(content):
-    with pytest.raises(ValueError, match="LiteRT finds no whole model in these .* bytes") as error:
+    with pytest.raises(
+        ValueError, match="LiteRT finds no whole model in these .* bytes"
+    ) as error:
         lite.Lite(content)
     assert str(error.value).count(". ") == 0
 
@@ -185,7 +215,9 @@ def test_a_file_that_is_no_model_is_told_in_one_sentence(content):
 def test_images_that_cannot_calibrate_are_told_in_one_sentence(images, said):
     with pytest.raises(ValueError) as error:
         lite.calibration(images, (28, 28, 1))
-    assert said in str(error.value) and "float32 images of shape (28, 28, 1)" in str(error.value)
+    assert said in str(error.value) and "float32 images of shape (28, 28, 1)" in str(
+        error.value
+    )
 
 
 def test_what_is_run_quietly_prints_nothing_and_may_raise(capfd):

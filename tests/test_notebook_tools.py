@@ -1,4 +1,6 @@
-"""The tools that keep the notebooks: every rule passes a good notebook and names a broken one."""
+"""The tools that keep the notebooks: every rule passes a good notebook and names a
+broken one.
+"""
 
 import re
 import sys
@@ -59,7 +61,9 @@ class Question:
 SHEET = SimpleNamespace(
     title="Small",
     exercises=[Question.exercise],
-    prediction=SimpleNamespace(task="Guess it.", stub="guess = ...", solution="guess = 2"),
+    prediction=SimpleNamespace(
+        task="Guess it.", stub="guess = ...", solution="guess = 2"
+    ),
     questions={1: Question()},
 )
 
@@ -74,7 +78,9 @@ def good_notebook():
         new_code_cell("import os, sys", id="setup"),
         tagged(new_code_cell, "guess = ...", "prediction"),
         new_markdown_cell(SECTIONS, id="sections"),
-        tagged(new_markdown_cell, "### Exercise 0.1 · A byte\n\nHow many bits?", "task-1"),
+        tagged(
+            new_markdown_cell, "### Exercise 0.1 · A byte\n\nHow many bits?", "task-1"
+        ),
         tagged(new_code_cell, "answer = ...", "exercise-1"),
         tagged(new_markdown_cell, "## Predict\n\nGuess it.", "predict"),
         new_markdown_cell(canonical.TROUBLE, id="trouble"),
@@ -89,7 +95,9 @@ def good_notebook():
 def folder(tmp_path, monkeypatch):
     """The notebooks folder of a course of one exercise, with a good notebook in it."""
     monkeypatch.setattr(canonical.exercises, "load", lambda name: SHEET)
-    monkeypatch.setattr(canonical.release, "setup_cell", lambda **arguments: "import os, sys")
+    monkeypatch.setattr(
+        canonical.release, "setup_cell", lambda **arguments: "import os, sys"
+    )
     (tmp_path / "data").mkdir()
     (tmp_path / "README.md").write_text("# A course\n")
     for name in ("README.md", "line.png"):
@@ -196,8 +204,14 @@ REFUSED = [
     (text("![A falling line]", "![]"), "alternative text"),
     (text("We adjust", '<img src="../data/line.png">'), "alternative text"),
     (text("../data/line.png", "../data/none.png"), "none.png does not exist"),
-    (text("00_small.ipynb#top", "02_other.ipynb#top"), "02_other.ipynb#top does not exist"),
-    (text("00_small.ipynb#top", "00_small.ipynb#cell-id=none"), "#cell-id=none does not exist"),
+    (
+        text("00_small.ipynb#top", "02_other.ipynb#top"),
+        "02_other.ipynb#top does not exist",
+    ),
+    (
+        text("00_small.ipynb#top", "00_small.ipynb#cell-id=none"),
+        "#cell-id=none does not exist",
+    ),
     (text("https://a.org", "http://a.org"), "https"),
 ]
 
@@ -211,11 +225,17 @@ def test_what_fix_cannot_mend_is_named(folder, edit, fragment):
 
 STALE = {
     "the layout": ("\n}\n", "\n}"),
-    "the clock of a section": ("*≈14 min · 15 min so far*", "*≈14 min · 20 min so far*"),
+    "the clock of a section": (
+        "*≈14 min · 15 min so far*",
+        "*≈14 min · 20 min so far*",
+    ),
     "no clock": ('    "*≈14 min · 15 min so far*\\n",\n    "\\n",\n', ""),
     "at a glance": ("**15 minutes**", "**20 minutes**, of which 15 core"),
     "a map": ("| 00 · Small | 15 |", "| 00 · Small | 12 to 15 |"),
-    "the core path": ("The core path is 00 to 05: 0 hours.", "The core path is 00 to 05: 2 hours."),
+    "the core path": (
+        "The core path is 00 to 05: 0 hours.",
+        "The core path is 00 to 05: 2 hours.",
+    ),
 }
 
 
@@ -223,7 +243,8 @@ STALE = {
 def test_what_is_stale_is_named_and_written_anew(folder, right, stale):
     path = folder / "00_small.ipynb"
     notebooks.fix([path])
-    readme, files = folder.parent / "README.md", (path, folder.parent / "README.md")
+    readme = folder.parent / "README.md"
+    files = (path, folder.parent / "README.md")
     readme.write_text("\n".join(STALE[id][0] for id in ("a map", "the core path")))
     good = [file.read_text() for file in files]
     for file in files:
@@ -237,26 +258,37 @@ def test_what_is_stale_is_named_and_written_anew(folder, right, stale):
 def test_fix_gives_a_stored_explorer_the_script_of_today(folder):
     copy = folder / "solved/00_small.ipynb"
     copy.parent.mkdir()
-    nb = canonical.solution_form(canonical.read(save(folder, adds("explorer"))), copy.name)
+    nb = canonical.solution_form(
+        canonical.read(save(folder, adds("explorer"))), copy.name
+    )
     for count, cell in enumerate(canonical.code_cells(nb), 1):
         cell.execution_count = count
     explorer = BitSplit()._repr_mimebundle_()
     host = explorer["text/html"].partition("</div>\n<script>")[0]
     nb.cells[-1].outputs = [new_output("display_data", dict(explorer))]
-    nb.cells[-1].outputs[0].data["text/html"] = f"{host}</div>\n<script>\nold</script>\n"
+    nb.cells[-1].outputs[0].data["text/html"] = (
+        f"{host}</div>\n<script>\nold</script>\n"
+    )
     notebooks.write(copy, nb)
     path = save(folder, adds("explorer"))
-    assert "cell 'x': its outputs is not what --fix would write" in notebooks.check([path])[0]
+    assert (
+        "cell 'x': its outputs is not what --fix would write"
+        in notebooks.check([path])[0]
+    )
     notebooks.fix([path])
     assert canonical.read(copy).cells[-1].outputs[0].data == explorer
 
 
-def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_solve(folder):
-    path, copy = folder / "00_small.ipynb", folder / "solved/00_small.ipynb"
+def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_solve(
+    folder,
+):
+    path = folder / "00_small.ipynb"
+    copy = folder / "solved/00_small.ipynb"
     copy.parent.mkdir()
     nb = canonical.solution_form(canonical.read(save(folder, adds("1"))), path.name)
     for count, cell in enumerate(canonical.code_cells(nb), 1):
-        cell.execution_count, cell.outputs = count, [STREAM]
+        cell.execution_count = count
+        cell.outputs = [STREAM]
     notebooks.write(copy, nb)
     for source in "12":
         nb.cells = good_notebook().cells + [new_code_cell(source, id="x")]
@@ -267,9 +299,14 @@ def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_
         cells = {cell.id: cell for cell in canonical.read(copy).cells}
         assert f"We turn {source}" in cells["sections"].source
         assert "(../../data/line.png)" in cells["sections"].source
-        assert cells["exercise-1"].source.startswith("answer = 8") and cells["x"].source == "1"
+        assert (
+            cells["exercise-1"].source.startswith("answer = 8")
+            and cells["x"].source == "1"
+        )
         assert cells["x"].outputs == [STREAM]
-        stale = ["solved/00_small.ipynb: cell 'x' does not follow from the blank notebook"]
+        stale = [
+            "solved/00_small.ipynb: cell 'x' does not follow from the blank notebook"
+        ]
         left = [fault.split(", run")[0] for fault in notebooks.check([path])]
         assert left == ([] if source == "1" else stale)
 
@@ -289,15 +326,19 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     nb.cells[-2].metadata["seconds"] = 60
     notebooks.write(folder / "solved" / path.name, nb)
     first, second = clock.account(path).sections
-    # A title and a prediction above; a task, a recorded figure, ten lines, a minute's wait below.
-    above = clock.words(TITLE.replace(canonical.COMING_BACK, ""))  # the same in all notebooks
+    # A title and a prediction above; a task, a recorded figure, ten lines, a minute's
+    # wait below.
+    # the same in all notebooks
+    above = clock.words(TITLE.replace(canonical.COMING_BACK, ""))
     assert (first.words, first.lines, first.figures) == (above + 361, 1, 1)
     assert 359 + 900 < first.written < 359 + 900 + 100  # what is folded, too
     assert (second.words, second.lines, second.figures) == (181 + 10 + 180, 1 + 10, 1)
     assert second.minutes == pytest.approx(371 / 180 + 1.1 + 0.5 + 14 + 1)
     assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
     assert clock.account(path).span == "3 to 22"
-    wound = clock.wound("## 1. One\n\nA word.", clock.account(path)).removesuffix("\n\nA word.")
+    wound = clock.wound("## 1. One\n\nA word.", clock.account(path)).removesuffix(
+        "\n\nA word."
+    )
     assert wound.count("min") == 2 and clock.wound(wound, clock.account(path)) == wound
     notebooks.fix([path])
     assert not any("00: its core" in fault for fault in notebooks.check([path]))
@@ -321,7 +362,11 @@ def test_a_stored_table_of_progress_has_every_exercise(folder, monkeypatch):
         stored = new_output("execute_result", {"text/plain": table}, execution_count=1)
         path = save(folder, adds("exercises.progress()", outputs=[stored]))
         path.replace(folder / "solved" / path.name)
-        return [fault for fault in notebooks.check([save(folder)]) if "table of progress" in fault]
+        return [
+            fault
+            for fault in notebooks.check([save(folder)])
+            if "table of progress" in fault
+        ]
 
     assert faults("00 · Small  2      1 of 1") == []
     assert len(faults("00 · Small  2      1 of 2")) == 1
@@ -334,7 +379,9 @@ def test_errors_in_stored_outputs_are_named():
     assert len(template.stored_errors(nb)) == 1
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', '{"cells": [{}]}', "not JSON"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"cells": 3}', '{"cells": [{}]}', "not JSON"]
+)
 def test_a_file_that_is_no_notebook_is_named_and_left_alone(folder, text, capsys):
     path = folder / "00_small.ipynb"
     path.write_text(text)
@@ -364,16 +411,28 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     assert notebooks.main(["--solve", "00"], folder) == 0
     assert path.read_bytes() == before
     solved = canonical.read(folder / "solved/00_small.ipynb")
-    texts = {c.id: "".join(o.get("text", "") for o in c.get("outputs", [])) for c in solved.cells}
-    wanted = {"exercise-1": "8", "stderr": "kept", "progress": "True", "place": "solved"}
+    texts = {
+        c.id: "".join(o.get("text", "") for o in c.get("outputs", []))
+        for c in solved.cells
+    }
+    wanted = {
+        "exercise-1": "8",
+        "stderr": "kept",
+        "progress": "True",
+        "place": "solved",
+    }
     wanted["interpreter"] = "True"
     assert {id: texts[id].strip() for id in wanted} == wanted
     caption, shown = solved.cells[-1].outputs  # and no VBox, stale without its kernel
-    assert "with n = 4, to = b." in caption["data"]["text/markdown"] and shown.text == "4 b\n"
+    assert (
+        "with n = 4, to = b." in caption["data"]["text/markdown"]
+        and shown.text == "4 b\n"
+    )
     assert "(../../data/line.png)" in solved.cells[3].source
     assert notebooks.check([path]) == []
 
-    copy, faults = folder / "solved/00_small.ipynb", []
+    copy = folder / "solved/00_small.ipynb"
+    faults = []
     saved = copy.read_text()
     for old, new in [("answer = 8", "answer = 9"), ('_count": 2', '_count": 9')]:
         copy.write_text(saved.replace(old, new))
@@ -390,7 +449,10 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "reason"),
-    [("1 / 0", "ZeroDivisionError: division by zero"), ("os._exit(1)", "DeadKernelError")],
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("os._exit(1)", "DeadKernelError"),
+    ],
 )
 def test_solve_writes_nothing_when_a_cell_raises(folder, source, reason, capsys):
     save(folder, adds(source))
@@ -402,46 +464,75 @@ def test_solve_writes_nothing_when_a_cell_raises(folder, source, reason, capsys)
     assert (folder / "solved/00_small.ipynb").read_text() == "as it was"
 
 
-def test_a_good_notebook_lacks_its_solved_copy_alone_and_another_name_is_refused(folder):
+def test_a_good_notebook_lacks_its_solved_copy_alone_and_another_name_is_refused(
+    folder,
+):
     unsolved = "00_small.ipynb: there is no solved copy, run --solve."
     assert notebooks.check([folder / "00_small.ipynb"]) == [unsolved]
-    with pytest.raises(SystemExit, match="No notebook in notebooks/ starts with '07': 00_small."):
+    with pytest.raises(
+        SystemExit, match="No notebook in notebooks/ starts with '07': 00_small."
+    ):
         notebooks.main(["--check", "07"], folder)
 
 
 def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
     new = {"##": new_markdown_cell, "co": new_code_cell}
-    sources = {"a": "code", "x": "## 1", "b": "code", "c": "code", "y": "## 2", "d": "code"}
-    nb = new_notebook(cells=[new[text[:2]](text, id=id) for id, text in sources.items()])
-    repeated = [cell.id for cell in twice.twice(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]]
+    sources = {
+        "a": "code",
+        "x": "## 1",
+        "b": "code",
+        "c": "code",
+        "y": "## 2",
+        "d": "code",
+    }
+    nb = new_notebook(
+        cells=[new[text[:2]](text, id=id) for id, text in sources.items()]
+    )
+    repeated = [
+        cell.id for cell in twice.twice(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]
+    ]
     assert repeated == ["a-2", "d-2"]
 
 
 def test_slides_are_the_core_with_a_heading_each_and_nbconvert_makes_them(tmp_path):
     for path in sorted((canonical.COURSE / "notebooks/solved").glob("*.ipynb")):
         nb = canonical.read(path)
-        kinds = {cell.id: cell.metadata.get("slideshow", {}).get("slide_type") for cell in nb.cells}
-        assert kinds["title"] == "slide" and kinds["setup"] == kinds["trouble"] == "skip"
+        kinds = {
+            cell.id: cell.metadata.get("slideshow", {}).get("slide_type")
+            for cell in nb.cells
+        }
+        assert (
+            kinds["title"] == "slide" and kinds["setup"] == kinds["trouble"] == "skip"
+        )
         further = [cell.id for cell in nb.cells if "## Going further" in cell.source]
-        further += [cell.id for cell in nb.cells if "going-further" in canonical.tags_of(cell)]
+        further += [
+            cell.id for cell in nb.cells if "going-further" in canonical.tags_of(cell)
+        ]
         assert {kinds[id] for id in further} <= {"skip"}, path.name
         if path.name.startswith("02"):
             slides, _ = SlidesExporter().from_notebook_node(nb)
             assert slides.count("<section>") >= [*kinds.values()].count("slide") > 8
-            assert nb.cells[0].source[2:30] in slides and "course_utils import check" not in slides
+            assert (
+                nb.cells[0].source[2:30] in slides
+                and "course_utils import check" not in slides
+            )
 
 
 def test_contributing_names_what_is_there_and_each_notebook_stands_where_it_asks():
     def text_of(name):
         return (canonical.COURSE / name).read_text("utf-8")
 
-    text, make = text_of("CONTRIBUTING.md"), text_of("Makefile")
-    paths = set(re.findall(r"[` ]((?:course_utils|tests|docs|data|notebooks)/[\w./*]+)", text))
+    text = text_of("CONTRIBUTING.md")
+    make = text_of("Makefile")
+    paths = set(
+        re.findall(r"[` ]((?:course_utils|tests|docs|data|notebooks)/[\w./*]+)", text)
+    )
     for path in paths - {"data/measurements/own"}:
         path = path.replace("NN_name", "01_floats").replace("NN", "01")
         assert list(canonical.COURSE.glob(path)), path
     assert all(f"\n{target}:" in make for target in re.findall(r"`make (\w+)", text))
-    longest, start = re.search("LONGEST = (.+)", make)[1], text_of("notebooks/00_start_here.ipynb")
+    longest = re.search("LONGEST = (.+)", make)[1]
+    start = text_of("notebooks/00_start_here.ipynb")
     readme = text_of("README.md")
     for path in notebooks.selected(canonical.COURSE / "notebooks"):
         assert int(path.name[:2]) < len(clock.BUDGET) and path.name[:2] in longest

@@ -9,7 +9,8 @@ import pytest
 
 from tools.canonical import COURSE
 
-# A network namespace begins with its loopback interface down, and a kernel talks over it.
+# A network namespace begins with its loopback interface down, and a kernel talks over
+# it.
 LOOPBACK_UP = """
 import fcntl, socket, struct
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -21,12 +22,16 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
 def namespace_works():
     if not shutil.which("unshare"):
         return False
-    return subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
+    return (
+        subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
+    )
 
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not namespace_works(), reason="this system makes no network namespaces"),
+    pytest.mark.skipif(
+        not namespace_works(), reason="this system makes no network namespaces"
+    ),
 ]
 NOTEBOOK = r"""
 import re, nbformat, nbclient
@@ -44,6 +49,8 @@ def test_notebook_00_runs_without_a_network(tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
     env["KERAS_HOME"] = str(tmp_path / "keras")
     command = ["unshare", "-rn", sys.executable, "-c", LOOPBACK_UP + NOTEBOOK]
-    done = subprocess.run(command, cwd=COURSE, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        command, cwd=COURSE, env=env, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "not MNIST" in done.stdout

@@ -1,4 +1,6 @@
-"""What importing the package costs and pulls in, how its size is counted, and what it names."""
+"""What importing the package costs and pulls in, how its size is counted, and what it
+names.
+"""
 
 import re
 import subprocess
@@ -11,7 +13,9 @@ HEAVY = "tensorflow keras matplotlib pandas sklearn jax ml_dtypes IPython".split
 
 
 def test_importing_the_package_and_looking_at_the_machine_is_light():
-    """It takes some 0.03 s; what could make it slow is looked for by name, not by the clock."""
+    """It takes some 0.03 s; what could make it slow is looked for by name, not by the
+    clock.
+    """
     code = (
         "import sys; from course_utils import claims, datasets, exercises, formats, gradients;"
         "from course_utils import hardware, loss_scale, numerals, processes, report, session;"
@@ -20,24 +24,42 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
         "list(map(exercises.load, exercises.available()));"
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=COURSE, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=COURSE, capture_output=True, text=True
+    )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):
-    wide = (
-        '"""Says it."""\n\n\ndef double(number):\n    """Twice."""\n    return 2 * number  # so\n'
+    lines = [
+        '"""Says it."""',
+        "",
+        "",
+        "def double(number):",
+        '    """Twice."""',
+        "    return 2 * number  # so",
+        "",
+    ]
+    wide = "\n".join(lines)
+    narrow = (
+        wide.replace("double", "d")
+        .replace("number", "n")
+        .replace("2 * n", "(2\n    * n)")
     )
-    narrow = wide.replace("double", "d").replace("number", "n").replace("2 * n", "(2\n    * n)")
     counts = []
-    for text in (wide, narrow.replace("  # so", ""), "/* so */ .a { color: #fff; } // so"):
+    for text in (
+        wide,
+        narrow.replace("  # so", ""),
+        "/* so */ .a { color: #fff; } // so",
+    ):
         path = tmp_path / ("a.py" if "def" in text else "a.css")
         path.write_text(text)
         counts.append(size.tokens(path))
     assert counts == [10, 12, 9]  # two of them are the brackets
 
 
-# A folder of the machine that made a file, where a path begins: no address, no part of a picture.
+# A folder of the machine that made a file, where a path begins: no address, no part of
+# a picture.
 PATH = rf"{re.escape(str(COURSE))}|C:\\+Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
 
 

@@ -13,13 +13,18 @@ from course_utils.hardware import Accelerator, Hardware
 from course_utils.precision import RULES, examine
 from course_utils.training import dtype_policy
 
-Adam, SGD = keras.optimizers.Adam, keras.optimizers.SGD
+Adam = keras.optimizers.Adam
+SGD = keras.optimizers.SGD
 LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
 MIXED = ("mixed_float16", "mixed_bfloat16")
 
 
 def machine(*sets, cc=None):
-    found = () if cc is None else (Accelerator("GPU", "some GPU", True, "", cc, 16 * 2**30),)
+    found = (
+        ()
+        if cc is None
+        else (Accelerator("GPU", "some GPU", True, "", cc, 16 * 2**30),)
+    )
     return Hardware("Linux x86_64", "some CPU", 4, sets, accelerators=found)
 
 
@@ -41,11 +46,21 @@ def codes(*args, **options):
 def one(code, *args, **options):
     found = [f for f in examine(*args, **options) if f.code == code]
     assert len(found) == 1, found
-    assert found[0].message.endswith(".") and found[0].fix and found[0].message.count(". ") == 0
+    assert (
+        found[0].message.endswith(".")
+        and found[0].fix
+        and found[0].message.count(". ") == 0
+    )
     return found[0]
 
 
-def stack(*inner, policy="mixed_float16", head="float32", optimizer="adam", kind=keras.Sequential):
+def stack(
+    *inner,
+    policy="mixed_float16",
+    head="float32",
+    optimizer="adam",
+    kind=keras.Sequential,
+):
     """A Sequential of eight features with some layers in it, and a float32 head."""
     with dtype_policy(policy):
         made = [make() for make in inner] or [layers.Dense(8)]
@@ -69,7 +84,9 @@ def unbuilt(layer):
 
 
 def with_setting(where, name, value):
-    """A compiled model whose optimizer, or the optimizer in it, got a setting afterwards."""
+    """A compiled model whose optimizer, or the optimizer in it, got a setting
+    afterwards.
+    """
     model = stack()
     setattr(getattr(model.optimizer, where) if where else model.optimizer, name, value)
     return model
@@ -106,7 +123,8 @@ def operation():
 class Subclassed(keras.Model):
     def __init__(self, widen, **kwargs):
         super().__init__(**kwargs)
-        self.dense, self.widen = layers.Dense(8, name="dense"), widen
+        self.dense = layers.Dense(8, name="dense")
+        self.widen = widen
 
     def call(self, x):
         x = self.dense(x)
@@ -125,12 +143,16 @@ class Task(keras.Model):
 
 
 def task(shown=lambda x: x, ids="int32", before=layers.Identity, head="logits"):
-    """Ids are looked up, and a layer, or the same weights, make logits of what comes out."""
+    """Ids are looked up, and a layer, or the same weights, make logits of what comes
+    out.
+    """
     with dtype_policy("mixed_float16"):
         inputs = keras.Input((8,), dtype=ids)
         tied = layers.ReversibleEmbedding(3000, 8, name="tied")
         x = layers.Dropout(0.1)(shown(tied(before()(inputs))))
-        return Task(inputs, layers.Dense(8, name=head)(x) if head else tied(x, reverse=True))
+        return Task(
+            inputs, layers.Dense(8, name=head)(x) if head else tied(x, reverse=True)
+        )
 
 
 def looked_up(made):
@@ -141,7 +163,10 @@ def looked_up(made):
 
 def unstarted():
     """Without an Input, a Sequential gives its own the first layer's compute dtype."""
-    model = stack(lambda: layers.Embedding(3000, 8), kind=lambda found: keras.Sequential(found[1:]))
+    model = stack(
+        lambda: layers.Embedding(3000, 8),
+        kind=lambda found: keras.Sequential(found[1:]),
+    )
     model(np.zeros((2, 8), "int32"))
     return model
 
@@ -166,7 +191,8 @@ class Loop(keras.Sequential):
         x, y = data
         with tf.GradientTape() as tape:
             loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-            loss = tf.cast(loss, "float32") + tf.constant(1e-12)  # no business of any layer
+            # no business of any layer
+            loss = tf.cast(loss, "float32") + tf.constant(1e-12)
             scaled = self.scaled(loss)
         self.optimizer.apply(tape.gradient(scaled, self.trainable_variables))
         return {"loss": loss}
@@ -208,7 +234,9 @@ def scale(**options):
 
 
 def again(inner, how="call"):
-    """A Dense layer and another one; `how` says where `keras.remat` stands, or that it is left."""
+    """A Dense layer and another one; `how` says where `keras.remat` stands, or that it
+    is left.
+    """
 
     def block(self, x):
         return self.inner(self.dense(x))
@@ -218,7 +246,9 @@ def again(inner, how="call"):
             return self.inner(keras.remat(self.dense)(x))
         if how == "init":
             return self.made(x)
-        return keras.remat(self.block)(x) if how == "call" or training else self.block(x)
+        return (
+            keras.remat(self.block)(x) if how == "call" or training else self.block(x)
+        )
 
     def build(self, shape):
         self.dense.build(shape)
@@ -254,7 +284,9 @@ class NarrowWeight(layers.Layer):
 
 
 def hold(dtype):
-    """Widening that a held layer does by its own policy is no fault of the one that holds it."""
+    """Widening that a held layer does by its own policy is no fault of the one that
+    holds it.
+    """
 
     def build(self, shape):
         self.inner = layers.Dense(8, dtype="float16") if dtype is None else self.inner
@@ -277,7 +309,9 @@ class CastsUpAndHidesIt(CastsUp):
 
 
 CastsUpByName = own(lambda self, x: ops.multiply(x, ops.ones((8,), dtype="float32")))
-CastsDown = own(lambda self, x: ops.cast(ops.cast(x, "float16") * 2, self.compute_dtype))
+CastsDown = own(
+    lambda self, x: ops.cast(ops.cast(x, "float16") * 2, self.compute_dtype)
+)
 
 
 class Positions(layers.Layer):
@@ -299,8 +333,12 @@ def masks(self, x):
 
 
 CountsWidely = own(lambda self, x: ops.add(x, ops.arange(8, dtype="float32")))
-Adds = own(lambda self, x: ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype="float32")))
-Counts16 = own(lambda self, x: x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype))
+Adds = own(
+    lambda self, x: ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype="float32"))
+)
+Counts16 = own(
+    lambda self, x: x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype)
+)
 
 
 class CastsCountsOfBuild(layers.Layer):
@@ -313,15 +351,23 @@ class CastsCountsOfBuild(layers.Layer):
 
 
 def sine(self, x):
-    return x + ops.cast(ops.sin(ops.arange(x.shape[1], dtype="float32")), self.compute_dtype)
+    return x + ops.cast(
+        ops.sin(ops.arange(x.shape[1], dtype="float32")), self.compute_dtype
+    )
 
 
 CountsNarrowly = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
-CastsCounts = own(lambda self, x: x + ops.cast(ops.arange(x.shape[1])[None], self.compute_dtype))
-AddsNarrowly = own(lambda self, x: x + ops.cumsum(ops.ones_like(x), 1, dtype=self.compute_dtype))
+CastsCounts = own(
+    lambda self, x: x + ops.cast(ops.arange(x.shape[1])[None], self.compute_dtype)
+)
+AddsNarrowly = own(
+    lambda self, x: x + ops.cumsum(ops.ones_like(x), 1, dtype=self.compute_dtype)
+)
 CountsAndCasts = own(sine)
 CountsAFew = own(lambda self, x: x + ops.arange(8, dtype=self.compute_dtype))
-CountsFractions = own(lambda self, x: x + ops.arange(0, 0.8, 0.1, dtype=self.compute_dtype))
+CountsFractions = own(
+    lambda self, x: x + ops.arange(0, 0.8, 0.1, dtype=self.compute_dtype)
+)
 CountsLikeIds = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
 
 
@@ -339,15 +385,22 @@ def good_constants(self, x):
     return tf.reshape(x * self.scale, tf.constant([-1, 8])) * 2.0
 
 
-GoodConstants = own(good_constants, scale(), steps=lambda self: tf.Variable(0, trainable=False))
-ConstantAndBack = own(lambda self, x: ops.cast(ops.multiply(x, tf.constant(2.0)), x.dtype))
+GoodConstants = own(
+    good_constants, scale(), steps=lambda self: tf.Variable(0, trainable=False)
+)
+ConstantAndBack = own(
+    lambda self, x: ops.cast(ops.multiply(x, tf.constant(2.0)), x.dtype)
+)
 RawConstant = own(lambda self, x: ops.multiply(x, tf.constant(2.0)))
 RawConstantFails = own(lambda self, x: x * tf.constant(2.0))
 ConstantCounts = own(lambda self, x: ops.add(x, tf.constant(np.arange(8), tf.float32)))
 RawVariable = own(
-    lambda self, x: x * tf.cast(self.scale, x.dtype), scale=lambda self: tf.Variable(2.0)
+    lambda self, x: x * tf.cast(self.scale, x.dtype),
+    scale=lambda self: tf.Variable(2.0),
 )
-RawAttribute = own(lambda self, x: ops.multiply(x, self.scale), scale=lambda self: tf.constant(2.0))
+RawAttribute = own(
+    lambda self, x: ops.multiply(x, self.scale), scale=lambda self: tf.constant(2.0)
+)
 Promotes = own(lambda self, x: x * self.scale, scale(shape=(8,), autocast=False))
 Follows = own(lambda self, x: x * self.scale, scale(shape=(8,)))
 CastsItsWeight = own(
@@ -380,7 +433,9 @@ def upcasts(self, x):
 
 TinyLiteral = own(lambda self, x: x / (ops.sum(x) + 1e-8))
 TinyGlobal = own(lambda self, x: x / (ops.sum(x) + TINY))
-TinyAttribute = own(lambda self, x: x / (ops.sum(x) + self.epsilon), epsilon=lambda self: 1e-9)
+TinyAttribute = own(
+    lambda self, x: x / (ops.sum(x) + self.epsilon), epsilon=lambda self: 1e-9
+)
 GoodNumbers = own(good_numbers, small_start, epsilon=lambda self: 1e-5)
 Upcasts = own(upcasts)
 Masks = own(lambda self, x: ops.where(x > 0, x, -1e9))
@@ -485,7 +540,8 @@ RIGHT = [
     ("MP001", lambda: [stack(head=None, policy="float32")]),
     ("MP001", lambda: [stack(dense(), dense("softmax", dtype="float32"))]),
     ("MP001", lambda: [widened("relu", "softmax")]),
-    ("MP001", lambda: [stack(dense("softmax"))]),  # of a hidden layer: the head has weights
+    # of a hidden layer: the head has weights
+    ("MP001", lambda: [stack(dense("softmax"))]),
     ("MP001", lambda: [subclassed(True), "sgd"]),
     # The weights of an embedding are not cast, and widen the logits that they make.
     ("MP001", lambda: [task(head=None)]),
@@ -500,7 +556,8 @@ RIGHT = [
       for policy in ("float32", MIXED[1])),
     ("MP004", lambda: [stack(optimizer=None), "sgd"]),
     ("MP004", lambda: [compiled(stack(), SGD(loss_scale_factor=64), auto_scale_loss=False)]),
-    ("MP004", lambda: [compiled(stack(), SGD(loss_scale_factor=64))]),  # it is dropped by now
+    # it is dropped by now
+    ("MP004", lambda: [compiled(stack(), SGD(loss_scale_factor=64))]),
     *(("MP005", lambda layer=layer: [stack(layer, policy="float32")])
       for layer in (CastsUp, CastsUpByName)),
     # At the end of a model, widening is what MP001 asks for.
@@ -569,15 +626,21 @@ def test_each_rule_has_models_that_break_it_and_others():
 def test_facts_behind_the_findings():
     steps = []  # the wrapper ignores a setting
     for on_inner in (False, True):
-        variable, wrapper = keras.Variable([1.0]), LossScaleOptimizer(SGD(1.0))
+        variable = keras.Variable([1.0])
+        wrapper = LossScaleOptimizer(SGD(1.0))
         (wrapper.inner_optimizer if on_inner else wrapper).clipnorm = 0.5
         wrapper.apply([ops.array([5 * 32768.0])], [variable])
         steps.append(1 - float(variable.numpy()[0]))
     assert steps == [5, 0.5]
-    model, ids = unstarted(), np.arange(2100, 2200).reshape(-1, 1)  # float16 rounds half of them
-    model.layers[0].set_weights([np.arange(3000)[:, None] % [2, 3, 5, 7, 11, 13, 17, 19]])
+    # float16 rounds half of them
+    model = unstarted()
+    ids = np.arange(2100, 2200).reshape(-1, 1)
+    model.layers[0].set_weights(
+        [np.arange(3000)[:, None] % [2, 3, 5, 7, 11, 13, 17, 19]]
+    )
     rows = keras.Sequential(model.layers[:1])
-    looked, meant = rows.predict(ids, verbose=0), np.array(model.layers[0](ids))
+    looked = rows.predict(ids, verbose=0)
+    meant = np.array(model.layers[0](ids))
     assert 0.3 < (looked[..., 0] != meant[..., 0]).mean() < 0.7
 
 
@@ -602,7 +665,8 @@ def test_examining_changes_nothing():
         return x * self.scale
 
     model = stack(own(call, scale(autocast=False)))
-    before, nodes = model.get_weights(), len(model.layers[0]._inbound_nodes)
+    before = model.get_weights()
+    nodes = len(model.layers[0]._inbound_nodes)
     examine(model)
     assert model.losses == [] and len(model.layers[0]._inbound_nodes) == nodes
     assert all(map(np.array_equal, before, model.get_weights()))
@@ -618,12 +682,15 @@ def test_examining_changes_nothing():
         ("mixed_bfloat16", machine("avx2"), "no bfloat16 instructions"),
         ("mixed_bfloat16", machine("avx512_bf16"), None),
         ("mixed_bfloat16", machine(cc=7.5), "none for bfloat16"),
-        ("mixed_bfloat16", Hardware("Windows AMD64", "some CPU", 4, None), None),  # does not tell
+        # does not tell
+        ("mixed_bfloat16", Hardware("Windows AMD64", "some CPU", 4, None), None),
         ("float32", machine("avx2"), None),
     ],
 )
 def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
-    """One machine for each kind of reason; which machine has which is `test_hardware`'s."""
+    """One machine for each kind of reason; which machine has which is
+    `test_hardware`'s.
+    """
     model = compiled(stack(policy=policy), "adam", jit_compile=False)
     here(hardware)
     if reason:
@@ -636,7 +703,11 @@ def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
 @pytest.mark.parametrize(
     "sets, of_convolutions, of_dense",
     [
-        (("avx512_fp16", "amx_bf16"), "oneDNN, which has only its slow reference", "remapping"),
+        (
+            ("avx512_fp16", "amx_bf16"),
+            "oneDNN, which has only its slow reference",
+            "remapping",
+        ),
         (("avx512_fp16", "amx_bf16", "amx_fp16"), "remapping", "remapping"),
         (("avx512_bf16",), "no fast float16", "no fast float16"),
     ],
@@ -657,7 +728,9 @@ def test_mp012_float16_convolutions_belong_under_xla_where_onednn_has_no_kernel(
         assert ("XLA computes products" in found.message) == ("avx512_fp16" in sets)
     monkeypatch.setattr("tensorflow.__version__", "2.20.0")
     found = one("MP012", compiled(cnn, "adam", jit_compile=True))
-    assert ("neither oneDNN nor XLA" in found.message) == ("oneDNN, which" in of_convolutions)
+    assert ("neither oneDNN nor XLA" in found.message) == (
+        "oneDNN, which" in of_convolutions
+    )
     assert not found.fix.startswith("model.compile")
 
 
@@ -675,7 +748,8 @@ def test_mp010_widths_and_what_padding_costs(make, shape, extra):
         with dtype_policy(policy):
             return keras.Sequential([keras.Input(shape), make(width)])
 
-    narrow, padded = build(10, "mixed_float16"), build(16, "mixed_float16")
+    narrow = build(10, "mixed_float16")
+    padded = build(16, "mixed_float16")
     assert padded.count_params() - narrow.count_params() == extra
     found = one("MP010", narrow)
     assert f"{extra:,} parameters" in found.message and "=16" in found.fix

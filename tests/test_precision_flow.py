@@ -1,4 +1,6 @@
-"""What flows through models of every kind, against what Keras itself counts and returns."""
+"""What flows through models of every kind, against what Keras itself counts and
+returns.
+"""
 
 import keras
 import numpy as np
@@ -53,7 +55,9 @@ def transformer():
     x = layers.Embedding(20, 8, name="embedding")(tokens)
     x = layers.Add()([x, layers.MultiHeadAttention(2, 4, name="attention")(x, x)])
     x = layers.LayerNormalization(name="norm")(x)
-    x = layers.GlobalAveragePooling1D()(layers.Dense(8, activation="gelu", name="mlp")(x))
+    x = layers.GlobalAveragePooling1D()(
+        layers.Dense(8, activation="gelu", name="mlp")(x)
+    )
     return keras.Model(tokens, layers.Dense(3, dtype="float32", name="logits")(x))
 
 
@@ -72,7 +76,9 @@ def wrapped():
     gru = layers.GRU(3, recurrent_initializer="zeros", name="gru")
     x = layers.Bidirectional(gru, name="both")(x)
     twice = layers.Dense(6, name="twice")
-    return keras.Model(steps, layers.SpectralNormalization(twice, name="norm")(twice(twice(x))))
+    return keras.Model(
+        steps, layers.SpectralNormalization(twice, name="norm")(twice(twice(x)))
+    )
 
 
 def by_layer(flow):
@@ -80,7 +86,9 @@ def by_layer(flow):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("kind", [models.mnist_cnn, transformer, nested, wrapped, Branches])
+@pytest.mark.parametrize(
+    "kind", [models.mnist_cnn, transformer, nested, wrapped, Branches]
+)
 def test_the_table_holds_what_keras_counts(kind, policy):
     with dtype_policy(policy):
         model = kind()
@@ -98,21 +106,34 @@ def test_the_table_holds_what_keras_counts(kind, policy):
     for row in flow[flow.input_dtype != ""].itertuples():
         floats = [d for d in row.input_dtype.split(", ") if "float" in d]
         normalizes = row.kind == "LayerNormalization"
-        assert row.cast == any(d != row.compute_dtype for d in floats) or normalizes, row
+        assert row.cast == any(d != row.compute_dtype for d in floats) or normalizes, (
+            row
+        )
         assert row.output_dtype == row.compute_dtype, row
-        keeps = not row.parameters or row.kind in ("BatchNormalization", "LayerNormalization")
-        assert row.read_dtype == (row.variable_dtype if keeps else row.compute_dtype), row
-        assert row.variable_dtype == ("float32" if "mixed" in row.policy else row.policy), row
+        keeps = not row.parameters or row.kind in (
+            "BatchNormalization",
+            "LayerNormalization",
+        )
+        assert row.read_dtype == (row.variable_dtype if keeps else row.compute_dtype), (
+            row
+        )
+        assert row.variable_dtype == (
+            "float32" if "mixed" in row.policy else row.policy
+        ), row
 
 
 def test_what_really_runs_has_the_dtypes_of_the_table():
     with dtype_policy("mixed_bfloat16"):
         model = transformer()
-    inside = keras.Model(model.inputs, {layer.name: layer.output for layer in model.layers})
+    inside = keras.Model(
+        model.inputs, {layer.name: layer.output for layer in model.layers}
+    )
     flow = by_layer(dtype_flow(model))
     for name, output in inside(np.zeros((1, 6), "int32")).items():
         if name in flow.index:  # all but the input
-            assert flow.output_dtype[name] == keras.utils.standardize_dtype(output.dtype)
+            assert flow.output_dtype[name] == keras.utils.standardize_dtype(
+                output.dtype
+            )
     assert flow.input_dtype["embedding"] == "int32" and not flow.cast["embedding"]
     assert flow.kind["attention"] == "MultiHeadAttention"  # one place, not its parts
     assert list(flow.index[flow.cast]) == ["logits"]
@@ -120,7 +141,8 @@ def test_what_really_runs_has_the_dtypes_of_the_table():
 
 def test_nested_models_wrappers_shared_layers_and_layers_that_hold_layers():
     with dtype_policy("mixed_bfloat16"):
-        flow, inner = by_layer(dtype_flow(wrapped())), by_layer(dtype_flow(nested()))
+        flow = by_layer(dtype_flow(wrapped()))
+        inner = by_layer(dtype_flow(nested()))
     assert list(inner.index) == ["inner/conv", "inner/norm", "flatten", "dense"]
     assert inner.parameters["inner/norm"] == 12
     assert list(flow.index) == [
@@ -149,11 +171,16 @@ def test_layers_that_see_several_dtypes_name_them_all():
     b = keras.Input((4,), dtype="float32", name="b")
     added = layers.Add(dtype="bfloat16")([a, b])
     row = dtype_flow(keras.Model({"a": a, "b": b}, added)).iloc[0]
-    assert row.input_dtype == "float16, float32" and row.cast and row.output_dtype == "bfloat16"
+    assert (
+        row.input_dtype == "float16, float32"
+        and row.cast
+        and row.output_dtype == "bfloat16"
+    )
 
 
 def test_the_inputs_of_attention_come_in_one_order_and_masks_are_none():
-    q, v = keras.Input((4, 8)), keras.Input((6, 8))
+    q = keras.Input((4, 8))
+    v = keras.Input((6, 8))
     mask = keras.Input((4, 6), dtype="bool")
     attention = layers.MultiHeadAttention(2, 4, name="attention")
     model = keras.Model([q, v, mask], attention(value=v, query=q, attention_mask=mask))
@@ -166,14 +193,18 @@ def test_quantized_layers_hold_int8():
         model = keras.Sequential([keras.Input((8,)), layers.Dense(4), layers.Dense(2)])
     model.quantize("int8")
     flow = dtype_flow(model)
-    assert set(flow.policy) == {"int8_from_mixed_bfloat16"} and set(flow.variable_dtype) == {"int8"}
+    assert set(flow.policy) == {"int8_from_mixed_bfloat16"} and set(
+        flow.variable_dtype
+    ) == {"int8"}
     assert flow.weight_bytes[0] == 8 * 4 + 4 * 4 + 4 * 4  # kernel, scales, bias
     assert "int8" in figure.dtype_flow(flow).alt
 
 
 def test_what_cannot_be_called_is_refused_in_one_sentence():
     for model in (keras.Sequential([layers.Dense(2)]), keras.Sequential(), Branches()):
-        with pytest.raises(ValueError, match="build it with model.build.*or call it on a batch.$"):
+        with pytest.raises(
+            ValueError, match="build it with model.build.*or call it on a batch.$"
+        ):
             dtype_flow(model)
 
 
@@ -197,7 +228,8 @@ def test_nothing_stays_behind_after_an_error():
 
 @pytest.mark.parametrize("policy", POLICIES[:3])
 def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
-    low, wide = policy.removeprefix("mixed_"), COLORS["float32"]
+    low = policy.removeprefix("mixed_")
+    wide = COLORS["float32"]
     with dtype_policy(policy):
         model = models.mnist_cnn()
     flow = dtype_flow(model)
@@ -205,18 +237,32 @@ def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
     assert list(flow.input_dtype) == ["float32"] + 5 * [low]
     assert list(flow.output_dtype) == 5 * [low] + ["float32"]
     assert list(flow.cast) == [ends, False, False, False, False, ends]
-    assert list(flow.kind) == ["Conv2D", "MaxPooling2D", "Conv2D", "Flatten", "Dense", "Dense"]
+    assert list(flow.kind) == [
+        "Conv2D",
+        "MaxPooling2D",
+        "Conv2D",
+        "Flatten",
+        "Dense",
+        "Dense",
+    ]
     picture = figure.dtype_flow(flow)
     pipes, weights = [], []
     for box in picture.figure.axes[0].patches:
         if isinstance(box, Rectangle):
-            (weights if box.get_linewidth() else pipes).append(to_hex(box.get_facecolor()).upper())
+            (weights if box.get_linewidth() else pipes).append(
+                to_hex(box.get_facecolor()).upper()
+            )
     assert weights == 4 * [wide] and set(pipes) == {wide, COLORS[low]}
     # Each of the six layers has two pieces, and one more to cast into.
     assert pipes[-1] == wide and pipes.count(COLORS[low]) >= 12
-    diamonds = [line for line in picture.figure.axes[0].lines if line.get_marker() == "D"]
+    diamonds = [
+        line for line in picture.figure.axes[0].lines if line.get_marker() == "D"
+    ]
     assert len(diamonds) == 5 * ends  # two of inputs, three of kernels and biases
-    told = (f"from {low} to float32. 3 casts of weights: ", "16 bits leave 5 of 6 layers")
+    told = (
+        f"from {low} to float32. 3 casts of weights: ",
+        "16 bits leave 5 of 6 layers",
+    )
     assert not ends or all(words in picture.alt for words in told)
 
 
@@ -225,8 +271,12 @@ def test_the_picture_shows_the_cast_at_the_door():
         model = Branches()
     model(np.zeros((2, 5)))
     picture = figure.dtype_flow(dtype_flow(model))
-    assert "1 change between layers: before left from float32 to float16." in picture.alt
-    hollow = [x for x in picture.figure.axes[0].lines if x.get_markerfacecolor() == "none"]
+    assert (
+        "1 change between layers: before left from float32 to float16." in picture.alt
+    )
+    hollow = [
+        x for x in picture.figure.axes[0].lines if x.get_markerfacecolor() == "none"
+    ]
     assert len(hollow) == 1 and hollow[0].get_xdata()[0] == 0
 
 

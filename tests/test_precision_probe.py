@@ -1,4 +1,6 @@
-"""`precision.probe`: right loops of many kinds are left in peace, wrong ones get their finding."""
+"""`precision.probe`: right loops of many kinds are left in peace, wrong ones get their
+finding.
+"""
 
 from functools import partial
 
@@ -10,10 +12,13 @@ import tensorflow as tf
 from course_utils import loss_scale, precision, training  # noqa: F401
 from course_utils.exercises.functions import edit
 
-layers, optimizers = keras.layers, keras.optimizers
-SGD, Scaled = optimizers.SGD, optimizers.LossScaleOptimizer
+layers = keras.layers
+optimizers = keras.optimizers
+SGD = optimizers.SGD
+Scaled = optimizers.LossScaleOptimizer
 SOURCE = np.random.default_rng(0)
-X, Y = SOURCE.normal(size=(32, 8)).astype("float32"), np.arange(32) % 3
+X = SOURCE.normal(size=(32, 8)).astype("float32")
+Y = np.arange(32) % 3
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 Embedding = partial(layers.Embedding, 50, 4)
 EACH = keras.losses.sparse_categorical_crossentropy
@@ -103,7 +108,9 @@ class Forgetful(Own):
         return loss
 
 
-def network(policy, *inside, kind=keras.Sequential, first=lambda: layers.Dense(16, "relu")):
+def network(
+    policy, *inside, kind=keras.Sequential, first=lambda: layers.Dense(16, "relu")
+):
     with training.dtype_policy(policy):
         inside = [make() for make in (first, *inside)]
         return kind([keras.Input((8,)), *inside, layers.Dense(3, dtype="float32")])
@@ -125,12 +132,15 @@ def loop(edits):
     return names["build"]
 
 
-F16, GRAPH = "mixed_float16", {"def step": "@tf.function\n    def step"}
+F16 = "mixed_float16"
+GRAPH = {"def step": "@tf.function\n    def step"}
 COMPILED = {"def step": "@XLA\n    def step"}
 
 
 def edits(network=None, optimizer=None, before=None, instead=None):
-    """Those for another network or optimizer, a line before `apply`, or one in its place."""
+    """Those for another network or optimizer, a line before `apply`, or one in its
+    place.
+    """
     new = {
         'network("mixed_float16")': network and f"network({network})",
         "SGD(0.1)": optimizer,
@@ -187,8 +197,12 @@ RIGHT = {
     "fit with a step of one's own": FIT | OWN,
     "warm-up": edits(optimizer="SGD(optimizers.schedules.PolynomialDecay(0.0, 10, 0.1))"),
 }  # fmt: skip
-UNSCALED, INNER = "g = [each / o.dynamic_scale for each in g]", "o.inner_optimizer.apply(g, w)"
-RAW, PLAIN = {"Scaled(SGD(0.1))": "SGD(0.1)"}, {"o.scale_loss(loss)": "loss"}
+UNSCALED, INNER = (
+    "g = [each / o.dynamic_scale for each in g]",
+    "o.inner_optimizer.apply(g, w)",
+)
+RAW = {"Scaled(SGD(0.1))": "SGD(0.1)"}
+PLAIN = {"o.scale_loss(loss)": "loss"}
 WRONG = {
     "MP002 raw": RAW | GRAPH,
     "MP002 inner": PLAIN | edits(instead=INNER),
@@ -266,7 +280,9 @@ WRONG = {
 def first_of_each(names, kind):
     """The cases, of which all but the first of its kind are left to `make full`."""
     firsts = {kind(name): name for name in reversed(names)}.values()
-    return [pytest.param(n, marks=() if n in firsts else pytest.mark.slow) for n in names]
+    return [
+        pytest.param(n, marks=() if n in firsts else pytest.mark.slow) for n in names
+    ]
 
 
 @pytest.mark.parametrize("name", first_of_each(RIGHT, lambda name: "right"))

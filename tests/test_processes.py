@@ -13,7 +13,9 @@ import pytest
 
 from course_utils import paths, processes
 
-posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and process groups")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="needs signals and process groups"
+)
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
 WAIT = "print(os.getpid(), flush=True); time.sleep(300)"
@@ -29,7 +31,9 @@ time.sleep(0.3)
 
 def alive(pid):
     """Whether a process still runs; dead ones that nobody waits for do not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+    )
     return bool(state.stdout.strip()) and not state.stdout.strip().startswith("Z")
 
 
@@ -91,7 +95,9 @@ def test_a_script_ends_when_the_one_who_started_it_is_killed(tmp_path):
         "print(p.stdout.readline(), p.stdout.readline(), flush=True); input()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", parent], cwd=paths.FOLDER, **pipes) as starter:
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], cwd=paths.FOLDER, **pipes
+    ) as starter:
         pids = []
         while len(pids) < 2:
             pids += map(int, starter.stdout.readline().split())
@@ -130,9 +136,15 @@ def test_an_error_ends_a_script_at_once_with_its_traceback(tmp_path):
 
 
 def test_a_call_returns_what_the_function_returns_and_what_was_printed():
-    assert processes.call("json:dumps", {"obj": {"a": [1, None]}}).result == '{"a": [1, null]}'
+    assert (
+        processes.call("json:dumps", {"obj": {"a": [1, None]}}).result
+        == '{"a": [1, null]}'
+    )
     assert processes.call(os.getpid).result != os.getpid()
-    for command, printed in (("echo a; echo b", "a\nb\n"), ("printf 'half a line'", "half a line")):
+    for command, printed in (
+        ("echo a; echo b", "a\nb\n"),
+        ("printf 'half a line'", "half a line"),
+    ):
         found = processes.call(os.system, {"command": command})
         assert (found.printed, found.result, found.problem) == (printed, 0, "")
 
@@ -154,7 +166,11 @@ def test_variables_are_set_and_unset(monkeypatch):
     [
         ("os:abort", {}, "was ended by SIGABRT"),
         ("json:loads", {"s": "["}, "ended with exit code 1 (JSONDecodeError: Exp"),
-        ("no_such_module:f", {}, "ended with exit code 1 (ModuleNotFoundError: No module named"),
+        (
+            "no_such_module:f",
+            {},
+            "ended with exit code 1 (ModuleNotFoundError: No module named",
+        ),
         ("os:getcwdb", {}, "ended with exit code 1 (TypeError: Object of type bytes"),
         (lambda: 1, {}, "ended with exit code 1 (ValueError"),
     ],
@@ -176,9 +192,13 @@ def test_time_up_ends_the_process_and_what_it_started():
 
 @posix
 def test_an_interrupt_ends_what_was_run(monkeypatch):
-    started, start = [], processes.start
-    monkeypatch.setattr(processes, "start", lambda *a: started.append(start(*a)) or started[0])
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & ignores it
+    started = []
+    start = processes.start
+    monkeypatch.setattr(
+        processes, "start", lambda *a: started.append(start(*a)) or started[0]
+    )
+    # a shell's & ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.5, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         processes.run(["sleep", "60"])
@@ -205,9 +225,15 @@ The error could be from a previous operation. Restart your program to reset.
 REASONS = [
     ("", ""),
     ("Traceback …\nKeyError: 'x'\n", "KeyError: 'x'"),
-    ("Traceback …\na.b.UnknownError: Not found\nI0000 later\n", "UnknownError: Not found"),
+    (
+        "Traceback …\na.b.UnknownError: Not found\nI0000 later\n",
+        "UnknownError: Not found",
+    ),
     ("KeyError: 1\nduring that\nValueError: 2\n\n", "ValueError: 2"),
-    (GRAPH_ERROR, "UnavailableError: Collective ops is aborted by: Connection reset by peer"),
+    (
+        GRAPH_ERROR,
+        "UnavailableError: Collective ops is aborted by: Connection reset by peer",
+    ),
     ("ValueError: in user code:\n\n    File 'a'\n    KeyError: 'y'\n", "KeyError: 'y'"),
     ("ValueError: " + "x" * 1000, "ValueError: " + "x" * 200),
 ]

@@ -20,7 +20,9 @@ from course_utils.profiling.trace import Event, Trace
 from course_utils.training import dtype_policy
 
 MB = 1_000_000
-needs_allocator = pytest.mark.skipif(not counts_memory(), reason="the allocator does not count")
+needs_allocator = pytest.mark.skipif(
+    not counts_memory(), reason="the allocator does not count"
+)
 
 
 def compiled(model):
@@ -44,11 +46,17 @@ def step(start, end, number=0):
 
 def test_record_calls_warm_up_and_steps_and_marks_only_the_steps(tmp_path):
     calls = []
-    trace = profiling.record(lambda: calls.append(1), steps=4, warm_up=3, folder=tmp_path)
+    trace = profiling.record(
+        lambda: calls.append(1), steps=4, warm_up=3, folder=tmp_path
+    )
     assert len(calls) == 7 and list(profiling.step_times(trace)["step"]) == [0, 1, 2, 3]
-    assert trace.folder.parent == tmp_path / "plugins/profile"  # where TensorBoard looks
+    # where TensorBoard looks
+    assert trace.folder.parent == tmp_path / "plugins/profile"
     # The newest of several is read.
-    old = (tmp_path / "plugins/profile/z/a.xplane.pb", *trace.folder.glob("*.xplane.pb"))
+    old = (
+        tmp_path / "plugins/profile/z/a.xplane.pb",
+        *trace.folder.glob("*.xplane.pb"),
+    )
     old[0].parent.mkdir()
     for file in old:
         file.touch()
@@ -71,13 +79,17 @@ def test_what_cannot_be_recorded_is_refused_in_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["start", "stop", "step", "error"])
-def test_an_interrupt_or_an_error_leaves_no_profiler_running(where, monkeypatch, tmp_path):
+def test_an_interrupt_or_an_error_leaves_no_profiler_running(
+    where, monkeypatch, tmp_path
+):
     kind = ZeroDivisionError if where == "error" else KeyboardInterrupt
 
     def fail(*arguments):
         raise kind
 
-    session = tf.profiler.experimental.start.__globals__["_pywrap_profiler"].ProfilerSession
+    session = tf.profiler.experimental.start.__globals__[
+        "_pywrap_profiler"
+    ].ProfilerSession
     with monkeypatch.context() as patch:
         # In TensorFlow's own code, which forgets its session at other errors alone.
         if name := {"start": "start", "stop": "export_to_tb"}.get(where):
@@ -143,7 +155,9 @@ def test_an_accelerator_s_own_events_count_where_there_are_any():
 def test_xprof_reads_the_same_operations_and_steps_from_the_file():
     """A canary for the sentence below the Profile tab: two readings of one file."""
     convert = pytest.importorskip("xprof.convert.raw_to_tool_data").xspace_to_tool_data
-    model, x, y = compiled(models.mnist_cnn(4)), np.zeros((32, 28, 28, 1)), np.zeros(32)
+    model = compiled(models.mnist_cnn(4))
+    x = np.zeros((32, 28, 28, 1))
+    y = np.zeros(32)
     cnn = profiling.record(lambda: model.train_on_batch(x, y), steps=3)
     files = [str(file) for file in cnn.folder.glob("*.xplane.pb")]
 
@@ -158,7 +172,9 @@ def test_xprof_reads_the_same_operations_and_steps_from_the_file():
     heavy = [kind for kind, ms in theirs.items() if ms > 0.02 * sum(theirs.values())]
     ours = profiling.op_times(cnn).set_index("op")["ms"]
     assert len(heavy) >= 3
-    assert list(ours[heavy]) == pytest.approx([theirs[kind] for kind in heavy], rel=0.02)
+    assert list(ours[heavy]) == pytest.approx(
+        [theirs[kind] for kind in heavy], rel=0.02
+    )
     steps = [ms for (ms,) in columns("input_pipeline_analyzer", "stepTimeMs")]
     assert list(profiling.step_times(cnn)["step_ms"]) == pytest.approx(steps, rel=1e-3)
 
@@ -174,9 +190,16 @@ def test_what_waits_for_input_is_not_counted_as_computing():
         ("tf_Compute", "dense/MatMul:MatMul", 4, 7),
         ("tf_Compute", "dense/Relu:Relu", 7, 8),
     )
-    # 3 ms of operations, 5 to 8: what tf.data does on its own threads is not the step's.
+    # 3 ms of operations, 5 to 8: what tf.data does on its own threads is not the
+    # step's.
     row = profiling.step_times(trace).loc[0].to_dict()
-    assert row == {"step": 0, "step_ms": 10, "input_ms": 4, "ops_ms": 3, "overhead_ms": 3}
+    assert row == {
+        "step": 0,
+        "step_ms": 10,
+        "input_ms": 4,
+        "ops_ms": 3,
+        "overhead_ms": 3,
+    }
     assert list(profiling.op_times(trace)["op"]) == ["MatMul", "Relu"]
     assert list(profiling.op_times(trace, where="input")["op"]) == ["DecodeJpeg"]
 
@@ -207,7 +230,8 @@ TREE = [
     ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, "slow kernel", "got no faster"),
     ({"product": 6, "relu": 2}, {"product": 3, "relu": 2, "cast": 3}, "casts", "took 3 ms more"),
     ({"product": 8, "relu": 2}, {"product": 3, "relu": 2}, "done", "2 times as fast, and none of"),
-    # A pipeline that works ahead is as slow as before, and the faster step waits for it.
+    # A pipeline that works ahead is as slow as before, and the faster step waits for
+    # it.
     ({"input_ms": 2, "product": 20}, {"input_ms": 12, "product": 10}, "input", "55% of a step"),
 ]  # fmt: skip
 
@@ -230,7 +254,9 @@ def test_the_budget_is_the_step_and_is_shared_out_among_what_ran():
         ("b", "dense/Relu:Relu", 10, 15),  # beside the product
     )
     found = profiling.budget(trace)
-    assert found == pytest.approx({"input": 4, "launch": 6, "products": 20 / 3, "other": 10 / 3})
+    assert found == pytest.approx(
+        {"input": 4, "launch": 6, "products": 20 / 3, "other": 10 / 3}
+    )
 
 
 def test_spans_tell_lanes_parts_and_times_since_the_step_began():
@@ -257,7 +283,8 @@ def test_spans_tell_lanes_parts_and_times_since_the_step_began():
 
 
 def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
-    times, order = iter([5.0, 9.0, 4.0, 7.0, 8.0, 3.0, 6.0, 8.5, 2.0]), []
+    times = iter([5.0, 9.0, 4.0, 7.0, 8.0, 3.0, 6.0, 8.5, 2.0])
+    order = []
 
     def record(step, **options):
         order.append((step, options))
@@ -266,7 +293,11 @@ def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
     table = lambda ms: pd.DataFrame({"step_ms": [ms] * 3 + [1000.0]})  # noqa: E731
     monkeypatch.setattr(steps_module, "record", record)
     monkeypatch.setattr(steps_module, "step_times", table)
-    assert profiling.record_in_turns({"a": 1, "b": 2, "c": 3}, steps=6) == {"a": 5, "b": 8, "c": 2}
+    assert profiling.record_in_turns({"a": 1, "b": 2, "c": 3}, steps=6) == {
+        "a": 5,
+        "b": 8,
+        "c": 2,
+    }
     assert order == [(number, {"steps": 6}) for number in 3 * (1, 2, 3)]
 
 
@@ -296,27 +327,37 @@ def test_a_saved_trace_holds_every_event_in_chrome_s_format(tmp_path):
 
 # --- memory
 
-LAYERS, WIDTH, BATCH = 20, 64, 8192  # every activation 2 MiB in float32, every kernel 16 KiB
+# every activation 2 MiB in float32, every kernel 16 KiB
+LAYERS, WIDTH, BATCH = 20, 64, 8192
 
 
 @needs_allocator
-@pytest.mark.parametrize(("policy", "dtype"), [("float32",) * 2, ("mixed_bfloat16", "bfloat16")])
+@pytest.mark.parametrize(
+    ("policy", "dtype"), [("float32",) * 2, ("mixed_bfloat16", "bfloat16")]
+)
 def test_the_peak_is_that_of_the_known_activations(policy, dtype):
     with dtype_policy(policy):
         dense = [keras.layers.Dense(WIDTH, activation="relu") for _ in range(LAYERS)]
         last = keras.layers.Dense(10, dtype="float32")
         model = compiled(keras.Sequential([keras.Input((WIDTH,)), *dense, last]))
-    x, y = np.ones((BATCH, WIDTH), "float32"), np.zeros(BATCH, "int32")
-    found = profiling.memory(profiling.record(lambda: model.train_on_batch(x, y), steps=2), model)
-    parts, batch, head = found.parts, BATCH * WIDTH * 4 / 1e6, BATCH * 10 * 4 / 1e6
+    x = np.ones((BATCH, WIDTH), "float32")
+    y = np.zeros(BATCH, "int32")
+    found = profiling.memory(
+        profiling.record(lambda: model.train_on_batch(x, y), steps=2), model
+    )
+    parts = found.parts
+    batch = BATCH * WIDTH * 4 / 1e6
+    head = BATCH * 10 * 4 / 1e6
     each = batch if dtype == "float32" else batch / 2
     exact = LAYERS * each + head
     assert roofline.account(model, BATCH).activations / 1e6 == pytest.approx(exact)
     if dtype == "bfloat16":
-        exact += batch / 2 + batch  # the batch cast to 16 bits, and back for the head in float32
+        # the batch cast to 16 bits, and back for the head in float32
+        exact += batch / 2 + batch
     # The allocator rounds up where it has a larger block left from an earlier test.
     change = found.timeline["mb"].diff()[found.timeline["part"] == "activations"]
-    made, freed = change[change > 0].sum(), -change[change < 0].sum()
+    made = change[change > 0].sum()
+    freed = -change[change < 0].sum()
     assert 0.999 * exact < made == pytest.approx(freed) and made < 2.05 * exact
     assert parts.sum() == pytest.approx(found.peak_mb) and not found.notes
     assert found.peak_mb == found.timeline["mb"].max()
@@ -343,36 +384,56 @@ def test_without_a_backward_pass_all_is_temporary_and_without_memory_it_says_so(
     assert np.isnan(found.backward_ms) and not found.notes
     assert found.parts["temporary"] > 0 and found.parts["activations"] == 0
     found = profiling.memory(made(step(0, 10)), a_model())
-    assert np.isnan(found.peak_mb) and found.parts.isna().all() and len(found.timeline) == 0
+    assert (
+        np.isnan(found.peak_mb)
+        and found.parts.isna().all()
+        and len(found.timeline) == 0
+    )
     assert "does not tell what is in memory" in found.notes[0]
 
 
 def allocation(at, op, mb, in_use, address, **more):
     """An allocation of `op`, or, without one, the freeing of what was allocated."""
-    stats = {"tf_op": op, "requested_bytes": mb * MB, "allocation_bytes": mb * MB, "addr": address}
-    stats |= {"bytes_allocated": in_use * MB, "allocator_name": "mklcpu", "region_type": "output"}
+    stats = {
+        "tf_op": op,
+        "requested_bytes": mb * MB,
+        "allocation_bytes": mb * MB,
+        "addr": address,
+    }
+    stats |= {
+        "bytes_allocated": in_use * MB,
+        "allocator_name": "mklcpu",
+        "region_type": "output",
+    }
     kind = "MemoryAllocation" if op else "MemoryDeallocation"
     return ("tf_Compute", kind, at, at, stats | more)
 
 
 def a_model(*shapes, slots=()):
-    made = [SimpleNamespace(shape=shape, dtype="float32") for shape in (*shapes, *slots)]
-    weights, optimizer = made[: len(shapes)], SimpleNamespace(variables=made[len(shapes) :])
-    return SimpleNamespace(variables=weights, trainable_variables=weights, optimizer=optimizer)
+    made = [
+        SimpleNamespace(shape=shape, dtype="float32") for shape in (*shapes, *slots)
+    ]
+    weights = made[: len(shapes)]
+    optimizer = SimpleNamespace(variables=made[len(shapes) :])
+    return SimpleNamespace(
+        variables=weights, trainable_variables=weights, optimizer=optimizer
+    )
 
 
 def test_every_part_of_a_peak_made_by_hand():
     trace = made(
         step(0, 100),
         allocation(1, "", 0, 11, 999),  # older than the trace, freed in it
-        ("tf_Compute", "gradient_tape/layer/Shape:Shape", 1.5, 1.6),  # needs nothing before it
+        # needs nothing before it
+        ("tf_Compute", "gradient_tape/layer/Shape:Shape", 1.5, 1.6),
         allocation(2, "layer/Cast", 2, 13, 1, shape="[3,4]"),
         allocation(3, "layer/MatMul", 4, 17, 2, shape="[8,4]"),
         allocation(4, "layer/Pad", 1, 18, 3, region_type="temp"),
         allocation(5, "", 1, 17, 3),
         ("tf_Compute", "gradient_tape/layer/MatMul:MatMul", 6, 9),
         allocation(7, "gradient_tape/layer/MatMul", 3, 20, 4, shape="[3,4]"),
-        allocation(7, "adam/AssignSubVariableOp", 1, 21, 6, shape="[3,4]"),  # a variable's from now
+        # a variable's from now
+        allocation(7, "adam/AssignSubVariableOp", 1, 21, 6, shape="[3,4]"),
         allocation(8, "gradient_tape/layer/Sum", 1, 23, 5, allocation_bytes=2 * MB),
         *(allocation(9 + n, "", 0, 23 - n, n) for n in (1, 4, 5)),
     )
@@ -411,7 +472,8 @@ def test_the_step_with_the_highest_peak_and_what_is_gone_before_the_backward_pas
 
 def test_on_a_gpu_the_backward_pass_begins_when_the_host_starts_it():
     """The GPU is late: by its clock the host has freed the activations before."""
-    gpu, product = {"allocator_name": "GPU_0_bfc"}, "gradient_tape/layer/MatMul:MatMul"
+    gpu = {"allocator_name": "GPU_0_bfc"}
+    product = "gradient_tape/layer/MatMul:MatMul"
     host = made(
         step(0, 50),
         allocation(1, "layer/MatMul", 4, 4, 1, **gpu),
@@ -419,9 +481,15 @@ def test_on_a_gpu_the_backward_pass_begins_when_the_host_starts_it():
         allocation(2, "gradient_tape/layer/MatMul", 2, 6, 2, **gpu),
         allocation(3, "", 4, 2, 1, **gpu),
     )
-    late = Event("/device:GPU:0", "Stream #1(Compute)", "sgemm_1", 30, 40, {"tf_op": product})
+    late = Event(
+        "/device:GPU:0", "Stream #1(Compute)", "sgemm_1", 30, 40, {"tf_op": product}
+    )
     found = profiling.memory(Trace(host.folder, (*host.events, late)), a_model())
-    assert (found.backward_ms, found.parts["activations"], found.parts["temporary"]) == (2, 4, 2)
+    assert (
+        found.backward_ms,
+        found.parts["activations"],
+        found.parts["temporary"],
+    ) == (2, 4, 2)
 
 
 def test_a_variable_that_an_earlier_step_of_the_trace_made_anew_is_the_model_s():

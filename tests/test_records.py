@@ -1,4 +1,6 @@
-"""What is recorded on devices: whole, honest, written by the commands, readable, as shown."""
+"""What is recorded on devices: whole, honest, written by the commands, readable, as
+shown.
+"""
 
 import dataclasses
 import importlib.util
@@ -22,7 +24,10 @@ from course_utils.gradients import OctaveHistogram
 from tools import record
 from tools.canonical import COURSE
 
-OTHERS = [records.FOLDER / f"{kind}.json" for kind in ("gradients", "splits", "smaller", "clinic")]
+OTHERS = [
+    records.FOLDER / f"{kind}.json"
+    for kind in ("gradients", "splits", "smaller", "clinic")
+]
 RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in OTHERS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 
@@ -51,7 +56,9 @@ def test_a_record_is_complete_and_consistent(path):
             assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
             seconds = row["steps"] * max(r["step_ms"] for r in rows.values()) / 1e3
             assert row["steps"] >= 20 or seconds > 30, "too few steps for a record"
-    assert {"float32", "bfloat16", "float16", "memory"} <= {row["figure"] for row in m["ceilings"]}
+    assert {"float32", "bfloat16", "float16", "memory"} <= {
+        row["figure"] for row in m["ceilings"]
+    }
     assert all(row["q1"] <= row["value"] <= row["q3"] for row in m["ceilings"])
     about = {"device", "cpu", "versions", "date", "settings", "conditions", "notes"}
     assert set(m) == {*about, *records.PARTS}, "a part that nobody reads"
@@ -60,12 +67,16 @@ def test_a_record_is_complete_and_consistent(path):
 def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
     """What notebooks 00 and 04 build on: bfloat16 with its kernels, and without them."""
     assert RECORDED
-    table = records.table([json.loads(path.read_text(encoding="utf-8")) for path in RECORDED])
+    table = records.table(
+        [json.loads(path.read_text(encoding="utf-8")) for path in RECORDED]
+    )
     off = table["settings"] == "TF_ENABLE_ONEDNN_OPTS=0"
     of = {policy: table["policy"] == policy for policy in POLICIES}
     bfloat16 = table[of["mixed_bfloat16"] & ~off]
     assert len(bfloat16) >= 2
-    assert (bfloat16["speedup"] >= 1.3).all() and (bfloat16["memory_ratio"] <= 0.65).all()
+    assert (bfloat16["speedup"] >= 1.3).all() and (
+        bfloat16["memory_ratio"] <= 0.65
+    ).all()
     assert (table[of["mixed_bfloat16"] & off]["speedup"] < 0.5).all()
     assert (table[of["mixed_float16"]]["speedup"] < 0.7).all()
     with_float16 = table["device"].str.contains("avx512_fp16") & of["mixed_float16"]
@@ -75,14 +86,31 @@ def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
 
 @pytest.mark.slow
 def test_bench_writes_what_it_prints_and_says_where_onednn_is_off(tmp_path):
-    """With oneDNN off, which stands for a laptop without AVX-512; no peak is made up there."""
+    """With oneDNN off, which stands for a laptop without AVX-512; no peak is made up
+    there.
+    """
     output = tmp_path / "new" / "mine.json"
-    printed = run("bench", "--seconds", 1, "--name", "Ana", "--parts", "cnn,ceilings", "--output",
-                  output, TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="-1")  # fmt: skip
+    printed = run(
+        "bench",
+        "--seconds",
+        1,
+        "--name",
+        "Ana",
+        "--parts",
+        "cnn,ceilings",
+        "--output",
+        # fmt: skip
+        output,
+        TF_ENABLE_ONEDNN_OPTS="0",
+        CUDA_VISIBLE_DEVICES="-1",
+    )
     assert "Ana" in printed and str(output) in printed
     assert "Policy to try first here: float32" in printed
     (measurement,) = records.load(output.parent)
-    assert measurement["device"] == "Ana" and measurement["versions"]["backend"] == "tensorflow"
+    assert (
+        measurement["device"] == "Ana"
+        and measurement["versions"]["backend"] == "tensorflow"
+    )
     table = records.table([measurement])
     assert list(table["policy"]) == list(POLICIES)
     assert set(table["settings"]) == {"TF_ENABLE_ONEDNN_OPTS=0"}
@@ -102,7 +130,9 @@ def test_bench_runs_on_jax_without_tensorflow_and_says_so(tmp_path):
     printed = run("bench", "--seconds", 1, "--parts", "cnn,ceilings", "--output", output,
                   PYTHONPATH=str(tmp_path), KERAS_BACKEND="jax")  # fmt: skip
     (measurement,) = records.load(output.parent)
-    assert "tensorflow" not in measurement["versions"] and "jax" in measurement["versions"]
+    assert (
+        "tensorflow" not in measurement["versions"] and "jax" in measurement["versions"]
+    )
     assert measurement["conditions"]["jit_compile"] is True
     assert set(records.table([measurement])["settings"]) == {"Keras/JAX"}
     assert "Keras/JAX" in printed
@@ -125,7 +155,9 @@ def test_odd_arguments_are_refused_before_anything_starts(arguments, said, capsy
     assert error.value.code == 2 and said in capsys.readouterr().err
 
 
-def test_a_measurement_that_cannot_be_written_is_not_lost(tmp_path, monkeypatch, capsys):
+def test_a_measurement_that_cannot_be_written_is_not_lost(
+    tmp_path, monkeypatch, capsys
+):
     (tmp_path / "file").write_text("")
     fake = {**OLD, "cnn": [{**ROW, "steps": 3}], "versions": {}, "notes": []}
     monkeypatch.setattr(measure, "record", lambda seconds, name, parts: fake)
@@ -154,12 +186,18 @@ JAX = {**OLD, "versions": {"backend": "jax"}, "transformer": [{**ROW, "step_ms":
 
 def test_the_file_name_says_device_settings_library_and_date(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "OWN", tmp_path / "own")
-    empty = {"device": "My CPU × 2", "settings": {"A_B": "0"}, "date": "2026-01-02", "cnn": []}
+    empty = {
+        "device": "My CPU × 2",
+        "settings": {"A_B": "0"},
+        "date": "2026-01-02",
+        "cnn": [],
+    }
     path = records.save(empty)
     assert path.parent == tmp_path / "own"
     assert re.fullmatch(r"my-cpu-2-a-b-0-2026-01-02-[0-9a-f]{8}\.json", path.name)
     other = records.save(empty | {"notes": ["of another machine of this name"]})
-    assert other != path and path.exists()  # never over another, here or where files are collected
+    # never over another, here or where files are collected
+    assert other != path and path.exists()
     assert [m["device"] for m in records.load(tmp_path)] == ["My CPU × 2"] * 2
     assert records.table(records.load(tmp_path)).empty
     assert records.save(JAX).name.startswith("d-keras-jax")
@@ -175,7 +213,9 @@ def test_a_file_of_before_is_read_and_a_newer_one_says_its_library():
     ["", "[]", "{}", "null", '{"device": 1, "date": 2, "settings": {}, "cnn": [{"policy": 1}]}',
      json.dumps({**JAX, "transformer": [{"policy": "float32"}]})],
 )  # fmt: skip
-def test_a_file_that_is_no_measurement_is_named_and_the_others_are_shown(text, tmp_path, capsys):
+def test_a_file_that_is_no_measurement_is_named_and_the_others_are_shown(
+    text, tmp_path, capsys
+):
     (tmp_path / "odd.json").write_text(text)
     (tmp_path / "right.json").write_text(json.dumps(OLD))
     assert records.load(tmp_path) == [OLD]
@@ -184,7 +224,11 @@ def test_a_file_that_is_no_measurement_is_named_and_the_others_are_shown(text, t
 
 def test_two_machines_of_one_name_are_two():
     table = records.table([OLD, OLD, JAX])
-    assert table["device"].tolist() == [OLD["device"], f"{OLD['device']} (2)", JAX["device"]]
+    assert table["device"].tolist() == [
+        OLD["device"],
+        f"{OLD['device']} (2)",
+        JAX["device"],
+    ]
     assert figures.recorded(table.assign(policy="mixed_float16")).alt.count("×") == 3
 
 
@@ -204,12 +248,16 @@ SOME_CPU = hardware.Hardware("Linux x86_64", "some CPU", 2, ())
 
 def tiny_job():
     def build():
-        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, dtype="float32")])
+        model = keras.Sequential(
+            [keras.Input((3,)), keras.layers.Dense(2, dtype="float32")]
+        )
         model.compile("sgd", "mse", jit_compile=False)
         return model
 
     job = measure.Job(0, SOME_CPU, np.zeros((8, 28, 28)), np.zeros(8))
-    model = measure.Model(build, np.ones((8, 3), "float32"), np.ones((8, 2), "float32"), 4)
+    model = measure.Model(
+        build, np.ones((8, 3), "float32"), np.ones((8, 2), "float32"), 4
+    )
     job.models = {"cnn": model, "transformer": model}
     return job
 
@@ -222,10 +270,14 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
         mine.interrupted = True
         return [2]
 
-    mine.cnn, mine.transformer, mine.ceilings = lambda: [1], second, lambda: [3]
+    mine.cnn = lambda: [1]
+    mine.transformer = second
+    mine.ceilings = lambda: [3]
     monkeypatch.setattr(measure, "Job", lambda *args: mine)
     found = measure.record(parts=("ceilings", "cnn", "transformer"))
-    assert found["cnn"] == [1] and found["transformer"] == [2] and "ceilings" not in found
+    assert (
+        found["cnn"] == [1] and found["transformer"] == [2] and "ceilings" not in found
+    )
     assert found["notes"] == ["Twice."] and found["device"] == "some CPU 2 cores"
     mine.interrupted = False
     assert measure.record(parts=("ceilings",))["cnn"] == []  # which every file has
@@ -258,7 +310,9 @@ def test_the_machine_that_the_backend_uses(monkeypatch):
         platform="gpu", device_kind="Some H", compute_capability="9.0",
         memory_stats=lambda: {"bytes_limit": 2**37},
     )  # fmt: skip
-    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(devices=lambda: [used]))
+    monkeypatch.setitem(
+        sys.modules, "jax", types.SimpleNamespace(devices=lambda: [used])
+    )
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     hidden = []
@@ -273,7 +327,9 @@ def test_the_machine_that_the_backend_uses(monkeypatch):
 
 
 def test_published_figures_have_their_sources():
-    published = json.loads((COURSE / "data" / "published.json").read_text(encoding="utf-8"))
+    published = json.loads(
+        (COURSE / "data" / "published.json").read_text(encoding="utf-8")
+    )
     speedups = [row["speedup"] for row in published["rows"]]
     assert len(speedups) > 20 and min(speedups) <= 1.0 and max(speedups) == 5.25
     for row in published["rows"]:
@@ -300,7 +356,8 @@ def test_the_gradients_count_every_activation_and_weight_once():
     assert "float32" in made["conditions"]["model"]
     assert [row["epoch"] for row in made["records"]] == list(record.EPOCHS)
     assert made["records"][-1]["test_accuracy"] > 0.9
-    model, batches = models.mnist_cnn(), record.BATCHES
+    model = models.mnist_cnn()
+    batches = record.BATCHES
     outputs = {int(np.prod(layer.output.shape[1:])) for layer in model.layers}
     sizes = {record.BATCH * batches * size for size in outputs}
     weights = sorted(batches * int(np.prod(w.shape)) for w in model.trainable_variables)
@@ -320,7 +377,9 @@ def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, cap
     assert str(output) in capsys.readouterr().out
     recorded = records.gradients(output)
     assert list(recorded) == list(records.gradients(output, of="weights")) == [0, 1]
-    assert records.gradients(output, of="loss")[0] == pytest.approx(np.log(10), rel=0.05)
+    assert records.gradients(output, of="loss")[0] == pytest.approx(
+        np.log(10), rel=0.05
+    )
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero
@@ -329,16 +388,27 @@ def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, cap
     monkeypatch.setattr(records, "FOLDER", output.parent)
     ((epoch, found),) = records.splits().items()
     sizes = models.mnist_cnn().count_params(), whole(recorded[0]).total
-    assert (epoch, found["weights"]["total"], found["activations"]["total"]) == (0, *sizes)
+    assert (epoch, found["weights"]["total"], found["activations"]["total"]) == (
+        0,
+        *sizes,
+    )
     assert [len(tensor["kept"]) for tensor in found.values()] == [1, 1, 25]
     assert records.load(output.parent) == []  # speeds are something else
 
 
 def test_another_file_is_refused_by_name(tmp_path):
-    for text in (None, "", "[]", "{}", '{"records": [{"epoch": 1, "activations": {"a": {}}}]}'):
+    for text in (
+        None,
+        "",
+        "[]",
+        "{}",
+        '{"records": [{"epoch": 1, "activations": {"a": {}}}]}',
+    ):
         if text is not None:
             (tmp_path / "other.json").write_text(text)
-        with pytest.raises(ValueError, match="^other.json is not a recording of gradients"):
+        with pytest.raises(
+            ValueError, match="^other.json is not a recording of gradients"
+        ):
             records.gradients(tmp_path / "other.json")
 
 
@@ -347,17 +417,25 @@ def test_the_checklist_names_what_is_there_and_fits_on_a_page(monkeypatch, capsy
     assert sum(any(map(str.isalnum, word)) for word in text.split()) <= 350
     assert "**Not run by us: any GPU, any TPU, Colab itself.**" in text
     devices = [json.loads(path.read_text("utf-8"))["cpu"] for path in RECORDED]
-    assert not any(re.search("· [GT]PU ", device) for device in devices)  # else it is out of date
+    # else it is out of date
+    assert not any(re.search("· [GT]PU ", device) for device in devices)
     assert records.OWN.relative_to(COURSE).as_posix() in text
     sections = dict(re.findall(r"`(\w+\.ipynb)`.*?section (\d)", text))
     assert [notebook[:2] for notebook in sections] == ["00", "04"]
     for notebook, section in sections.items():
-        assert f'"## {section}. ' in (COURSE / "notebooks" / notebook).read_text("utf-8")
+        assert f'"## {section}. ' in (COURSE / "notebooks" / notebook).read_text(
+            "utf-8"
+        )
     for page in (COURSE / "README.md", COURSE / "data/README.md"):
         (link,) = re.findall(r"\(([^()]+CHECKLIST\.md)\)", page.read_text("utf-8"))
         assert (page.parent / link).is_file()
-    monkeypatch.setattr(command, "session", types.SimpleNamespace(setup=None, SetupError=TypeError))
+    monkeypatch.setattr(
+        command, "session", types.SimpleNamespace(setup=None, SetupError=TypeError)
+    )
     lines = re.findall(r"^!(\S+ )?python -m course_utils (.+)$", text, re.MULTILINE)
     assert [before for before, _ in lines] == ["", "KERAS_BACKEND=jax "]
     for _, words in lines:  # read to the end, then there is no setup to call
-        assert command.main(shlex.split(words)) == 1 and "not callable" in capsys.readouterr().err
+        assert (
+            command.main(shlex.split(words)) == 1
+            and "not callable" in capsys.readouterr().err
+        )

@@ -7,7 +7,17 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers.replicas import SGD, Adam, KerasOwn, Rig, compare, data, fit_wanted, fitted, patterns
+from helpers.replicas import (
+    SGD,
+    Adam,
+    KerasOwn,
+    Rig,
+    compare,
+    data,
+    fit_wanted,
+    fitted,
+    patterns,
+)
 
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 
@@ -26,9 +36,12 @@ def test_on_one_device_the_scale_moves_as_computed(wrap):
         compare(script, rig.play(script))
 
 
-@pytest.mark.parametrize("wrap", [lambda step: step, *WAYS[1:]], ids=["eager", "function", "xla"])
+@pytest.mark.parametrize(
+    "wrap", [lambda step: step, *WAYS[1:]], ids=["eager", "function", "xla"]
+)
 def test_it_is_built_by_its_first_step(wrap):
-    weight, optimizer = keras.Variable([1.0]), ReplicaSafeLossScaleOptimizer(SGD(0.5))
+    weight = keras.Variable([1.0])
+    optimizer = ReplicaSafeLossScaleOptimizer(SGD(0.5))
     wrap(lambda: optimizer.apply([optimizer.scale_loss(tf.ones(1))], [weight]))()
     assert weight.numpy().tolist() == [0.5]
 
@@ -46,7 +59,11 @@ def test_saved_and_loaded_it_goes_on_under_any_policy(tmp_path, policy):
     for further in (model, loaded):
         further.fit(*data(1, [(1, 0)]), batch_size=4, shuffle=False, verbose=0)
     assert np.array_equal(model.get_weights()[0], loaded.get_weights()[0])
-    assert model.optimizer.dynamic_scale.numpy() == loaded.optimizer.dynamic_scale.numpy() != 2**13
+    assert (
+        model.optimizer.dynamic_scale.numpy()
+        == loaded.optimizer.dynamic_scale.numpy()
+        != 2**13
+    )
 
 
 @pytest.mark.parametrize("order", [1, -1])

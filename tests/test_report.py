@@ -1,4 +1,6 @@
-"""The lab report and the class board: what they show, and that no string of anybody's does harm."""
+"""The lab report and the class board: what they show, and that no string of anybody's
+does harm.
+"""
 
 import copy
 import json
@@ -16,11 +18,14 @@ from course_utils.report import LabReport, board, data
 
 
 class Page(HTMLParser):
-    """A page: its tags with the names of their attributes, and all that it shows or says."""
+    """A page: its tags with the names of their attributes, and all that it shows or
+    says.
+    """
 
     def __init__(self, html):
         super().__init__()
-        self.tags, self.said = [("",)], []
+        self.tags = [("",)]
+        self.said = []
         self.feed(html)
         self.text = " ".join(" ".join(self.said).split()).replace(" :", ":")
 
@@ -37,8 +42,19 @@ def harmless(html):
     """The page, after looking for anything that could run or fetch."""
     page = Page(html)
     for tag, *names in page.tags:
-        assert tag not in ("img", "iframe", "object", "embed", "link", "base", "form", "a"), tag
-        assert not any(name.startswith("on") or name in ("src", "href") for name in names), names
+        assert tag not in (
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "link",
+            "base",
+            "form",
+            "a",
+        ), tag
+        assert not any(
+            name.startswith("on") or name in ("src", "href") for name in names
+        ), names
         assert tag != "script" or names == ["type", "id"]
     assert "default-src 'none'" in html
     return page
@@ -52,7 +68,14 @@ def test_a_report_says_all_that_it_was_given(tmp_path):
     path = made.save(tmp_path / "report.html")
     page = harmless(path.read_text(encoding="utf-8"))
     for said in (
-        *("A report", "batch: 64", "policy: mixed_bfloat16", "speedup ×", "loss ×", "Why?"),
+        *(
+            "A report",
+            "batch: 64",
+            "policy: mixed_bfloat16",
+            "speedup ×",
+            "loss ×",
+            "Why?",
+        ),
         *("2 1.8 1.5", "row 3", "float32 4.5", "finding finding finding", "Python 3."),
         "line from 2 to 1 in 3 points, 1 not finite.",
         f"00 · {sheet.title} you guessed 2.5 1 of {len(sheet.exercises)}",
@@ -64,21 +87,30 @@ def test_a_report_says_all_that_it_was_given(tmp_path):
 
 
 def test_what_a_learner_left_out_and_numbers_of_any_kind(tmp_path):
-    rows = [card(guess=..., predicted=None, measured=np.float32(2)), card(measured=np.inf)]
+    rows = [
+        card(guess=..., predicted=None, measured=np.float32(2)),
+        card(measured=np.inf),
+    ]
     made = LabReport("t", {"n": np.int64(3)}, rows, {}, pd.DataFrame(), [], ...)
     assert [made.data["card"][0][key] for key in ("guess", "measured")] == [None, 2.0]
     assert made.data["card"][1]["measured"] == "inf" and made.data["words"] == ""
     text = harmless(made.html()).text
-    assert "– – 2" in text and "Findings repaired None." in text and "my words" not in text
+    assert (
+        "– – 2" in text and "Findings repaired None." in text and "my words" not in text
+    )
     for wrong in ([{"quantity": "speed"}], [card(unit=3)], [card(quantity=None)]):
-        with pytest.raises(ValueError, match="of an item of 'card' of the report is missing or of"):
+        with pytest.raises(
+            ValueError, match="of an item of 'card' of the report is missing or of"
+        ):
             LabReport("t", {}, wrong, {}, pd.DataFrame(), [])
 
 
 def test_only_a_report_is_overwritten(tmp_path):
     path = tmp_path / "report.html"
     report().save(path)
-    assert report(title="Second").save(path) == path and "Second" in path.read_text("utf-8")
+    assert report(title="Second").save(path) == path and "Second" in path.read_text(
+        "utf-8"
+    )
     other = tmp_path / "notes.html"
     other.write_text("<p>mine", encoding="utf-8")
     for place, why in ((other, "is no lab report"), (tmp_path, "cannot be written")):
@@ -87,7 +119,8 @@ def test_only_a_report_is_overwritten(tmp_path):
     assert other.read_text("utf-8") == "<p>mine" and "Second" in path.read_text("utf-8")
 
 
-# --- the class board ----------------------------------------------------------------------------
+# --- the class board
+# ----------------------------------------------------------------------------
 
 
 def hand_in(path, found, before=""):
@@ -117,22 +150,41 @@ def test_forty_reports_side_by_side(good, tmp_path, capsys):
     questions = exercises.load("02").questions
     first = questions[1].exercise.id
     for n in range(40):
-        found = good(title=f"Learner {n}", device=f"a CPU · GPU {n % 3}", words=f"Why?\nMe {n}.")
+        found = good(
+            title=f"Learner {n}", device=f"a CPU · GPU {n % 3}", words=f"Why?\nMe {n}."
+        )
         found["card"][0]["measured"] = 1.0 + n % 3
         found["progress"]["02"]["solved"] = [first, first, 99] * (n < 30)
         hand_in(tmp_path / f"group {n % 2}" / f"learner{n}.html", found)
     out = tmp_path / "board.html"
-    assert ran(capsys, tmp_path, "--out", out) == (0, [f"{out} shows 40 of 40 files."], [])
+    assert ran(capsys, tmp_path, "--out", out) == (
+        0,
+        [f"{out} shows 40 of 40 files."],
+        [],
+    )
     page = harmless(out.read_text(encoding="utf-8"))
-    assert page.text.count("GPU 2: 3.00×, 13 reports; GPU 1: 2.00×, 13 reports; GPU 0") == 1
-    assert "speedup in ×, guessed: median 2 of 40; measured: median 2 of 40." in page.text
-    assert f"{questions[1]} 30 of 40" in page.text and f"{questions[2]} 0 of 40" in page.text
+    assert (
+        page.text.count("GPU 2: 3.00×, 13 reports; GPU 1: 2.00×, 13 reports; GPU 0")
+        == 1
+    )
+    assert (
+        "speedup in ×, guessed: median 2 of 40; measured: median 2 of 40." in page.text
+    )
+    assert (
+        f"{questions[1]} 30 of 40" in page.text
+        and f"{questions[2]} 0 of 40" in page.text
+    )
     assert page.text.count("Why?") == 1 and "Me 3" not in page.text  # no question
-    assert all(f"group {n % 2}/learner{n} Learner {n} GPU" in page.text for n in range(40))
-    assert ran(capsys, tmp_path, "--out", out)[1][0].endswith("40 of 40 files.")  # not 41
+    assert all(
+        f"group {n % 2}/learner{n} Learner {n} GPU" in page.text for n in range(40)
+    )
+    # not 41
+    assert ran(capsys, tmp_path, "--out", out)[1][0].endswith("40 of 40 files.")
 
 
-def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(good, tmp_path, capsys):
+def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
+    good, tmp_path, capsys
+):
     whole = hand_in(tmp_path / "in" / "good.html", good()).read_text("utf-8")
     none, cut = "it is no lab report", "its data are damaged"
     broken = {
@@ -145,8 +197,14 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(good, tm
         "deep": (cut, whole.replace('"A report"', "[" * 100_000 + "]" * 100_000)),
         "digits": (cut, whole.replace(": 31.0", f": {'9' * 5000}")),
         "large": ("it is larger than 10 MB", whole + " " * data.LARGEST),
-        "less": ("'words' of the report is missing or", whole.replace('"words"', '"word"')),
-        "types": ("an item of 'card' of the rep", whole.replace('"card": [', '"card": [3, ')),
+        "less": (
+            "'words' of the report is missing or",
+            whole.replace('"words"', '"word"'),
+        ),
+        "types": (
+            "an item of 'card' of the rep",
+            whole.replace('"card": [', '"card": [3, '),
+        ),
         "same": ("it is the same as good", whole),
         "folder/missing": ("there is no such file", None),
     }
@@ -171,8 +229,12 @@ def test_no_string_does_harm_in_any_field(text, good, tmp_path):
     page = harmless(made.html())
     shown = " ".join("".join(c for c in text if c.isprintable()).split())[:20]
     assert page.text.count(shown) >= 15  # as text
-    drawn = ("text", "tspan", "g", "use", "path", "defs")  # as many as there are letters to place
-    tags = [[tag for tag in p.tags if tag[0] not in drawn] for p in (page, Page(report().html()))]
+    # as many as there are letters to place
+    drawn = ("text", "tspan", "g", "use", "path", "defs")
+    tags = [
+        [tag for tag in p.tags if tag[0] not in drawn]
+        for p in (page, Page(report().html()))
+    ]
     assert tags[0] == tags[1]
     path = made.save(tmp_path / "a.html")
     assert data.read(path) == made.data
@@ -181,10 +243,14 @@ def test_no_string_does_harm_in_any_field(text, good, tmp_path):
     wild["progress"] = {text: {"guess": text, "solved": [1], "of": 0}}
     hand_in(path, wild, "<script>alert(1)</script>")
     name = "".join(c for c in text if c not in "/\\\0\ud800")[:40] + ".html"
-    reports, left_out = board.read([path, hand_in(tmp_path / name, good())], tmp_path / "out")
+    reports, left_out = board.read(
+        [path, hand_in(tmp_path / name, good())], tmp_path / "out"
+    )
     assert len(reports) == 2 and not left_out
     page = harmless(board.html(reports, {text: text, **dict.fromkeys(reports, "why")}))
-    assert sum(tag == "svg" for tag, *_ in page.tags) == 5 and page.text.count(shown) >= 8
+    assert (
+        sum(tag == "svg" for tag, *_ in page.tags) == 5 and page.text.count(shown) >= 8
+    )
 
 
 def test_reports_on_two_drives_make_one_board(tmp_path, good, monkeypatch):
@@ -200,7 +266,10 @@ def test_reports_on_two_drives_make_one_board(tmp_path, good, monkeypatch):
 def test_no_number_hides_the_others(good):
     class_ = {str(n): good() for n in range(9)}
     for number in (1e308, -1e308, 0.0, 1e-300, 5.0, "inf", None):
-        cards = [card(guess=number, measured=number), card("time", "ms", number, None, number)]
+        cards = [
+            card(guess=number, measured=number),
+            card("time", "ms", number, None, number),
+        ]
         class_[f"wild {number}"] = good(card=1000 * cards, words="? " * 1000)
     page = harmless(board.html(class_, {}))
     assert "1.50×, 10 reports" in page.text  # those between 1/1000 and 1000
@@ -210,9 +279,14 @@ def test_no_number_hides_the_others(good):
 def test_a_board_takes_no_other_files_place(good, tmp_path, capsys):
     path = hand_in(tmp_path / "a.html", good())
     other = hand_in(tmp_path / "a\x7f.html", good(words=""))  # looks the same
-    kept, out = path.read_bytes(), tmp_path / "c.html"
+    kept = path.read_bytes()
+    out = tmp_path / "c.html"
     why = {other: "exists and is no class board", path: "There is no lab report"}
     for given, told in (why | {tmp_path / "*.htm": "no such file"}).items():
         status, said, err = ran(capsys, given, "--out", path)
-        assert (status, said) == (1, []) and told in err[0] and path.read_bytes() == kept
-    assert ran(capsys, tmp_path / "*.html", "--out", out)[1] == [f"{out} shows 2 of 2 files."]
+        assert (
+            (status, said) == (1, []) and told in err[0] and path.read_bytes() == kept
+        )
+    assert ran(capsys, tmp_path / "*.html", "--out", out)[1] == [
+        f"{out} shows 2 of 2 files."
+    ]

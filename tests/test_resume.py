@@ -1,4 +1,6 @@
-"""Notebook 06, sections 6 and 10: what a run needs to go on, and what a kill leaves of it."""
+"""Notebook 06, sections 6 and 10: what a run needs to go on, and what a kill leaves of
+it.
+"""
 
 import keras
 import numpy as np
@@ -8,7 +10,9 @@ import tensorflow as tf
 from tools.cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")
-PREPARE = [f"resume-{part}" for part in ("parts", "kept", "train", "step", "digest", "script")]
+PREPARE = [
+    f"resume-{part}" for part in ("parts", "kept", "train", "step", "digest", "script")
+]
 PREPARE += ["resume-write", "resume-launch", "resume-row", "resume-follow"]
 
 
@@ -19,18 +23,26 @@ def notebook():
     names["temporary"].cleanup()
 
 
-# That a killed run goes on with the same bits is asserted by the notebook's own cells, and that a
-# kill while a checkpoint is written leaves the one before, by what is read of a half-written one.
+# That a killed run goes on with the same bits is asserted by the notebook's own cells,
+# and that a kill while a checkpoint is written leaves the one before, by what is read
+# of a half-written one.
 
 
 @pytest.mark.slow
 def test_a_run_with_a_part_left_out_goes_on_with_another_scale():
-    names = NOTEBOOK.run("digits", "network", "right-loop", "resume-keep", "resume-steps")
-    more = [('"nothing", ', '"nothing", "model", ')]  # the optimizer saves the weights it trains
+    names = NOTEBOOK.run(
+        "digits", "network", "right-loop", "resume-keep", "resume-steps"
+    )
+    # the optimizer saves the weights it trains
+    more = [('"nothing", ', '"nothing", "model", ')]
     names = NOTEBOOK.run("resume-leave-out", names=names, replaced=more)
-    alone, resumed = names["alone"], names["resumed"]
+    alone = names["alone"]
+    resumed = names["resumed"]
     assert len(alone) == 30 and names["before"][0] == 2.0**23
-    assert {part for part, run in resumed.items() if run == alone} == {"nothing", "model"}
+    assert {part for part, run in resumed.items() if run == alone} == {
+        "nothing",
+        "model",
+    }
     for part in ("scale", "optimizer"):
         assert resumed[part][0] == 2.0**23 >= 4 * alone[0]
 
@@ -55,16 +67,25 @@ def test_a_script_that_fails_says_why(notebook, tmp_path, monkeypatch):
 
 def test_checkpoints_that_are_not_finished_are_not_read(tmp_path):
     n = tf.Variable(1)
-    manager = tf.train.CheckpointManager(tf.train.Checkpoint(n=n), tmp_path, max_to_keep=2)
+    manager = tf.train.CheckpointManager(
+        tf.train.Checkpoint(n=n), tmp_path, max_to_keep=2
+    )
     good = manager.save()
     (tmp_path / "ckpt-2_temp").mkdir()
-    (tmp_path / "ckpt-2_temp/part-00000-of-00001.data-00000-of-00001").write_bytes(b"half")
+    (tmp_path / "ckpt-2_temp/part-00000-of-00001.data-00000-of-00001").write_bytes(
+        b"half"
+    )
     (tmp_path / "ckpt-2.data-00000-of-00001").write_bytes(b"half")
     assert tf.train.latest_checkpoint(tmp_path) == good
 
 
-def test_keras_own_means_keep_the_scale_and_neither_the_place_in_the_data_nor_the_dice(notebook):
-    names = {**notebook, "loss_fn": keras.losses.SparseCategoricalCrossentropy(from_logits=True)}
+def test_keras_own_means_keep_the_scale_and_neither_the_place_in_the_data_nor_the_dice(
+    notebook,
+):
+    names = {
+        **notebook,
+        "loss_fn": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    }
     lines = NOTEBOOK.printed("resume-backup", "resume-fit", names=names)
     assert lines[0] == "18 batches, then 57 more"  # the epoch begins again
     assert names["after"][0] == names["before"][15] != names["before"][0]
@@ -80,7 +101,9 @@ def test_a_backup_cut_off_is_lost_unless_the_one_before_is_kept(tmp_path, double
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
         model.compile("sgd", "mse", jit_compile=False)
         model.optimizer.build(model.trainable_variables)
-        backup = keras.callbacks.BackupAndRestore(str(tmp_path), double_checkpoint=double)
+        backup = keras.callbacks.BackupAndRestore(
+            str(tmp_path), double_checkpoint=double
+        )
         backup.set_model(model)
         models.append(model)
         backups.append(backup)

@@ -35,7 +35,8 @@ def one(*stacked, shape=(6,)):
 
 def attention():
     """One block of a Transformer, with keys from elsewhere."""
-    query, value = keras.Input((6, 8)), keras.Input((5, 12))
+    query = keras.Input((6, 8))
+    value = keras.Input((5, 12))
     x = layers.MultiHeadAttention(2, 3, value_dim=7, output_shape=8)(query, value)
     x = layers.LayerNormalization()(layers.Add()([x, query]))
     return keras.Model([query, value], x)
@@ -55,9 +56,13 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
     assert len(rows) >= 12 and len(DEVICES) == len(rows)
     for row in rows:
         for figure in (*row["tflops"].values(), row["gb_per_s"]):
-            assert figure["value"] > 0 and re.fullmatch(r"https://\S+", figure["source"])
+            assert figure["value"] > 0 and re.fullmatch(
+                r"https://\S+", figure["source"]
+            )
             assert len(figure.get("derived", "told in words")) > 10
-        name, found, tflops = row["name"], DEVICES[row["name"]], DEVICES[row["name"]].tflops
+        name = row["name"]
+        found = DEVICES[row["name"]]
+        tflops = DEVICES[row["name"]].tflops
         assert "float32" in tflops and set(tflops) <= set(BYTES), name
         assert 0 < found.peak("float16") / found.bandwidth < 1e4, name
         if row["kind"] == "GPU":
@@ -66,7 +71,8 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
             if row["compute_capability"] >= 7:  # tensor cores
                 assert tflops["float16"] >= 1.9 * tflops["float32"], name
             assert tflops.get("bfloat16", tflops["float16"]) == tflops["float16"], name
-            # Dense: twice TF32, not four times, which would be the rate for sparse matrices.
+            # Dense: twice TF32, not four times, which would be the rate for sparse
+            # matrices.
             assert not ampere_on or 1.9 < tflops["float16"] / tflops["tf32"] < 2.1, name
 
 
@@ -86,7 +92,8 @@ OTHERS = [
     (layers.ReLU(), N, N),
     (layers.Softmax(), 5 * N, 5 * N),  # as in TensorFlow's own counter
     (layers.Dropout(0.5), 2 * N, N),
-    (layers.MaxPooling2D(), N, N + N // 4),  # backward it looks for the largest once more
+    # backward it looks for the largest once more
+    (layers.MaxPooling2D(), N, N + N // 4),
     (layers.AveragePooling2D(2), N, N),
     (layers.GlobalMaxPooling2D(), N, N + 8),
     (layers.LayerNormalization(), 8 * N, 11 * N),
@@ -97,8 +104,14 @@ def test_operations_by_hand():
     for layer, shape, multiplications in PRODUCTS:
         model = one(layers.Dense(shape[-1]), layer, shape=shape)
         first, second = counted(model, batch=2).itertuples(index=False)
-        bias = 2 * math.prod(model.output_shape[1:]) * (getattr(layer, "bias", None) is not None)
-        assert second[:2] == (4 * multiplications + bias, 8 * multiplications + bias), layer
+        bias = (
+            2
+            * math.prod(model.output_shape[1:])
+            * (getattr(layer, "bias", None) is not None)
+        )
+        assert second[:2] == (4 * multiplications + bias, 8 * multiplications + bias), (
+            layer
+        )
         assert first.backward == first.forward  # the weights' gradients alone
     for layer, forward, backward in OTHERS:
         found = counted(one(layers.Dense(8), layer, shape=(4, 4, 8)), batch=1).iloc[1]
@@ -106,17 +119,24 @@ def test_operations_by_hand():
 
 
 def test_attention_by_hand():
-    """Keys, values and queries from outside, so that nothing needs the gradients of three."""
+    """Keys, values and queries from outside, so that nothing needs the gradients of
+    three.
+    """
     row = counted(attention(), batch=3).filter(like="multi_head", axis=0).iloc[0]
-    queries, keys, scores = 3 * 6, 3 * 5, 3 * 2 * 6 * 5
+    queries = 3 * 6
+    keys = 3 * 5
+    scores = 3 * 2 * 6 * 5
     outside = queries * 8 * 6 + keys * 12 * 6 + keys * 12 * 14
     products = outside + queries * 14 * 8 + scores * (3 + 7)
-    others = queries * 6 + keys * 6 + keys * 14 + queries * 8 + 5 * scores  # biases, softmax
+    # biases, softmax
+    others = queries * 6 + keys * 6 + keys * 14 + queries * 8 + 5 * scores
     assert row["forward"] == 2 * products + others
     assert row["backward"] == 4 * products - 2 * outside + others
     # By name, in any order, and with keys of their own.
     inputs = [keras.Input((6, 8)), keras.Input((5, 12)), keras.Input((5, 4))]
-    attend = layers.MultiHeadAttention(2, 3, value_dim=7, output_shape=8, use_bias=False)
+    attend = layers.MultiHeadAttention(
+        2, 3, value_dim=7, output_shape=8, use_bias=False
+    )
     named = keras.Model(inputs, attend(key=inputs[2], value=inputs[1], query=inputs[0]))
     products = 6 * 8 * 6 + 5 * 4 * 6 + 5 * 12 * 14 + 6 * 14 * 8 + 60 * (3 + 7)
     assert counted(named, batch=1)["forward"].tolist() == [2 * products + 5 * 60]
@@ -124,11 +144,13 @@ def test_attention_by_hand():
 
 def test_frozen_layers_have_less_to_do():
     model = small()
-    whole, kept = counted(model), roofline.account(model, 4)
+    whole = counted(model)
+    kept = roofline.account(model, 4)
     model.layers[0].trainable = False
     part = counted(model)
     assert part["backward"].tolist()[:2] == [0, 0] and part["update"].iloc[0] == 0
-    assert part["backward"].iloc[2] == whole["backward"].iloc[2] / 2  # now the first with weights
+    # now the first with weights
+    assert part["backward"].iloc[2] == whole["backward"].iloc[2] / 2
     assert part["backward"].tolist()[3:] == whole["backward"].tolist()[3:]
     less = kept.activation_gradients - roofline.account(model, 4).activation_gradients
     assert less == 4 * 4 * (144 * 8 + 36 * 8)  # of the convolution and of its pooling
@@ -141,20 +163,26 @@ def test_the_bytes_of_a_dense_layer_by_hand():
     with dtype_policy("mixed_bfloat16"):
         model = one(layers.Dense(20), layers.Dense(30, activation="relu"), shape=(10,))
     first, second = counted(model, "bytes", batch=8).itertuples(index=False)
-    x, y, w = 2 * 8 * 20, 2 * 8 * 30, 2 * (20 * 30 + 30)
+    x = 2 * 8 * 20
+    y = 2 * 8 * 30
+    w = 2 * (20 * 30 + 30)
     cast = w + 2 * w  # the weights lie in float32
     assert second.forward == x + w + y + cast
-    # Two products, relu's pass over gradient and output, and the weights' gradient to float32.
+    # Two products, relu's pass over gradient and output, and the weights' gradient to
+    # float32.
     assert second.backward == 2 * (x + w + y) + 3 * y + cast
     # The first casts its input from float32 and sends no gradient back.
-    x, y, w = 2 * 8 * 10, 2 * 8 * 20, 2 * (10 * 20 + 20)
+    x = 2 * 8 * 10
+    y = 2 * 8 * 20
+    w = 2 * (10 * 20 + 20)
     assert first.forward == x + w + y + 3 * x + 3 * w
     assert first.backward == x + w + y + 3 * w
 
 
 def test_the_bytes_of_normalization_and_dropout_by_hand():
     model = one(layers.Dense(10), layers.BatchNormalization(), layers.Dropout(0.5))
-    found, array = counted(model, "bytes", batch=8), 4 * 8 * 10
+    found = counted(model, "bytes", batch=8)
+    array = 4 * 8 * 10
     assert found["forward"].tolist()[1:] == [3 * array, 2 * array + 8 * 10]
     assert found["backward"].iloc[1] == 5 * array
 
@@ -164,7 +192,8 @@ def test_the_update_reads_weights_gradients_and_slots():
     for policy, arrays, flops in (
         ("float32", 7, 12),  # Adam reads all four, and writes all but the gradients
         ("mixed_bfloat16", 7, 12),
-        ("mixed_float16", 10, 14),  # a loss scale looks at the gradients and unscales them
+        # a loss scale looks at the gradients and unscales them
+        ("mixed_float16", 10, 14),
     ):
         with dtype_policy(policy):
             model = small()
@@ -195,11 +224,16 @@ MyDense = type("Dense", (layers.Dense,), {})  # of one's own, in spite of its na
 def test_what_has_no_formula_is_named_and_left_out():
     inputs = keras.Input((7, 5))
     x = keras.ops.multiply(layers.LSTM(4, name="memory")(inputs), 2.0)
-    outputs = layers.Dense(3, name="known")(MyDense(4, name="mine")(Mine(name="sine")(x)))
+    outputs = layers.Dense(3, name="known")(
+        MyDense(4, name="mine")(Mine(name="sine")(x))
+    )
     step = roofline.work(keras.Model(inputs, outputs), 2)
     assert set(step.unknown[:3]) == {"memory (LSTM)", "sine (Mine)", "mine (Dense)"}
     assert re.match(r"multiply(_\d+)? \(Multiply", step.unknown[3])
-    assert set(step.table["layer"]) == {"known"} and step.flops == step.table["flops"].sum() > 0
+    assert (
+        set(step.table["layer"]) == {"known"}
+        and step.flops == step.table["flops"].sum() > 0
+    )
     assert roofline.predict(roofline.work(one(Mine()), 2), T4).ms == 0
 
 
@@ -221,10 +255,15 @@ def test_nested_models_and_shared_layers_count_as_often_as_they_run():
 @pytest.mark.parametrize("count", [roofline.work, roofline.account])
 def test_open_shapes_are_refused_in_one_sentence(count):
     unbuilt = keras.Sequential([layers.Dense(3)])
-    for model, said in ((unbuilt, "build it"), (one(layers.Dense(4), shape=(None, 3)), "fixed")):
+    for model, said in (
+        (unbuilt, "build it"),
+        (one(layers.Dense(4), shape=(None, 3)), "fixed"),
+    ):
         with pytest.raises(ValueError, match=said) as raised:
             count(model, 2)
-        assert str(raised.value).count(".") == 1 + str(raised.value).count("model.build")
+        assert str(raised.value).count(".") == 1 + str(raised.value).count(
+            "model.build"
+        )
 
 
 # --- the account of memory
@@ -236,7 +275,8 @@ def test_the_account_of_the_cnn():
     for policy in POLICIES:
         with dtype_policy(policy):
             model = models.mnist_cnn()
-        found, each = roofline.account(model, 100), 4 if policy == "float32" else 2
+        found = roofline.account(model, 100)
+        each = 4 if policy == "float32" else 2
         assert found.weights == found.gradients == 4 * parameters
         assert found.optimizer == 8 * parameters
         assert found.weight_copies == 2 * (parameters - last) * (each == 2)
@@ -245,7 +285,9 @@ def test_the_account_of_the_cnn():
         assert found.total == sum(vars(found).values())
     adam = keras.optimizers.Adam()
     adam.build(model.trainable_variables)
-    slots = sum(keras.ops.convert_to_numpy(v).nbytes for v in adam.variables if len(v.shape))
+    slots = sum(
+        keras.ops.convert_to_numpy(v).nbytes for v in adam.variables if len(v.shape)
+    )
     assert slots == roofline.account(model, 1).optimizer
 
 
@@ -261,7 +303,8 @@ def doubled():
 
 
 STEPS = (5, 3)  # of 3 numbers each
-# {kind: (model, weights, activations of one sample, their gradients)}, in numbers of float32.
+# {kind: (model, weights, activations of one sample, their gradients)}, in numbers of
+# float32.
 COUNTED = {
     "nested, and shared": (nested_and_shared(), 2 * 42, 3 * 6, 3 * 6),
     "an operation between layers": (doubled(), 42, 2 * 6, 2 * 6),
@@ -270,12 +313,33 @@ COUNTED = {
     "nothing to train": (one(layers.ReLU()), 0, 6, 0),
     # 7 arrays a step for an LSTM, 5 for a GRU, and what goes on.
     "LSTM": (one(layers.LSTM(4), shape=STEPS), 4 * (12 + 16 + 4), 5 * 7 * 4 + 4, 4),
-    "all steps": (one(layers.LSTM(4, return_sequences=True), shape=STEPS), 128, 160, 20),
+    "all steps": (
+        one(layers.LSTM(4, return_sequences=True), shape=STEPS),
+        128,
+        160,
+        20,
+    ),
     "GRU": (one(layers.GRU(4), shape=STEPS), 3 * (12 + 16 + 8), 5 * 5 * 4 + 4, 4),
-    "both ways": (one(layers.Bidirectional(layers.SimpleRNN(4)), shape=STEPS), 64, 56, 16),
-    "at each time": (one(layers.TimeDistributed(layers.Dense(2)), shape=STEPS), 8, 10, 10),
-    # queries, keys, values, scores, their weighted sum; the output, the sum, the normalized.
-    "attention": (attention(), 54 + 24 * 10 + 6 + 14 + 14 * 8 + 8 + 16, 280 + 144, 280 + 144),
+    "both ways": (
+        one(layers.Bidirectional(layers.SimpleRNN(4)), shape=STEPS),
+        64,
+        56,
+        16,
+    ),
+    "at each time": (
+        one(layers.TimeDistributed(layers.Dense(2)), shape=STEPS),
+        8,
+        10,
+        10,
+    ),
+    # queries, keys, values, scores, their weighted sum; the output, the sum, the
+    # normalized.
+    "attention": (
+        attention(),
+        54 + 24 * 10 + 6 + 14 + 14 * 8 + 8 + 16,
+        280 + 144,
+        280 + 144,
+    ),
 }
 
 
@@ -284,7 +348,9 @@ def test_the_account_of_other_models(kind):
     model, weights, activations, gradients = COUNTED[kind]
     found = roofline.account(model, 3)
     assert found.weights == 4 * weights
-    assert found.gradients == sum(4 * math.prod(v.shape) for v in model.trainable_variables)
+    assert found.gradients == sum(
+        4 * math.prod(v.shape) for v in model.trainable_variables
+    )
     assert found.activations == 3 * 4 * activations
     assert found.activation_gradients == 3 * 4 * gradients
 
@@ -306,7 +372,8 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
     dtypes = table.groupby("step")["dtype"].first().to_dict()
     assert dtypes == {"forward": "float16", "backward": "float16", "update": "float32"}
     peak = table["dtype"].map({"float16": 65e12, "float32": 8.1e12})
-    arithmetic, moved = table["flops"] / peak, table["bytes"] / 320e9
+    arithmetic = table["flops"] / peak
+    moved = table["bytes"] / 320e9
     assert np.allclose(table["ms"], 1e3 * np.maximum(arithmetic, moved))
     assert found.ms == pytest.approx(table["ms"].sum())
 
@@ -317,8 +384,11 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
 def test_the_recorded_steps_beside_their_predictions():
     table = roofline.predicted_and_measured()
     assert (table["times"] > 1).all()  # nothing runs above its roof
-    # Where the kernels are, bfloat16 is faster, and the roof, which is a best case, says more.
-    fast = table.query("policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'").iloc[0]
+    # Where the kernels are, bfloat16 is faster, and the roof, which is a best case,
+    # says more.
+    fast = table.query(
+        "policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'"
+    ).iloc[0]
     assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
 
 
@@ -339,9 +409,12 @@ def roofs(*cases):
 
 
 def test_both_models_of_a_record_stand_beside_their_prediction():
-    best = roofs(("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0))
+    best = roofs(
+        ("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0)
+    )
     both = recorded(transformer=recorded()["cnn"], ceilings=best)
-    jax, half = recorded(backend="jax", ceilings=best), recorded(ceilings=best[-1:])
+    jax = recorded(backend="jax", ceilings=best)
+    half = recorded(ceilings=best[-1:])
     table = roofline.predicted_and_measured([both, jax, recorded(), half])
     assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
     assert table["settings"].tolist() == [""] * 4 + ["Keras/JAX"] * 2
@@ -359,9 +432,12 @@ def test_the_roofs_of_this_machine(monkeypatch):
     monkeypatch.setattr(rates, "device_kind", lambda: "CPU")
     monkeypatch.setitem(rates.MATRICES, "CPU", (64, 128))
     table = roofline.ceilings(seconds=0.5)
-    assert (table["q1"] <= table["value"]).all() and (table["value"] <= table["q3"]).all()
+    assert (table["q1"] <= table["value"]).all() and (
+        table["value"] <= table["q3"]
+    ).all()
     assert (table["runs"] >= 3).all() and (table["q1"] > 0).all()
-    found, best = roofline.measured_device(table), table.groupby("figure")["value"].max()
+    found = roofline.measured_device(table)
+    best = table.groupby("figure")["value"].max()
     assert {**found.tflops, "memory": found.gb_per_s} == best.to_dict()
     with pytest.raises(ValueError, match="no float32 product"):
         roofline.measured_device(table[table["figure"] == "memory"])
@@ -382,9 +458,14 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
     floors = {policy: roofline.predict(step, T4) for policy, step in steps.items()}
     found = roofline.points(floors)
     for dot in found.itertuples():
-        by_pass = dot.label == "Adam" or dot.label.startswith("dense 2")  # they stay float32
+        # they stay float32
+        by_pass = dot.label == "Adam" or dot.label.startswith("dense 2")
         peak = T4.peak("float32" if by_pass else dot.dtype)
-        assert 0 < dot.tflops <= min(peak, dot.intensity * T4.bandwidth) / 1e12 * (1 + 1e-9)
+        assert (
+            0
+            < dot.tflops
+            <= min(peak, dot.intensity * T4.bandwidth) / 1e12 * (1 + 1e-9)
+        )
     layers = ["conv2d 1", "max_pooling2d 1", "conv2d 2", "dense 1", "dense 2"]
     labels = [f"{layer}, {way}" for layer in layers for way in ("forward", "backward")]
     for policy, floor in floors.items():
@@ -394,7 +475,11 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
         products = own["ms"][own.index.str.startswith(("conv", "dense"))].sum()
         assert floor.budget["products"] == pytest.approx(products)
     picture, lines = drawn(T4, found)
-    assert set(lines) == {"float32 8.1 TFLOP/s", "float16 65 TFLOP/s", "memory 320 GB/s"}
+    assert set(lines) == {
+        "float32 8.1 TFLOP/s",
+        "float16 65 TFLOP/s",
+        "memory 320 GB/s",
+    }
     for dtype in ("float32", "float16"):
         x, y = lines[f"{dtype} {T4.tflops[dtype]} TFLOP/s"]
         assert x[0] == pytest.approx(T4.peak(dtype) / T4.bandwidth)
@@ -402,7 +487,9 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
     x, y = lines["memory 320 GB/s"]
     assert np.allclose(np.array(y) / np.array(x), 0.32)
     # Twice the time is twice the area.
-    areas = np.array([dots.get_sizes()[0] for dots in picture.figure.axes[0].collections])
+    areas = np.array(
+        [dots.get_sizes()[0] for dots in picture.figure.axes[0].collections]
+    )
     assert np.allclose(np.diff(areas) / 500, np.diff(found["ms"]) / found["ms"].max())
     assert "Adam in float16: " in picture.alt
 
@@ -411,4 +498,8 @@ def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():
     assert "bfloat16 and float16 989 TFLOP/s" in drawn(DEVICES["H200"], None)[1]
     picture, lines = drawn(Device("some CPU", {"float32": 0.4}), None)
     assert not any(label.startswith("memory") for label in lines)
-    assert "GFLOP/s" in picture.alt and "no slope" in picture.alt and "inf" not in picture.alt
+    assert (
+        "GFLOP/s" in picture.alt
+        and "no slope" in picture.alt
+        and "inf" not in picture.alt
+    )

@@ -1,7 +1,7 @@
 """The trainings of notebooks 00 and 04 in the scope in which they build their models.
 
-Run as a script, this file trains by the notebooks' own cells and hands back what came out: on a
-TPU's stand-in, `OneDeviceStrategy`, and without it; or on two logical CPUs.
+Run as a script, this file trains by the notebooks' own cells and hands back what came
+out: on a TPU's stand-in, `OneDeviceStrategy`, and without it; or on two logical CPUs.
 """
 
 import hashlib
@@ -25,19 +25,28 @@ def result(model):
     """Its strategy, a hash of its weights, and their norm."""
     weights = np.concatenate([np.ravel(w) for w in model.get_weights()])
     name = type(model.distribute_strategy).__name__
-    return name, hashlib.sha256(weights.tobytes()).hexdigest(), float(np.linalg.norm(weights))
+    return (
+        name,
+        hashlib.sha256(weights.tobytes()).hexdigest(),
+        float(np.linalg.norm(weights)),
+    )
 
 
 def trained():
-    """Results of: 00's three fits, 04's fit from its pipeline, and steps of `Trainee` for both."""
+    """Results of: 00's three fits, 04's fit from its pipeline, and steps of `Trainee`
+    for both.
+    """
     x = IMAGES[..., None].astype("float32") / 255
-    start = Cells("00_start_here").run("build-model", names={"x_train": x, "y_train": LABELS})
+    start = Cells("00_start_here").run(
+        "build-model", names={"x_train": x, "y_train": LABELS}
+    )
     Cells("00_start_here").run("three-fits", names=start)
     found = [result(start["model"])]
     cnn = Cells("04_mnist_cnn").run("pipeline", "model", "build-model", names={
         "digits": SimpleNamespace(x_train=IMAGES, y_train=LABELS)})  # fmt: skip
     start["keras"].utils.set_random_seed(0)
-    model, data = cnn["build_model"](), cnn["pipeline"](IMAGES, LABELS, 32)
+    model = cnn["build_model"]()
+    data = cnn["pipeline"](IMAGES, LABELS, 32)
     if "Default" in result(model)[0]:
         next(iter(data))  # as Keras does under a strategy: it moves the shuffling on
     model.fit(data, epochs=2, verbose=0)
@@ -59,9 +68,11 @@ if __name__ == "__main__":
     else:
         import tensorflow as tf
 
-        outside, one = trained(), tf.distribute.OneDeviceStrategy("CPU:0")
+        outside = trained()
+        one = tf.distribute.OneDeviceStrategy("CPU:0")
         tpu = strategies.Choice("TPUStrategy", ("TPU:0",), "for this test")
-        strategies.choose, accelerators.tpu_strategy = lambda: tpu, lambda: one
+        strategies.choose = lambda: tpu
+        accelerators.tpu_strategy = lambda: one
         print("RESULT", json.dumps([outside, trained()]))
 
 
@@ -79,4 +90,6 @@ def test_trainings_end_in_the_same_bits_in_a_strategy_s_scope_and_near_them_on_t
     assert [bits for _, bits, _ in inside] == [bits for _, bits, _ in outside]
     (both,) = run("two CPUs")
     assert {name for name, _, _ in both} == {"MirroredStrategy"}
-    assert [norm for *_, norm in both] == pytest.approx([norm for *_, norm in outside], rel=1e-3)
+    assert [norm for *_, norm in both] == pytest.approx(
+        [norm for *_, norm in outside], rel=1e-3
+    )

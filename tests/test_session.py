@@ -1,4 +1,6 @@
-"""The setup cell: what it prints, resets and hides, and what it says when it cannot start."""
+"""The setup cell: what it prints, resets and hides, and what it says when it cannot
+start.
+"""
 
 import subprocess
 import sys
@@ -43,7 +45,8 @@ def test_setup_prints_versions_and_splits_the_cpu_before_tensorflow_starts_or_no
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     back, *warned = done.stderr.strip().splitlines()
-    assert back == "still here"  # what is quiet while TensorFlow starts is not afterwards
+    # what is quiet while TensorFlow starts is not afterwards
+    assert back == "still here"
     assert len(warned) == 2 and "UserWarning: Do not pass an `input_shape`" in warned[0]
     for word in ("Python 3.", "TensorFlow 2.", "Keras 3.", "Policy to try first here:"):
         assert word in done.stdout
@@ -94,7 +97,9 @@ echo "Collecting tensorflow-tpu==2.20.*"
 
 @pytest.fixture
 def tpu_runtime(tmp_path, monkeypatch):
-    """Colab's TPU runtime without TensorFlow, and a Python whose pip does what a test says."""
+    """Colab's TPU runtime without TensorFlow, and a Python whose pip does what a test
+    says.
+    """
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
     monkeypatch.setenv("COLAB_TPU_1VM", "1")
     monkeypatch.setenv("TPU_FOUND", "")
@@ -102,7 +107,9 @@ def tpu_runtime(tmp_path, monkeypatch):
     monkeypatch.setattr(session.distributed, "find_tpu", lambda: {"TPU_FOUND": "yes"})
     monkeypatch.setattr(session, "tpu_strategy", lambda: None)
     monkeypatch.setattr(hardware, "detect", lambda: a_machine(("avx2",), TPU))
-    python, asked, metadata = tmp_path / "python", tmp_path / "asked", session.importlib.metadata
+    python = tmp_path / "python"
+    asked = tmp_path / "asked"
+    metadata = session.importlib.metadata
     found = lambda: {"tensorflow": []} if asked.exists() else {}  # noqa: E731
     monkeypatch.setattr(metadata, "packages_distributions", found)
 
@@ -116,12 +123,18 @@ def tpu_runtime(tmp_path, monkeypatch):
 
 
 @posix
-def test_tensorflow_is_installed_once_on_a_tpu_runtime_and_told_of_its_tpu(tpu_runtime, capsys):
+def test_tensorflow_is_installed_once_on_a_tpu_runtime_and_told_of_its_tpu(
+    tpu_runtime, capsys
+):
     machine = tpu_runtime.setup("sleep 1; echo Installing; sleep 1")
     pip = "-m pip install --retries 1 --progress-bar off tensorflow-tpu==2.20.*\n"
     assert tpu_runtime.asked.read_text() == pip
     said = capsys.readouterr().out
-    assert said.index("263 MB") < said.index("Collecting tensorflow") < said.index("Installing")
+    assert (
+        said.index("263 MB")
+        < said.index("Collecting tensorflow")
+        < said.index("Installing")
+    )
     assert "not run on a TPU" in said and session.os.environ["TPU_FOUND"] == "yes"
     assert hardware.workload(machine).batch_size == 2048
     tpu_runtime.setup()
@@ -130,7 +143,9 @@ def test_tensorflow_is_installed_once_on_a_tpu_runtime_and_told_of_its_tpu(tpu_r
 
 
 @posix
-def test_an_installation_that_fails_or_asks_for_a_restart_is_one_sentence(tpu_runtime, monkeypatch):
+def test_an_installation_that_fails_or_asks_for_a_restart_is_one_sentence(
+    tpu_runtime, monkeypatch
+):
     hide("tensorflow", monkeypatch)
     with pytest.raises(
         session.SetupError, match="a network and run `%pip install .tensorflow-tpu="
@@ -157,23 +172,34 @@ def test_an_interrupt_stops_the_installation(tpu_runtime, monkeypatch):
 
 
 def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
-    """Here pip is not asked; `make pins` lets it install into an environment like Colab's."""
+    """Here pip is not asked; `make pins` lets it install into an environment like
+    Colab's.
+    """
     asked = []
     monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
     assert not session.on_colab()
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
-    monkeypatch.setattr(session, "_install", lambda package, size: asked.append(package))
+    monkeypatch.setattr(
+        session, "_install", lambda package, size: asked.append(package)
+    )
     session.setup()
     assert asked == [] and session.on_colab()
     hide("gfloat", monkeypatch)
     with pytest.raises(session.SetupError, match="could not be installed: check"):
         session.setup()
     assert asked == ["gfloat"]
-    assert session.LACKING["gfloat"] in (ROOT / "requirements.txt").read_text().splitlines()
+    assert (
+        session.LACKING["gfloat"]
+        in (ROOT / "requirements.txt").read_text().splitlines()
+    )
 
 
-def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch, capsys):
-    machine = a_machine(("avx2",), Accelerator("GPU", "Broken", False, "it fails.", 12.0, None))
+def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(
+    monkeypatch, capsys
+):
+    machine = a_machine(
+        ("avx2",), Accelerator("GPU", "Broken", False, "it fails.", 12.0, None)
+    )
     monkeypatch.setattr(hardware, "detect", lambda: machine)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     assert session.setup() == machine
@@ -183,7 +209,8 @@ def test_a_gpu_that_does_not_work_is_hidden_before_tensorflow_starts(monkeypatch
 
 FP16 = ("avx512_bf16", "avx512_fp16")
 GPU = Accelerator("GPU", "some GPU", True, "", 9.0)
-SPLIT = [  # CPU, working GPUs, parts of the CPU; is merging turned off, are convolutions slow
+# CPU, working GPUs, parts of the CPU; is merging turned off, are convolutions slow
+SPLIT = [
     (("avx512_bf16",), 0, 1, False, False),
     *((FP16, gpus, parts, gpus < parts, gpus < parts)
       for gpus, parts in ((0, 1), (1, 1), (1, 2), (2, 2))),
@@ -211,7 +238,8 @@ def test_float16_products_are_not_merged_where_that_makes_them_slow(
     assert (session.CONVOLUTIONS_ARE_SLOW in printed) is slow
     assert ("GPU's own" in printed) is (gpus >= cpus)
     cured = version == "2.21.0"
-    old = not cured and sets == ("avx512_bf16",)  # TensorFlow's own kernels were slow, XLA is not
+    # TensorFlow's own kernels were slow, XLA is not
+    old = not cured and sets == ("avx512_bf16",)
     assert (session.OLD_KERNELS_ARE_SLOW + session.CURES[True] in printed) is old
     cures = {xla for xla, cure in session.CURES.items() if cure in printed}
     assert cures == ({True} if old else {cured} if slow else set())

@@ -14,9 +14,14 @@ def outcome(result=None, printed="", problem=""):
 
 
 def test_the_part_of_a_long_message_that_says_why():
-    text = "Graph execution error:\n\nDetected at node x defined at\n" + "  File y\n" * 50
+    text = (
+        "Graph execution error:\n\nDetected at node x defined at\n" + "  File y\n" * 50
+    )
     text += "\nReceived an exception:Status: 3, message: no primitive for it. Run with ONEDNN"
-    assert settings.sentence(RuntimeError(text)) == "It raised RuntimeError: no primitive for it"
+    assert (
+        settings.sentence(RuntimeError(text))
+        == "It raised RuntimeError: no primitive for it"
+    )
     assert len(settings.sentence(ValueError("a" * 999))) < 250
 
 
@@ -45,14 +50,29 @@ src:f32::blocked:acdb::f0 wei:f32:a:blocked:Adcb16a::f0,attr-scratchpad:user,alg
 
 
 def test_the_tables_hold_the_timed_steps_and_say_what_is_missing():
-    result = [["float32", 10.0, ""], ["mixed_bfloat16", 5.0, ""], ["mixed_float16", np.nan, "No."]]
-    outcomes = {"default": outcome(result, LINES), "off": outcome([["float32", 40.0, ""]])}
+    result = [
+        ["float32", 10.0, ""],
+        ["mixed_bfloat16", 5.0, ""],
+        ["mixed_float16", np.nan, "No."],
+    ]
+    outcomes = {
+        "default": outcome(result, LINES),
+        "off": outcome([["float32", 40.0, ""]]),
+    }
     outcomes["dead"] = outcome(problem="Died.")
     found = settings.kernels(outcomes)
     both = "brg_conv_bwd:avx512_core_bf16+brg_conv_fwd:avx512_core_bf16"
     assert [tuple(row) for row in found.itertuples(index=False)] == [
         ("default", "float32", "reorder", "jit:uni", "f32", 0.5, 45.0),
-        ("default", "float32", "convolution", "brg_conv_fwd:avx512_core", "f32", 1.0, 3.0),
+        (
+            "default",
+            "float32",
+            "convolution",
+            "brg_conv_fwd:avx512_core",
+            "f32",
+            1.0,
+            3.0,
+        ),
         ("default", "float32", "gemm_api", "gemm_api", "f32", 1.0, 0.5),
         ("default", "mixed_bfloat16", "convolution", both, "bf16", 1.0, 3.0),
     ]
@@ -61,7 +81,8 @@ def test_the_tables_hold_the_timed_steps_and_say_what_is_missing():
     assert table["speedup"].tolist()[:2] == [1.0, 2.0] and table["speedup"][3] == 1.0
     assert table["note"].tolist() == ["", "", "No.", "", "Died."]
     assert table["step_ms"].isna().tolist() == [False, False, True, False, True]
-    assert table["kernels"][0] == "f32 brg_conv_fwd:avx512_core ×1"  # products, most of their time
+    # products, most of their time
+    assert table["kernels"][0] == "f32 brg_conv_fwd:avx512_core ×1"
     assert table["kernels"][1] == "bf16 brg_conv_bwd:avx512_core_bf16 ×1"
     assert settings.table({}).empty and list(settings.kernels({})) == list(found)
 
@@ -89,7 +110,10 @@ def test_each_leg_gets_its_own_variables_and_an_interrupt_keeps_those_before_it(
     arguments = {"seconds": 2.0, "batch_size": 8}
     assert [leg[:3] for leg in asked] == [(settings.steps, arguments, 9)] * 3
     first, second, _ = (leg[3] for leg in asked)
-    assert first["TF_ENABLE_ONEDNN_OPTS"] is None and second["TF_ENABLE_ONEDNN_OPTS"] == "0"
+    assert (
+        first["TF_ENABLE_ONEDNN_OPTS"] is None
+        and second["TF_ENABLE_ONEDNN_OPTS"] == "0"
+    )
     assert first["ONEDNN_MAX_CPU_ISA"] is None and second["ONEDNN_MAX_CPU_ISA"] is None
     assert first["CUDA_VISIBLE_DEVICES"] == "-1" and first["ONEDNN_VERBOSE"] == "1"
     assert first["KERAS_BACKEND"] == "tensorflow"
@@ -106,7 +130,9 @@ def test_each_leg_gets_its_own_variables_and_an_interrupt_keeps_those_before_it(
 )
 def test_a_setting_that_shows_nothing_here_is_not_run(system, sets, cap, off):
     machine = hardware.Hardware(system, "some CPU", 2, sets)
-    for variables, expected in zip(settings.SETTINGS.values(), ("", cap, off), strict=True):
+    for variables, expected in zip(
+        settings.SETTINGS.values(), ("", cap, off), strict=True
+    ):
         said = settings.cannot_run(variables, machine)
         assert expected in said and bool(said) == bool(expected)
 
@@ -114,9 +140,14 @@ def test_a_setting_that_shows_nothing_here_is_not_run(system, sets, cap, off):
 def test_what_cannot_run_stands_in_the_table(monkeypatch):
     laptop = hardware.Hardware("Linux x86_64", "some CPU", 2, ("avx2",))
     monkeypatch.setattr(hardware, "detect", lambda: laptop)
-    monkeypatch.setattr(settings, "SETTINGS", {"capped": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}})
+    monkeypatch.setattr(
+        settings, "SETTINGS", {"capped": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}}
+    )
     table = settings.table(settings.measure())
-    assert table["note"][0].startswith("Not run: this CPU") and table["step_ms"].isna().all()
+    assert (
+        table["note"][0].startswith("Not run: this CPU")
+        and table["step_ms"].isna().all()
+    )
 
 
 def test_a_policy_without_kernels_leaves_the_others(monkeypatch, capfd):

@@ -1,4 +1,6 @@
-"""The setup cell installs the release on Colab, and copies of notebooks for Colab bring it."""
+"""The setup cell installs the release on Colab, and copies of notebooks for Colab bring
+it.
+"""
 
 import os
 import subprocess
@@ -18,9 +20,13 @@ import course_utils
 from tools import colab, notebooks, release
 
 PUBLISHED = '\n[project.urls]\nRepository = "{}"\n'
-SESSION = (
-    "import course_utils\ndef setup(**options):\n    print({!r}, options)\n    return 'machine'\n"
-)
+SESSION = """\
+import course_utils
+
+def setup(**options):
+    print({!r}, options)
+    return "machine"
+"""
 PAGE = "/releases/download/v{}/mixed_precision_measured-{}-py3-none-any.whl"
 RUN = """\
 import sys
@@ -30,7 +36,9 @@ InteractiveShell.instance(colors="nocolor").run_cell(sys.stdin.read()).raise_err
 
 
 def make_course(root, version="0.2.0", says="ours", address=""):
-    """Make a small course whose setup() prints what it is told to, and files that are no part."""
+    """Make a small course whose setup() prints what it is told to, and files that are
+    no part.
+    """
     settings = (release.COURSE / "pyproject.toml").read_text(encoding="utf-8")
     settings = settings.replace('version = "0.1.0"', f'version = "{version}"')
     files = {
@@ -39,14 +47,23 @@ def make_course(root, version="0.2.0", says="ours", address=""):
         "README.md": "# Course\n\nText.",
         ".gitignore": "data/mnist.npz\n",
     }
-    files |= {"course_utils/session.py": SESSION.format(says), f"course_utils/of_{says}.py": ""}
+    files |= {
+        "course_utils/session.py": SESSION.format(says),
+        f"course_utils/of_{says}.py": "",
+    }
     files |= {f"course_utils/{name}": "# ü\n" for name in ("__init__.py", "lab.html")}
-    files |= {"course_utils/exercises/__init__.py": "", "course_utils/__pycache__/old.pyc": ""}
+    files |= {
+        "course_utils/exercises/__init__.py": "",
+        "course_utils/__pycache__/old.pyc": "",
+    }
     files |= {"data/claims.json": "[]", "data/mnist.npz": ""}
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
-    cells = [new_markdown_cell("# A title\n\nText.", id="title"), new_code_cell("1", id="setup")]
+    cells = [
+        new_markdown_cell("# A title\n\nText.", id="title"),
+        new_code_cell("1", id="setup"),
+    ]
     for folder in ("notebooks", "notebooks/solved"):
         (root / folder).mkdir(exist_ok=True)
         nbformat.write(new_notebook(cells=cells), root / folder / "00_a.ipynb")
@@ -66,7 +83,9 @@ def server(monkeypatch):
 
 @pytest.fixture
 def kernel(tmp_path):
-    """Run a cell's text as Colab would: a Python with pip and packages, and without the course."""
+    """Run a cell's text as Colab would: a Python with pip and packages, and without the
+    course.
+    """
     packages = tmp_path / "packages"
     packages.mkdir()
     for path in Path(sysconfig.get_path("purelib")).iterdir():
@@ -74,7 +93,11 @@ def kernel(tmp_path):
             (packages / path.name).symlink_to(path)
     venv.create(tmp_path / "kernel", with_pip=False)
     (tmp_path / "empty").mkdir()
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(packages)}
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(packages),
+    }
     env |= {"PIP_RETRIES": "0", "PIP_TIMEOUT": "1", "PIP_CONFIG_FILE": os.devnull}
 
     def run(cell, on_colab=True):
@@ -138,7 +161,8 @@ def test_each_notebook_gets_the_release_that_it_is_of(way, server, tmp_path, ker
     assert [printed(kernel(cell)) for cell in (older, newer)] == ["old {}", "new {}"]
     (package,) = (tmp_path / "kernel").rglob("course_utils")
     assert not (package / "of_old.py").exists()
-    if way == "carry":  # also of one version, and what is there is not installed once more
+    # also of one version, and what is there is not installed once more
+    if way == "carry":
         other = cells(make_course(tmp_path / "other", "0.10.0", "other", server))[way]
         assert printed(kernel(other)) == "other {}"
         (package / "session.py").write_text(SESSION.format("mine"))
@@ -170,12 +194,18 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
         read = getattr(release, name).__wrapped__
         monkeypatch.setattr(release, name, lambda *_, read=read: read(course))
     unpublished = (course / "pyproject.toml").read_text()
-    files = [course / "README.md", *(course / f"notebooks/{d}00_a.ipynb" for d in ("", "solved/"))]
+    files = [
+        course / "README.md",
+        *(course / f"notebooks/{d}00_a.ipynb" for d in ("", "solved/")),
+    ]
 
     def tool(what):
         notebooks.main([what], course / "notebooks")
         wanted = "its badge", "its source", "does not follow", "at most"
-        return sum(any(w in line for w in wanted) for line in capsys.readouterr().out.splitlines())
+        return sum(
+            any(w in line for w in wanted)
+            for line in capsys.readouterr().out.splitlines()
+        )
 
     tool("--fix")
     assert tool("--check") == 0
@@ -184,7 +214,8 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
     (course / "pyproject.toml").write_text(
         unpublished + PUBLISHED.format("https://github.com/ana/course/")
     )
-    assert tool("--check") == 5  # a title and a setup cell in either notebook, and the README
+    # a title and a setup cell in either notebook, and the README
+    assert tool("--check") == 5
     tool("--fix")
     assert tool("--check") == 0
     target = "https://colab.research.google.com/github/ana/course/blob/v0.2.0/notebooks/00_a.ipynb"
@@ -193,7 +224,9 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
             assert path.read_text().count(f"]({target}{fragment})") == 1, path
     for path in files[1:]:
         title, setup, _ = nbformat.read(path, 4).cells
-        assert title.source.startswith("# A title\n\n[![") and title.source.endswith("\n\nText.")
+        assert title.source.startswith("# A title\n\n[![") and title.source.endswith(
+            "\n\nText."
+        )
         assert "https://github.com/ana/course/releases" in setup.source
         digest = release.hashlib.sha256(release.wheel(course)[1]).hexdigest()
         assert f"#sha256={digest}\n" in setup.source
@@ -220,15 +253,29 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
     nb = nbformat.read(tmp_path / "out/00_a.ipynb", as_version=4)
     nbformat.validate(nb)
     assert [cell.id for cell in nb.cells] == ["title", "course-files", "setup"]
-    assert nb.cells[1].metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
+    assert nb.cells[1].metadata == {
+        "cellView": "form",
+        "jupyter": {"source_hidden": True},
+    }
     name, data = release.wheel(course)
     assert (tmp_path / "out" / name).read_bytes() == data
     assert max(map(len, nb.cells[1].source.splitlines())) <= 120
     assert kernel(nb.cells[1].source).returncode == 0
     (package,) = (tmp_path / "kernel").rglob("course_utils")
-    files = {p.relative_to(package).as_posix() for p in package.rglob("*") if p.is_file()}
-    ours = ("__init__.py", "exercises/__init__.py", "lab.html", "of_ours.py", "session.py")
-    assert {name for name in files if "__pycache__" not in name} == {*ours, "data/claims.json"}
+    files = {
+        p.relative_to(package).as_posix() for p in package.rglob("*") if p.is_file()
+    }
+    ours = (
+        "__init__.py",
+        "exercises/__init__.py",
+        "lab.html",
+        "of_ours.py",
+        "session.py",
+    )
+    assert {name for name in files if "__pycache__" not in name} == {
+        *ours,
+        "data/claims.json",
+    }
     assert (package / "lab.html").read_text(encoding="utf-8") == "# ü\n"
     assert list((tmp_path / "empty").iterdir()) == []
 

@@ -1,4 +1,6 @@
-"""Splits of 16 bits, held to a slow rounding value by value and to the formats that they make."""
+"""Splits of 16 bits, held to a slow rounding value by value and to the formats that
+they make.
+"""
 
 import json
 import math
@@ -23,10 +25,16 @@ def counted(values, bits, log2_scale=0):
 @every_split
 @pytest.mark.parametrize("log2_scale", [0, 7, 24])
 def test_a_survey_is_what_slow_rounding_gives(bits, log2_scale):
-    """20,000 values of both signs, spread beyond both ends of every split but the widest."""
+    """20,000 values of both signs, spread beyond both ends of every split but the
+    widest.
+    """
     generator = np.random.default_rng(bits)
-    values = 2.0 ** generator.normal(-log2_scale, 40, 20_000) * generator.choice([-1, 1], 20_000)
-    values = values[np.abs(np.log2(np.abs(values))) < 126].astype(np.float32).astype(float)
+    values = 2.0 ** generator.normal(-log2_scale, 40, 20_000) * generator.choice(
+        [-1, 1], 20_000
+    )
+    values = (
+        values[np.abs(np.log2(np.abs(values))) < 126].astype(np.float32).astype(float)
+    )
     bias = 2 ** (bits - 1) - 1
     form = 15 - bits, 1 - bias, (2 - 2.0 ** (bits - 15)) * 2.0**bias
     wanted, _ = by_casting(values, log2_scale, *form)
@@ -67,14 +75,21 @@ def test_what_is_no_number_is_counted_and_left_out():
 def worst(bits, scale):
     """The largest error of a split over the recorded tensors; infinity for an overflow."""
     early, late = records.splits().values()
-    tensors = [late["weights"], late["activations"], early["gradients"], late["gradients"]]
+    tensors = [
+        late["weights"],
+        late["activations"],
+        early["gradients"],
+        late["gradients"],
+    ]
     kept = [found["kept"][scale if len(found["kept"]) > 1 else 0] for found in tensors]
     errors = [each[BITS.index(bits)][0] for each in kept]
     return max(math.inf if error is None else error for error in errors)
 
 
 def test_with_one_scale_for_the_whole_training_five_are_enough_and_four_are_not():
-    good = {bits: [s for s in range(25) if worst(bits, s) <= 0.002] for bits in (3, 4, 5, 6)}
+    good = {
+        bits: [s for s in range(25) if worst(bits, s) <= 0.002] for bits in (3, 4, 5, 6)
+    }
     assert good[3] == good[4] == [] and good[5] == list(range(4, 17))
     assert worst(5, 10) == pytest.approx(worst(6, 0) / 2, rel=0.1)
 
@@ -87,7 +102,9 @@ def test_the_splits_say_how_they_were_recorded():
     assert splits_file["kind"] == "splits" and splits_file["date"]
     assert splits_file["conditions"] == gradients["conditions"]
     for row in splits_file["records"]:
-        (same,) = (each for each in gradients["records"] if each["epoch"] == row["epoch"])
+        (same,) = (
+            each for each in gradients["records"] if each["epoch"] == row["epoch"]
+        )
         assert row["test_accuracy"] == same["test_accuracy"] > 0.9
         whole = sum(
             (OctaveHistogram.from_data(h) for of in ("activations", "weights")

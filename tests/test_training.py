@@ -1,4 +1,6 @@
-"""The recorder of loss scales in fit, held against what is known; policies, and who needs XLA."""
+"""The recorder of loss scales in fit, held against what is known; policies, and who
+needs XLA.
+"""
 
 import keras
 import numpy as np
@@ -8,13 +10,18 @@ from course_utils import hardware, models
 from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla, policies
 from course_utils.training.policies import has_xla
 
-X, Y = np.ones((12, 4), np.float32), np.zeros((12, 1), np.float32)
+X = np.ones((12, 4), np.float32)
+Y = np.zeros((12, 1), np.float32)
 
 
 def model_with(initial_scale, optimizer=None, **compile_options):
-    """One dense layer in float16; scales above 2**15 or so overflow in its backward pass."""
+    """One dense layer in float16; scales above 2**15 or so overflow in its backward
+    pass.
+    """
     with dtype_policy("mixed_float16"):
-        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, use_bias=False)])
+        model = keras.Sequential(
+            [keras.Input((4,)), keras.layers.Dense(1, use_bias=False)]
+        )
     model.set_weights([np.full((4, 1), 0.125)])
     optimizer = keras.optimizers.LossScaleOptimizer(
         optimizer or keras.optimizers.SGD(2**-10), initial_scale=initial_scale
@@ -30,13 +37,16 @@ def fit(model, recorder, x=X, y=Y, epochs=1):
 
 @pytest.mark.parametrize("eager", [False, True])
 def test_fit_with_an_overflow_is_recorded_step_by_step_and_not_changed(eager):
-    model, recorder = model_with(2**20, run_eagerly=eager), LossScaleRecorder()
+    model = model_with(2**20, run_eagerly=eager)
+    recorder = LossScaleRecorder()
     table = fit(model, recorder, epochs=2)
     assert table["step"].tolist() == list(range(1, 13))
     skipped = 12 - int(model.optimizer.iterations.numpy())
     assert 0 < skipped < 12
     assert table["applied"].tolist() == [False] * skipped + [True] * (12 - skipped)
-    assert table["scale"].tolist() == [2.0 ** (20 - min(step, skipped)) for step in range(12)]
+    assert table["scale"].tolist() == [
+        2.0 ** (20 - min(step, skipped)) for step in range(12)
+    ]
     assert float(model.optimizer.dynamic_scale.numpy()) == table["scale"].iloc[-1]
     alone = model_with(2**20, run_eagerly=eager)
     alone.fit(X, Y, 2, 2, shuffle=False, verbose=0)
@@ -45,7 +55,8 @@ def test_fit_with_an_overflow_is_recorded_step_by_step_and_not_changed(eager):
 
 
 def test_rows_go_on_over_calls_of_fit_and_a_scale_set_in_between_is_seen():
-    model, recorder = model_with(2**30), LossScaleRecorder()
+    model = model_with(2**30)
+    recorder = LossScaleRecorder()
     setter = keras.callbacks.LambdaCallback(
         on_epoch_begin=lambda epoch, logs: model.optimizer.dynamic_scale.assign(2.0)
     )
@@ -53,7 +64,10 @@ def test_rows_go_on_over_calls_of_fit_and_a_scale_set_in_between_is_seen():
     model.fit(X, Y, 2, verbose=0, callbacks=[recorder, setter])
     table = fit(model_with(4.0), recorder)
     assert table["step"].iloc[-1] == len(table) == 18
-    assert table["scale"].tolist() == [2.0 ** (30 - n) for n in range(6)] + [2] * 6 + [4] * 6
+    assert (
+        table["scale"].tolist()
+        == [2.0 ** (30 - n) for n in range(6)] + [2] * 6 + [4] * 6
+    )
 
 
 def test_accumulated_gradients_count_as_applied():
@@ -71,17 +85,26 @@ def test_an_unbuilt_model_starts_with_the_initial_scale():
 def test_an_optimizer_without_loss_scaling_is_refused():
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse", jit_compile=False)
-    with pytest.raises(ValueError, match=r"plain SGD without loss scaling: build .* wrap"):
+    with pytest.raises(
+        ValueError, match=r"plain SGD without loss scaling: build .* wrap"
+    ):
         fit(model, LossScaleRecorder())
 
 
 def test_several_steps_at_once_are_refused_and_an_empty_table_has_its_columns():
-    model, recorder = model_with(8.0, steps_per_execution=3), LossScaleRecorder()
-    with pytest.raises(ValueError, match=r"takes 3 steps at a time .* steps_per_execution=1\.$"):
+    model = model_with(8.0, steps_per_execution=3)
+    recorder = LossScaleRecorder()
+    with pytest.raises(
+        ValueError, match=r"takes 3 steps at a time .* steps_per_execution=1\.$"
+    ):
         fit(model, recorder)
     table = recorder.table
     assert table.columns.tolist() == ["step", "scale", "applied"]
-    assert len(table) == 0 and table["applied"].dtype == bool and table["scale"].dtype == float
+    assert (
+        len(table) == 0
+        and table["applied"].dtype == bool
+        and table["scale"].dtype == float
+    )
 
 
 def test_a_policy_is_restored_after_an_error():
@@ -90,7 +113,8 @@ def test_a_policy_is_restored_after_an_error():
     assert keras.config.dtype_policy().name == "float32"
 
 
-NEED_XLA = [  # instruction sets; whether 2.20 needs XLA on such a CPU, whether 2.21 does
+# instruction sets; whether 2.20 needs XLA on such a CPU, whether 2.21 does
+NEED_XLA = [
     (("avx2",), True, False),
     (("avx512_bf16", "amx_bf16"), True, False),
     (("avx512_bf16", "avx512_fp16"), False, True),
@@ -115,9 +139,14 @@ def test_only_float16_convolutions_need_xla_and_only_where_kernels_are_slow(
     for version, needed in (("2.20.0", old), ("2.21.0", new)):
         monkeypatch.setattr("tensorflow.__version__", version)
         found = {policy: needs_xla(model) for policy, model in built.items()}
-        assert found == {"float32": False, "mixed_bfloat16": False, "mixed_float16": needed}
+        assert found == {
+            "float32": False,
+            "mixed_bfloat16": False,
+            "mixed_float16": needed,
+        }
         assert needs_xla(nested) is needed and not needs_xla(dense)
-    monkeypatch.setattr("tensorflow.__version__", "2.20.0")  # tensorflow-tpu's, without XLA
+    # tensorflow-tpu's, without XLA
+    monkeypatch.setattr("tensorflow.__version__", "2.20.0")
     monkeypatch.setattr(policies, "has_xla", lambda: False)
     assert not needs_xla(nested)
     monkeypatch.setattr(policies, "has_xla", lambda: True)

@@ -1,6 +1,8 @@
-"""Each fault of a framework in `data/upstream` prints what its docstring says, until it is mended.
+"""Each fault of a framework in `data/upstream` prints what its docstring says, until it
+is mended.
 
-Then the test fails: run the script by hand, tell the release in it, mend what teaches the fault.
+Then the test fails: run the script by hand, tell the release in it, mend what teaches
+the fault.
 """
 
 import ast
@@ -18,10 +20,21 @@ from tools.canonical import COURSE
 
 UPSTREAM = COURSE / "data" / "upstream"
 SCRIPTS = sorted(UPSTREAM.glob("*.py"))
-SECTIONS = "Known as", "Seen with", "Where", "Prints", "Elsewhere prints", "Should print"
+SECTIONS = (
+    "Known as",
+    "Seen with",
+    "Where",
+    "Prints",
+    "Elsewhere prints",
+    "Should print",
+)
 # Two workers print at once: each a whole line.
 OWN = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-OWN |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+OWN |= {
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "TF_ENABLE_ONEDNN_OPTS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
 # Each script runs in a process of its own, and TensorFlow is imported once for several.
 RUN = """
 import os, runpy, sys
@@ -43,11 +56,16 @@ def told(path):
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     _, *parts = re.split(rf"^({'|'.join(SECTIONS)}): ", text, flags=re.MULTILINE)
     sections = zip(parts[::2], parts[1::2], strict=True)
-    return {name: [line.strip() for line in part.strip().split("\n")] for name, part in sections}
+    return {
+        name: [line.strip() for line in part.strip().split("\n")]
+        for name, part in sections
+    }
 
 
 def timeless(lines):
-    """Lines without their times, which differ: that there is one tells that oneDNN computed."""
+    """Lines without their times, which differ: that there is one tells that oneDNN
+    computed.
+    """
     return [re.sub(r"[\d.,]+ ms$", "… ms", line) for line in lines]
 
 
@@ -57,8 +75,14 @@ def printed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("printed")
     commands = [[sys.executable, "-c", RUN, folder, *SCRIPTS[n::2]] for n in (0, 1)]
     with ThreadPoolExecutor() as pool:
-        list(pool.map(partial(subprocess.run, env=OWN, check=True, timeout=600), commands))
-    return lambda path, kind: (folder / f"{path.name}.{kind}").read_text("utf-8").splitlines()
+        list(
+            pool.map(
+                partial(subprocess.run, env=OWN, check=True, timeout=600), commands
+            )
+        )
+    return lambda path, kind: (
+        (folder / f"{path.name}.{kind}").read_text("utf-8").splitlines()
+    )
 
 
 @pytest.mark.slow
@@ -83,4 +107,6 @@ def test_a_script_is_short_and_says_what_a_maintainer_asks(path):
     assert {"Seen with", "Prints", "Should print"} <= set(told(path))
     imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE))
     assert imported <= {"keras", "numpy", "tensorflow"} | sys.stdlib_module_names
-    assert f"[{path.stem}]({path.name})" in (UPSTREAM / "README.md").read_text(encoding="utf-8")
+    assert f"[{path.stem}]({path.name})" in (UPSTREAM / "README.md").read_text(
+        encoding="utf-8"
+    )

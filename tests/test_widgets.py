@@ -24,11 +24,15 @@ def panel():
 def fit(panel, policy="float32", callbacks=(), **options):
     """Trains within the panel; the panel's bar, text and picture."""
     with dtype_policy(policy):
-        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, dtype="float32")])
+        model = keras.Sequential(
+            [keras.Input((4,)), keras.layers.Dense(2, dtype="float32")]
+        )
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile("adam", loss, metrics=["accuracy"], jit_compile=False)
     with panel:
-        model.fit(X, Y, batch_size=16, callbacks=[panel, *callbacks], verbose=0, **options)
+        model.fit(
+            X, Y, batch_size=16, callbacks=[panel, *callbacks], verbose=0, **options
+        )
     top, image = panel.box.children
     return [child.value for child in (*top.children, image)]
 
@@ -98,7 +102,10 @@ def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file):
     row.children[2].value = 40
     row.children[5].value = 0
     assert q.drawn == {75: 15, 150: 15, 225: 40, 300: 15, 375: 15, 450: 0}
-    assert [slider.value for slider in q.draw().children[1].children] == list(q.drawn.values())
+    assert [slider.value for slider in q.draw().children[1].children] == list(
+        q.drawn.values()
+    )
     assert q.guess is None and "recorded" in repr(q.summary())
-    progress_file.write_text('{"02": {"drawn": [1, 2]}}')  # of another version of the notebook
+    # of another version of the notebook
+    progress_file.write_text('{"02": {"drawn": [1, 2]}}')
     assert q.drawn is None

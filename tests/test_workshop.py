@@ -1,4 +1,6 @@
-"""Lessons: made from the notebooks' cells, inside their minutes, and their exercises work."""
+"""Lessons: made from the notebooks' cells, inside their minutes, and their exercises
+work.
+"""
 
 import re
 import shutil
@@ -13,7 +15,9 @@ from tools.cells import Cells
 PATH = COURSE / "notebooks/workshop_90.ipynb"
 
 
-def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(tmp_path):
+def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(
+    tmp_path,
+):
     folder = tmp_path / "notebooks"
     shutil.copytree(COURSE / "notebooks", folder)
     for name in ("data", "course_utils"):
@@ -21,7 +25,8 @@ def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(t
     assert workshop.faults(folder) == []
     path = folder / "04_mnist_cnn.ipynb"
     path.write_text(path.read_text().replace("The classic network", "The old network"))
-    shown = folder / "solved/02_loss_scaling.ipynb"  # nbval holds it, and so what is made of it
+    # nbval holds it, and so what is made of it
+    shown = folder / "solved/02_loss_scaling.ipynb"
     shown.write_text(shown.read_text().replace("relative error 1", "relative error 2"))
     stale = workshop.faults(folder)
     assert [re.match(r"\S+(?=.*--fix)", fault)[0] for fault in stale] == [
@@ -36,13 +41,18 @@ def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(t
     assert workshop.made(PATH.name, folder) is None
 
 
-@pytest.mark.parametrize("name, spare", [("workshop_90.ipynb", 15), ("lightning_20.ipynb", 3)])
+@pytest.mark.parametrize(
+    "name, spare", [("workshop_90.ipynb", 15), ("lightning_20.ipynb", 3)]
+)
 def test_its_minutes_are_the_clock_s_and_leave_some_for_questions(name, spare):
     nb, solved, account = workshop.made(name)
     (table,) = (cell.source for cell in nb.cells if cell.id == "at-a-glance")
     rows = re.findall(r"^\| (\d+) to (\d+) \| (.+?) \|", table, re.M)
     headings = [heading.split(", and your")[0] for *_, heading in rows]
-    assert headings == [section.heading for section in account.sections] and rows[0][0] == "0"
+    assert (
+        headings == [section.heading for section in account.sections]
+        and rows[0][0] == "0"
+    )
     for (_, end, _), (begin, later, _) in zip(rows, rows[1:], strict=False):
         assert end == begin and int(begin) < int(later)
     assert int(rows[-1][1]) == int(name[-8:-6]) >= account.core + spare
@@ -51,14 +61,17 @@ def test_its_minutes_are_the_clock_s_and_leave_some_for_questions(name, spare):
     assert waited == account.total("seconds") > 20
 
 
-def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(progress_file):
+def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(
+    progress_file,
+):
     nb = read(PATH)
     for cell in code_cells(nb):
         assert not re.search(r"\bq\b", cell.source), cell.id
         for number in re.findall(r"\bq(\d\d)\b", cell.source):
             assert cell.id.endswith(f"-{number}")
     assert "`q[" not in text_of(nb)
-    names, given = {"exercises": exercises}, (('"float16": ...', '"float16": 8192'),)
+    names = {"exercises": exercises}
+    given = (('"float16": ...', '"float16": 8192'),)
     parts = Cells(PATH.stem)
     parts.run("load-exercises-01", "load-exercises-04", names=names)
     parts.run(
@@ -78,7 +91,10 @@ def test_a_section_is_called_by_the_number_that_it_has_here():
         f"section {numbers['Guess a share, and train in 16 bits alone']} did"
         in text["volts-see-02"]
     )
-    assert f"section {numbers['Compare time, memory and accuracy']} (" in text["predict-text-04"]
+    assert (
+        f"section {numbers['Compare time, memory and accuracy']} ("
+        in text["predict-text-04"]
+    )
     assert "Section 7 of notebook 04 asks" in text["compare-see-04"]
 
 

@@ -1,4 +1,6 @@
-"""The canonical form of a notebook: what `notebooks.py --check` demands and `--fix` writes."""
+"""The canonical form of a notebook: what `notebooks.py --check` demands and `--fix`
+writes.
+"""
 
 import copy
 import re
@@ -21,7 +23,8 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
 RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
 EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
-# The line that ends *At a glance*, and the last cell of every notebook; `--fix` adds them.
+# The line that ends *At a glance*, and the last cell of every notebook; `--fix` adds
+# them.
 COMING_BACK = """\
 **Coming back?** Click the cell where you stopped, then *Run, Run All Above Selected Cell* (on \
 Colab *Runtime, Run before*). Your guess and the exercises that you solved are remembered; on \
@@ -41,7 +44,8 @@ all notebooks back, forgets all answers, and keeps a copy of everything. Then ch
 Notebook from Disk*. On Colab, open the notebook again instead.
 
 </details>"""
-# An explorer as a cell puts it out: its host with what is shown, then the script of its kind.
+# An explorer as a cell puts it out: its host with what is shown, then the script of its
+# kind.
 EXPLORER = re.compile(r"(<div data-(\w+)>\n.*?</div>\n)(<script>\n.*)", re.DOTALL)
 LOCAL_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#|[^/)]+\.ipynb[)#])")
 
@@ -55,10 +59,13 @@ def read(path):
     try:
         nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it invents missing ids, in the copy, and says so
+            # it invents missing ids, in the copy, and says so
+            warnings.simplefilter("ignore")
             nbformat.validate(copy.deepcopy(nb) | {"nbformat_minor": 5})
     except INVALID as error:
-        raise ValueError(f"not a notebook of format 4: {str(error).splitlines()[0]}") from error
+        raise ValueError(
+            f"not a notebook of format 4: {str(error).splitlines()[0]}"
+        ) from error
     return nb
 
 
@@ -80,7 +87,8 @@ def named(path):
 
 
 def opening_source(cell, name):
-    """Return the text of a cell that every notebook has, as title, setup and help, or None.
+    """Return the text of a cell that every notebook has, as title, setup and help, or
+    None.
 
     What ends *At a glance* may stand in the title's cell too.
     """
@@ -102,13 +110,16 @@ def prescribed_source(cell, name, solved=False):
     match = next(filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))), None)
     if not match:
         return None
-    sheet, number = exercises.load(name[:2]), int(match[2] or 0)
+    sheet = exercises.load(name[:2])
+    number = int(match[2] or 0)
     if match[0] == "predict":
         return f"## Predict\n\n{sheet.prediction.task}"
     if number == 0:
         return sheet.prediction.solution if solved else sheet.prediction.stub
     if number not in sheet.questions:
-        raise ValueError(f"tag {match[0]!r} stands for no exercise of course_utils/exercises.")
+        raise ValueError(
+            f"tag {match[0]!r} stands for no exercise of course_utils/exercises."
+        )
     question = sheet.questions[number]
     if match[1] == "task":
         return f"### {question}\n\n{question.exercise.task}"
@@ -120,19 +131,27 @@ def without_trailing_space(source):
 
 
 def clean_outputs(nb):
-    """Drop from stored outputs what differs from run to run, and join texts that follow.
+    """Drop from stored outputs what differs from run to run, and join texts that
+    follow.
 
-    An explorer gets today's script: a change of its code is no reason to run the notebook again.
+    An explorer gets today's script: a change of its code is no reason to run the
+    notebook again.
     """
     for cell in code_cells(nb):
         kept = []
         for output in cell.outputs:
-            if explorer := EXPLORER.fullmatch(output.get("data", {}).get("text/html", "")):
+            if explorer := EXPLORER.fullmatch(
+                output.get("data", {}).get("text/html", "")
+            ):
                 output.data["text/html"] = explorer[1] + fragment.script(explorer[2])
             # Without a kernel a progress bar or panel is a line of stale text.
             if output.get("name") == "stderr" or VIEW in output.get("data", {}):
                 continue
-            if kept and output.get("name") and output.get("name") == kept[-1].get("name"):
+            if (
+                kept
+                and output.get("name")
+                and output.get("name") == kept[-1].get("name")
+            ):
                 kept[-1].text += output.text
             else:
                 kept.append(output)
@@ -140,9 +159,11 @@ def clean_outputs(nb):
 
 
 def slides(nb):
-    """Return for each cell what it is among slides, as metadata: the core makes one talk.
+    """Return for each cell what it is among slides, as metadata: the core makes one
+    talk.
 
-    A heading begins a slide, and below it each further text one; code goes with the text above.
+    A heading begins a slide, and below it each further text one; code goes with the
+    text above.
     """
     found, further, before = [], False, None
     for cell in nb.cells:
@@ -150,9 +171,18 @@ def slides(nb):
         heading = not code and re.match("##? (.+)", cell.source)
         if heading:
             further = "Going further" in heading[1]
-        kind = "slide" if heading else "" if code and before == "markdown" else "subslide"
-        skipped = further or cell.get("id") in ("setup-text", "setup", "load-exercises", "trouble")
-        found.append({"slide_type": "skip" if skipped else kind} if skipped or kind else None)
+        kind = (
+            "slide" if heading else "" if code and before == "markdown" else "subslide"
+        )
+        skipped = further or cell.get("id") in (
+            "setup-text",
+            "setup",
+            "load-exercises",
+            "trouble",
+        )
+        found.append(
+            {"slide_type": "skip" if skipped else kind} if skipped or kind else None
+        )
         before = cell.cell_type
     return found
 
@@ -160,8 +190,8 @@ def slides(nb):
 def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
-    Exercises of a solved notebook are left alone: their outputs belong to their source. A cell of
-    an exercise that has no readable id yet gets its tag as one.
+    Exercises of a solved notebook are left alone: their outputs belong to their source.
+    A cell of an exercise that has no readable id yet gets its tag as one.
     """
     nb = copy.deepcopy(nb)
     nb.nbformat, nb.nbformat_minor = 4, 5
@@ -176,10 +206,15 @@ def canonical(nb, name, solved=False):
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:
             cell.outputs, cell.execution_count = [], None
-    for cell, slide in zip(nb.cells, slides(nb), strict=True):  # of the text that is written above
-        tags, seconds = tags_of(cell), cell.metadata.get("seconds") if solved else None
-        kept = {"seconds": seconds, "slideshow": slide, "tags": tags}  # seconds of waiting
-        cell.metadata = nbformat.from_dict({key: value for key, value in kept.items() if value})
+    # of the text that is written above
+    for cell, slide in zip(nb.cells, slides(nb), strict=True):
+        tags = tags_of(cell)
+        seconds = cell.metadata.get("seconds") if solved else None
+        # seconds of waiting
+        kept = {"seconds": seconds, "slideshow": slide, "tags": tags}
+        cell.metadata = nbformat.from_dict(
+            {key: value for key, value in kept.items() if value}
+        )
     if solved:
         clean_outputs(nb)
     return nb
@@ -188,7 +223,8 @@ def canonical(nb, name, solved=False):
 def solution_form(blank, name):
     """Return the blank notebook with solutions in place of the stubs, ready to be run.
 
-    It lies one folder deeper, so local links gain a "../", except those to the next notebook.
+    It lies one folder deeper, so local links gain a "../", except those to the next
+    notebook.
     """
     nb = canonical(blank, name)
     for cell in nb.cells:
@@ -200,13 +236,20 @@ def solution_form(blank, name):
 
 
 def cell_faults(nb):
-    """Return what --fix cannot mend: identifiers, long cells, the place of the setup cell."""
-    faults, ids = [], [cell.get("id", "") for cell in nb.cells]
+    """Return what --fix cannot mend: identifiers, long cells, the place of the setup
+    cell.
+    """
+    faults = []
+    ids = [cell.get("id", "") for cell in nb.cells]
     for place, (cell, id) in enumerate(zip(nb.cells, ids, strict=True)):
         if not re.fullmatch(r"[a-z0-9-]+", id):
-            faults.append(f"cell {place}: id {id!r} is not made of a-z, 0-9 and hyphens.")
+            faults.append(
+                f"cell {place}: id {id!r} is not made of a-z, 0-9 and hyphens."
+            )
         elif RANDOM_ID.fullmatch(id):
-            faults.append(f"cell {place}: id {id!r} is random: name it, in the file as text.")
+            faults.append(
+                f"cell {place}: id {id!r} is random: name it, in the file as text."
+            )
         elif id in ids[:place]:
             faults.append(f"cell {place}: id {id!r} is used twice.")
         if cell.cell_type == "code" and not cell.source.strip():
@@ -220,22 +263,28 @@ def exercise_faults(nb, name):
     """Return exercises without their two cells, and tags on the wrong kind of cell."""
     used = [(tag, cell) for cell in nb.cells for tag in tags_of(cell)]
     used = [(tag, cell) for tag, cell in used if EXERCISE_TAG.fullmatch(tag)]
-    faults, tags = [], [tag for tag, _ in used]
+    faults = []
+    tags = [tag for tag, _ in used]
     for tag, cell in used:
         wanted = "markdown" if tag == "predict" or tag.startswith("task") else "code"
         if cell.cell_type != wanted:
-            faults.append(f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell.")
+            faults.append(
+                f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell."
+            )
     numbers = exercises.load(name[:2]).questions if tags else []
     needed = [f"{kind}-{number}" for number in numbers for kind in ("task", "exercise")]
     for tag in [*needed, *(["predict", "prediction"] if tags else [])]:
         if tags.count(tag) != 1:
-            faults.append(f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted.")
+            faults.append(
+                f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted."
+            )
     return faults
 
 
 def faults(path):
     """Return one sentence per departure of this file from canonical form."""
-    solved, found = path.parent.name == "solved", []
+    solved = path.parent.name == "solved"
+    found = []
     try:
         nb = read(path)
         good = canonical(nb, path.name, solved)
@@ -246,7 +295,9 @@ def faults(path):
     for cell, fixed in zip(nb.cells, good.cells, strict=True):
         for key in ("source", "metadata", "outputs", "execution_count"):
             if cell.get(key) != fixed.get(key):
-                found.append(f"cell {cell.get('id')!r}: its {key} is not what --fix would write.")
+                found.append(
+                    f"cell {cell.get('id')!r}: its {key} is not what --fix would write."
+                )
     found += cell_faults(nb)
     if "trouble" not in [cell.get("id") for cell in nb.cells]:
         found.append("there is no cell 'trouble' with help, which --fix adds.")
@@ -255,7 +306,9 @@ def faults(path):
         for cell in code_cells(nb):
             lines = len(cell.source.splitlines())
             if lines > LONGEST_CELL and cell.get("id") != "setup":
-                found.append(f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}.")
+                found.append(
+                    f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}."
+                )
     if not found and path.read_text(encoding="utf-8") != text_of(good):
         found.append("the file's layout is not what --fix would write.")
     return [f"{named(path)}: {fault}" for fault in found]

@@ -1,9 +1,11 @@
-"""Write the decision card: formats, the loss scale, what stays in float32, and symptoms, on a page.
+"""Write the decision card: formats, the loss scale, what stays in float32, and
+symptoms, on a page.
 
     python -m tools.card      write data/decision_card.html
 
-Numbers and pictures come from the course: `formats.facts`, what makers write of their units,
-recorded gradients, `hardware.recommended_policy` and the picture of a step. A4, landscape.
+Numbers and pictures come from the course: `formats.facts`, what makers write of their
+units, recorded gradients, `hardware.recommended_policy` and the picture of a step. A4,
+landscape.
 """
 
 import html
@@ -159,12 +161,16 @@ def reach(name):
 
 def bathtub():
     """Draw the error of recorded gradients in float16 against the loss scale."""
-    recorded, curves = records.gradients(of="weights"), []
+    recorded = records.gradients(of="weights")
+    curves = []
     for epochs, dash in ((5, "5 3"), (85, "")):
         whole = sum(recorded[epochs].values(), OctaveHistogram.from_values([]))
         errors = [whole.relative_error("float16", s) for s in range(31)]
         floor = [e for e in errors if math.isfinite(e)]
-        points = [f"{30 + 6 * s},{90 - 32 * (math.log10(e) + 4):.1f}" for s, e in enumerate(floor)]
+        points = [
+            f"{30 + 6 * s},{90 - 32 * (math.log10(e) + 4):.1f}"
+            for s, e in enumerate(floor)
+        ]
         end = 30 + 6 * (len(floor) - 1)
         curves.append(
             f'<path d="M{" L".join(points)} V14" fill="none" stroke="{COLORS["float16"]}" '
@@ -173,7 +179,10 @@ def bathtub():
         )
     axes = (
         '<path d="M30 14V96H216" fill="none" stroke="var(--soft)"/>'
-        + "".join(f'<text x="{30 + 6 * s}" y="107">2{power(s)}</text>' for s in (0, 10, 20, 30))
+        + "".join(
+            f'<text x="{30 + 6 * s}" y="107">2{power(s)}</text>'
+            for s in (0, 10, 20, 30)
+        )
         + '<text x="28" y="29" text-anchor="end">1 %</text><text y="10">error</text>'
         '<text x="28" y="93" text-anchor="end">.01 %</text>'
         '<text x="52" y="44">too small</text><text x="70" y="74">the floor</text>'
@@ -223,17 +232,31 @@ def marked(text):
 
 def page():
     """Return the card as the text of an HTML file."""
-    support = json.loads((COURSE / "data" / "format_support.json").read_text(encoding="utf-8"))
+    support = json.loads(
+        (COURSE / "data" / "format_support.json").read_text(encoding="utf-8")
+    )
     units = {row["format"]: row["since"] for row in support["rows"]}
     rows = []
     for name in SHOWN:
         facts = formats.facts(name)
-        large = f"{facts['largest']:,.0f}" if facts["largest"] < 1e6 else f"{facts['largest']:.1e}"
-        numbers = f"1/{1 / facts['epsilon']:,.0f}", f"{facts['smallest_subnormal']:.1e}", large
-        rows.append([name, strip(name), *numbers, reach(name), units[name].replace(";", ",")])
+        large = (
+            f"{facts['largest']:,.0f}"
+            if facts["largest"] < 1e6
+            else f"{facts['largest']:.1e}"
+        )
+        numbers = (
+            f"1/{1 / facts['epsilon']:,.0f}",
+            f"{facts['smallest_subnormal']:.1e}",
+            large,
+        )
+        rows.append(
+            [name, strip(name), *numbers, reach(name), units[name].replace(";", ",")]
+        )
     header = ("", "sign, exponent, fraction", "gap at 1", "smallest", "largest")
     first = table((*header, "reach (dashed: 1)", "units for it, makers say"), rows)
-    tries = table(("your chip", "try first"), [(m, marked(f"`{policy(m)}`")) for m in MACHINES])
+    tries = table(
+        ("your chip", "try first"), [(m, marked(f"`{policy(m)}`")) for m in MACHINES]
+    )
     cells = [map(marked, symptom) for symptom in SYMPTOMS]
     symptoms = table(("you see", "ask first", "what mends it", "notebook"), cells)
     return f"""\

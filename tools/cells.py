@@ -18,7 +18,8 @@ class Cells:
         self.sources = {cell.id: cell.source for cell in cells}
 
     def run(self, *ids, names=None, replaced=(), until=None):
-        """Runs cells as Jupyter does, so that `inspect.getsource` finds their functions.
+        """Runs cells as Jupyter does, so that `inspect.getsource` finds their
+        functions.
 
         Args:
             names: what they find, and add to; new ones if None.
@@ -32,13 +33,19 @@ class Cells:
                 assert old in source, (id, old)
                 source = source.replace(old, new)
             source, name = source.partition("\0")[0] + "\n", f"<cell {id}>"
-            linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+            linecache.cache[name] = (
+                len(source),
+                None,
+                source.splitlines(keepends=True),
+                name,
+            )
             exec(compile(source, name, "exec"), names)
         return names
 
     def printed(self, *ids, **options):
         """What cells print, as a list of lines without the empty ones."""
-        out, bars = io.StringIO(), io.StringIO()
+        out = io.StringIO()
+        bars = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(bars):
             self.run(*ids, **options)
         return [line for line in out.getvalue().splitlines() if line.strip()]

@@ -1,9 +1,10 @@
-"""Write what a release carries: the course's wheel, and self-contained copies of the notebooks.
+"""Write what a release carries: the course's wheel, and self-contained copies of the
+notebooks.
 
     python -m tools.colab DIR
 
-Each copy begins with a cell that carries the wheel and installs it, so that one notebook, uploaded
-alone, runs like the whole checkout, without a network too.
+Each copy begins with a cell that carries the wheel and installs it, so that one
+notebook, uploaded alone, runs like the whole checkout, without a network too.
 """
 
 import base64
@@ -47,17 +48,23 @@ if not any(digest in text or "editable" in text for text in found):
 def files_cell(name, data):
     """Return the folded cell that carries a wheel and installs it."""
     smaller = stored(data)
-    text = base64.b85encode(lzma.compress(smaller, preset=9 | lzma.PRESET_EXTREME)).decode()
+    text = base64.b85encode(
+        lzma.compress(smaller, preset=9 | lzma.PRESET_EXTREME)
+    ).decode()
     values = {"name": name, "project": name.split("-")[0].replace("_", "-")}
     values["digest"] = hashlib.sha256(smaller).hexdigest()
-    values["payload"] = "\n".join(text[at : at + 120] for at in range(0, len(text), 120))
+    values["payload"] = "\n".join(
+        text[at : at + 120] for at in range(0, len(text), 120)
+    )
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
     source = Template(CELL.rstrip()).substitute(values)
     return nbformat.v4.new_code_cell(source, id="course-files", metadata=metadata)
 
 
 def stored(data):
-    """Return a wheel that compresses no file by itself: as one piece it becomes smaller."""
+    """Return a wheel that compresses no file by itself: as one piece it becomes
+    smaller.
+    """
     memory = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(memory, "w") as new:
         for entry in old.infolist():
@@ -68,7 +75,9 @@ def stored(data):
 
 
 def text_of(nb):
-    """Return a notebook as a file's text; each cell in one string, which is shorter by a tenth."""
+    """Return a notebook as a file's text; each cell in one string, which is shorter by
+    a tenth.
+    """
     return nbformat.v4.writes(nb, split_lines=False) + "\n"
 
 
@@ -93,7 +102,9 @@ def main(out, course=COURSE):
     (out / name).write_bytes(data)
     files = files_cell(name, data)
     for path in sorted((course / "notebooks").glob("*.ipynb")):
-        (out / path.name).write_text(text_of(carrying(path, files, course)), encoding="utf-8")
+        (out / path.name).write_text(
+            text_of(carrying(path, files, course)), encoding="utf-8"
+        )
         print(out / path.name)
 
 

@@ -36,7 +36,10 @@ def read_scale(patient):
         return "falls", f"{power(scales[0])} → 0 in {scales.index(0)} steps"
     if jumps:
         at = jumps[0]
-        return "begins again", f"{power(scales[at - 1])} → {power(scales[at])} after step {at}"
+        return (
+            "begins again",
+            f"{power(scales[at - 1])} → {power(scales[at])} after step {at}",
+        )
     if len(falls) > len(scales) / 2:
         return "falls", course
     if falls:
@@ -45,16 +48,21 @@ def read_scale(patient):
 
 
 def read_histogram(patient):
-    """The gradients that reach the weights in the first step, beside those of a float32 twin."""
+    """The gradients that reach the weights in the first step, beside those of a float32
+    twin.
+    """
     sizes = []
     for policy in (None, "float32"):
-        names, got = admit(patient, policy=policy), []
+        names = admit(patient, policy=policy)
+        got = []
         model = names["build"]()
         rule = getattr(model.optimizer, "inner_optimizer", model.optimizer)
         former = rule.update_step
 
         def update_step(gradient, variable, rate, former=former, got=got):
-            got.append(np.abs(keras.ops.convert_to_numpy(gradient).astype("float32")).max())
+            got.append(
+                np.abs(keras.ops.convert_to_numpy(gradient).astype("float32")).max()
+            )
             return former(gradient, variable, rate)
 
         rule.update_step, model.run_eagerly = update_step, True
@@ -75,8 +83,12 @@ def read_ranges(patient):
     for variable in visit.model.variables:
         values = keras.ops.convert_to_numpy(variable).astype("float32")
         if not np.isfinite(values).all():
-            return "in a variable", f"{variable.name}: {values.min():g} to {values.max():g}"
-    seen, former = [], keras.layers.Layer.__call__
+            return (
+                "in a variable",
+                f"{variable.name}: {values.min():g} to {values.max():g}",
+            )
+    seen = []
+    former = keras.layers.Layer.__call__
 
     def call(layer, *arguments, **options):
         outputs = former(layer, *arguments, **options)
@@ -89,7 +101,8 @@ def read_ranges(patient):
         visit.model(x)
     first = next((s for s in seen if not np.isfinite(s[1] + s[2])), None)
     if first is None:
-        low, high = min(s[1] for s in seen), max(s[2] for s in seen)
+        low = min(s[1] for s in seen)
+        high = max(s[2] for s in seen)
         return "finite", f"all layers between {low:.3g} and {high:.3g}"
     at = seen.index(first)
     before = f", before it {seen[at - 1][1]:.3g} to {seen[at - 1][2]:.3g}" if at else ""
@@ -135,7 +148,10 @@ def read_numerics(patient):
     except tf.errors.InvalidArgumentError as error:
         node = re.search(r"node (\S+)/CheckNumerics", str(error))[1]
         path = [re.sub(r"(_\d+)+$", "", part) for part in node.split("/")]
-        lines = [0, *(int(n) for n in re.findall(r'<patient \w+>", line (\d+)', str(error)))]
+        lines = [
+            0,
+            *(int(n) for n in re.findall(r'<patient \w+>", line (\d+)', str(error))),
+        ]
         code = ["Keras's own code", *script(patient).splitlines()][lines[-1]].strip()
         backward = "gradient" in node.lower()
         kind = "backward" if backward else path[-1].lower()
@@ -206,7 +222,8 @@ def _name(layer):
     return re.sub(r"_\d+$", "", layer.name)
 
 
-# What `examine` and `probe` find, in two words: the edges of the decision tree carry them.
+# What `examine` and `probe` find, in two words: the edges of the decision tree carry
+# them.
 WORDS = {
     "MP001": "16-bit output",
     "MP008": "16-bit weights",
@@ -222,7 +239,9 @@ WORDS = {
 
 def _findings(found):
     # MP012 is of the device, not of the patient.
-    found = [each for each in found if each.severity != "advice" and each.code != "MP012"]
+    found = [
+        each for each in found if each.severity != "advice" and each.code != "MP012"
+    ]
     codes = dict.fromkeys(WORDS.get(finding.code, finding.code) for finding in found)
     text = f"{found[0].message}" if found else "Nothing found."
     return ", ".join(codes) or "nothing", text
@@ -275,7 +294,9 @@ def larger(model):
 
 
 def tried(patient):
-    """{cure of another patient: what became of this one}, of all that change its script."""
+    """{cure of another patient: what became of this one}, of all that change its
+    script.
+    """
     found = {}
     for cure in charts():
         if cure != patient and script(patient, cure) != script(patient):
@@ -288,8 +309,12 @@ def tried(patient):
 
 def record(patient, instruments=tuple(INSTRUMENTS)):
     """A patient's entry in the record."""
-    chart, sick, cured = charts()[patient], _visit(patient), run(patient, cure=patient)
-    told = {key: chart[key] for key in ("title", "symptom", "family", "diagnosis", "cure")}
+    chart = charts()[patient]
+    sick = _visit(patient)
+    cured = run(patient, cure=patient)
+    told = {
+        key: chart[key] for key in ("title", "symptom", "family", "diagnosis", "cure")
+    }
     return {
         "key": patient,
         **told,
@@ -297,7 +322,9 @@ def record(patient, instruments=tuple(INSTRUMENTS)):
         "loss": curve(sick.losses),
         "healthy": curve(cured.losses),
         "well": [sick.well, cured.well],
-        "larger_scale": None if np.isnan(sick.scales[0]) else run(patient, change=larger).well,
+        "larger_scale": None
+        if np.isnan(sick.scales[0])
+        else run(patient, change=larger).well,
         "ms": [round(sorted(v.ms)[len(v.ms) // 2], 1) for v in (sick, cured)],
         "readings": {key: read(key, patient) for key in instruments},
         "tried": tried(patient),

@@ -1,13 +1,14 @@
-"""Runs the quick tests and the blank notebooks on other Pythons and on the oldest versions.
+"""Runs the quick tests and the blank notebooks on other Pythons and on the oldest
+versions.
 
     .venv/bin/python -m tools.matrix [3.11 3.12 3.13]
 
-Each Python that is found is tried with the newest versions that requirements.txt admits and with
-the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which stands for a
-processor without fast bfloat16, and one runs the notebooks on the packages of Colab's TPU runtimes
-with tensorflow-tpu, as if a TPU were there: there is none. Environments are made under .matrix/,
-one at a time (2.8 GB), and removed. What has run is written to tests/records/, also after an
-interrupt.
+Each Python that is found is tried with the newest versions that requirements.txt admits
+and with the oldest TensorFlow, Keras and ipywidgets. One more leg has oneDNN off, which
+stands for a processor without fast bfloat16, and one runs the notebooks on the packages
+of Colab's TPU runtimes with tensorflow-tpu, as if a TPU were there: there is none.
+Environments are made under .matrix/, one at a time (2.8 GB), and removed. What has run
+is written to tests/records/, also after an interrupt.
 """
 
 import os
@@ -23,7 +24,15 @@ from tools.soak import MACHINE, recorded
 
 OLDEST = ["tensorflow==2.20.*", "keras==3.13.*", "ipywidgets==7.7.1"]
 TPU = {"COLAB_RELEASE_TAG": "ci", "COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1"}
-SHOWN = ["tensorflow", "tensorflow_tpu", "keras", "numpy", "pandas", "ipywidgets", "ipykernel"]
+SHOWN = [
+    "tensorflow",
+    "tensorflow_tpu",
+    "keras",
+    "numpy",
+    "pandas",
+    "ipywidgets",
+    "ipykernel",
+]
 
 
 def environment(version: str, *arguments: str) -> subprocess.CompletedProcess:
@@ -51,11 +60,22 @@ def run_leg(python: Path, **variables: str) -> str:
     quick = ["-m", "not slow and not browser and not network", "tests"]
     nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600"]
     nbval += selected(COURSE / "notebooks")
-    parts, failed = {"quick tests": quick, "notebooks": nbval}, []
+    parts = {"quick tests": quick, "notebooks": nbval}
+    failed = []
     if variables == TPU:
         del parts["quick tests"]
     for part, arguments in parts.items():
-        command = [python, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments]
+        command = [
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "2",
+            "--dist",
+            "loadfile",
+            *arguments,
+        ]
         if subprocess.run(command, cwd=COURSE, env=os.environ | variables).returncode:
             failed.append(part)
     return "failed: " + ", ".join(failed) if failed else "passed"
@@ -73,9 +93,11 @@ def legs(found: list[str]):
         for kind, wanted in kinds.items():
             folder = f".matrix/{version}-{kind}"
             made = environment(version, "install", folder, "-r", *wanted)
-            if kind == "TPU" and not made.returncode:  # whose packages are not the course's
+            # whose packages are not the course's
+            if kind == "TPU" and not made.returncode:
                 made = environment(version, "install", folder, "--no-deps", "-e", ".")
-            python, name = COURSE / folder / "bin" / "python", f"Python {version}, {kind}"
+            python = COURSE / folder / "bin" / "python"
+            name = f"Python {version}, {kind}"
             settings = {name: TPU if kind == "TPU" else {}}
             if version == found[-1] and kind == "newest":
                 settings[f"{name}, oneDNN off"] = {"TF_ENABLE_ONEDNN_OPTS": "0"}
@@ -88,7 +110,12 @@ def legs(found: list[str]):
                     print(f"== matrix: {leg}", flush=True)
                     start = time.monotonic()
                     result = run_leg(python, **variables)
-                    yield leg, versions(python), result, f"{time.monotonic() - start:.0f}"
+                    yield (
+                        leg,
+                        versions(python),
+                        result,
+                        f"{time.monotonic() - start:.0f}",
+                    )
             finally:
                 shutil.rmtree(COURSE / folder, ignore_errors=True)
 
@@ -103,7 +130,8 @@ def main(wanted: list[str]) -> int:
     )
     with recorded("matrix", head, "leg", "versions", "result", "seconds") as rows:
         for row in legs(found):
-            print("==", " | ".join(row), flush=True)  # a log keeps it, whatever ends the rest
+            # a log keeps it, whatever ends the rest
+            print("==", " | ".join(row), flush=True)
             rows.append(row)
     return 0 if {result for _, _, result, _ in rows} == {"passed"} else 1
 

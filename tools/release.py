@@ -1,7 +1,8 @@
 """What a release holds, where it lies, and what the notebooks and the README say of it.
 
-The address and the version stand in pyproject.toml. `notebooks.py --fix` writes badges and setup
-cells that follow from them; `colab.py` writes the files that a release carries.
+The address and the version stand in pyproject.toml. `notebooks.py --fix` writes badges
+and setup cells that follow from them; `colab.py` writes the files that a release
+carries.
 """
 
 import functools
@@ -35,9 +36,20 @@ if "COLAB_RELEASE_TAG" in os.environ:  # elsewhere `make lab` has installed the 
 
 @functools.cache
 def wheel(course=COURSE):
-    """Return the name and the bytes of the course's wheel: the same files give the same bytes."""
+    """Return the name and the bytes of the course's wheel: the same files give the same
+    bytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+        command = [
+            sys.executable,
+            "-m",
+            "hatchling",
+            "build",
+            "-t",
+            "wheel",
+            "-d",
+            folder,
+        ]
         subprocess.run(command, cwd=course, check=True, capture_output=True)
         (path,) = Path(folder).iterdir()
         return path.name, path.read_bytes()
@@ -46,18 +58,24 @@ def wheel(course=COURSE):
 @functools.cache
 def published(course=COURSE):
     """Return the address of the course ("" while it has none) and its version."""
-    table = tomllib.loads((course / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = tomllib.loads((course / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     return table.get("urls", {}).get("Repository", "").rstrip("/"), table["version"]
 
 
 def install_lines(course=COURSE):
-    """Return what a notebook of a published course begins with: Colab installs the release."""
+    """Return what a notebook of a published course begins with: Colab installs the
+    release.
+    """
     address, version = published(course)
     if not address:
         return ""
     name, data = wheel(course)
     digest = hashlib.sha256(data).hexdigest()
-    return Template(INSTALL).substitute(address=address, version=version, name=name, digest=digest)
+    return Template(INSTALL).substitute(
+        address=address, version=version, name=name, digest=digest
+    )
 
 
 def setup_cell(course=COURSE, cpus=None):
@@ -66,7 +84,8 @@ def setup_cell(course=COURSE, cpus=None):
 
 
 def with_badge(text, notebook, address, version):
-    """Return a text under a title with the badge that opens this notebook of the release, or none.
+    """Return a text under a title with the badge that opens this notebook of the
+    release, or none.
 
     Colab opens what lies on GitHub, and with a fragment as slides.
     """

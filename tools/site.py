@@ -1,7 +1,8 @@
 """Make the course's web site, of what is in the course: `python -m tools.site OUT`.
 
-The solved notebooks with their stored outputs, the ledger, a guide for instructors written from the
-exercises and the clock, the faults for maintainers. Nothing is run, and nothing asks a network.
+The solved notebooks with their stored outputs, the ledger, a guide for instructors
+written from the exercises and the clock, the faults for maintainers. Nothing is run,
+and nothing asks a network.
 """
 
 import difflib
@@ -24,20 +25,25 @@ from tools import clock  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
-# The cell that shows what a picture of the README does. A README can link headings only; the
-# cell may stand screens below.
+# The cell that shows what a picture of the README does. A README can link headings
+# only; the cell may stand screens below.
 PICTURED = {
     "00_start_here": "guess-beside-measured",
     "01_floats": "floatlab",
     "02_loss_scaling": "scope",
     "07_devices": "cured",
 }
-MOST_ROWS = 29  # of a table of wrong answers; in a longer one, those told alike share a row
-TO_HEADING = re.compile(r"\[(!\[[^\]]+\]\([^)]+\)|[^\]]+)\]\(notebooks/(\w+)\.ipynb#[\w-]+\)")
+# of a table of wrong answers; in a longer one, those told alike share a row
+MOST_ROWS = 29
+TO_HEADING = re.compile(
+    r"\[(!\[[^\]]+\]\([^)]+\)|[^\]]+)\]\(notebooks/(\w+)\.ipynb#[\w-]+\)"
+)
 
 
 def page_of(path, linked):
-    """Return a solved notebook as the site shows it: pictures with their words, links to cells."""
+    """Return a solved notebook as the site shows it: pictures with their words, links
+    to cells.
+    """
     nb = nbformat.read(path, 4)
     for cell in nb.cells:
         cell.source = LINK.sub(r"\1../", cell.source)
@@ -56,25 +62,35 @@ def page_of(path, linked):
 
 
 def shown(answer, right):
-    """Return a wrong answer as code, of several parts those that are wrong; a function has none."""
+    """Return a wrong answer as code, of several parts those that are wrong; a function
+    has none.
+    """
     if isinstance(answer, dict) and isinstance(right, dict):
-        answer = {key: value for key, value in answer.items() if value != right.get(key)}
+        answer = {
+            key: value for key, value in answer.items() if value != right.get(key)
+        }
     text = repr(answer)
     told = not callable(answer) and " at 0x" not in text and "<class" not in text
     return f"`{text}`" if told and len(text) <= 100 else ""
 
 
 def changed(code, edits):
-    """Return the lines of code that edits made, one after the other, or those that went."""
-    before, after = code.splitlines(), edit(code, edits).splitlines()
+    """Return the lines of code that edits made, one after the other, or those that
+    went.
+    """
+    before = code.splitlines()
+    after = edit(code, edits).splitlines()
     lines = [line for line in difflib.ndiff(before, after) if line[2:].strip()]
-    new, old = ([f"`{line[2:].strip()}`" for line in lines if line[0] == sign] for sign in "+-")
+    new, old = (
+        [f"`{line[2:].strip()}`" for line in lines if line[0] == sign] for sign in "+-"
+    )
     return "<br>".join(new) or f"without {'<br>'.join(old)}"
 
 
 def guide(path):
     """Return the instructor's page of a notebook, in Markdown."""
-    sheet, account = exercises.load(path.name[:2]), clock.account(path)
+    sheet = exercises.load(path.name[:2])
+    account = clock.account(path)
     lines = [
         f"# Teach {path.name[:2]} · {sheet.title}",
         "",
@@ -86,7 +102,9 @@ def guide(path):
     for section in account.sections:
         so_far += section.minutes * (not section.further)
         after = "can be left out" if section.further else f"{so_far:.0f}"
-        lines.append(f"| {section.heading or 'Start'} | {section.minutes:.0f} | {after} |")
+        lines.append(
+            f"| {section.heading or 'Start'} | {section.minutes:.0f} | {after} |"
+        )
     lines += ["", "## Ask before anybody runs a cell", "", sheet.prediction.task, ""]
     lines += ["Collect the guesses aloud. The notebook keeps each learner's own.", ""]
     lines += ["## Exercises, and what people answer"]
@@ -96,19 +114,24 @@ def guide(path):
             f"### {path.name[:2]}.{number} · {exercise.title} ({exercise.minutes} min)",
             "",
         ]
-        right, names = getattr(exercise.answer, "right", None), {}
+        right = getattr(exercise.answer, "right", None)
+        names = {}
         if right is None and hasattr(exercise.answer, "examples"):
             exec(exercise.solution, names)
             right = names[exercise.name]
         said = [(shown(answer, right), told) for answer, told in exercise.examples()]
         slips = exercise.slips or getattr(exercise.answer, "slips", {})
-        for told, some in slips.items():  # of functions, of which `shown` returns nothing
+        # of functions, of which `shown` returns nothing
+        for told, some in slips.items():
             several = some if isinstance(some, list) else [some]
             said += [(changed(exercise.solution, edits), told) for edits in several]
         kind, part = ("wrong line", ", in part") if slips else ("answer", "")
         rows = [(answer, cell(told)) for answer, told in dict.fromkeys(said) if answer]
         if len(rows) > MOST_ROWS:
-            rows, kind = together(rows), "answer, and how many more get the same last sentence"
+            rows, kind = (
+                together(rows),
+                "answer, and how many more get the same last sentence",
+            )
         lines += [f"| {kind} | what the learner is told{part} |", "|---|---|"]
         lines += [f"| {answer} | {told} |" for answer, told in rows]
         lines += ["", "Hints, in turn:", *(f"1. {hint}" for hint in exercise.hints)]
@@ -116,9 +139,11 @@ def guide(path):
 
 
 def together(rows):
-    """Return one row, the first, for all whose text ends in the same sentence, and their number.
+    """Return one row, the first, for all whose text ends in the same sentence, and
+    their number.
 
-    For answers in several parts, such as causes of many patients: a text begins with its part.
+    For answers in several parts, such as causes of many patients: a text begins with
+    its part.
     """
     groups = {}
     for answer, told in rows:
@@ -137,31 +162,43 @@ def together(rows):
 
 def cell(text):
     """Return a text as one line that does not end its cell of a table."""
-    text = re.sub(r"(`[^`]*`)|([*<])", lambda m: m[1] or f"\\{m[2]}", " ".join(text.split()))
+    text = re.sub(
+        r"(`[^`]*`)|([*<])", lambda m: m[1] or f"\\{m[2]}", " ".join(text.split())
+    )
     text = text.replace("|", r"\|")
-    return text if text.endswith((".", "?")) else f"… {text} …"  # the rest depends on the answer
+    # the rest depends on the answer
+    return text if text.endswith((".", "?")) else f"… {text} …"
 
 
 def front():
-    """Return the first page: what the README says before its first command, and its map."""
+    """Return the first page: what the README says before its first command, and its
+    map.
+    """
     text = (COURSE / "README.md").read_text(encoding="utf-8").replace("docs/", "")
-    first, course = text.split("## Start")[0], text.split("## The course")[1].split("\n\nEvery ")[0]
+    first, course = (
+        text.split("## Start")[0],
+        text.split("## The course")[1].split("\n\nEvery ")[0],
+    )
     page = (COURSE / "docs" / "index.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[(.+?)\]\((notebooks/\w+)\.ipynb\)", course, re.M)
     page = page.replace("{notebooks}", "\n".join(f"{name} <{at}>" for name, at in rows))
     first, pictures = first.split("| | |")
     pictures = TO_HEADING.sub(
-        lambda m: f'<a href="notebooks/{m[2]}.html#cell-{PICTURED[m[2]]}">{m[1]}</a>', pictures
+        lambda m: f'<a href="notebooks/{m[2]}.html#cell-{PICTURED[m[2]]}">{m[1]}</a>',
+        pictures,
     )
     pictures = f"| | |{pictures.rstrip()}\n\n## The course{course}"
     return page.replace("{readme}", first.strip()).replace("{pictures}", pictures)
 
 
 def glossary(paths):
-    """Return notebook 09's words of the subject and its questions, each with the cell to see."""
+    """Return notebook 09's words of the subject and its questions, each with the cell
+    to see.
+    """
     (clinic,) = (path for path in paths if path.name.startswith("09"))
     said = {cell.id: cell.source for cell in nbformat.read(clinic, 4).cells}
-    words, answers = said["glossary"].split("\n\n", 1)[1], said["faq"].split("\n\n", 2)[2]
+    words = said["glossary"].split("\n\n", 1)[1]
+    answers = said["faq"].split("\n\n", 2)[2]
     text = f"# Glossary\n\n{words}\n\n## Questions\n\n{answers}\n"
     return TO_CELL.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', text)
 
@@ -170,7 +207,9 @@ def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
     teach = folder / "teach.md"
-    teach.write_text(teach.read_text(encoding="utf-8").replace("](../", "]("), encoding="utf-8")
+    teach.write_text(
+        teach.read_text(encoding="utf-8").replace("](../", "]("), encoding="utf-8"
+    )
     (folder / "index.md").write_text(front(), encoding="utf-8")
     ignore = shutil.ignore_patterns("__pycache__", "own")
     shutil.copytree(COURSE / "course_utils", folder / "course_utils", ignore=ignore)
@@ -178,7 +217,9 @@ def write_sources(folder):
     (folder / "notebooks").mkdir()
     (folder / "guide").mkdir()
     paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
-    linked = {m[1:] for p in paths for m in map(tuple, TO_CELL.findall(p.read_text("utf-8")))}
+    linked = {
+        m[1:] for p in paths for m in map(tuple, TO_CELL.findall(p.read_text("utf-8")))
+    }
     linked |= set(PICTURED.items())
     for path in paths:
         nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
@@ -190,12 +231,23 @@ def write_sources(folder):
 
 
 def main():
-    """Build the site, with the pages' sources in a folder that goes away; return an exit status."""
+    """Build the site, with the pages' sources in a folder that goes away; return an
+    exit status.
+    """
     out = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         write_sources(source)
-        options = ["-W", "--keep-going", "-q", "-E", "-j", "2", "-d", f"{scratch}/doctrees"]
+        options = [
+            "-W",
+            "--keep-going",
+            "-q",
+            "-E",
+            "-j",
+            "2",
+            "-d",
+            f"{scratch}/doctrees",
+        ]
         return build_main([*options, str(source), str(out)])
 
 

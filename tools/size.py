@@ -2,8 +2,8 @@
 
     python -m tools.size
 
-Tokens, since the width of a line, the length of a name, comments and docstrings cost nothing so.
-The seconds are those of the last tests, by file.
+Tokens, since the width of a line, the length of a name, comments and docstrings cost
+nothing so. The seconds are those of the last tests, by file.
 """
 
 import ast
@@ -31,15 +31,23 @@ def tokens(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return sum(not match[1] for match in SCRIPT.finditer(text))
-    documented = (node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED))
+    documented = (
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED)
+    )
     docstrings = sum(ast.get_docstring(node) is not None for node in documented)
     read = tokenize.generate_tokens(io.StringIO(text).readline)
-    return sum(tokenize.tok_name[token.type] not in LAYOUT for token in read) - docstrings
+    return (
+        sum(tokenize.tok_name[token.type] not in LAYOUT for token in read) - docstrings
+    )
 
 
 def sizes(folder):
     """Return {path relative to the folder: tokens} of the code below a folder."""
-    files = (path for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".mjs", ".css"))
+    files = (
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".py", ".mjs", ".css")
+    )
     return {path.relative_to(folder): tokens(path) for path in files}
 
 
@@ -51,11 +59,15 @@ def floors():
 
 
 def seconds(report):
-    """Return {test file: seconds} of a report in JUnit's format, none where there is no report."""
+    """Return {test file: seconds} of a report in JUnit's format, none where there is no
+    report.
+    """
     found = Counter()
     if report.exists():
         for case in xml.parse(report).iter("testcase"):
-            found[case.get("classname").removeprefix("nbval.")] += float(case.get("time"))
+            found[case.get("classname").removeprefix("nbval.")] += float(
+                case.get("time")
+            )
     return found
 
 
@@ -64,16 +76,22 @@ def main():
     room_sizes = Counter()
     for path, count in package.items():
         room_sizes[path.parts[0].removesuffix(".py")] += count
-    print(f"course_utils    {sum(package.values()):7,} tokens, at most {MOST['course_utils']:,}")
+    print(
+        f"course_utils    {sum(package.values()):7,} tokens, at most {MOST['course_utils']:,}"
+    )
     for rooms in floors():
         print(f"  floor         {sum(room_sizes[room] for room in rooms):7,}")
-        print("".join(f"    {room:<12}{room_sizes[room]:7,}\n" for room in rooms), end="")
+        print(
+            "".join(f"    {room:<12}{room_sizes[room]:7,}\n" for room in rooms), end=""
+        )
     others = sum(sum(sizes(COURSE / folder).values()) for folder in ("tests", "tools"))
     print(f"tests and tools {others:7,} tokens, at most {MOST['tests and tools']:,}")
 
     for part in ("unit", "solved"):
         taken = seconds(COURSE / f".pytest_cache/{part}.xml")
-        print(f"{part} tests: {sum(taken.values()):,.0f} s of work, two files at a time")
+        print(
+            f"{part} tests: {sum(taken.values()):,.0f} s of work, two files at a time"
+        )
         for name, count in taken.most_common(25):
             print(f"  {count:6.0f}  {name}")
 

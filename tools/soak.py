@@ -2,9 +2,10 @@
 
     .venv/bin/python -m tools.soak N [NAMES]
 
-A name is the start of a notebook's file name, such as 07. No cell may raise. The notebooks take
-turns, so that a slow spell of the machine meets all of them. (`make pins` is what runs a notebook
-twice in one kernel.) What has run is written to tests/records/, also after an interrupt.
+A name is the start of a notebook's file name, such as 07. No cell may raise. The
+notebooks take turns, so that a slow spell of the machine meets all of them. (`make
+pins` is what runs a notebook twice in one kernel.) What has run is written to
+tests/records/, also after an interrupt.
 """
 
 import contextlib
@@ -34,20 +35,25 @@ def recorded(name: str, head: str, *columns: str):
         yield rows
     finally:
         lines = [f"# make {name}, {TODAY}", "", head, ""]
-        lines += [f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)]
+        lines += [
+            f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)
+        ]
         record = RECORDS / f"{name.split()[0]}-{TODAY}.md"
         record.write_text("\n".join(lines) + "\n", encoding="utf-8")
         print("", *lines, f"\nWritten to {record}", sep="\n")
 
 
 def main(count: int, *names: str) -> int:
-    paths, seconds, raised = selected(COURSE / "notebooks", names), {}, []
+    paths = selected(COURSE / "notebooks", names)
+    seconds = {}
+    raised = []
     lanes = min(2, len(paths))
     slowest = {}  # notebook: (seconds, cell) of the cell that took longest in any run
 
     def run(job):
         number, path = job
-        start, nb = time.monotonic(), read(path)
+        start = time.monotonic()
+        nb = read(path)
         error = execute(nb, path.parent, f"run {number} of {count}, {path.stem}")
         if error:
             raised.append(f"{path.stem}, run {number}: {error}")
@@ -63,7 +69,10 @@ def main(count: int, *names: str) -> int:
     )
     columns = "notebook", "finished", "seconds: least", "median", "most", "longest cell"
     kind = "-".join(["soak", *names])
-    with recorded(f"{kind} N={count}", head, *columns) as rows, ThreadPoolExecutor(lanes) as pool:
+    with (
+        recorded(f"{kind} N={count}", head, *columns) as rows,
+        ThreadPoolExecutor(lanes) as pool,
+    ):
         try:
             list(pool.map(run, itertools.product(range(1, count + 1), paths)))
         finally:

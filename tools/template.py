@@ -1,4 +1,6 @@
-"""The template of the notebooks as rules: each returns what a notebook breaks, as sentences."""
+"""The template of the notebooks as rules: each returns what a notebook breaks, as
+sentences.
+"""
 
 import re
 from urllib.parse import unquote
@@ -38,9 +40,14 @@ def prose(source):
 
 def structure(nb):
     """One title, the parts that every notebook has, numbered sections, and minutes."""
-    text = "\n".join(without_code(cell.source) for cell in markdown(nb)).replace("’", "'")
+    text = "\n".join(without_code(cell.source) for cell in markdown(nb)).replace(
+        "’", "'"
+    )
     found = [f"There is no '{part}'." for part in PARTS if part not in text]
-    if not nb.cells[0].source.startswith("# ") or len(re.findall("^# ", text, re.M)) != 1:
+    if (
+        not nb.cells[0].source.startswith("# ")
+        or len(re.findall("^# ", text, re.M)) != 1
+    ):
         found.append("The first cell begins with the only level-1 heading.")
     numbers = [int(number) for number in re.findall(r"^## +(\d+)\.", text, re.M)]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
@@ -51,7 +58,9 @@ def structure(nb):
 
 
 def links(nb, folder):
-    """Local links resolve from the notebook's folder, to a cell if it has one; others are https."""
+    """Local links resolve from the notebook's folder, to a cell if it has one; others
+    are https.
+    """
     found = []
     for cell in markdown(nb):
         source = without_code(cell.source)
@@ -59,8 +68,11 @@ def links(nb, folder):
             file, _, id = unquote(target).partition("#cell-id=")
             file = re.split("[#?]", file)[0]
             if file and not re.match(r"[a-z][a-z0-9+.-]*:", target):
-                path, cited = folder / file, f'"id": "{id}"'
-                if not path.exists() or (id and cited not in path.read_text(encoding="utf-8")):
+                path = folder / file
+                cited = f'"id": "{id}"'
+                if not path.exists() or (
+                    id and cited not in path.read_text(encoding="utf-8")
+                ):
                     found.append(f"cell {cell.id!r}: {target} does not exist.")
         if "http://" in source:
             found.append(f"cell {cell.id!r}: an http link where https is wanted.")
@@ -72,20 +84,28 @@ def wording(nb):
     for cell in markdown(nb):
         text = prose(cell.source)
         for name, pattern in UNWANTED.items():
-            match = re.search(rf".{{0,20}}{pattern}", text, flags=re.I if "word" in name else 0)
+            match = re.search(
+                rf".{{0,20}}{pattern}", text, flags=re.I if "word" in name else 0
+            )
             if match:
                 found.append(f"cell {cell.id!r}: {name} in '{match[0].strip()}'.")
     return found
 
 
 def alternative_text(nb):
-    bare = [cell.id for cell in markdown(nb) if re.search(r"!\[\s*\]|<img", cell.source)]
+    bare = [
+        cell.id for cell in markdown(nb) if re.search(r"!\[\s*\]|<img", cell.source)
+    ]
     return [f"cell {id!r}: a picture without ![alternative text]." for id in bare]
 
 
 def stored_errors(nb):
     """A cell that shows an error catches it and prints the message."""
-    kinds = [(cell.id, output.output_type) for cell in code_cells(nb) for output in cell.outputs]
+    kinds = [
+        (cell.id, output.output_type)
+        for cell in code_cells(nb)
+        for output in cell.outputs
+    ]
     return [f"cell {id!r}: a stored error." for id, kind in kinds if kind == "error"]
 
 

@@ -2,10 +2,11 @@
 
     python -m tools.workshop      print their accounts, part by part
 
-`notebooks.py --fix` writes them, and `--check` names them once a cell they take has changed. What a
-notebook calls `q`, they call `q00`, `q01`, ...: its exercises are checked, and remembered, as in
-their own notebooks, whichever part ran last. Nothing runs here but exercises: what a solved cell
-shows, and how long it took, is stored with the same cell of `notebooks/solved`.
+`notebooks.py --fix` writes them, and `--check` names them once a cell they take has
+changed. What a notebook calls `q`, they call `q00`, `q01`, ...: its exercises are
+checked, and remembered, as in their own notebooks, whichever part ran last. Nothing
+runs here but exercises: what a solved cell shows, and how long it took, is stored with
+the same cell of `notebooks/solved`.
 """
 
 import contextlib
@@ -23,8 +24,9 @@ from course_utils import exercises
 from tools import canonical, clock, template
 from tools.canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
 
-# Of each file: its minutes, which lines of RECAP end it, and its parts, one on a line: heading /
-# notebook / ids of its cells / what to ask the room. How many minutes that takes, the clock tells.
+# Of each file: its minutes, which lines of RECAP end it, and its parts, one on a line:
+# heading / notebook / ids of its cells / what to ask the room. How many minutes that
+# takes, the clock tells.
 PLANS = {
     "lightning_20.ipynb": (
         20,
@@ -110,7 +112,9 @@ Go on with [01 · Floats](01_floats.ipynb), [02 · Loss scaling](02_loss_scaling
 
 
 def made(name, folder=COURSE / "notebooks"):
-    """Return a lesson blank and solved, and its account; None where its sources are not."""
+    """Return a lesson blank and solved, and its account; None where its sources are
+    not.
+    """
     minutes, recap, text = PLANS[name]
     parts = [line.split(" / ") for line in text.splitlines()]
     wanted = {notebook for _, notebook, _, _ in parts}
@@ -119,7 +123,8 @@ def made(name, folder=COURSE / "notebooks"):
         return None
     given = {number: cells_of(path) for number, path in paths.items()}
     stored = {
-        number: cells_of(path.parent / "solved" / path.name) for number, path in paths.items()
+        number: cells_of(path.parent / "solved" / path.name)
+        for number, path in paths.items()
     }
     sections, cells, ran = {}, [], {}
     for number, (_, notebook, ids, _) in enumerate(parts):
@@ -144,7 +149,8 @@ def made(name, folder=COURSE / "notebooks"):
         new_markdown_cell(id="trouble"),
     ]
     cells.insert(0, new_markdown_cell(TITLE.format(minutes=minutes), id="title"))
-    for first in (True, False):  # the timetable is read too, and its minutes are no words
+    # the timetable is read too, and its minutes are no words
+    for first in (True, False):
         account = clock.Account(name, clock.sections(cells, ran, name))
         table = glance(account, parts, minutes)
         cells[1 : 1 if first else 2] = [new_markdown_cell(table, id="at-a-glance")]
@@ -160,12 +166,16 @@ def made(name, folder=COURSE / "notebooks"):
 def solved(blank, ran, name):
     """Return a lesson with what its cells, by id, held and showed where they ran."""
     nb = copy.deepcopy(blank)
-    ran["progress"] = new_code_cell("exercises.progress()", outputs=[progress(ran.values())])
+    ran["progress"] = new_code_cell(
+        "exercises.progress()", outputs=[progress(ran.values())]
+    )
     for cell in template.markdown(nb):
         cell.source = canonical.LOCAL_LINK.sub(r"\1../", cell.source)
     for count, cell in enumerate(code_cells(nb), 1):
-        old, cell.execution_count = ran[cell.id], count
-        cell.source, cell.outputs = old.source, old.outputs
+        old = ran[cell.id]
+        cell.execution_count = count
+        cell.source = old.source
+        cell.outputs = old.outputs
         cell.metadata["seconds"] = old.metadata.get("seconds")
         for output in cell.outputs:
             if "execution_count" in output:
@@ -174,10 +184,15 @@ def solved(blank, ran, name):
 
 
 def progress(cells):
-    """Return what the last cell shows after the predictions and exercises among these, run here."""
+    """Return what the last cell shows after the predictions and exercises among these,
+    run here.
+    """
     ids = ("load-exercises", "prediction", "exercise-")
     answers = [cell.source for cell in cells if cell.id.startswith(ids)]
-    with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(io.StringIO()):
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         with mock.patch.dict(os.environ, COURSE_PROGRESS=f"{scratch}/progress.json"):
             exec("\n".join(answers), {})
             table = exercises.progress()
@@ -190,7 +205,9 @@ def cells_of(path):
 
 
 def moved(cell, notebook, sections, heading):
-    """Return a cell's text as it reads in the workshop, under this heading if it is a first one."""
+    """Return a cell's text as it reads in the workshop, under this heading if it is a
+    first one.
+    """
     source = re.sub(r"\bq(?=[\[.]| = |$)", f"q{notebook}", cell.source, flags=re.M)
     if cell.cell_type == "code":
         return source
@@ -199,26 +216,38 @@ def moved(cell, notebook, sections, heading):
         here = sections.get((notebook, match[2]))
         return f"{match[1]} {here}" if here else f"{match[0]} of notebook {notebook}"
 
-    source = re.sub(r"(?<!\d\d, )\b([Ss]ection) (\d+)", refer, clock.CLOCK.sub("", source))
+    source = re.sub(
+        r"(?<!\d\d, )\b([Ss]ection) (\d+)", refer, clock.CLOCK.sub("", source)
+    )
     own = re.compile(r"^## (?:\d+\. )?(.+)$", re.M)
     if heading:
-        return own.sub(heading, source) if own.search(source) else f"{heading}\n\n{source}"
+        return (
+            own.sub(heading, source) if own.search(source) else f"{heading}\n\n{source}"
+        )
     return own.sub(r"### \1", source)
 
 
 def glance(account, parts, minutes):
     """Return the timetable: in which minute each part begins."""
-    begins, rows, end = 0.0, [], [["", "", "", ""]]
-    for section, (_, notebook, _, ask) in zip(account.sections, parts + end, strict=True):
+    begins = 0.0
+    rows = []
+    end = [["", "", "", ""]]
+    for section, (_, notebook, _, ask) in zip(
+        account.sections, parts + end, strict=True
+    ):
         start, begins = round(begins), begins + section.minutes
-        rows.append(f"| {start} to {round(begins)} | {section.heading} | {notebook} | {ask} |")
+        rows.append(
+            f"| {start} to {round(begins)} | {section.heading} | {notebook} | {ask} |"
+        )
     rows[-1] = f"| {start} to {minutes} | {section.heading}, and your questions | | |"
     span = {"first": parts[0][1], "last": parts[-1][1], "rows": "\n".join(rows)}
     return GLANCE.format(minutes=account.core, left=minutes - account.core, **span)
 
 
 def faults(folder):
-    """Return one sentence for each lesson of this folder that is stale, or per fault it has."""
+    """Return one sentence for each lesson of this folder that is stale, or per fault it
+    has.
+    """
     found = []
     for path, new in files(folder):
         if not path.exists() or path.read_text(encoding="utf-8") != text_of(new):
@@ -226,7 +255,11 @@ def faults(folder):
                 f"{canonical.named(path)}: it does not follow from the notebooks, run --fix."
             )
             continue
-        own = canonical.cell_faults(new) + template.links(new, path.parent) + template.wording(new)
+        own = (
+            canonical.cell_faults(new)
+            + template.links(new, path.parent)
+            + template.wording(new)
+        )
         found += [f"{canonical.named(path)}: {fault}" for fault in own]
     return found
 
@@ -235,7 +268,9 @@ def files(folder):
     """Yield every file that holds a lesson, and the notebook that belongs there."""
     for name in PLANS:
         if lesson := made(name, folder):
-            yield from zip((folder / name, folder / "solved" / name), lesson[:2], strict=True)
+            yield from zip(
+                (folder / name, folder / "solved" / name), lesson[:2], strict=True
+            )
 
 
 if __name__ == "__main__":

@@ -47,15 +47,23 @@ class Comparison:
 
 
 def compare_policies(
-    build_model, x, y, policies=POLICIES, batch_size=128, seconds=20, validation_data=None
+    build_model,
+    x,
+    y,
+    policies=POLICIES,
+    batch_size=128,
+    seconds=20,
+    validation_data=None,
 ) -> Comparison:
-    """Trains one model per policy in turn, step by step, on the same batches, equally often.
+    """Trains one model per policy in turn, step by step, on the same batches, equally
+    often.
 
-    `build_model()` returns a compiled model; it is called under each policy, and again for every
-    peak of memory. `x` and `y` are NumPy arrays of shape (n, ...) and (n,), in the dtype that
-    the model is fed. `seconds` come after the warm-up, for timing steps and for measuring memory,
-    at least three rounds of each. `validation_data` is (x, y) for the accuracy after the last
-    step, on as many images as a quarter of `seconds` allows, at least one batch.
+    `build_model()` returns a compiled model; it is called under each policy, and again
+    for every peak of memory. `x` and `y` are NumPy arrays of shape (n, ...) and (n,),
+    in the dtype that the model is fed. `seconds` come after the warm-up, for timing
+    steps and for measuring memory, at least three rounds of each. `validation_data` is
+    (x, y) for the accuracy after the last step, on as many images as a quarter of
+    `seconds` allows, at least one batch.
 
     Raises:
         ValueError: a model is not compiled, or there are fewer samples than `batch_size`.
@@ -64,8 +72,12 @@ def compare_policies(
         compare_policies(build_model, x, y, batch_size=256, seconds=20).table
     """
     source = batches(x, y, batch_size, seed=0)
-    trainees, rows, peaks, interrupted = [], [], [], False
-    right, counted = pd.DataFrame(columns=policies, dtype=float), counts_memory()
+    trainees = []
+    rows = []
+    peaks = []
+    interrupted = False
+    right = pd.DataFrame(columns=policies, dtype=float)
+    counted = counts_memory()
     share = MEMORY_SHARE * counted
     try:
         for policy in policies:
@@ -83,23 +95,29 @@ def compare_policies(
             right = _right(trainees, x_held, y_held, batch_size, seconds / 4)
         if counted:
             for number in rounds(seconds * share, "memory of fresh models", at_least=3):
-                peaks += [(p, _peak_mb(build_model, p, number, xb, yb)) for p in policies]
+                peaks += [
+                    (p, _peak_mb(build_model, p, number, xb, yb)) for p in policies
+                ]
     except KeyboardInterrupt:
         interrupted = True
     steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "loss"])
     scales = {t.policy: t.loss_scale for t in trainees}
     table = _table(list(policies), steps, peaks, right, scales)
     jit_compile = any(t.model.jit_compile and not t.needs_xla for t in trainees)
-    notes = tuple(_notes(interrupted, counted, [t.policy for t in trainees if t.needs_xla]))
-    return Comparison(table, steps, batch_size, jit_compile, device(), notes, interrupted)
+    notes = tuple(
+        _notes(interrupted, counted, [t.policy for t in trainees if t.needs_xla])
+    )
+    return Comparison(
+        table, steps, batch_size, jit_compile, device(), notes, interrupted
+    )
 
 
 def _peak_mb(build_model, policy, seed, x, y):
     """The peak of the first step of a fresh model, in MB.
 
-    TensorFlow runs independent operations in an order that differs from build to build, and
-    the peak depends on it: hence several builds. Their peaks fall into two or three heaps, so
-    that a median jumps from run to run where a mean does not.
+    TensorFlow runs independent operations in an order that differs from build to build,
+    and the peak depends on it: hence several builds. Their peaks fall into two or three
+    heaps, so that a median jumps from run to run where a mean does not.
     """
     gc.collect()  # a former model that dies during the step would hide part of the peak
     trainee = Trainee(build_model, policy, seed)
@@ -107,7 +125,9 @@ def _peak_mb(build_model, policy, seed, x, y):
 
 
 def _right(trainees, x, y, batch_size, seconds):
-    """Whether the label of an image was right: a row for each image, a column for each policy."""
+    """Whether the label of an image was right: a row for each image, a column for each
+    policy.
+    """
     right = {trainee.policy: [] for trainee in trainees}
     for number in rounds(seconds, "accuracy", at_least=1):
         batch = slice(number * batch_size, (number + 1) * batch_size)
@@ -151,12 +171,15 @@ def _notes(interrupted, counted, under_xla):
         )
 
 
-def batch_sweep(build_model, x, y, batch_sizes, policies=POLICIES, seconds=20) -> pd.DataFrame:
+def batch_sweep(
+    build_model, x, y, batch_sizes, policies=POLICIES, seconds=20
+) -> pd.DataFrame:
     """Throughput and peak memory of one step at growing batch sizes.
 
-    Returns a DataFrame with policy, batch_size, step_ms, samples_per_s and peak_mb. Arguments and
-    errors are those of `compare_policies`; `seconds` is for all sizes together. A size that runs
-    out of memory ends the sweep, and so does an interrupt: what was measured is kept.
+    Returns a DataFrame with policy, batch_size, step_ms, samples_per_s and peak_mb.
+    Arguments and errors are those of `compare_policies`; `seconds` is for all sizes
+    together. A size that runs out of memory ends the sweep, and so does an interrupt:
+    what was measured is kept.
 
     Example:
         batch_sweep(build_model, x, y, (64, 128, 256), seconds=15)
@@ -176,7 +199,9 @@ def batch_sweep(build_model, x, y, batch_sizes, policies=POLICIES, seconds=20) -
         said = f"{type(error).__name__} {error}".upper().replace("_", "")
         if "RESOURCEEXHAUSTED" not in said or not tables:
             raise
-        print(f"Batch size {size} does not fit into this device's memory: the sweep ends here.")
+        print(
+            f"Batch size {size} does not fit into this device's memory: the sweep ends here."
+        )
     if not tables:
         return pd.DataFrame(columns=SWEEP)
     sweep = pd.concat(tables, ignore_index=True).dropna(subset="step_ms")
@@ -185,10 +210,12 @@ def batch_sweep(build_model, x, y, batch_sizes, policies=POLICIES, seconds=20) -
 
 
 def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
-    """The loss of every step under each policy, for three seeds: policy, seed, step, loss.
+    """The loss of every step under each policy, for three seeds: policy, seed, step,
+    loss.
 
-    The first seed sets how many steps fit into its share of the time; the others follow with as
-    many. A seed sets the initial weights; all runs see the same batches, of 128 samples.
+    The first seed sets how many steps fit into its share of the time; the others follow
+    with as many. A seed sets the initial weights; all runs see the same batches, of 128
+    samples.
 
     Example:
         loss_curves(build_model, x, y, seconds=15)
@@ -197,7 +224,8 @@ def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
     try:
         trainees = [Trainee(build_model, policy) for policy in POLICIES]
         for seed in range(SEEDS):
-            source, label = batches(x, y, 128, seed=0), f"seed {seed}"
+            source = batches(x, y, 128, seed=0)
+            label = f"seed {seed}"
             for trainee in trainees:
                 trainee.restart(seed)
             if seed == 0:
@@ -206,7 +234,9 @@ def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
                 turns = tqdm(range(count), desc=label)
             for number in turns:
                 xb, yb = next(source)
-                rows += [(t.policy, seed, number, t.step(xb, yb).loss) for t in trainees]
+                rows += [
+                    (t.policy, seed, number, t.step(xb, yb).loss) for t in trainees
+                ]
             count = number + 1
     except KeyboardInterrupt:
         print("Interrupted: the curves show what was trained until then.")

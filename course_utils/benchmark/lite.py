@@ -1,7 +1,8 @@
-"""LiteRT, the interpreter of small devices: conversion without its noise, files that run, faults.
+"""LiteRT, the interpreter of small devices: conversion without its noise, files that
+run, faults.
 
-Notebook 08 sets the converter's options itself. TensorFlow brings the converter and an interpreter;
-the package ai-edge-litert has a newer one.
+Notebook 08 sets the converter's options itself. TensorFlow brings the converter and an
+interpreter; the package ai-edge-litert has a newer one.
 """
 
 import contextlib
@@ -14,18 +15,25 @@ from course_utils import processes
 
 
 def missing() -> str:
-    """One sentence on what LiteRT lacks here, with what to install; "" where it can be used."""
+    """One sentence on what LiteRT lacks here, with what to install; "" where it can be
+    used.
+    """
     import tensorflow as tf
 
     if not hasattr(tf, "lite") or not hasattr(tf.lite, "TFLiteConverter"):
-        return "This TensorFlow has no LiteRT converter: install tensorflow 2.20 or 2.21."
-    if not hasattr(tf.lite, "Interpreter") and not importlib.util.find_spec("ai_edge_litert"):
+        return (
+            "This TensorFlow has no LiteRT converter: install tensorflow 2.20 or 2.21."
+        )
+    if not hasattr(tf.lite, "Interpreter") and not importlib.util.find_spec(
+        "ai_edge_litert"
+    ):
         return "This TensorFlow has no LiteRT interpreter: pip install ai-edge-litert, and restart."
     return ""
 
 
 def quietly(function, *arguments):
-    """What a function returns, without what TensorFlow prints meanwhile, native lines included.
+    """What a function returns, without what TensorFlow prints meanwhile, native lines
+    included.
 
     Example: `quietly(converter.convert)`
     """
@@ -36,11 +44,14 @@ def quietly(function, *arguments):
 
 
 def calibration(images, shape):
-    """A representative dataset for the converter: one float32 image of that shape at a time.
+    """A representative dataset for the converter: one float32 image of that shape at a
+    time.
 
-    ValueError says what the images are, and that finite float32 ones of `shape` are asked for.
+    ValueError says what the images are, and that finite float32 ones of `shape` are
+    asked for.
 
-    Example: `converter.representative_dataset = calibration(x[:200], model.input_shape[1:])`
+    Example: `converter.representative_dataset = calibration(x[:200],
+    model.input_shape[1:])`
     """
     images = np.atleast_1d(images)
     asked = f"calibrate with float32 images of shape {tuple(shape)}, scaled as in the training"
@@ -54,9 +65,11 @@ def calibration(images, shape):
 
 
 class Lite:
-    """A LiteRT model that runs here on one thread: `Lite(content)`, the bytes of a .tflite file.
+    """A LiteRT model that runs here on one thread: `Lite(content)`, the bytes of a
+    .tflite file.
 
-    ValueError says in one sentence that the bytes are no model that this interpreter can run.
+    ValueError says in one sentence that the bytes are no model that this interpreter
+    can run.
     """
 
     def __init__(self, content: bytes):
@@ -96,7 +109,9 @@ class Lite:
         return own.get_tensor(self._output)
 
     def call(self, images):
-        """A function without arguments that computes a batch, for a timer; it returns 0."""
+        """A function without arguments that computes a batch, for a timer; it returns
+        0.
+        """
         own = self._interpreter(images.shape)
         own.set_tensor(self._input, images)
         return lambda: own.invoke() or 0.0

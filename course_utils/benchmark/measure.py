@@ -1,7 +1,9 @@
-"""What `python -m course_utils bench` measures: one device, from its roofs to whole steps.
+"""What `python -m course_utils bench` measures: one device, from its roofs to whole
+steps.
 
-It runs where Keras runs on TensorFlow, and with KERAS_BACKEND=jax from the same code on JAX, also
-where no TensorFlow is installed; `benchmark.start` has got the backend ready before.
+It runs where Keras runs on TensorFlow, and with KERAS_BACKEND=jax from the same code on
+JAX, also where no TensorFlow is installed; `benchmark.start` has got the backend ready
+before.
 """
 
 import datetime
@@ -15,21 +17,24 @@ import numpy as np
 from course_utils import datasets, hardware, models
 from course_utils.benchmark import compare, rates, records, settings, start, trainee
 
-# The Transformer block's sizes: what keeps a device busy without keeping anybody waiting.
+# The Transformer block's sizes: what keeps a device busy without keeping anybody
+# waiting.
 LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}
 SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}
 BLOCKS = {"CPU": SMALL, "GPU": LARGE, "TPU": LARGE}
-# A function that builds and compiles a model, its data, and how many samples are in a step.
+# A function that builds and compiles a model, its data, and how many samples are in a
+# step.
 Model = namedtuple("Model", "build x y batch_size")
 
 
 def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
-    """Measures this device, under a name or its own: a dict for JSON, as data/README.md tells.
+    """Measures this device, under a name or its own: a dict for JSON, as data/README.md
+    tells.
 
-    `seconds` is for the steps of the CNN. The other `parts` (of `records.PARTS`) take a share of
-    it each: in all it is some two and a half times as long, and half a minute for what does not
-    depend on it. After an interrupt of the CNN's or the block's steps the parts that follow are
-    missing.
+    `seconds` is for the steps of the CNN. The other `parts` (of `records.PARTS`) take a
+    share of it each: in all it is some two and a half times as long, and half a minute
+    for what does not depend on it. After an interrupt of the CNN's or the block's steps
+    the parts that follow are missing.
 
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
@@ -62,23 +67,33 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
 
 
 class Job:
-    """One measurement under way, on a `hardware.Hardware`. Its parts return what JSON can hold.
+    """One measurement under way, on a `hardware.Hardware`. Its parts return what JSON
+    can hold.
 
-    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; policies that this process can
-    compute in; tf32, whether float32 products go through TF32 unless they are told otherwise;
-    notes, sentences on what could not be measured; interrupted, whether a person ended it.
+    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; policies that this
+    process can compute in; tf32, whether float32 products go through TF32 unless they
+    are told otherwise; notes, sentences on what could not be measured; interrupted,
+    whether a person ended it.
     """
 
     def __init__(self, seconds: float, machine: hardware.Hardware, images, labels):
-        self.seconds, self.machine, self.kind = seconds, machine, trainee.device_kind()
-        self.work, self.notes, self.interrupted = hardware.workload(machine), [], False
+        self.seconds = seconds
+        self.machine = machine
+        self.kind = trainee.device_kind()
+        self.work = hardware.workload(machine)
+        self.notes = []
+        self.interrupted = False
         cnn = _cnn(images, labels, self.work.batch_size)
         self.models = {"cnn": cnn, "transformer": _block(self.kind)}
         self.dtypes = rates.likely_dtypes(machine)
         self.tf32 = "tf32" in self.dtypes
-        self.policies = [p for p in compare.POLICIES if p.removeprefix("mixed_") in self.dtypes]
+        self.policies = [
+            p for p in compare.POLICIES if p.removeprefix("mixed_") in self.dtypes
+        ]
         if "bfloat16" not in self.dtypes:
-            self.notes.append("No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process.")
+            self.notes.append(
+                "No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process."
+            )
 
     def cnn(self):
         return self._steps("cnn", 1)
@@ -94,13 +109,19 @@ class Job:
         (build, x, y, batch_size), policies = self.models[name], self.policies
         seconds = share * self.seconds
         try:
-            result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
+            result = compare.compare_policies(
+                build, x, y, policies, batch_size, seconds
+            )
         except Exception:  # the backend has no kernel for one of them on this device
             policies = [policy for policy in policies if self._runs(name, policy)]
-            result = compare.compare_policies(build, x, y, policies, batch_size, seconds)
+            result = compare.compare_policies(
+                build, x, y, policies, batch_size, seconds
+            )
         self.interrupted |= result.interrupted
         self.notes += result.notes
-        return _rows(result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index())
+        return _rows(
+            result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index()
+        )
 
     def _runs(self, name, policy):
         """Whether a step is possible; else a note says why not."""
@@ -116,7 +137,9 @@ class Job:
 def _cnn(images, labels, batch_size):
     x = images[..., None].astype("float32") / 255
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return Model(lambda: _compiled(models.mnist_cnn(), loss), x, labels, min(batch_size, len(x)))
+    return Model(
+        lambda: _compiled(models.mnist_cnn(), loss), x, labels, min(batch_size, len(x))
+    )
 
 
 def _block(kind):

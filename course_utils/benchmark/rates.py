@@ -15,8 +15,9 @@ ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
 def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
     """How fast this device multiplies two square matrices: size, dtype, gflops, q1, q3.
 
-    gflops is the median of 10⁹ operations a second, q1 and q3 are quartiles; a product of n × n
-    takes 2·n³. bfloat16 is left out, and a sentence says so, where it would end the process.
+    gflops is the median of 10⁹ operations a second, q1 and q3 are quartiles; a product
+    of n × n takes 2·n³. bfloat16 is left out, and a sentence says so, where it would
+    end the process.
 
     Example:
         >>> set(matmul_rates((8,), seconds=0)["size"])
@@ -25,45 +26,62 @@ def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
     dtypes = ["float32", "bfloat16", "float16"]
     if hardware.bfloat16_ends_the_process():
         dtypes.remove("bfloat16")
-        print("Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process.")
+        print(
+            "Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process."
+        )
     cases = {}
     with keras.device(device()):  # TensorFlow may leave a TPU alone unless it is told
         for n in sizes:
-            cases |= {(n, dtype): (_product(n, dtype, tf32=True), 2e-9 * n**3) for dtype in dtypes}
+            cases |= {
+                (n, dtype): (_product(n, dtype, tf32=True), 2e-9 * n**3)
+                for dtype in dtypes
+            }
         found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
     return found.drop(columns="runs")
 
 
 def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
-    """The roofs of this device: matrix products by dtype, and two ways of going through memory.
+    """The roofs of this device: matrix products by dtype, and two ways of going through
+    memory.
 
-    `dtypes` are names as in `roofline.Device.tflops`, by default those that the device may have.
-    A DataFrame: figure (a dtype, or "memory"), case (what was run), value (median; TFLOP/s or
-    GB/s), q1, q3 (quartiles), runs (at least three).
+    `dtypes` are names as in `roofline.Device.tflops`, by default those that the device
+    may have. A DataFrame: figure (a dtype, or "memory"), case (what was run), value
+    (median; TFLOP/s or GB/s), q1, q3 (quartiles), runs (at least three).
 
     Example:
         this = roofline.measured_device(ceilings(seconds=10))
     """
     kind = device_kind()
-    cases, mib = {}, ARRAY_MIB[kind]
+    cases = {}
+    mib = ARRAY_MIB[kind]
     with keras.device(device()):
         for dtype in dtypes or likely_dtypes():
             for n in MATRICES[kind]:
                 run = _product(n, dtype, tf32=dtype == "tf32")
                 cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
-        # Sums of two float32 arrays: every number is read and written, none is used again.
-        a, gigabytes = keras.ops.ones((mib * 2**18,), "float32"), 1e-9 * mib * 2**20
-        cases["memory", f"a + a into a new array, {mib} MiB"] = lambda: a + a, 2 * gigabytes
+        # Sums of two float32 arrays: every number is read and written, none is used
+        # again.
+        a = keras.ops.ones((mib * 2**18,), "float32")
+        gigabytes = 1e-9 * mib * 2**20
+        cases["memory", f"a + a into a new array, {mib} MiB"] = (
+            lambda: a + a,
+            2 * gigabytes,
+        )
         if keras.backend.backend() == "tensorflow":
             import tensorflow as tf
 
             there = tf.Variable(a)
-            cases["memory", f"b += a, {mib} MiB each"] = lambda: there.assign_add(a), 3 * gigabytes
+            cases["memory", f"b += a, {mib} MiB each"] = (
+                lambda: there.assign_add(a),
+                3 * gigabytes,
+            )
         return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
 
 
 def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
-    """What is worth multiplying on a machine, this one by default; float32 both ways with TF32."""
+    """What is worth multiplying on a machine, this one by default; float32 both ways
+    with TF32.
+    """
     machine = machine or hardware.detect()
     tf32 = ["tf32"] if hardware.has_tf32(machine) else []
     bfloat16 = [] if hardware.bfloat16_ends_the_process(machine) else ["bfloat16"]
@@ -71,8 +89,12 @@ def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
 
 
 def _rates(cases, seconds, label, columns):
-    """{names: (call, amount)} as a DataFrame: names, amount a second (median, quartiles), runs."""
-    times = timings({case: run for case, (run, _) in cases.items()}, seconds, label, at_least=3)
+    """{names: (call, amount)} as a DataFrame: names, amount a second (median,
+    quartiles), runs.
+    """
+    times = timings(
+        {case: run for case, (run, _) in cases.items()}, seconds, label, at_least=3
+    )
     rows = []
     for case, found in times.items():
         if found:

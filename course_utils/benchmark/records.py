@@ -1,4 +1,6 @@
-"""What was recorded on real devices, in data/measurements: steps, and one training's gradients."""
+"""What was recorded on real devices, in data/measurements: steps, and one training's
+gradients.
+"""
 
 import collections
 import hashlib
@@ -22,7 +24,8 @@ COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory
 
 
 def label(measurement: dict) -> str:
-    """The settings that a measurement was made under, in words; "" for TensorFlow's defaults.
+    """The settings that a measurement was made under, in words; "" for TensorFlow's
+    defaults.
 
     Example:
         >>> label({"settings": {"TF_ENABLE_ONEDNN_OPTS": "0"}, "versions": {"backend": "jax"}})
@@ -36,8 +39,9 @@ def label(measurement: dict) -> str:
 def save(measurement: dict, path: str | Path | None = None) -> Path:
     """Writes a measurement, or a recording of gradients, as JSON and returns where.
 
-    Without a path, a new file in data/measurements/own, named after device, settings, date and
-    what was measured, so that those of two machines of one name can be put into one folder.
+    Without a path, a new file in data/measurements/own, named after device, settings,
+    date and what was measured, so that those of two machines of one name can be put
+    into one folder.
     """
     # Histograms are long: no blanks in those of a training.
     form = {"separators": (",", ":")} if "kind" in measurement else {"indent": 1}
@@ -82,10 +86,10 @@ def load(folder: str | Path | None = None) -> list[dict]:
 def table(found: list[dict] | None = None, model: str = "cnn"):
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
-    One row per device and policy: device (the second of a name and its settings has a "(2)"
-    behind it, and so on), settings (switches, and "Keras/JAX" where it was not
-    TensorFlow), date, policy, step_ms, speedup, memory_ratio. `model` is "cnn" or "transformer",
-    which the first measurements did not have.
+    One row per device and policy: device (the second of a name and its settings has a
+    "(2)" behind it, and so on), settings (switches, and "Keras/JAX" where it was not
+    TensorFlow), date, policy, step_ms, speedup, memory_ratio. `model` is "cnn" or
+    "transformer", which the first measurements did not have.
 
     Example:
         >>> sorted(set(table()["policy"]))
@@ -93,7 +97,8 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
     """
     import pandas as pd
 
-    rows, names = [], collections.Counter()
+    rows = []
+    names = collections.Counter()
     for measurement in load() if found is None else found:
         name = measurement["device"], label(measurement)
         names[name] += 1
@@ -111,11 +116,12 @@ def _rows(measurement, model):
 
 
 def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
-    """The gradients of a recorded training: {epoch: {layer or weight: OctaveHistogram}}.
+    """The gradients of a recorded training: {epoch: {layer or weight:
+    OctaveHistogram}}.
 
-    `of` is "activations" for the gradients at the layers' outputs, "weights", or "loss": {epoch:
-    the loss of their images}. By default the file is the one that comes with the course; ValueError
-    names a file without such gradients.
+    `of` is "activations" for the gradients at the layers' outputs, "weights", or
+    "loss": {epoch: the loss of their images}. By default the file is the one that comes
+    with the course; ValueError names a file without such gradients.
 
     Example:
         >>> bool(gradients()[0]["conv2d"].survival("float16").normal)
@@ -129,7 +135,9 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
         found = {row["epoch"]: row[of] for row in recording["records"]}
         if of != "loss":
             for epoch, layers in found.items():
-                found[epoch] = {k: OctaveHistogram.from_data(data) for k, data in layers.items()}
+                found[epoch] = {
+                    k: OctaveHistogram.from_data(data) for k, data in layers.items()
+                }
         return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(
@@ -139,10 +147,11 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
 
 
 def splits() -> dict:
-    """What each split of 16 bits keeps of a recorded training: {epoch: {tensor: `splits.survey`}}.
+    """What each split of 16 bits keeps of a recorded training: {epoch: {tensor:
+    `splits.survey`}}.
 
-    The tensors are "weights", "activations" and "gradients" (at 25 scales). The file is the one
-    that comes with the course.
+    The tensors are "weights", "activations" and "gradients" (at 25 scales). The file is
+    the one that comes with the course.
 
     Example:
         >>> list(splits()), splits()[5]["weights"]["total"]
@@ -165,7 +174,8 @@ def smaller() -> list[dict]:
 
 
 def clinic() -> dict:
-    """The recorded readings of notebook 09's patients, as `explorers.InstrumentPanel` takes them.
+    """The recorded readings of notebook 09's patients, as `explorers.InstrumentPanel`
+    takes them.
 
     Example:
         >>> clinic()["patients"][0]["readings"]["scale"]["kind"]

@@ -1,7 +1,8 @@
-"""Steps of the course's CNN under several settings of oneDNN, each in a process of its own.
+"""Steps of the course's CNN under several settings of oneDNN, each in a process of its
+own.
 
-oneDNN looks at its environment variables once, when TensorFlow is imported. So each setting takes
-a process (a *leg*), and one that ends its process takes no other down.
+oneDNN looks at its environment variables once, when TensorFlow is imported. So each
+setting takes a process (a *leg*), and one that ends its process takes no other down.
 """
 
 import os
@@ -33,21 +34,25 @@ ALWAYS = {
     "ONEDNN_VERBOSE": "1",
 }
 PRODUCTS = ("convolution", "inner_product", "matmul", "gemm_api")
-# One of ONEDNN_VERBOSE's lines: operation, kernel, dtype and milliseconds. The dtype of the
-# input reads "src:bf16::blocked:acdb::f0 wei:…", and "src_f32::blocked:ab:f0 …" for gemm_api.
+# One of ONEDNN_VERBOSE's lines: operation, kernel, dtype and milliseconds. The dtype of
+# the input reads "src:bf16::blocked:acdb::f0 wei:…", and "src_f32::blocked:ab:f0 …" for
+# gemm_api.
 LINE = re.compile(
     r"onednn_verbose,(?:v1,primitive,)?exec,cpu,(\w+),([^,]*),\w*,[a-z]+[:_](\w+?):.*,([\d.]+)"
 )
 MARK = "@step "  # in a leg's output, before the lines of that step
 
 
-def measure(seconds: float = 6, timeout: float = 60, batch_size: int = 128) -> dict[str, Outcome]:
-    """Steps of the MNIST CNN on this CPU, one leg of `SETTINGS` after the other: {leg: `Outcome`}.
+def measure(
+    seconds: float = 6, timeout: float = 60, batch_size: int = 128
+) -> dict[str, Outcome]:
+    """Steps of the MNIST CNN on this CPU, one leg of `SETTINGS` after the other: {leg:
+    `Outcome`}.
 
-    In each leg the policies take turns. `seconds` are for the steps of all legs together, at least
-    four of each policy in each; importing TensorFlow and tracing come on top, some 7 s a leg on two
-    cores. A leg is ended after `timeout` seconds. An interrupt ends the leg under way and keeps
-    those before it.
+    In each leg the policies take turns. `seconds` are for the steps of all legs
+    together, at least four of each policy in each; importing TensorFlow and tracing
+    come on top, some 7 s a leg on two cores. A leg is ended after `timeout` seconds. An
+    interrupt ends the leg under way and keeps those before it.
 
     Example:
         table(measure(seconds=2, batch_size=64))
@@ -56,7 +61,8 @@ def measure(seconds: float = 6, timeout: float = 60, batch_size: int = 128) -> d
     outcomes = {}
     try:
         for leg, variables in tqdm(SETTINGS.items(), desc="settings"):
-            # Whatever the notebook's own process has is unset where a leg does not set it.
+            # Whatever the notebook's own process has is unset where a leg does not set
+            # it.
             own = {**dict.fromkeys(SWITCHES), **ALWAYS, **variables}
             if unable := cannot_run(variables):
                 outcomes[leg] = Outcome(None, "", unable)
@@ -68,7 +74,8 @@ def measure(seconds: float = 6, timeout: float = 60, batch_size: int = 128) -> d
 
 
 def cannot_run(variables: dict, machine=None) -> str:
-    """Why a leg would show nothing on a machine (default: this one), a sentence; "" if it can.
+    """Why a leg would show nothing on a machine (default: this one), a sentence; "" if
+    it can.
 
     Example:
         >>> laptop = hardware.Hardware("Linux x86_64", "some CPU", 4, ("avx2",))
@@ -76,7 +83,9 @@ def cannot_run(variables: dict, machine=None) -> str:
         'Not run: this CPU has no bfloat16 instructions that the setting could leave out.'
     """
     machine = machine or hardware.detect()
-    if variables and not any(name in machine.system.lower() for name in ("x86", "amd64")):
+    if variables and not any(
+        name in machine.system.lower() for name in ("x86", "amd64")
+    ):
         return f"Not run: oneDNN's switches are for x86 CPUs, and this is {machine.system}."
     sets = machine.instruction_sets  # None where the system does not tell
     without = sets is not None and not {"avx512_bf16", "amx_bf16"} & set(sets)
@@ -86,12 +95,16 @@ def cannot_run(variables: dict, machine=None) -> str:
 
 
 def steps(seconds: float, batch_size: int) -> list[list]:
-    """What one leg does, never under XLA: [policy, median ms of its steps or NaN, note] of each."""
+    """What one leg does, never under XLA: [policy, median ms of its steps or NaN, note]
+    of each.
+    """
     rng = np.random.default_rng(0)
     x = rng.random((batch_size, 28, 28, 1), dtype="float32")
     y = rng.integers(0, 10, batch_size)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    networks, times, notes = {}, {policy: [] for policy in POLICIES}, dict.fromkeys(POLICIES, "")
+    networks = {}
+    times = {policy: [] for policy in POLICIES}
+    notes = dict.fromkeys(POLICIES, "")
     for policy in POLICIES:
         with dtype_policy(policy):
             network = models.mnist_cnn()
@@ -104,7 +117,8 @@ def steps(seconds: float, batch_size: int) -> list[list]:
             notes[policy] = sentence(error)
     for _ in rounds(seconds, "steps", at_least=4):
         for policy, network in networks.items():
-            os.write(1, f"{MARK}{policy}\n".encode())  # past Python's buffer, as oneDNN's lines
+            # past Python's buffer, as oneDNN's lines
+            os.write(1, f"{MARK}{policy}\n".encode())
             start = time.perf_counter()
             network.train_on_batch(x, y)
             times[policy].append(1e3 * (time.perf_counter() - start))
@@ -112,29 +126,38 @@ def steps(seconds: float, batch_size: int) -> list[list]:
 
 
 def table(outcomes: dict):
-    """The legs of `measure` as a DataFrame: leg, policy, step_ms, speedup, kernels, note.
+    """The legs of `measure` as a DataFrame: leg, policy, step_ms, speedup, kernels,
+    note.
 
-    step_ms is the median; speedup is against float32 in the same leg; kernels names those of
-    oneDNN's kernels for products that took a sixth of their time or more, with the dtype of their
-    input and the calls a step. A leg or policy without a result has NaN, and a note says why.
+    step_ms is the median; speedup is against float32 in the same leg; kernels names
+    those of oneDNN's kernels for products that took a sixth of their time or more, with
+    the dtype of their input and the calls a step. A leg or policy without a result has
+    NaN, and a note says why.
     """
-    named, rows = kernels(outcomes), []
+    named = kernels(outcomes)
+    rows = []
     for leg, outcome in outcomes.items():
         result = [["", np.nan, outcome.problem]] if outcome.problem else outcome.result
         times = {policy: ms for policy, ms, _ in result}
         for policy, ms, note in result:
             mine = named[(named["leg"] == leg) & (named["policy"] == policy)]
-            rows.append([leg, policy, ms, times.get("float32", np.nan) / ms, _most(mine), note])
-    return pd.DataFrame(rows, columns=["leg", "policy", "step_ms", "speedup", "kernels", "note"])
+            rows.append(
+                [leg, policy, ms, times.get("float32", np.nan) / ms, _most(mine), note]
+            )
+    return pd.DataFrame(
+        rows, columns=["leg", "policy", "step_ms", "speedup", "kernels", "note"]
+    )
 
 
 def kernels(outcomes: dict):
-    """What oneDNN reported in the legs of `measure`, read from the lines of ONEDNN_VERBOSE.
+    """What oneDNN reported in the legs of `measure`, read from the lines of
+    ONEDNN_VERBOSE.
 
-    A DataFrame: leg, policy, operation, kernel, dtype (of the input), calls and ms (by oneDNN's
-    own clock; means over the timed steps), the longest first in each leg and policy. "gemm_api" is
-    oneDNN's plain product, which TensorFlow's own (Eigen) kernels call inside, for small blocks
-    that they have converted to float32 first where needed.
+    A DataFrame: leg, policy, operation, kernel, dtype (of the input), calls and ms (by
+    oneDNN's own clock; means over the timed steps), the longest first in each leg and
+    policy. "gemm_api" is oneDNN's plain product, which TensorFlow's own (Eigen) kernels
+    call inside, for small blocks that they have converted to float32 first where
+    needed.
     """
     rows = []
     for leg, outcome in outcomes.items():
@@ -144,18 +167,25 @@ def kernels(outcomes: dict):
                 policy = line.removeprefix(MARK).strip()
             elif policy and (found := LINE.fullmatch(line)):
                 operation, kernel, dtype, ms = found.groups()
-                rows.append((leg, policy, operation, kernel or operation, dtype, float(ms)))
+                rows.append(
+                    (leg, policy, operation, kernel or operation, dtype, float(ms))
+                )
     keys = ["leg", "policy", "operation", "kernel", "dtype"]
     calls = pd.DataFrame(rows, columns=[*keys, "ms"]).groupby(keys)["ms"]
     found = calls.agg(calls="size", ms="sum").reset_index()
-    steps = [outcomes[row.leg].printed.count(f"{MARK}{row.policy}\n") for row in found.itertuples()]
+    steps = [
+        outcomes[row.leg].printed.count(f"{MARK}{row.policy}\n")
+        for row in found.itertuples()
+    ]
     found[["calls", "ms"]] = found[["calls", "ms"]].div(steps, axis=0)
     order = {"by": ["leg", "policy", "ms"], "ascending": [True, True, False]}
     return found.sort_values(**order, ignore_index=True)
 
 
 def _most(mine):
-    """The kernels for products that took a sixth of the products' time or more, in words."""
+    """The kernels for products that took a sixth of the products' time or more, in
+    words.
+    """
     # A convolution's gradient names two kernels, "brg_conv_bwd:… + brg_conv_fwd:…".
     mine = mine.assign(kernel=mine["kernel"].str.split("+").str[0])
     products = mine[mine["operation"].isin(PRODUCTS)].groupby(["dtype", "kernel"])
@@ -172,6 +202,7 @@ def sentence(error: Exception) -> str:
         'It raised ValueError: so not'
     """
     text = " ".join(str(error).split())
-    why = re.search(r"message: (.+?)(?:\. |, in file|$)", text)  # oneDNN's, in the middle
+    # oneDNN's, in the middle
+    why = re.search(r"message: (.+?)(?:\. |, in file|$)", text)
     text = why[1] if why else text
     return f"It raised {type(error).__name__}: {text[:200]}{'…' * (len(text) > 200)}"

@@ -1,4 +1,6 @@
-"""Where the bench command runs: the backend that it starts, and the machine that this sees."""
+"""Where the bench command runs: the backend that it starts, and the machine that this
+sees.
+"""
 
 import dataclasses
 import importlib.util
@@ -19,7 +21,8 @@ def on_jax() -> bool:
 
 
 def start():
-    """Gets Keras on JAX ready, without TensorFlow, as `session.setup` does on TensorFlow.
+    """Gets Keras on JAX ready, without TensorFlow, as `session.setup` does on
+    TensorFlow.
 
     `StartError` says in one sentence which package is missing.
     """
@@ -38,7 +41,9 @@ def start():
 
 
 def versions() -> dict[str, str]:
-    """{package: version} of what is measured, with Python, the system and Keras's backend."""
+    """{package: version} of what is measured, with Python, the system and Keras's
+    backend.
+    """
     import keras
 
     backend = keras.backend.backend()
@@ -58,8 +63,8 @@ def machine() -> hardware.Hardware:
     import jax
 
     used = jax.devices()[0]
-    # JAX has its device by now: hide it from the try-outs, which would want it for themselves, and
-    # for which TensorFlow may be missing.
+    # JAX has its device by now: hide it from the try-outs, which would want it for
+    # themselves, and for which TensorFlow may be missing.
     with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="-1"):
         found = hardware.detect()
     if used.platform == "cpu":
@@ -74,7 +79,8 @@ def machine() -> hardware.Hardware:
 
 
 def device_name(found: hardware.Hardware) -> str:
-    """What to call a machine: its accelerator, or its CPU with the cores and 16-bit instructions.
+    """What to call a machine: its accelerator, or its CPU with the cores and 16-bit
+    instructions.
 
     Example:
         >>> device_name(hardware.Hardware("Linux x86_64", "some CPU", 4, ("avx2",)))
@@ -82,4 +88,8 @@ def device_name(found: hardware.Hardware) -> str:
     """
     working = [a.name for a in found.accelerators if a.works]
     sets = [s for s in found.instruction_sets or () if "16" in s]
-    return working[0] if working else " ".join([found.cpu, hardware.counted(found.cores), *sets])
+    return (
+        working[0]
+        if working
+        else " ".join([found.cpu, hardware.counted(found.cores), *sets])
+    )

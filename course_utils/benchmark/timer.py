@@ -7,7 +7,8 @@ import keras
 
 from course_utils.progress import tqdm
 
-SAMPLE = 0.005  # seconds that one timing lasts at the least: far more than a launch and the clock
+# seconds that one timing lasts at the least: far more than a launch and the clock
+SAMPLE = 0.005
 MOST = 200  # calls in one timing
 SECONDS = "{l_bar}{bar}| {n:.1f} of {total:.1f} s"  # a bar's text; it has no rate
 
@@ -21,7 +22,8 @@ def rounds(seconds: float, label: str, at_least: int = 1):
         >>> list(rounds(0, "demo", at_least=2))
         [0, 1]
     """
-    start, number = time.perf_counter(), 0
+    start = time.perf_counter()
+    number = 0
     with tqdm(desc=label, total=round(seconds, 1), bar_format=SECONDS) as bar:
         while (elapsed := time.perf_counter() - start) < seconds or number < at_least:
             bar.update(min(round(elapsed, 1), bar.total) - bar.n)
@@ -31,16 +33,19 @@ def rounds(seconds: float, label: str, at_least: int = 1):
 
 
 def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:
-    """Times functions that return a tensor against each other: {name: seconds of one call, a list}.
+    """Times functions that return a tensor against each other: {name: seconds of one
+    call, a list}.
 
-    Each is called three times before it counts. Then all take turns until the time is up, so that
-    what else the machine does meets all of them alike. Calls of less than 5 ms are timed
-    together. An interrupt of the kernel keeps what was measured.
+    Each is called three times before it counts. Then all take turns until the time is
+    up, so that what else the machine does meets all of them alike. Calls of less than 5
+    ms are timed together. An interrupt of the kernel keeps what was measured.
     """
-    together, times = {}, {name: [] for name in cases}
+    together = {}
+    times = {name: [] for name in cases}
     try:
         for name, run in cases.items():
-            once = min(_seconds(run, 1) for _ in range(3))  # the first traces and loads kernels
+            # the first traces and loads kernels
+            once = min(_seconds(run, 1) for _ in range(3))
             together[name] = max(1, round(SAMPLE / max(once, SAMPLE / MOST)))
         for _ in rounds(seconds, label, at_least):
             for name, run in cases.items():
@@ -50,7 +55,9 @@ def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:
     return times
 
 
-def in_turns(cases: dict, seconds: float = 3, label: str = "operations in turns") -> dict:
+def in_turns(
+    cases: dict, seconds: float = 3, label: str = "operations in turns"
+) -> dict:
     """The median milliseconds of one call of each case, timed in turns: {name: ms}.
 
     NaN for what an interrupt left untimed.
@@ -59,15 +66,21 @@ def in_turns(cases: dict, seconds: float = 3, label: str = "operations in turns"
         in_turns({"add": lambda: a + a, "multiply": lambda: a * a}, seconds=1)
     """
     found = timings(cases, seconds, label)
-    return {name: 1e3 * statistics.median(t) if t else float("nan") for name, t in found.items()}
+    return {
+        name: 1e3 * statistics.median(t) if t else float("nan")
+        for name, t in found.items()
+    }
 
 
 def _seconds(run, count):
-    """Seconds of one call, `count` timed together; a number read back says that all is done."""
+    """Seconds of one call, `count` timed together; a number read back says that all is
+    done.
+    """
     start = time.perf_counter()
     for _ in range(count):
         result = run()
-    if not isinstance(result, float):  # a number that is here needs no reading, which takes longer
+    # a number that is here needs no reading, which takes longer
+    if not isinstance(result, float):
         first = keras.ops.reshape(keras.ops.convert_to_tensor(result), (-1,))[0]
         float(keras.ops.cast(first, "float32"))
     return (time.perf_counter() - start) / count

@@ -1,4 +1,6 @@
-"""One training step at a time, with its duration, peak memory and loss, on Keras's device."""
+"""One training step at a time, with its duration, peak memory and loss, on Keras's
+device.
+"""
 
 import time
 from typing import NamedTuple
@@ -37,7 +39,9 @@ def counts_memory() -> bool:
 
 
 def start_peak() -> int | None:
-    """Bytes in use now, with the peak counter reset; None where the allocator does not tell."""
+    """Bytes in use now, with the peak counter reset; None where the allocator does not
+    tell.
+    """
     if keras.backend.backend() != "tensorflow":
         return None
     import tensorflow as tf
@@ -50,10 +54,11 @@ def start_peak() -> int | None:
 
 
 class Step(NamedTuple):
-    """One step: wall time until the loss is back, bytes at the peak above those before, the loss.
+    """One step: wall time until the loss is back, bytes at the peak above those before,
+    the loss.
 
-    peak_bytes is None where the allocator does not tell; loss is the mean of this batch before
-    the update.
+    peak_bytes is None where the allocator does not tell; loss is the mean of this batch
+    before the update.
     """
 
     seconds: float
@@ -64,9 +69,9 @@ class Step(NamedTuple):
 class Trainee:
     """A compiled model under one policy that takes training steps when asked.
 
-    `build_model()` returns the model, compiled (else ValueError), and is called under the policy
-    of that name; the seed sets the initial weights. Where `training.needs_xla` says so, XLA
-    compiles the step, whatever `build_model` says.
+    `build_model()` returns the model, compiled (else ValueError), and is called under
+    the policy of that name; the seed sets the initial weights. Where
+    `training.needs_xla` says so, XLA compiles the step, whatever `build_model` says.
 
     Example:
         Trainee(build_model, "mixed_bfloat16").step(x[:128], y[:128]).seconds
@@ -96,7 +101,9 @@ class Trainee:
     def resident_bytes(self) -> int:
         """Bytes of the weights and of the optimizer's variables."""
         variables = self.model.variables + self._optimizer.variables
-        return sum(int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize for v in variables)
+        return sum(
+            int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize for v in variables
+        )
 
     @property
     def loss_scale(self) -> float | None:
@@ -111,9 +118,12 @@ class Trainee:
             variable.assign(start)
 
     def step(self, x, y) -> Step:
-        """One training step on a batch of NumPy arrays; copying them to the device is not timed."""
+        """One training step on a batch of NumPy arrays; copying them to the device is
+        not timed.
+        """
         x, y = keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(y)
-        # Keras averages its metrics since the last reset: reset, so that the loss is this batch's.
+        # Keras averages its metrics since the last reset: reset, so that the loss is
+        # this batch's.
         self.model.reset_metrics()
         before = start_peak()
         start = time.perf_counter()
@@ -128,7 +138,8 @@ class Trainee:
 
     def right(self, x, y):
         """Whether the model labels each image of a batch right, an array of booleans."""
-        answers = self.model.predict_on_batch(x)[: len(x)]  # each replica gives all of them
+        # each replica gives all of them
+        answers = self.model.predict_on_batch(x)[: len(x)]
         return np.argmax(answers, axis=-1) == y
 
 

@@ -1,11 +1,18 @@
-"""Many devices: which strategy fits, worker processes, and what the exchange of gradients costs.
+"""Many devices: which strategy fits, worker processes, and what the exchange of
+gradients costs.
 
 Importing it loads no framework.
 """
 
 from course_utils.distributed.exchange import measure_exchange
 from course_utils.distributed.play import play, play_on_workers
-from course_utils.distributed.strategies import DeviceError, choose, find_tpu, scope, split_cpu
+from course_utils.distributed.strategies import (
+    DeviceError,
+    choose,
+    find_tpu,
+    scope,
+    split_cpu,
+)
 from course_utils.distributed.tries import attempt, on_jax
 from course_utils.distributed.workers import Workers, run_workers, tf_config
 from course_utils.processes import Interrupted, ProcessError

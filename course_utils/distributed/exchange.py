@@ -18,10 +18,12 @@ KINDS = {
 
 
 def measure_exchange() -> dict:
-    """Milliseconds (lower quartiles) of two workers, each with the gradient of a million weights.
+    """Milliseconds (lower quartiles) of two workers, each with the gradient of a
+    million weights.
 
-    {"compute": {kind: its products alone}, "exchange": {dtype: an all-reduce of as many numbers
-    alone}, "step": {kind: both}}, for each of `KINDS`. What is timed takes turns.
+    {"compute": {kind: its products alone}, "exchange": {dtype: an all-reduce of as many
+    numbers alone}, "step": {kind: both}}, for each of `KINDS`. What is timed takes
+    turns.
     """
     with Workers(__file__, 2, timeout=150) as workers:
         for _ in workers:
@@ -34,20 +36,27 @@ def _work():
     import tensorflow as tf
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    rows, weights = tf.random.normal((BATCH, SIDE)), tf.random.normal((SIDE, SIDE))
+    rows = tf.random.normal((BATCH, SIDE))
+    weights = tf.random.normal((SIDE, SIDE))
 
     def summed(numbers):
-        return tf.distribute.get_replica_context().all_reduce("SUM", tf.identity(numbers))
+        return tf.distribute.get_replica_context().all_reduce(
+            "SUM", tf.identity(numbers)
+        )
 
     def gradient(dtype, sent):  # two of the three products of a dense layer
-        a, w = tf.cast(rows, dtype), tf.cast(weights, dtype)
+        a = tf.cast(rows, dtype)
+        w = tf.cast(weights, dtype)
         return tf.cast(tf.matmul(a, tf.matmul(a, w), transpose_a=True), sent)
 
     def run(function, *arguments):
         call = tf.function(lambda: strategy.run(lambda: function(*arguments)[:1]))
-        return lambda: tf.cast(call(), tf.float32).numpy()  # what is read has been computed
+        # what is read has been computed
+        return lambda: tf.cast(call(), tf.float32).numpy()
 
-    calls = {("compute", kind): run(gradient, *dtypes) for kind, dtypes in KINDS.items()}
+    calls = {
+        ("compute", kind): run(gradient, *dtypes) for kind, dtypes in KINDS.items()
+    }
     for kind, dtypes in KINDS.items():
         calls["step", kind] = run(lambda *both: summed(gradient(*both)), *dtypes)
         calls["exchange", dtypes[1]] = run(summed, tf.cast(weights, dtypes[1]))
@@ -59,7 +68,8 @@ def _work():
             times[name].append(1e3 * (time.perf_counter() - start))
     found = {part: {} for part, _ in calls}
     for (part, kind), several in times.items():
-        found[part][kind] = float(np.percentile(several[2:], 25))  # others may use the cores
+        # others may use the cores
+        found[part][kind] = float(np.percentile(several[2:], 25))
     print("RESULT", json.dumps(found))
 
 

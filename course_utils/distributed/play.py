@@ -1,4 +1,5 @@
-"""One weight on several replicas: one gradient overflows, and what each replica does is noted.
+"""One weight on several replicas: one gradient overflows, and what each replica does is
+noted.
 
 Run as a script it is one of two workers.
 """
@@ -9,15 +10,18 @@ import threading
 
 from course_utils.distributed.workers import Workers
 
-SILENCE = 6  # seconds after a step, which takes a few milliseconds, before a worker says so
+# seconds after a step, which takes a few milliseconds, before a worker says so
+SILENCE = 6
 
 
 def play(strategy, kind, culprit, when, steps=6):
-    """Train a weight with an optimizer of this `kind`; for each step a note of each replica here.
+    """Train a weight with an optimizer of this `kind`; for each step a note of each
+    replica here.
 
-    Every gradient is 1, but for infinity on the replica `culprit` in step `when`. A note is a dict:
-    "step", "replica", "overflow" (its own), "taken", "finite" (the weight after it), "scale" (after
-    it), and "sums", the all-reduces that it took part in: "flag", "gradients".
+    Every gradient is 1, but for infinity on the replica `culprit` in step `when`. A
+    note is a dict: "step", "replica", "overflow" (its own), "taken", "finite" (the
+    weight after it), "scale" (after it), and "sums", the all-reduces that it took part
+    in: "flag", "gradients".
 
     Example: `list(play(strategy, keras.optimizers.LossScaleOptimizer, 1, 2))`.
     """
@@ -26,7 +30,8 @@ def play(strategy, kind, culprit, when, steps=6):
     import tensorflow as tf
 
     with strategy.scope():
-        weight, optimizer = keras.Variable([1.0]), kind(keras.optimizers.SGD(0.01), 2.0**15)
+        weight = keras.Variable([1.0])
+        optimizer = kind(keras.optimizers.SGD(0.01), 2.0**15)
         optimizer.build([weight])
 
     def one_replica(culprit):
@@ -43,27 +48,37 @@ def play(strategy, kind, culprit, when, steps=6):
     sums_first = not asks and kind.apply is not own.apply
     step = tf.function(lambda culprit: strategy.run(one_replica, args=(culprit,)))
     for number in range(steps):
-        before, spoiled = held(optimizer.iterations), culprit if number == when else -1
+        before = held(optimizer.iterations)
+        spoiled = culprit if number == when else -1
         step(tf.constant(spoiled))
         counts = held(optimizer.iterations)  # a step that is skipped does not count
         ranks = range(len(counts))
         if len(counts) < strategy.num_replicas_in_sync:
             ranks = [strategy.cluster_resolver.task_id]
-        weights, scales = held(weight), held(optimizer.dynamic_scale)
+        weights = held(weight)
+        scales = held(optimizer.dynamic_scale)
         yield [
             {
-                **{"step": number, "replica": rank, "overflow": rank == spoiled, "taken": c > b},
+                **{
+                    "step": number,
+                    "replica": rank,
+                    "overflow": rank == spoiled,
+                    "taken": c > b,
+                },
                 **{"finite": bool(np.isfinite(w)), "scale": scale},
                 "sums": ["flag"] * asks + ["gradients"] * (sums_first or c > b),
             }
-            for rank, b, c, w, scale in zip(ranks, before, counts, weights, scales, strict=True)
+            for rank, b, c, w, scale in zip(
+                ranks, before, counts, weights, scales, strict=True
+            )
         ]
 
 
 def play_on_workers(kind: str, culprit: int, when: int = 2):
     """`play` in two processes, printed as it goes: (all notes, the `Workers`).
 
-    `kind`: "own" is Keras's, "safe" the course's. When nothing more comes they are stopped.
+    `kind`: "own" is Keras's, "safe" the course's. When nothing more comes they are
+    stopped.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
     notes, last = [], {}
@@ -87,8 +102,10 @@ def _work(kind, culprit, when):
 
     from course_utils import training
 
-    own, safe = keras.optimizers.LossScaleOptimizer, training.ReplicaSafeLossScaleOptimizer
-    strategy, kinds = tf.distribute.MultiWorkerMirroredStrategy(), {"own": own, "safe": safe}
+    own = keras.optimizers.LossScaleOptimizer
+    safe = training.ReplicaSafeLossScaleOptimizer
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    kinds = {"own": own, "safe": safe}
     print_as_they_come(play(strategy, kinds[kind], int(culprit), int(when)))
 
 

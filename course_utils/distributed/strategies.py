@@ -17,7 +17,9 @@ class DeviceError(Told, RuntimeError):
 
 @dataclass(frozen=True)
 class Choice:
-    """A strategy ("TPUStrategy", "MirroredStrategy" or "one device"), its devices, and why."""
+    """A strategy ("TPUStrategy", "MirroredStrategy" or "one device"), its devices, and
+    why.
+    """
 
     kind: str
     devices: tuple[str, ...]
@@ -37,8 +39,9 @@ class Choice:
 def scope():
     """Where models are built that train on a TPU, or on the devices of `split_cpu`.
 
-    `fit` shares each batch out among replicas; `train_on_batch` gives each the whole batch. One
-    device, several GPUs, Keras on JAX, and the scope of another strategy stay as they are.
+    `fit` shares each batch out among replicas; `train_on_batch` gives each the whole
+    batch. One device, several GPUs, Keras on JAX, and the scope of another strategy
+    stay as they are.
 
     Example: `with scope(): model = build_model()`
     """
@@ -57,8 +60,9 @@ def scope():
 def split_cpu(count: int = 2) -> tuple[str, ...]:
     """Make several logical devices of the CPU, to learn on; they share its cores.
 
-    TensorFlow can do that once, before it computes for the first time. Called again with the same
-    number it changes nothing. Raises a DeviceError if it has started with another one.
+    TensorFlow can do that once, before it computes for the first time. Called again
+    with the same number it changes nothing. Raises a DeviceError if it has started with
+    another one.
 
     Example: `split_cpu(2)` is `('CPU:0', 'CPU:1')` in a fresh kernel.
     """
@@ -82,29 +86,36 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
 def choose() -> Choice:
     """The strategy for this machine, as TensorFlow sees it now. It starts TensorFlow.
 
-    A TPU that TensorFlow cannot use is named in the reason. Example: `choose().devices` is
-    `('CPU:0', 'CPU:1')` after `split_cpu(2)`, on a machine without a GPU.
+    A TPU that TensorFlow cannot use is named in the reason. Example: `choose().devices`
+    is `('CPU:0', 'CPU:1')` after `split_cpu(2)`, on a machine without a GPU.
     """
     import tensorflow as tf
 
     # A TPU_SYSTEM device is listed without any TPU too, so cores are counted.
     kinds = ("TPU", "GPU", "CPU")
-    tpu_cores, gpus, cpus = (len(tf.config.list_logical_devices(kind)) for kind in kinds)
+    tpu_cores, gpus, cpus = (
+        len(tf.config.list_logical_devices(kind)) for kind in kinds
+    )
     if tpu_cores > 1 or (tpu_cores and cpus == 1):
         reason = f"TensorFlow can use the {_number(tpu_cores, 'core')} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
     if gpus > 1:
-        reason = f"each of the {gpus} GPUs of this machine takes its part of every batch."
+        reason = (
+            f"each of the {gpus} GPUs of this machine takes its part of every batch."
+        )
         return Choice("MirroredStrategy", _names("GPU", gpus), reason)
     if cpus > 1:
         only = "GPU" if gpus else "TPU core" if tpu_cores else ""
-        speed = f"slower than its only {only}." if only else "and they make nothing faster."
-        reason = (
-            f"{cpus} logical devices of one CPU show all that happens between replicas, {speed}"
+        speed = (
+            f"slower than its only {only}." if only else "and they make nothing faster."
         )
+        shows = "show all that happens between replicas"
+        reason = f"{cpus} logical devices of one CPU {shows}, {speed}"
         return Choice("MirroredStrategy", _names("CPU", cpus), reason)
     if gpus:
-        return Choice("one device", ("GPU:0",), "this machine has one GPU and nothing to share.")
+        return Choice(
+            "one device", ("GPU:0",), "this machine has one GPU and nothing to share."
+        )
     reason = "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two to learn on."
     if any(a.kind == "TPU" for a in hardware.detect().accelerators):
         reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
@@ -114,8 +125,8 @@ def choose() -> Choice:
 def find_tpu() -> dict:
     """Try a TPU: the variables to set before TensorFlow is imported; never raises.
 
-    It says what came out. Without the signs of a TPU (variables that Colab and Google Cloud set, a
-    device file) nothing is tried, and it gives `{}`. Not run on a TPU yet.
+    It says what came out. Without the signs of a TPU (variables that Colab and Google
+    Cloud set, a device file) nothing is tried, and it gives `{}`. Not run on a TPU yet.
     """
     if not accelerators.shows_a_tpu():
         print("This machine has no TPU, so the course runs on what TensorFlow finds.")
@@ -139,7 +150,8 @@ def find_tpu() -> dict:
 def _mirrored(devices):
     """One for all cells: a second one on the same devices numbers its all-reduces anew.
 
-    TensorFlow 2.21 then takes one for another of the first strategy's and refuses its shape.
+    TensorFlow 2.21 then takes one for another of the first strategy's and refuses its
+    shape.
     """
     import tensorflow as tf
 

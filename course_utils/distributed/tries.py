@@ -1,4 +1,5 @@
-"""What Keras can do on several devices, tried by a small `fit`: on TensorFlow, and on JAX.
+"""What Keras can do on several devices, tried by a small `fit`: on TensorFlow, and on
+JAX.
 
 Run as a script it is one of several workers.
 """
@@ -16,15 +17,18 @@ ON_JAX = {
     "JAX_PLATFORMS": "cpu",
     "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
 }
-KEYS = ("placeholder", "merge_call", "resource", "same size")  # of the line that says why
+# of the line that says why
+KEYS = ("placeholder", "merge_call", "resource", "same size")
 BOLD = "\x1b[1m"
 
 
-def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=None, **options):
+def attempt(
+    size=64, policy="float32", bright=None, optimizer=None, strategy=None, **options
+):
     """Fit two batches of this `size`; one line on what came of it, such as "works".
 
-    `bright`: the row of a picture that is a million times too bright; `optimizer`: arguments of
-    SGD; the other `options` go to `compile`.
+    `bright`: the row of a picture that is a million times too bright; `optimizer`:
+    arguments of SGD; the other `options` go to `compile`.
     """
     import keras
     import numpy as np
@@ -32,17 +36,23 @@ def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=Non
     from course_utils.training import dtype_policy
 
     source = np.random.default_rng(0)
-    x, y = source.random((2 * size, 784), "float32"), source.integers(0, 10, 2 * size)
+    x = source.random((2 * size, 784), "float32")
+    y = source.integers(0, 10, 2 * size)
     if bright is not None:
         x[bright] *= 1e6
     scope = strategy.scope() if strategy else contextlib.nullcontext()
     try:
         with scope, dtype_policy(policy):
-            layers = [keras.layers.Dense(64, "relu"), keras.layers.Dense(10, dtype="float32")]
+            layers = [
+                keras.layers.Dense(64, "relu"),
+                keras.layers.Dense(10, dtype="float32"),
+            ]
             model = keras.Sequential([keras.Input((784,)), *layers])
             loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
             options = {"jit_compile": False, **options}
-            model.compile(keras.optimizers.SGD(0.1, **(optimizer or {})), loss, **options)
+            model.compile(
+                keras.optimizers.SGD(0.1, **(optimizer or {})), loss, **options
+            )
         model.fit(x, y, batch_size=size, shuffle=False, verbose=0)
     except Exception as problem:
         told = [line.split("}} ")[-1].strip() for line in str(problem).splitlines()]
@@ -52,15 +62,18 @@ def attempt(size=64, policy="float32", bright=None, optimizer=None, strategy=Non
         gc.collect()  # see data/upstream/old_iterator_waits.py
     if bright is None:
         return "works"
-    finite = np.mean([np.isfinite(v).mean() for v in map(np.ravel, model.get_weights())])
+    finite = np.mean(
+        [np.isfinite(v).mean() for v in map(np.ravel, model.get_weights())]
+    )
     return f"{finite:.0%} of the weights finite"
 
 
 def on_jax(tries: dict) -> dict:
-    """What `attempt` says of each of the `tries`, {name: its options}, with Keras on JAX.
+    """What `attempt` says of each of the `tries`, {name: its options}, with Keras on
+    JAX.
 
-    In a process of its own with two CPU devices; without JAX, what was recorded. "where" says
-    with which versions, and when.
+    In a process of its own with two CPU devices; without JAX, what was recorded.
+    "where" says with which versions, and when.
     """
     if not importlib.util.find_spec("jax"):
         return json.loads(RECORD.read_text(encoding="utf-8"))
@@ -77,7 +90,9 @@ def _of_jax(tries):
     keras.distribution.set_distribution(keras.distribution.DataParallel())
     versions = f"Keras {keras.__version__} on JAX {jax.__version__}"
     where = f"{versions}, {len(jax.devices())} devices, {datetime.date.today()}"
-    return {"where": where} | {name: attempt(**options) for name, options in tries.items()}
+    return {"where": where} | {
+        name: attempt(**options) for name, options in tries.items()
+    }
 
 
 if __name__ == "__main__":

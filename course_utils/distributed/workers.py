@@ -1,12 +1,14 @@
-"""Worker processes on this computer: the same program several times, as on several machines.
+"""Worker processes on this computer: the same program several times, as on several
+machines.
 
     with Workers("train.py", 2) as workers:
         for rank, line in workers:
             print(f"worker {rank}: {line}")
     workers.results
 
-Each process gets TF_CONFIG, from which `tf.distribute.MultiWorkerMirroredStrategy` reads who it is
-and where the others are. GPUs and TPUs are hidden from them. Not run on Windows and macOS.
+Each process gets TF_CONFIG, from which `tf.distribute.MultiWorkerMirroredStrategy`
+reads who it is and where the others are. GPUs and TPUs are hidden from them. Not run on
+Windows and macOS.
 """
 
 import contextlib
@@ -20,33 +22,39 @@ from course_utils import processes
 from course_utils.hardware.accelerators import CPU_ALONE
 from course_utils.processes import Interrupted, ProcessError
 
-PORTS = range(20000, 32000)  # below those that Linux, macOS and Windows give to connections
+# below those that Linux, macOS and Windows give to connections
+PORTS = range(20000, 32000)
 
 
 class Workers:
     """`count` processes of one Python file, which never outlive the `with` block.
 
-    Iterate over it for the lines that the workers print, as pairs (rank, text), until all have
-    ended. A worker hands back its result with `print("RESULT", json.dumps(...))`; `sys.argv[1:]`
-    are the `arguments`. After `timeout` seconds all are stopped. Workers have `grace` seconds to
-    end by themselves when another has failed, and again after SIGTERM, before SIGKILL. `endings`
-    says how each ended, None while it runs; `stubborn` are the ranks of those that SIGTERM could
-    not end.
+    Iterate over it for the lines that the workers print, as pairs (rank, text), until
+    all have ended. A worker hands back its result with `print("RESULT",
+    json.dumps(...))`; `sys.argv[1:]` are the `arguments`. After `timeout` seconds all
+    are stopped. Workers have `grace` seconds to end by themselves when another has
+    failed, and again after SIGTERM, before SIGKILL. `endings` says how each ended, None
+    while it runs; `stubborn` are the ranks of those that SIGTERM could not end.
 
-    Raises a ProcessError with one sentence where there is no script, a worker ends with an error
-    (the first one is told), or the time is up; Interrupted, a KeyboardInterrupt, when the person
-    interrupts.
+    Raises a ProcessError with one sentence where there is no script, a worker ends with
+    an error (the first one is told), or the time is up; Interrupted, a
+    KeyboardInterrupt, when the person interrupts.
     """
 
-    def __init__(self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4):
+    def __init__(
+        self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4
+    ):
         if not Path(script).is_file():
-            raise ProcessError(f"There is no file {str(script)!r}: write the script first.")
+            raise ProcessError(
+                f"There is no file {str(script)!r}: write the script first."
+            )
         self._command = processes.script(script, *arguments)
         self._ports = free_ports(count)
         self.count, self.timeout, self.grace = count, timeout, grace
         self.endings = [None] * count
         self.stubborn = []
-        self._processes, self._killed = [], set()
+        self._processes = []
+        self._killed = set()
 
     def __enter__(self):
         self._deadline = time.monotonic() + self.timeout
@@ -69,9 +77,12 @@ class Workers:
 
     def __iter__(self):
         """Pairs (rank, line printed), until all workers have ended."""
-        failed, until = None, self._deadline
+        failed = None
+        until = self._deadline
         for process, line in self._watching:
-            if time.monotonic() > until and any(p.poll() is None for p in self._processes):
+            if time.monotonic() > until and any(
+                p.poll() is None for p in self._processes
+            ):
                 break  # also where one prints without end
             if process is None:
                 continue
@@ -121,7 +132,9 @@ class Workers:
     def _say_that_time_is_up(self):
         late = [str(rank) for rank, ending in enumerate(self.endings) if ending is None]
         self.stop()
-        names = f"Worker {late[0]}" if len(late) == 1 else f"Workers {' and '.join(late)}"
+        names = (
+            f"Worker {late[0]}" if len(late) == 1 else f"Workers {' and '.join(late)}"
+        )
         how = "killed, for they ignored SIGTERM" if self.stubborn else "stopped"
         raise ProcessError(
             f"{names} of {self.count} had not ended after {self.timeout:g} s and were {how}: see "
@@ -130,7 +143,8 @@ class Workers:
 
 
 def run_workers(script, count: int = 2, arguments=(), **options) -> list:
-    """Run a script in several `Workers`; a list of the results, None where one handed back none.
+    """Run a script in several `Workers`; a list of the results, None where one handed
+    back none.
 
     Each line that a worker prints is printed with the worker's number before it.
 
@@ -159,7 +173,8 @@ def free_ports(count: int) -> list[int]:
     for port in random.SystemRandom().sample(PORTS, len(PORTS)):
         if len(found) < count:
             with socket.socket() as probe, contextlib.suppress(OSError):
-                # TensorFlow's server listens on all addresses of the computer, as this does.
+                # TensorFlow's server listens on all addresses of the computer, as this
+                # does.
                 probe.bind(("", port))
                 found.append(port)
     return found

@@ -1,4 +1,6 @@
-"""Exercises and predictions, one module per notebook and one engine: `q = exercises.load("00")`."""
+"""Exercises and predictions, one module per notebook and one engine: `q =
+exercises.load("00")`.
+"""
 
 import importlib
 from pathlib import Path
@@ -11,7 +13,9 @@ from .engine import Feedback, Note, Question
 
 
 class _OfEach(Note):
-    """What stands at `q.hint` and answers `q.hint(1)`: a sentence that says what to write."""
+    """What stands at `q.hint` and answers `q.hint(1)`: a sentence that says what to
+    write.
+    """
 
     def __init__(self, call):
         super().__init__("Which exercise?", f"For the first one, write `q[1].{call}`.")
@@ -21,7 +25,9 @@ class _OfEach(Note):
 
 
 class Sheet:
-    """The exercises of one notebook, which `load` makes: `q[1].check(answer)`, `q.summary()`."""
+    """The exercises of one notebook, which `load` makes: `q[1].check(answer)`,
+    `q.summary()`.
+    """
 
     check = _OfEach("check(answer)")
     hint = _OfEach("hint()")
@@ -34,7 +40,9 @@ class Sheet:
         self.exercises = module.EXERCISES
         self.curve = getattr(module, "CURVE", None)
         numbered = enumerate(self.exercises, 1)
-        self.questions = {number: Question(notebook, number, each) for number, each in numbered}
+        self.questions = {
+            number: Question(notebook, number, each) for number, each in numbered
+        }
 
     def __repr__(self):
         return f"Notebook {self.notebook} · {self.title}: exercises 1 to {len(self.exercises)}"
@@ -53,13 +61,17 @@ class Sheet:
 
     @property
     def guess(self):
-        """The recorded prediction, as `Prediction.number` gives it, or None; kept over kernels."""
+        """The recorded prediction, as `Prediction.number` gives it, or None; kept over
+        kernels.
+        """
         known = store.entry(self.notebook)["guess"]
         return None if known is None else self.prediction.number(known)
 
     @property
     def drawn(self):
-        """The curve that was drawn, `{place: value}`, or None; the same in the next kernel."""
+        """The curve that was drawn, `{place: value}`, or None; the same in the next
+        kernel.
+        """
         known = store.entry(self.notebook)["drawn"]
         whole = self.curve and known and len(known) == len(self.curve.at)
         return dict(zip(self.curve.at, known, strict=True)) if whole else None
@@ -68,15 +80,22 @@ class Sheet:
     def solved(self):
         """The numbers of the solved exercises, such as `[1, 3]`."""
         known = store.entry(self.notebook)["solved"]
-        return [n for n, question in self.questions.items() if question.exercise.id in known]
+        return [
+            n for n, question in self.questions.items() if question.exercise.id in known
+        ]
 
     def predict(self, *guesses):
-        """Record one prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing raises."""
+        """Record one prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing
+        raises.
+        """
         if not guesses:
             return Feedback("not attempted", "Give your guess: `q.predict(guess)`.")
-        guess = guesses[0] if len(guesses) == 1 else guesses  # a decimal comma makes two
+        # a decimal comma makes two
+        guess = guesses[0] if len(guesses) == 1 else guesses
         if guess is ...:
-            message = "No guess yet: replace `...` with your guess and run the cell again."
+            message = (
+                "No guess yet: replace `...` with your guess and run the cell again."
+            )
             return Feedback("not attempted", message)
         value = self.prediction.number(guess)
         if value is None:
@@ -106,7 +125,9 @@ class Sheet:
     def summary(self):
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
         guess = (
-            "no guess" if self.guess is None else f"your guess: {self.prediction.shown(self.guess)}"
+            "no guess"
+            if self.guess is None
+            else f"your guess: {self.prediction.shown(self.guess)}"
         )
         rows = [("Prediction", guess)]
         if self.curve:
@@ -114,7 +135,9 @@ class Sheet:
         for number, question in self.questions.items():
             rows.append((str(question), "solved" if number in self.solved else "open"))
         note = f"{len(self.solved)} of {len(self.exercises)} exercises solved."
-        return Table(f"Notebook {self.notebook} · {self.title}", ("Part", "State"), rows, note)
+        return Table(
+            f"Notebook {self.notebook} · {self.title}", ("Part", "State"), rows, note
+        )
 
     def save_report(self, path):
         """Write the summary as Markdown and say where: `q.save_report("report_00.md")`.
@@ -123,15 +146,22 @@ class Sheet:
         """
         table = self.summary()
         heading = f"# Report: {table.title}"
-        rows = [f"| {' | '.join(row)} |" for row in [table.header, ("---", "---"), *table.rows]]
+        rows = [
+            f"| {' | '.join(row)} |"
+            for row in [table.header, ("---", "---"), *table.rows]
+        ]
         try:
             file = Path(path)
             if file.exists() and not file.read_bytes().startswith(heading.encode()):
                 problem = f"{file} exists and is no report of this notebook: choose another name."
                 return Note("Not saved.", problem)
-            file.write_text("\n".join([heading, "", *rows, "", table.note, ""]), encoding="utf-8")
+            file.write_text(
+                "\n".join([heading, "", *rows, "", table.note, ""]), encoding="utf-8"
+            )
         except (OSError, TypeError, ValueError):
-            problem = f"No report can be written to {describe(path)}: give another file name."
+            problem = (
+                f"No report can be written to {describe(path)}: give another file name."
+            )
             return Note("Not saved.", problem)
         return Note("Saved.", f"The report is in {file}.")
 
@@ -146,7 +176,9 @@ def load(notebook=None):
     name = next((n for n in available() if str(notebook) in (n, str(int(n)))), None)
     if name is None:
         choice = ", ".join(available())
-        raise ValueError(f"No exercises for notebook {notebook!r}: choose one of {choice}.")
+        raise ValueError(
+            f"No exercises for notebook {notebook!r}: choose one of {choice}."
+        )
     return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"))
 
 
@@ -171,5 +203,7 @@ def reset():
     try:
         store.clear()
     except OSError as error:
-        return Note("Not reset.", f"The progress file cannot be deleted: {error.strerror}.")
+        return Note(
+            "Not reset.", f"The progress file cannot be deleted: {error.strerror}."
+        )
     return Note("Reset.", "All guesses and solved exercises are forgotten.")

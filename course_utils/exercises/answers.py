@@ -8,7 +8,9 @@ import types
 
 
 def untouched(answer):
-    """Whether an answer is still the stub: `...`, a container of them, a do-nothing function."""
+    """Whether an answer is still the stub: `...`, a container of them, a do-nothing
+    function.
+    """
     if isinstance(answer, dict):
         answer = list(answer.values())
     if isinstance(answer, (list, tuple)):
@@ -18,17 +20,24 @@ def untouched(answer):
     steps = [(step.opname, step.argval) for step in dis.get_instructions(answer)]
     steps = [step for step in steps if step[0] not in ("RESUME", "NOP")]
     # The first form is that of Python 3.11 and 3.13, the second that of 3.12 and 3.13.
-    return steps in ([("LOAD_CONST", None), ("RETURN_VALUE", None)], [("RETURN_CONST", None)])
+    return steps in (
+        [("LOAD_CONST", None), ("RETURN_VALUE", None)],
+        [("RETURN_CONST", None)],
+    )
 
 
 def number(answer, finite=True):
-    """The answer as a float, finite if asked for; None if it is text, True or not one number.
+    """The answer as a float, finite if asked for; None if it is text, True or not one
+    number.
 
     >>> number(4), number("4"), number(math.inf), number(math.inf, finite=False)
     (4.0, None, None, inf)
     """
     try:
-        if isinstance(answer, (bool, str, bytes)) or type(answer).__name__ in ("bool", "bool_"):
+        if isinstance(answer, (bool, str, bytes)) or type(answer).__name__ in (
+            "bool",
+            "bool_",
+        ):
             return None
         if getattr(answer, "shape", ()) != ():
             return None
@@ -50,7 +59,9 @@ def numbers(answer, count, finite=True):
 
 
 def near(value, target, relative=0.01):
-    """Whether two numbers agree to a share of the second; infinities and NaN with their like."""
+    """Whether two numbers agree to a share of the second; infinities and NaN with their
+    like.
+    """
     if not (math.isfinite(value) and math.isfinite(target)):
         return value == target or (math.isnan(value) and math.isnan(target))
     return abs(value - target) <= relative * abs(target)
@@ -82,7 +93,9 @@ def describe(answer):
 
 
 def a_layer(answer):
-    """ "a model" or "a layer" of Keras, which can be called and is no function; None for others."""
+    """ "a model" or "a layer" of Keras, which can be called and is no function; None
+    for others.
+    """
     keras = sys.modules.get("keras")  # if it is not loaded, there is no layer
     if keras is None or not isinstance(answer, keras.layers.Layer):
         return None
@@ -122,7 +135,8 @@ def call(function, *arguments, end=None, what="Your function"):
     return result, None
 
 
-NOISE = (  # what Keras and TensorFlow put around the sentence that matters, and addresses
+# what Keras and TensorFlow put around the sentence that matters, and addresses
+NOISE = (
     r"\x1b\[\d*m|\{\{.*?\}\}|\[Op:.*?\] name:|\b0x[0-9a-f]{6,}",
     r"(?s)\n\nArguments received by.*",
     r"^Exception encountered when calling[^\n]*\n\n",

@@ -1,4 +1,6 @@
-"""The judges of notebook 10's functions: a repaired model, a scale, a paired comparison."""
+"""The judges of notebook 10's functions: a repaired model, a scale, a paired
+comparison.
+"""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +10,8 @@ import numpy as np
 from .answers import a_layer, call, describe, missing_key, number
 from .functions import edit
 
-# --- three repairs ------------------------------------------------------------------------------
+# --- three repairs
+# ------------------------------------------------------------------------------
 
 PARTS = ("positions", "attention", "head")
 CODE = """\
@@ -27,9 +30,15 @@ class Positions(keras.layers.Layer):
 answer = {"positions": Positions, "attention": None, "head": "float32"}"""
 SUM, ATTENTION = "x + ops.cast(waves, self.compute_dtype)", '"attention": None'
 STUB = 'answer = {"positions": ..., "attention": ..., "head": ...}'
-ARANGE, RATES = 'arange(x.shape[1], dtype="float32")', 'ops.arange(32, dtype="float32") / 32'
-NARROW_PLACES = {ARANGE: "arange(x.shape[1], dtype=x.dtype)",
-                 f"1e-4 ** ({RATES})": f"ops.cast(1e-4 ** ({RATES}), x.dtype)"}  # fmt: skip
+ARANGE, RATES = (
+    'arange(x.shape[1], dtype="float32")',
+    'ops.arange(32, dtype="float32") / 32',
+)
+NARROW_PLACES = {
+    ARANGE: "arange(x.shape[1], dtype=x.dtype)",
+    # fmt: skip
+    f"1e-4 ** ({RATES})": f"ops.cast(1e-4 ** ({RATES}), x.dtype)",
+}
 FLOAT32_LAYER = (  # clean in the eyes of examine, and no longer mixed
     "    def __init__(self):\n        super().__init__(dtype='float32')\n\n    def call"
 )
@@ -39,7 +48,8 @@ DRAWN = {  # at each start other waves
     "    def call": "    def __init__(self, **options):\n        super().__init__(**options)\n"
     "        self.by = random.random() / 50\n\n    def call",
 }
-REPAIR_SLIPS = {  # a part of what is said, and the edits that make the right parts wrong ones
+# a part of what is said, and the edits that make the right parts wrong ones
+REPAIR_SLIPS = {
     "still hands on float32": {SUM: "ops.add(x, waves)"},
     "of 2,048 positions": NARROW_PLACES,
     "computes in float32, whatever": {"    def call": FLOAT32_LAYER},
@@ -56,7 +66,9 @@ REPAIR_SLIPS = {  # a part of what is said, and the edits that make the right pa
 
 
 def repaired(edits=()):
-    """The parts of the repaired model: {"positions": a class, "attention": None, "head": …}."""
+    """The parts of the repaired model: {"positions": a class, "attention": None,
+    "head": …}.
+    """
     names = {}
     exec(edit(CODE, dict(edits)), names)
     return names["answer"]
@@ -83,7 +95,9 @@ def twin(parts):
 
     inputs = Input((16, 49))
     x = parts["positions"]()(layers.Dense(64)(inputs))
-    y = layers.MultiHeadAttention(2, 32, dtype=parts["attention"], name="attention")(x, x)
+    y = layers.MultiHeadAttention(2, 32, dtype=parts["attention"], name="attention")(
+        x, x
+    )
     x = layers.GlobalAveragePooling1D()(layers.Add()([x, y]))
     return Model(inputs, layers.Dense(5, dtype=parts["head"], name="head")(x))
 
@@ -108,30 +122,43 @@ def repair_problem(parts):
 
 
 def _places_problem(kind, dtype):
-    """What is wrong with the layer of positions under the policy of this dtype, or None."""
+    """What is wrong with the layer of positions under the policy of this dtype, or
+    None.
+    """
     import keras
 
     layer, problem = call(kind)
     if problem or not isinstance(layer, keras.layers.Layer):
-        return problem or f"positions makes {describe(layer)}: give the class of a layer."
+        return (
+            problem or f"positions makes {describe(layer)}: give the class of a layer."
+        )
     nothing = np.zeros((1, 2048, 64), "float32")
     waves, problem = call(layer, nothing, end="`return`", what="your layer")
     if problem or getattr(waves, "shape", None) != nothing.shape:
-        return problem or "your layer returns another shape: end `call` with `return` and the sum."
+        return (
+            problem
+            or "your layer returns another shape: end `call` with `return` and the sum."
+        )
     if layer.compute_dtype == "float32":
         return "your layer computes in float32, whatever the policy: cast the waves, nothing else."
     if (found := keras.backend.standardize_dtype(waves.dtype)) != dtype:
         return f"your layer still hands on {found}: cast the waves before you add them."
     waves = keras.ops.convert_to_numpy(keras.ops.cast(waves, "float32"))[0]
     angles = np.arange(2048)[:, None] * 1e-4 ** (np.arange(32) / 32)
-    off = np.abs(waves - np.concatenate([np.sin(angles), np.cos(angles)], axis=1)).max(axis=1)
+    off = np.abs(waves - np.concatenate([np.sin(angles), np.cos(angles)], axis=1)).max(
+        axis=1
+    )
     left = len(np.unique(waves, axis=0))
     if left < 2000 and max(off[:16]) < 0.2:
         return (
             f"of 2,048 positions {left:,} are left: whole numbers and angles need float32. "
             "Cast the finished waves."
         )
-    return f"your waves are other numbers, off by {max(off):.2g}." if not max(off) < 0.05 else None
+    return (
+        f"your waves are other numbers, off by {max(off):.2g}."
+        if not max(off) < 0.05
+        else None
+    )
 
 
 def _parts_problem(model, dtype):
@@ -151,11 +178,17 @@ def _parts_problem(model, dtype):
         return "The logits are still rounded to 16 bits before the loss: the head needs float32."
     # What is slow here, and widths, are no faults of the model.
     left = [f for f in examine(model, "adam") if f.code not in ("MP010", "MP012")]
-    return f"examine still finds in {left[0].layer}: {left[0].message[:150]}" if left else None
+    return (
+        f"examine still finds in {left[0].layer}: {left[0].message[:150]}"
+        if left
+        else None
+    )
 
 
 def _works(model):
-    """What is wrong with the gradients of a model, or with it once saved and loaded, or None."""
+    """What is wrong with the gradients of a model, or with it once saved and loaded, or
+    None.
+    """
     import keras
     import tensorflow as tf
 
@@ -179,7 +212,8 @@ def _works(model):
     return None if same else "Saved and loaded, the model gives other numbers."
 
 
-# --- a scale for gradients ----------------------------------------------------------------------
+# --- a scale for gradients
+# ----------------------------------------------------------------------
 
 CHOOSE = """\
 import numpy as np
@@ -189,7 +223,9 @@ def choose(gradients):
     largest = max(np.abs(g).max() for g in gradients)
     return 2.0 ** np.floor(np.log2(65504 / 8 / largest))"""
 CHOOSE_SLIPS = {
-    "power of two": {"2.0 ** np.floor(np.log2(65504 / 8 / largest))": "65504 / 8 / largest"},
+    "power of two": {
+        "2.0 ** np.floor(np.log2(65504 / 8 / largest))": "65504 / 8 / largest"
+    },
     "gradients eight times as large": [
         {" / 8": ""},
         {"max(np": "min(np"},
@@ -207,7 +243,9 @@ SIZES = (-24, -12, -38, 4)  # log2 of what most gradients of a trial are near
 
 
 def made_gradients(size):
-    """Three arrays of gradients, log-normal around 2**size, the largest in the second, negative."""
+    """Three arrays of gradients, log-normal around 2**size, the largest in the second,
+    negative.
+    """
     source = np.random.default_rng(-size if size < 0 else 99)
     shapes = ((40, 30), (500,), (7, 7, 4))
     found = [source.choice([-1, 1], s) * 2 ** source.normal(size, 2, s) for s in shapes]
@@ -237,7 +275,8 @@ def choose_problem(choose, size):
     return None
 
 
-# --- a paired comparison ------------------------------------------------------------------------
+# --- a paired comparison
+# ------------------------------------------------------------------------
 
 VERDICT = """\
 import numpy as np
@@ -250,7 +289,9 @@ def verdict(a, b, t):
         return "cannot tell"
     return "a" if differences.mean() > 0 else "b\""""
 VERDICT_SLIPS = {
-    "pairs": {"differences.std(ddof=1)": "np.hypot(np.std(a, ddof=1), np.std(b, ddof=1))"},
+    "pairs": {
+        "differences.std(ddof=1)": "np.hypot(np.std(a, ddof=1), np.std(b, ddof=1))"
+    },
     "the spread of one run": {" / len(a) ** 0.5": ""},
     "n - 1": {"ddof=1": "ddof=0"},
     "never": {"t * error": "0"},
@@ -258,7 +299,8 @@ VERDICT_SLIPS = {
     "the other way": {"mean() > 0": "mean() < 0"},
     "the text": {'"cannot tell"': '"same"'},
 }
-RUNS = (  # accuracies of a and b on the same seeds, in percent; t; the verdict; if it is not met
+# accuracies of a and b on the same seeds, in percent; t; the verdict; if it is not met
+RUNS = (
     ((73.0, 65.0, 81.0), (71.5, 63.7, 79.4), 4.3, "a", "The seeds differ, the pairs do not: take "
      "the spread of the pairs' differences."),
     ((73.0, 65.0, 81.0), (72.0, 65.5, 79.0), 4.3, "cannot tell", "One pair goes against the other "
@@ -278,7 +320,9 @@ def verdict_problem(verdict, trial):
     if problem:
         return problem
     if not isinstance(given, str) or given not in ("a", "b", "cannot tell"):
-        return f'It returns {describe(given)}: return "a", "b" or the text "cannot tell".'
+        return (
+            f'It returns {describe(given)}: return "a", "b" or the text "cannot tell".'
+        )
     if {given, right} == {"a", "b"}:
         said = "It is the other way around."
     return None if given == right else f"For {len(a)} seeds you say {given!r}. {said}"

@@ -24,13 +24,18 @@ def checkpoint(model, optimizer, iterator):
 INNER = KEPT.replace("=optimizer", "=optimizer.inner_optimizer")
 MADE = f"tf.train.Checkpoint({KEPT})"
 MANAGED = f"tf.train.CheckpointManager({MADE}, '{tempfile.gettempdir()}', 1)"
-SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
-    "moments, the loss scale, the scale's counter of good steps, the place": {KEPT: "model=model"},
+# a part of what is said, and the edits that make the right function a wrong one
+SLIPS = {
+    "moments, the loss scale, the scale's counter of good steps, the place": {
+        KEPT: "model=model"
+    },
     "Adam's moments, the loss scale, the": {"optimizer=optimizer, ": ""},
     "stop: the place in the data. Without the it": {", iterator=iterator": ""},
     "stop: the averages of BatchNormalization. The": {"model=model, ": ""},
     "The scale belongs to the outer optimizer": {KEPT: INNER},
-    "stop: the scale's counter of good steps.": {KEPT: f"{INNER}, s=optimizer.dynamic_scale.value"},
+    "stop: the scale's counter of good steps.": {
+        KEPT: f"{INNER}, s=optimizer.dynamic_scale.value"
+    },
     "first scale, 256, and then unscales": {"optimizer.build": "id"},
     "Give the checkpoint all three": {KEPT: "iterator=iterator"},
     "return its `checkpoint`": {MADE: MANAGED},
@@ -39,7 +44,9 @@ SLIPS = {  # a part of what is said, and the edits that make the right function 
     "raises ValueError": {KEPT: "scale=1024.0"},
 }
 BEFORE, AFTER = 5, 3  # steps before the stop and after it
-SCALE, GROWTH = 2.0**8, 2  # small, so that it is doubled before the stop
+# small, so that it is doubled before the stop
+SCALE = 2.0**8
+GROWTH = 2
 PARTS = {  # what may be new after the restart, and how a learner is told of it
     "weights": "the weights",
     "averages": "the averages of BatchNormalization",
@@ -64,9 +71,11 @@ UNBUILT = (
 
 
 class Training:
-    """A model under mixed_float16, Adam with loss scaling (not built yet), and shuffled data.
+    """A model under mixed_float16, Adam with loss scaling (not built yet), and shuffled
+    data.
 
-    `seed` sets the first weights; `seen` are the inputs of the batches so far, float32 (8, 6) each.
+    `seed` sets the first weights; `seen` are the inputs of the batches so far, float32
+    (8, 6) each.
     """
 
     def __init__(self, seed):
@@ -79,8 +88,14 @@ class Training:
         self.optimizer = wrapper(inner, SCALE, GROWTH, name="outer")
         self._loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         source = np.random.RandomState(6)
-        x, y = source.normal(1, 2, (48, 6)).astype("float32"), np.arange(48) % 3
-        data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(48, seed=6).repeat().batch(8)
+        x = source.normal(1, 2, (48, 6)).astype("float32")
+        y = np.arange(48) % 3
+        data = (
+            tf.data.Dataset.from_tensor_slices((x, y))
+            .shuffle(48, seed=6)
+            .repeat()
+            .batch(8)
+        )
         self.iterator = iter(data)
         self.seen = []
 
@@ -91,29 +106,38 @@ class Training:
         inner = self.optimizer.inner_optimizer
         variables = {
             "weights": self.model.trainable_variables,
-            "averages": self.model.non_trainable_variables,  # those of BatchNormalization
+            # those of BatchNormalization
+            "averages": self.model.non_trainable_variables,
             "moments": inner.variables[2:],  # after the counter and the learning rate
             "iterations": [inner.iterations],  # the steps that were applied
             "scale": [self.optimizer.dynamic_scale],
             "counter": [self.optimizer.step_counter],
         }
         return {
-            name: np.concatenate([np.ravel(convert_to_numpy(v)).astype("float64") for v in some])
+            name: np.concatenate(
+                [np.ravel(convert_to_numpy(v)).astype("float64") for v in some]
+            )
             for name, some in variables.items()
         }
 
     def steps(self, count):
-        """Take steps on the next batches: a list of their losses. Their inputs go to `seen`."""
+        """Take steps on the next batches: a list of their losses. Their inputs go to
+        `seen`.
+        """
         losses = []
         for _ in range(count):
             x, y = next(self.iterator)
             self.seen.append(x.numpy())
-            losses.append(float(right_step(self.model, self.optimizer, self._loss_fn, x, y)))
+            losses.append(
+                float(right_step(self.model, self.optimizer, self._loss_fn, x, y))
+            )
         return losses
 
 
 def resume(function, _):
-    """Stop a training, restore it elsewhere with the learner's checkpoint, and compare the rest."""
+    """Stop a training, restore it elsewhere with the learner's checkpoint, and compare
+    the rest.
+    """
     import keras
     import tensorflow as tf
 
@@ -123,18 +147,29 @@ def resume(function, _):
         given = training.model, training.optimizer, training.iterator
         checkpoint, problem = call(function, *given, end="`return` and the checkpoint")
         if isinstance(checkpoint, tf.train.CheckpointManager):
-            problem = "Your function returns a CheckpointManager: return its `checkpoint`."
+            problem = (
+                "Your function returns a CheckpointManager: return its `checkpoint`."
+            )
         elif not problem and not isinstance(checkpoint, tf.train.Checkpoint):
-            asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
+            asked = (
+                "return a `tf.train.Checkpoint`, and do not save it, the check does."
+            )
             problem = f"Your function returns {describe(checkpoint)}: {asked}"
         if path and not problem:
-            status, problem = call(checkpoint.restore, path, what="Restoring your checkpoint")
+            status, problem = call(
+                checkpoint.restore, path, what="Restoring your checkpoint"
+            )
             if not problem:
                 status.expect_partial()  # no warnings about what is left out
         return checkpoint, problem
 
-    with dtype_policy(keras.config.dtype_policy()), tempfile.TemporaryDirectory() as folder:
-        first, second, third = Training(6), Training(7), Training(7)
+    with (
+        dtype_policy(keras.config.dtype_policy()),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        first = Training(6)
+        second = Training(7)
+        third = Training(7)
         checkpoint, problem = made(first)
         if problem:
             return problem
@@ -142,8 +177,10 @@ def resume(function, _):
         path, problem = call(
             checkpoint.save, str(Path(folder, "stopped")), what="Saving your checkpoint"
         )
-        stopped, losses = first.state(), first.steps(AFTER)
-        with contextlib.redirect_stdout(io.StringIO()):  # what a learner prints is shown once
+        stopped = first.state()
+        losses = first.steps(AFTER)
+        # what a learner prints is shown once
+        with contextlib.redirect_stdout(io.StringIO()):
             problem = problem or made(second, path)[1]
             if problem:
                 return problem
@@ -168,7 +205,10 @@ def cause(restored, stopped, batch):
         new.append("data")
     if not new and not built:
         return UNBUILT.format(SCALE, stopped["scale"][0])
-    told = ", ".join(PARTS[name] for name in new if name in PARTS) or "how the training goes on"
+    told = (
+        ", ".join(PARTS[name] for name in new if name in PARTS)
+        or "how the training goes on"
+    )
     why = next((why for name, why in CAUSES.items() if name in new), CAUSES["weights"])
     return f"This is not as it was before the stop: {told}. {why}"
 

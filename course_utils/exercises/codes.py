@@ -5,13 +5,16 @@ import struct
 from .judges import Choice, Fields, Number
 from .lab import lab, lab_of_number
 
-# --- a code by hand -----------------------------------------------------------------------------
+# --- a code by hand
+# -----------------------------------------------------------------------------
 
 
 def which_code(value):
     """Say which number has a code."""
     if not value.is_integer() or not 0 <= value <= 0xFFFF:
-        return f"You gave {value!r}. A code of 16 bits is a whole number from 0 to 65,535."
+        return (
+            f"You gave {value!r}. A code of 16 bits is a whole number from 0 to 65,535."
+        )
     stands_for = struct.unpack("<e", struct.pack("<H", int(value)))[0]
     return f"0x{int(value):04X} is the float16 code of {stands_for:g}, not of -6.25."
 
@@ -34,7 +37,8 @@ CODE = Number(
         0xB9C0: "That is the two's complement of 0x4640. IEEE 754 stores the sign as a bit of its"
         " own.",
         -0x4640: "A code has no minus in front. The sign is its first bit.",
-        0xC640 - 0x10000: "Those are the right bits, read as a signed integer. Add 65,536.",
+        0xC640
+        - 0x10000: "Those are the right bits, read as a signed integer. Add 65,536.",
         1100011001000000: "Those are the bits as a decimal number. Put `0b` in front.",
         -6.25: "That is the number itself. Its code is the 16 bits, read as an integer.",
     },
@@ -61,8 +65,11 @@ NUMBER = Number(
         -10240: "There the exponent is 13. Take off the bias, 15.",
         -5: "There the exponent is 15 - 13. It is 13 - 15.",
         0xB500: "That is the code itself as an integer. Cut it into 1, 5 and 10 bits.",
-        0xB500 - 0x10000: "That is the code itself as an integer. Cut it into 1, 5 and 10 bits.",
-        -(2.0**-21): "bfloat16 reads the code like that, with 8 exponent bits. float16 has 5.",
+        0xB500
+        - 0x10000: "That is the code itself as an integer. Cut it into 1, 5 and 10 bits.",
+        -(
+            2.0**-21
+        ): "bfloat16 reads the code like that, with 8 exponent bits. float16 has 5.",
     },
     otherwise=which_number,
     close=0,
@@ -79,7 +86,8 @@ def lab_of_code(answer):
     return lab_of_number(value)
 
 
-# --- a format for a tensor ----------------------------------------------------------------------
+# --- a format for a tensor
+# ----------------------------------------------------------------------
 
 SIXTEEN = ("float16", "bfloat16", "neither")
 FORMATS = Fields(

@@ -1,4 +1,6 @@
-"""Exercises that check themselves: what a learner sees. A notebook's module holds the data."""
+"""Exercises that check themselves: what a learner sees. A notebook's module holds the
+data.
+"""
 
 import html
 import re
@@ -20,7 +22,9 @@ LOOKS = {
 
 @dataclass
 class Note:
-    """A labelled box that judges nothing, such as `Note("Hint 1 of 2.", "A byte is 8 bits.")`."""
+    """A labelled box that judges nothing, such as `Note("Hint 1 of 2.", "A byte is 8
+    bits.")`.
+    """
 
     label: str
     message: str
@@ -34,8 +38,12 @@ class Note:
     def _repr_html_(self):
         # No background and no text color of its own: readable in light and dark themes.
         message = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(self.message))
-        code = f'<pre style="margin: 6px 0 0 0">{html.escape(self.code)}</pre>' * bool(self.code)
-        style = f"border-left: 4px solid {self.color}; padding: 4px 12px; color: inherit"
+        code = f'<pre style="margin: 6px 0 0 0">{html.escape(self.code)}</pre>' * bool(
+            self.code
+        )
+        style = (
+            f"border-left: 4px solid {self.color}; padding: 4px 12px; color: inherit"
+        )
         label = f"<strong>{html.escape(self.label)}</strong>"
         return f'<div style="{style}">{label} {message}{code}</div>'
 
@@ -43,7 +51,8 @@ class Note:
 class Feedback(Note):
     """The verdict on an answer: a `status` (a key of `LOOKS`) and one or two sentences.
 
-    `explorer` shows why, folded below them; where nothing unfolds, so does its plain text.
+    `explorer` shows why, folded below them; where nothing unfolds, so does its plain
+    text.
 
     >>> Feedback("not yet", "16 bits are two bytes.")
     Not yet. 16 bits are two bytes.
@@ -55,26 +64,31 @@ class Feedback(Note):
         super().__init__(label, message, color=color)
 
     def __repr__(self):
-        shown = [self.explorer._repr_mimebundle_()["text/plain"]] if self.explorer else []
+        shown = (
+            [self.explorer._repr_mimebundle_()["text/plain"]] if self.explorer else []
+        )
         return "\n".join([super().__repr__(), *shown])
 
     def _repr_html_(self):
         if not self.explorer:
             return super()._repr_html_()
-        name, shown = type(self.explorer).__name__, self.explorer._repr_mimebundle_()["text/html"]
+        name = type(self.explorer).__name__
+        shown = self.explorer._repr_mimebundle_()["text/html"]
         summary = f"<summary>See why in {name}</summary>"
         return f"{super()._repr_html_()}\n<details>{summary}\n{shown}</details>"
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, as written in `nb00.EXERCISES`; its place in the list is its number.
+    """One exercise, as written in `nb00.EXERCISES`; its place in the list is its
+    number.
 
-    Progress is kept under `id`, which stays when other exercises come or go. `task` is Markdown; a
-    call of `check` is added to `stub` and `solution`. `answer` judges the variable `name`; of a
-    right one `right` is said; `explore(wrong answer)` may show why, in an explorer, or is None. For
-    the tests: `slips` is {a part of what is said: the edits that make the solution a wrong one},
-    `wrong` has further (answer, a part of what is said of it).
+    Progress is kept under `id`, which stays when other exercises come or go. `task` is
+    Markdown; a call of `check` is added to `stub` and `solution`. `answer` judges the
+    variable `name`; of a right one `right` is said; `explore(wrong answer)` may show
+    why, in an explorer, or is None. For the tests: `slips` is {a part of what is said:
+    the edits that make the solution a wrong one}, `wrong` has further (answer, a part
+    of what is said of it).
     """
 
     id: int
@@ -101,9 +115,10 @@ class Exercise:
 class Prediction:
     """The question asked before any code of a notebook, as in `nb00.PREDICTION`.
 
-    `comment` stands behind the stub's `...`; `read(number)` returns `(guess to keep or None, one
-    sentence)` for what `number` makes of a guess: a finite number, or several numbers or texts by
-    name, or None. `wanted` says what it takes, and `shown(kept)` is the guess again.
+    `comment` stands behind the stub's `...`; `read(number)` returns `(guess to keep or
+    None, one sentence)` for what `number` makes of a guess: a finite number, or several
+    numbers or texts by name, or None. `wanted` says what it takes, and `shown(kept)` is
+    the guess again.
     """
 
     task: str
@@ -127,10 +142,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve that a learner draws before it is measured, as in `nb02.CURVE`: `q.draw()`.
+    """A curve that a learner draws before it is measured, as in `nb02.CURVE`:
+    `q.draw()`.
 
-    Its points stand at `at`; each is a whole number from `low` to `high`, and `start` before it is
-    drawn. `name` stands above the sliders, `picture({place: value})` is shown below them.
+    Its points stand at `at`; each is a whole number from `low` to `high`, and `start`
+    before it is drawn. `name` stands above the sliders, `picture({place: value})` is
+    shown below them.
     """
 
     name: str
@@ -142,7 +159,8 @@ class Curve:
 
 
 def percentage(said, example="", zero=False):
-    """A `read` that keeps a percentage above 0, or from `zero` on, up to 100; as it is below 1.
+    """A `read` that keeps a percentage above 0, or from `zero` on, up to 100; as it is
+    below 1.
 
     >>> percentage("You expect {value:g} % to be zero.", ", such as 10 for one in ten")(20.0)
     (20.0, 'You expect 20 % to be zero. The measurement comes below.')
@@ -150,7 +168,8 @@ def percentage(said, example="", zero=False):
 
     def read(value):
         if not 0 <= value <= 100 or not (value or zero):
-            low, given = "from 0" if zero else "above 0 and up", describe(value)
+            low = "from 0" if zero else "above 0 and up"
+            given = describe(value)
             return None, f"You gave {given}: give a percentage {low} to 100{example}."
         if 0 < value < 1:
             meant = f"If you mean a share of {value:g}, give {100 * value:g}"
@@ -174,7 +193,9 @@ class Question:
 
     @property
     def call(self):
-        """What a learner writes to have the answer checked, such as `q[2].check(answer)`."""
+        """What a learner writes to have the answer checked, such as
+        `q[2].check(answer)`.
+        """
         return f"q[{self.number}].check({self.exercise.name})"
 
     @property
@@ -183,23 +204,34 @@ class Question:
         cells = []
         for code in (self.exercise.stub, self.exercise.solution):
             code = code.rstrip()
-            top = [line for line in code.splitlines() if line and not line.startswith(" ")][-1]
-            blank = "\n\n" if top.startswith(("def ", "class ")) else ""  # behind a function
+            top = [
+                line for line in code.splitlines() if line and not line.startswith(" ")
+            ][-1]
+            # behind a function
+            blank = "\n\n" if top.startswith(("def ", "class ")) else ""
             cells.append(f"{code}\n{blank}{self.call}")
         return tuple(cells)
 
     def check(self, *answers):
-        """Judge one answer of any type, as in `q[2].check(7.3)`: `Feedback`; nothing raises."""
+        """Judge one answer of any type, as in `q[2].check(7.3)`: `Feedback`; nothing
+        raises.
+        """
         if not answers:
             return Feedback("not attempted", f"Give your answer: `{self.call}`.")
-        answer = answers[0] if len(answers) == 1 else answers  # a decimal comma makes two
+        # a decimal comma makes two
+        answer = answers[0] if len(answers) == 1 else answers
         try:
             if untouched(answer):
-                return Feedback("not attempted", "Replace each `...` and run the cell again.")
-            problem, explorer = self.exercise.answer(answer), None
+                return Feedback(
+                    "not attempted", "Replace each `...` and run the cell again."
+                )
+            problem = self.exercise.answer(answer)
+            explorer = None
             if problem:
                 explorer = self.exercise.explore(answer)
-        except Exception as error:  # judges read what raises; what comes here is their own
+        except (
+            Exception
+        ) as error:  # judges read what raises; what comes here is their own
             explorer = None
             problem = (
                 f"You gave {describe(answer)}, and this check itself failed on it"
@@ -215,12 +247,16 @@ class Question:
         hints = self.exercise.hints
         if number is None:
             if self._hints_given == len(hints):
-                return Note("No further hint.", f"`q[{self.number}].solution()` shows the code.")
+                return Note(
+                    "No further hint.", f"`q[{self.number}].solution()` shows the code."
+                )
             self._hints_given += 1
             number = self._hints_given
         if number not in range(1, len(hints) + 1):
             known = f"This exercise has {len(hints)} hints"
-            return Note("No such hint.", f"{known}: `q[{self.number}].hint()` gives the next.")
+            return Note(
+                "No such hint.", f"{known}: `q[{self.number}].hint()` gives the next."
+            )
         return Note(f"Hint {number} of {len(hints)}.", hints[int(number) - 1])
 
     def solution(self):

@@ -16,7 +16,8 @@ from .answers import a_layer, describe
 class Function:
     """A function that the learner writes, tried in one trial after the other.
 
-    `problem(function, trial)` says what is wrong in one or two sentences, or returns None.
+    `problem(function, trial)` says what is wrong in one or two sentences, or returns
+    None.
 
     >>> judge = Function(lambda function, a: "No." if function(a) != 2 * a else None, (1, 3))
     >>> judge(lambda a: a + a), judge(lambda a: a * a)
@@ -40,13 +41,17 @@ class Function:
 
 
 def stub(code, wanted):
-    """The head of the function that code defines, and a comment on what is wanted of it."""
+    """The head of the function that code defines, and a comment on what is wanted of
+    it.
+    """
     head, body, _ = code.partition("):\n")
     return f"{head}{body}    ...  # {wanted}"
 
 
 def parts(values, comment=""):
-    """The cell of an answer in parts, one on each line: {name: its code, such as "..."}."""
+    """The cell of an answer in parts, one on each line: {name: its code, such as
+    "..."}.
+    """
     lines = (f'    "{name}": {code},' for name, code in values.items())
     return "\n".join([f"answer = {{{comment}", *lines, "}"])
 
@@ -61,7 +66,9 @@ def edit(code, edits):
 
 
 def edited(code, name, edits=()):
-    """The function that code defines after these edits; made late, since it imports TensorFlow."""
+    """The function that code defines after these edits; made late, since it imports
+    TensorFlow.
+    """
     code = edit(code, dict(edits))
 
     @functools.cache
@@ -74,6 +81,15 @@ def edited(code, name, edits=()):
 
 
 def slipped(code, name, slips):
-    """`(wrong function, what is said of it)` each, from `{what: edits, or a list of edits}`."""
-    several = {said: edits if isinstance(edits, list) else [edits] for said, edits in slips.items()}
-    return [(edited(code, name, edits), said) for said, some in several.items() for edits in some]
+    """`(wrong function, what is said of it)` each, from `{what: edits, or a list of
+    edits}`.
+    """
+    several = {
+        said: edits if isinstance(edits, list) else [edits]
+        for said, edits in slips.items()
+    }
+    return [
+        (edited(code, name, edits), said)
+        for said, some in several.items()
+        for edits in some
+    ]

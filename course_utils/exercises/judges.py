@@ -1,8 +1,10 @@
-"""Judges of an answer: `Number`, `Choice`, and `Fields` for several; `functions` has one more.
+"""Judges of an answer: `Number`, `Choice`, and `Fields` for several; `functions` has
+one more.
 
-A judge, like any function of the answer, returns None where it is right, else what is wrong in one
-or two sentences. Each listed wrong answer stands once, beside its message: text in which `{value}`
-is what was given, or a function of it. `examples` hands these pairs to the tests.
+A judge, like any function of the answer, returns None where it is right, else what is
+wrong in one or two sentences. Each listed wrong answer stands once, beside its message:
+text in which `{value}` is what was given, or a function of it. `examples` hands these
+pairs to the tests.
 """
 
 from collections.abc import Callable
@@ -17,7 +19,9 @@ def _say(message, value):
 
 
 def nearly(example, right, share):
-    """A rule for a number that is right to a share of it, and not to as many digits as asked."""
+    """A rule for a number that is right to a share of it, and not to as many digits as
+    asked.
+    """
     said = "You gave {value:.4g}. That is near: give two decimals."
     return example, lambda value: near(value, right, share), said
 
@@ -42,7 +46,8 @@ class _Judge:
             yield answer, _say(message, self.read(answer)[0])
 
     def _listed(self):
-        for key, message in self.wrong.items():  # a tuple is several answers, or one like `right`
+        # a tuple is several answers, or one like `right`
+        for key, message in self.wrong.items():
             several = isinstance(key, tuple) and not isinstance(self.right, tuple)
             yield from ((answer, message) for answer in (key if several else (key,)))
 
@@ -73,7 +78,10 @@ class Number(_Judge):
 
     def read(self, answer):
         value = number(answer)
-        return value, f"You gave {describe(answer)}: {self.asked}." if value is None else None
+        return (
+            value,
+            f"You gave {describe(answer)}: {self.asked}." if value is None else None,
+        )
 
     def accepts(self, value):
         return self.accept(value) if self.accept else self.same(value, self.right)
@@ -86,8 +94,8 @@ class Number(_Judge):
 class Choice(_Judge):
     """One of several options; an order of names is a tuple of them, or a list.
 
-    Text is compared without regard to case and outer spaces. `wrong`, `rules` and `otherwise` are
-    as for `Number`.
+    Text is compared without regard to case and outer spaces. `wrong`, `rules` and
+    `otherwise` are as for `Number`.
 
     >>> judge = Choice("a", {"b": "b is the other one."}, options=("a", "b"))
     >>> judge(" A"), judge("b"), judge("c")
@@ -109,7 +117,9 @@ class Choice(_Judge):
         except Exception:  # a learner's object may raise when it is compared
             value, known = None, False
         asked = self.asked or f"choose from {', '.join(map(str, self.options))}"
-        return (value, None) if known else (None, f"You gave {describe(answer)}: {asked}.")
+        return (
+            (value, None) if known else (None, f"You gave {describe(answer)}: {asked}.")
+        )
 
     def accepts(self, value):
         return value == _plain(self.right)
@@ -133,10 +143,11 @@ def _plain(answer):
 
 @dataclass(frozen=True)
 class Fields:
-    """Several judges for one answer, a dictionary with their names as keys, in this order.
+    """Several judges for one answer, a dictionary with their names as keys, in this
+    order.
 
-    Where each value can be read and one is wrong, first come the messages of `wrong`, {tuple of
-    one value for each name: message}.
+    Where each value can be read and one is wrong, first come the messages of `wrong`,
+    {tuple of one value for each name: message}.
 
     >>> judge = Fields({"a": Number(1), "b": Number(2, {1: "That is a."})})
     >>> judge({"a": 1, "b": 2}), judge({"a": 1, "b": 1})

@@ -19,17 +19,23 @@ class Fade(keras.layers.Layer):
         return inputs * self.gain + tf.cast(ramp, self.compute_dtype)
 
 """
-ONES, GAIN, RAMP = 'initializer="ones"', "self.gain +", "tf.cast(ramp, self.compute_dtype)"
+ONES, GAIN, RAMP = (
+    'initializer="ones"',
+    "self.gain +",
+    "tf.cast(ramp, self.compute_dtype)",
+)
 RAW = {
     f"self.add_weight(shape=(input_shape[-1],), {ONES})": "tf.Variable(tf.ones(input_shape[-1]))"
 }
-GIVEN = RAW | {"inputs *": 'tf.cast(inputs, "float32") *', RAMP: "ramp"}  # the layer of the task
+# the layer of the task
+GIVEN = RAW | {"inputs *": 'tf.cast(inputs, "float32") *', RAMP: "ramp"}
 PRODUCT = 'tf.cast(inputs, "float32") * tf.cast(self.gain, "float32")'
 SUM = f"inputs * {GAIN} {RAMP}"
 SLIPS = {  # a part of what is said, and the edits that make the right layer a wrong one
     "the output is float32: your layer promotes": GIVEN,
     "Keras casts inputs and weights from": [RAW, {RAMP: "ramp"}],
-    "neither trained nor saved": RAW | {GAIN: "tf.cast(self.gain, self.compute_dtype) +"},
+    "neither trained nor saved": RAW
+    | {GAIN: "tf.cast(self.gain, self.compute_dtype) +"},
     "master weights are lost": {ONES: f'{ONES}, dtype="float16"'},
     "Under mixed_bfloat16 the output is float16": {SUM: f"tf.cast({SUM}, 'float16')"},
     "still works in float32": {SUM: f"tf.cast({PRODUCT} + ramp, self.compute_dtype)"},
@@ -38,15 +44,22 @@ SLIPS = {  # a part of what is said, and the edits that make the right layer a w
     "off by 1; 0.01 is allowed": {f"+ {RAMP}": ""},
     "end `call` with `return`": {f"return {SUM}": "pass"},
 }
-POLICIES = (("mixed_float16", "float16"), ("mixed_bfloat16", "bfloat16"), ("float32", "float32"))
+POLICIES = (
+    ("mixed_float16", "float16"),
+    ("mixed_bfloat16", "bfloat16"),
+    ("float32", "float32"),
+)
 TOLERANCE = 1e-2
 CASTS = "Keras casts inputs and weights from `self.add_weight`, no `tf.Variable` and no constant."
 
 
 def example():
-    """Inputs and gain that bfloat16 holds exactly: float32 (5, 8) and (8,), in sixteenths."""
+    """Inputs and gain that bfloat16 holds exactly: float32 (5, 8) and (8,), in
+    sixteenths.
+    """
     rng = np.random.default_rng(3)
-    inputs, gain = rng.integers(-16, 17, (5, 8)) / 16, rng.integers(4, 13, 8) / 16
+    inputs = rng.integers(-16, 17, (5, 8)) / 16
+    gain = rng.integers(4, 13, 8) / 16
     return inputs.astype(np.float32), gain.astype(np.float32)
 
 
@@ -59,7 +72,10 @@ def check(answer, trial):
     with dtype_policy(trial[0]):
         layer, problem = call(answer)
         if problem or not isinstance(layer, keras.layers.Layer):
-            return problem or f"That makes {describe(layer)}: give the class of your layer."
+            return (
+                problem
+                or f"That makes {describe(layer)}: give the class of your layer."
+            )
         output, problem = call(layer, example()[0])
         if problem:
             return f"Under {trial[0]} your layer{problem.removeprefix('Your function')}. {CASTS}"
@@ -83,12 +99,16 @@ def _dtype_problem(layer, policy, dtype, found):
         return f"{said} Leave the `dtype` out where it is made."
     if dtype != "float32" and call(works_in_float32, layer, example()[0])[0]:
         said = "your layer still works in float32 and casts only its result: nothing is gained."
-        return f"Under {policy} {said} Keras hands it the inputs and the gain in {dtype}."
+        return (
+            f"Under {policy} {said} Keras hands it the inputs and the gain in {dtype}."
+        )
     return None
 
 
 def _number_problem(layer, keras):
-    """What is wrong with the weight of a layer that was called, or with what it computes."""
+    """What is wrong with the weight of a layer that was called, or with what it
+    computes.
+    """
     inputs, gain = example()
     if len(layer.trainable_weights) != 1:
         said = "Keras knows no trainable weight of yours, or several: a raw `tf.Variable` is"
@@ -97,10 +117,14 @@ def _number_problem(layer, keras):
     if tuple(weight.shape) != gain.shape:
         return f"Your gain has the shape {tuple(weight.shape)}, and the inputs have 8 features."
     if not np.all(np.asarray(weight) == 1):
-        return 'Your gain does not begin at 1: give `add_weight` an `initializer="ones"`.'
+        return (
+            'Your gain does not begin at 1: give `add_weight` an `initializer="ones"`.'
+        )
     weight.assign(gain)  # one that differs from feature to feature
     values = keras.ops.convert_to_numpy(keras.ops.cast(layer(inputs), "float32"))
-    off = np.abs(values - (inputs * gain.astype(np.float64) + np.linspace(0, 1, 8))).max()
+    off = np.abs(
+        values - (inputs * gain.astype(np.float64) + np.linspace(0, 1, 8))
+    ).max()
     said = f"A value of your layer is off by {off:.3g}; 0.01 is allowed. Change dtypes alone."
     return None if off <= TOLERANCE else said
 

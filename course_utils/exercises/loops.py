@@ -1,4 +1,5 @@
-"""Loops of notebook 06: six whose faults are to be named, and the judge of one's own step.
+"""Loops of notebook 06: six whose faults are to be named, and the judge of one's own
+step.
 
 Everything is made here; nothing draws on a seed that the learner may have set.
 """
@@ -49,9 +50,13 @@ def made(step, policy="mixed_float16", wrapped=True):
     return model, optimizer, partial(step, model, optimizer, loss_fn)
 
 
-six = {letter: partial(made, edited(CODE, "step", edits)) for letter, (_, edits) in FAULTS.items()}
+six = {
+    letter: partial(made, edited(CODE, "step", edits))
+    for letter, (_, edits) in FAULTS.items()
+}
 
-# --- one's own step -----------------------------------------------------------------------------
+# --- one's own step
+# -----------------------------------------------------------------------------
 
 CLIP = 0.1  # the length that a gradient may have
 CLIPPED = CODE.replace(APPLY, LIMIT.format("optimizer.scale_loss(0.1)") + APPLY)
@@ -76,7 +81,9 @@ SLIPS = {  # a part of what is said, and the edits that make the right step a wr
 
 
 def wrong(step, trial):
-    """What `probe` finds about a step in a trial, or how it clips otherwise than it should."""
+    """What `probe` finds about a step in a trial, or how it clips otherwise than it
+    should.
+    """
     import keras
 
     from course_utils.precision import Watched, findings
@@ -85,7 +92,8 @@ def wrong(step, trial):
     policy, wrapped = trial
     kind = "LossScaleOptimizer" if wrapped else "plain optimizer"
     printed = contextlib.redirect_stdout(io.StringIO())  # it is called many times
-    with dtype_policy(keras.config.dtype_policy()), printed:  # restored, whatever the step does
+    # restored, whatever the step does
+    with dtype_policy(keras.config.dtype_policy()), printed:
         watched = Watched(partial(made, step, *trial), *batch)
         found = findings(watched)
     if found:
@@ -99,4 +107,6 @@ def wrong(step, trial):
     return None
 
 
-judge = Function(wrong, (("mixed_float16", True), ("float32", False), ("mixed_bfloat16", False)))
+judge = Function(
+    wrong, (("mixed_float16", True), ("float32", False), ("mixed_bfloat16", False))
+)

@@ -1,10 +1,12 @@
-"""Three recorded steps of notebook 05 that are to be read, and the judge of the reading."""
+"""Three recorded steps of notebook 05 that are to be read, and the judge of the
+reading.
+"""
 
 from .answers import near
 from .judges import Choice, Fields, Number
 
-# Milliseconds of each part of one step. In A the pipeline reads ahead and takes the whole step for
-# a batch; in B products are most of what runs, and little runs.
+# Milliseconds of each part of one step. In A the pipeline reads ahead and takes the
+# whole step for a batch; in B products are most of what runs, and little runs.
 STEPS = {
     "A": {"input": 16, "launch": 2, "products": 9, "other": 3},
     "B": {"input": 0, "launch": 7, "products": 2.1, "other": 0.9},
@@ -21,8 +23,10 @@ def mystery(letter):
 
     from course_utils.profiling import Event, Trace
 
-    parts, events = STEPS[letter], []
-    whole, pieces = sum(parts.values()), PIECES[letter]
+    parts = STEPS[letter]
+    events = []
+    whole = sum(parts.values())
+    pieces = PIECES[letter]
 
     def add(line, name, start, length, **stats):
         events.append(Event("/host:CPU", line, name, start, start + length, stats))
@@ -31,22 +35,29 @@ def mystery(letter):
         begin = at = number * whole
         add("python", "train", begin, whole, step_num=number)
         if parts["input"]:
-            add("tf_data_1", "map/DecodeJpeg:DecodeJpeg", begin - parts["launch"], whole)
+            add(
+                "tf_data_1", "map/DecodeJpeg:DecodeJpeg", begin - parts["launch"], whole
+            )
             add("python", "IteratorGetNext", begin, parts["input"])
             at += parts["input"]
         for piece in range(pieces):
             at += parts["launch"] / pieces
             product = piece % 3 < 2  # two products, then something else
-            name, part = ("dense/MatMul:MatMul", "products") if product else ("Mul:Mul", "other")
+            name, part = (
+                ("dense/MatMul:MatMul", "products") if product else ("Mul:Mul", "other")
+            )
             length = parts[part] / pieces * (1.5 if product else 3)
             add(f"tf_Compute/{piece % 2}", name, at, length)
             at += length
-    return Trace(Path("mystery"), tuple(sorted(events, key=lambda e: (e.start, -e.end))))
+    return Trace(
+        Path("mystery"), tuple(sorted(events, key=lambda e: (e.start, -e.end)))
+    )
 
 
 def limit(letter):
     """The judge of what takes most of a step."""
-    parts, right = STEPS[letter], LIMITS[letter]
+    parts = STEPS[letter]
+    right = LIMITS[letter]
     whole = sum(parts.values())
     wrong = {
         part: f"{part} takes {ms:g} of {whole:g} ms, and another part takes more."
@@ -63,20 +74,32 @@ def limit(letter):
 
 def gain(letter):
     """The judge of what faster products gain."""
-    parts, right = STEPS[letter], GAINS[letter]
+    parts = STEPS[letter]
+    right = GAINS[letter]
     whole = sum(parts.values())
     ran = parts["products"] / (parts["products"] + parts["other"])
     wrong = {
         2: "products are twice as fast, and the rest of the step stays as it was.",
-        1 / (1 - ran / 2): "that takes the products' share of the operations. Take their share of"
+        1
+        / (
+            1 - ran / 2
+        ): "that takes the products' share of the operations. Take their share of"
         " the step.",
-        1 / (1 - parts["products"] / whole): "that lets products take no time. They take half.",
+        1
+        / (
+            1 - parts["products"] / whole
+        ): "that lets products take no time. They take half.",
         1 / right: "that is upside down: divide the time before by the time after.",
         right - 1: "that is the gain. Give how many times as fast, as 2 for twice.",
     }
-    sooner = whole / (whole - parts["products"] / 2)  # right, but where a pipeline has no rest
-    wrong[sooner] = "the step is ready sooner, and then waits longer for the next batch."
-    wrong = {value: said for value, said in wrong.items() if not near(value, right, 0.01)}
+    # right, but where a pipeline has no rest
+    sooner = whole / (whole - parts["products"] / 2)
+    wrong[sooner] = (
+        "the step is ready sooner, and then waits longer for the next batch."
+    )
+    wrong = {
+        value: said for value, said in wrong.items() if not near(value, right, 0.01)
+    }
     return Number(
         right,
         wrong,

@@ -11,12 +11,20 @@ TITLE = "Start here"
 def read_guess(value):
     """Keep a speedup between 0.01 and 100."""
     if 10 <= value <= 100:
-        return None, f"You gave {value:g}: if you mean {value:g} %, write {value / 100:g}."
+        return (
+            None,
+            f"You gave {value:g}: if you mean {value:g} %, write {value / 100:g}.",
+        )
     if not 0.01 <= value <= 100:
         given = describe(value)
-        range_of_it = "a speedup lies between 0.01 and 100, and 1.0 means the same speed."
+        range_of_it = (
+            "a speedup lies between 0.01 and 100, and 1.0 means the same speed."
+        )
         return None, f"You gave {given}: {range_of_it}"
-    return value, f"You expect {value:g} times the speed of float32. The measurement comes below."
+    return (
+        value,
+        f"You expect {value:g} times the speed of float32. The measurement comes below.",
+    )
 
 
 PREDICTION = Prediction(
@@ -31,7 +39,8 @@ none.""",
     read=read_guess,
 )
 
-# --- 1: which policy to train in ----------------------------------------------------------------
+# --- 1: which policy to train in
+# ----------------------------------------------------------------
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "cannot tell")
 OVERLAP = "the medians differ by less than the steps of one policy do. The next run may reverse it."
@@ -39,9 +48,18 @@ FIRST = "one step each is the first step, which traces the model. It says nothin
 
 
 def run(right, **why_not):
-    """The judge of one run; `why_not` says why each other policy does not follow from it."""
-    names = {"bfloat16": "mixed_bfloat16", "float16": "mixed_float16", "tell": "cannot tell"}
-    wrong = {names.get(name, name): f"not `{{value}}`: {why}" for name, why in why_not.items()}
+    """The judge of one run; `why_not` says why each other policy does not follow from
+    it.
+    """
+    names = {
+        "bfloat16": "mixed_bfloat16",
+        "float16": "mixed_float16",
+        "tell": "cannot tell",
+    }
+    wrong = {
+        names.get(name, name): f"not `{{value}}`: {why}"
+        for name, why in why_not.items()
+    }
     return Choice(right, wrong, options=POLICIES)
 
 
@@ -68,25 +86,37 @@ RUNS = {
     ),
 }
 
-# --- 2: a speedup to trust ----------------------------------------------------------------------
+# --- 2: a speedup to trust
+# ----------------------------------------------------------------------
 
 SPEEDUP = Number(
     0.25,
-    accept=lambda value: 0.245 <= value <= 0.255,  # two decimals of it, and no other ratio's
+    # two decimals of it, and no other ratio's
+    accept=lambda value: 0.245 <= value <= 0.255,
     asked="give one number without quotes, such as 1.5",
     wrong={
         4: "That is the slowdown. A speedup is the time before over the time after.",
-        1600 / 679: "That is a slowdown, of means with the first step in. Turn it around, and use"
+        1600
+        / 679: "That is a slowdown, of means with the first step in. Turn it around, and use"
         " medians of the later steps.",
-        194 / 53.4: "That is a slowdown, and of means. Turn it around, and use medians.",
-        679 / 1600: "That has the first steps in. They trace the model and are paid once.",
+        194
+        / 53.4: "That is a slowdown, and of means. Turn it around, and use medians.",
+        679
+        / 1600: "That has the first steps in. They trace the model and are paid once.",
         412 / 630: "Those are the first steps. They trace the model and are paid once.",
         53.4 / 194: "Those are means: one slow step moves each of them. Use medians.",
-        43 / 179: "Those are the fastest steps. The median says what a step usually takes.",
+        43
+        / 179: "Those are the fastest steps. The median says what a step usually takes.",
         (0.75, 75): "That is by how much the speed falls. Give what remains.",
         25: "That is the speedup in percent. Give the ratio, such as 0.5 for half.",
-        (3, 300): "That is the extra time as a share of float32's. Divide the two times.",
-        (135, -135): "That is the difference in ms. A speedup is a ratio and has no unit.",
+        (
+            3,
+            300,
+        ): "That is the extra time as a share of float32's. Divide the two times.",
+        (
+            135,
+            -135,
+        ): "That is the difference in ms. A speedup is a ratio and has no unit.",
         0: "You gave 0; a ratio of two times is positive. Divide with `/`, not `//`.",
     },
     rules=(
@@ -104,7 +134,8 @@ SPEEDUP = Number(
     otherwise="You gave {value:g}, on the right side of 1. Divide float32's median by the other.",
 )
 
-# --- 3: the policy that comes too late ----------------------------------------------------------
+# --- 3: the policy that comes too late
+# ----------------------------------------------------------
 
 
 def switch_problem(build, _):
@@ -123,7 +154,8 @@ def switch_problem(build, _):
     layer = next((layer for layer in model.layers if layer.weights), None)
     if layer is None:
         return "Your model has no weights yet: keep `keras.Input((784,))` and the Dense layer."
-    kept, computes = layer.variable_dtype, layer.compute_dtype
+    kept = layer.variable_dtype
+    computes = layer.compute_dtype
     if kept != "float32":
         mixed = "The policies that begin with `mixed_` keep them in float32."
         return f"Your layer keeps its weights in {kept}. {mixed}"
@@ -232,7 +264,9 @@ def build():
             },
             "The policies that begin with `mixed_`": {"mixed_bfloat16": "bfloat16"},
             "computes in float16": {"mixed_bfloat16": "mixed_float16"},
-            "is still mixed_bfloat16": {'    keras.config.set_dtype_policy("float32")\n': ""},
+            "is still mixed_bfloat16": {
+                '    keras.config.set_dtype_policy("float32")\n': ""
+            },
             "returns None": {"    return model\n": ""},
             "has no weights": {"keras.Input((784,)), ": ""},
         },

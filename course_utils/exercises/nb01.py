@@ -12,8 +12,14 @@ TITLE = "Floats, bit by bit"
 def read_guess(value):
     """Keep a sum above 0 and up to a million."""
     if not 0 < value <= 1e6:
-        return None, f"You gave {describe(value)}: the sum lies above 0, and not above 1,000,000."
-    return value, f"You expect the sum to say {value:,.10g}. The measurement comes further down."
+        return (
+            None,
+            f"You gave {describe(value)}: the sum lies above 0, and not above 1,000,000.",
+        )
+    return (
+        value,
+        f"You expect the sum to say {value:,.10g}. The measurement comes further down.",
+    )
 
 
 PREDICTION = Prediction(
@@ -53,10 +59,22 @@ answer = {
             "The fraction field counts 1024ths, and the 1 before the point is not stored.",
         ],
         wrong=[
-            ({"code of -6.25": 0xC641, "number of 0xB500": -0.3125}, "code of -6.25391"),
-            ({"code of -6.25": 0x1C640, "number of 0xB500": -0.3125}, "from 0 to 65,535"),
-            ({"code of -6.25": 0xC640, "number of 0xB500": -0.625}, "is 0xB900, not 0xB500"),
-            ({"code of -6.25": 0xC640, "number of 0xB500": 1e9}, "too large for float16"),
+            (
+                {"code of -6.25": 0xC641, "number of 0xB500": -0.3125},
+                "code of -6.25391",
+            ),
+            (
+                {"code of -6.25": 0x1C640, "number of 0xB500": -0.3125},
+                "from 0 to 65,535",
+            ),
+            (
+                {"code of -6.25": 0xC640, "number of 0xB500": -0.625},
+                "is 0xB900, not 0xB500",
+            ),
+            (
+                {"code of -6.25": 0xC640, "number of 0xB500": 1e9},
+                "too large for float16",
+            ),
         ],
         right="1 10001 1001000000 is −1.5625 × 2**2, and 1 01101 0100000000 is −1.25 × 2**−2.",
     ),

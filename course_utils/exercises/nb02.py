@@ -15,7 +15,8 @@ Guess before you run any code.""",
     comment="percent: 1 = one in a hundred, 100 = all",
     example=10,
     read=percentage(
-        "You expect that {value:g} % of them become zero.", ". For next to none, give 0.1"
+        "You expect that {value:g} % of them become zero.",
+        ". For next to none, give 0.1",
     ),
 )
 
@@ -112,7 +113,9 @@ The rule: skip a step with an infinity or NaN and halve the scale, but not below
 
 The check trains the sensor's network with your function, 900 steps from `2**15` on. It grades what
 the network restores, and that it survives: 100 broken batches, then overflows.""",
-        stub=stub(scaler.CODE, "return unscaled or None, the new scale, the new counter"),
+        stub=stub(
+            scaler.CODE, "return unscaled or None, the new scale, the new counter"
+        ),
         solution=scaler.CODE,
         name="after_backward",
         answer=scaler.JUDGE,

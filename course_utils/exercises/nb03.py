@@ -38,7 +38,8 @@ Section 1 measures it.""",
     read=read_guess,
 )
 
-# --- 1: which policy to try first ---------------------------------------------------------------
+# --- 1: which policy to try first
+# ---------------------------------------------------------------
 
 
 def policy(right, **wrong):
@@ -69,9 +70,11 @@ CHOOSE = Fields(
     }
 )
 
-BITS = dict(zip(tensors.WHY, (32, 16, 16, 32, 16, 32, 32, 32), strict=True))  # held by a test
+# held by a test
+BITS = dict(zip(tensors.WHY, (32, 16, 16, 32, 16, 32, 32, 32), strict=True))
 
-# --- 5: a file that keeps its loss scale --------------------------------------------------------
+# --- 5: a file that keeps its loss scale
+# --------------------------------------------------------
 
 LOAD = """\
 import keras
@@ -82,9 +85,12 @@ def load(path):
     with dtype_policy("mixed_float16"):
         return keras.saving.load_model(path)"""
 WITH, READ = "with dtype_policy", "return keras.saving.load_model(path)"
-WRAP = 'model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam()), "mse")'
+WRAP = (
+    'model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam()), "mse")'
+)
 ANEW = f"{READ.replace('return', 'model =')}\n        {WRAP}\n        return model"
-LOAD_SLIPS = {  # a part of what is said, and the edits that make the right function a wrong one
+# a part of what is said, and the edits that make the right function a wrong one
+LOAD_SLIPS = {
     "not the saved one: Adam at step 0": {"mixed_float16": "float32"},
     "not the saved one: LossScaleOptimizer at step 0": {READ: ANEW},
     "NoneType at step 0": {"l(path)": "l(path, compile=False)"},
@@ -94,7 +100,9 @@ LOAD_SLIPS = {  # a part of what is said, and the edits that make the right func
 
 
 def load_problem(function, _):
-    """What is wrong with a function that loads a model trained under mixed_float16, or None."""
+    """What is wrong with a function that loads a model trained under mixed_float16, or
+    None.
+    """
     import keras
 
     from course_utils.training import dtype_policy
@@ -102,7 +110,8 @@ def load_problem(function, _):
     from .small_training import hidden_model
 
     with dtype_policy("float32"), tempfile.TemporaryDirectory() as folder:
-        trained, path = hidden_model("mixed_float16"), f"{folder}/model.keras"
+        trained = hidden_model("mixed_float16")
+        path = f"{folder}/model.keras"
         trained.compile("adam", "mse", jit_compile=False)
         trained.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
         trained.optimizer.dynamic_scale.assign(4096)
@@ -112,12 +121,19 @@ def load_problem(function, _):
     if problem or not isinstance(model, keras.Model):
         return problem or f"Your function returns {describe(model)}: return the model."
     optimizer = getattr(model, "optimizer", None)
-    kind, steps = type(optimizer).__name__, int(getattr(optimizer, "iterations", 0))
-    if kind != "LossScaleOptimizer" or steps != 3 or float(optimizer.dynamic_scale) != 4096:
+    kind = type(optimizer).__name__
+    steps = int(getattr(optimizer, "iterations", 0))
+    if (
+        kind != "LossScaleOptimizer"
+        or steps != 3
+        or float(optimizer.dynamic_scale) != 4096
+    ):
         asked = "Which policy is set while the file is read?"
         return f"The optimizer of your model is not the saved one: {kind} at step {steps}. {asked}"
     if left != "float32":
-        return f"The model is right. But the global policy is {left} now; it was float32."
+        return (
+            f"The model is right. But the global policy is {left} now; it was float32."
+        )
     return None
 
 
@@ -186,7 +202,10 @@ Repair it for the policies `mixed_float16`, `mixed_bfloat16` and `float32`, with
         solution=layer.CODE + "\nanswer = Fade",
         answer=layer.judge,
         slips=layer.SLIPS,
-        wrong=[(lambda units: units, "raises TypeError"), ("Fade", "give the class itself")],
+        wrong=[
+            (lambda units: units, "raises TypeError"),
+            ("Fade", "give the class itself"),
+        ],
         hints=[
             "`self.add_weight` makes a float32 weight that Keras trains, saves, and casts whenever"
             " `call` reads it.",

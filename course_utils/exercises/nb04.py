@@ -13,9 +13,15 @@ def read_guess(value):
     share = value / 100 if 10 <= value <= 150 else value
     if not 0 < share <= 1.5:
         given = describe(value)
-        return None, f"You gave {given}: give a share between 0 and 1.5, such as 0.9 for 90 %."
+        return (
+            None,
+            f"You gave {given}: give a share between 0 and 1.5, such as 0.9 for 90 %.",
+        )
     read = "You expect" if share == value else f"Read as {value:g} %: you expect"
-    return share, f"{read} {share:g} times the memory of float32. The measurement comes below."
+    return (
+        share,
+        f"{read} {share:g} times the memory of float32. The measurement comes below.",
+    )
 
 
 PREDICTION = Prediction(
@@ -30,14 +36,19 @@ that needs less is what share of its peak memory under `float32`?
     read=read_guess,
 )
 
-# --- 1: which comparison is fair -----------------------------------------------------------------
+# --- 1: which comparison is fair
+# -----------------------------------------------------------------
 
 FAULTS = ("fair", "steps", "batch", "order")
 FAIR = Fields(
     {
         letter: Choice(
             right,
-            {other: f"Look at {letter} again: {said}" for other in FAULTS if other != right},
+            {
+                other: f"Look at {letter} again: {said}"
+                for other in FAULTS
+                if other != right
+            },
             options=FAULTS,
         )
         for letter, right, said in (
@@ -49,7 +60,8 @@ FAIR = Fields(
     }
 )
 
-# --- 2: the peak of a batch that was not measured ------------------------------------------------
+# --- 2: the peak of a batch that was not measured
+# ------------------------------------------------
 
 PREDICT = """\
 import numpy as np
@@ -78,19 +90,27 @@ LINES = (
 
 
 def predict_problem(predict, line):
-    """What is wrong with the predicted peak of a step whose peaks lie on this line, or None."""
+    """What is wrong with the predicted peak of a step whose peaks lie on this line, or
+    None.
+    """
     sizes, fixed, each, batch = line
     peaks = [fixed + each * size for size in sizes]
     found, problem = call(predict, list(sizes), list(peaks), batch)
-    value, right = number(found), fixed + each * batch
+    value = number(found)
+    right = fixed + each * batch
     if problem or value is None:
         return problem or f"It returns {describe(found)}: return one number, in MB."
     if near(value, right, 0.02):
         return None
-    seen = f"From {peaks} MB at batch {list(sizes)} you predict {value:.4g} MB at {batch}."
+    seen = (
+        f"From {peaks} MB at batch {list(sizes)} you predict {value:.4g} MB at {batch}."
+    )
     some = [share * batch for share in (peaks[0] / sizes[0], peaks[-1] / sizes[-1])]
     why = (
-        (near(value, each * batch, 0.02), "You left out what is there at batch 0: the intercept."),
+        (
+            near(value, each * batch, 0.02),
+            "You left out what is there at batch 0: the intercept.",
+        ),
         (near(value, each + fixed * batch, 0.02), "np.polyfit gives the slope first."),
         (
             any(near(value, s, 0.02) for s in some),
@@ -101,7 +121,8 @@ def predict_problem(predict, line):
     return " ".join([seen, *(said for holds, said in why if holds)][:2])
 
 
-# --- 3: from which batch on 16 bits save memory --------------------------------------------------
+# --- 3: from which batch on 16 bits save memory
+# --------------------------------------------------
 
 PAYS = Number(
     2048,
@@ -110,7 +131,10 @@ PAYS = Number(
         " them are there at once.",
         4096: "That is for copies of 4 bytes. In 16 bits a copied weight takes 2.",
         512: "That is the network of this section. Its layers are 512 wide.",
-        (0, 1): "At batch 1 the copies of the weights cost more than the activations save: look at"
+        (
+            0,
+            1,
+        ): "At batch 1 the copies of the weights cost more than the activations save: look at"
         " the left end of the two lines.",
         16_384: "That counts the parameters of all 8 layers and the activations of one.",
         256: "That counts the parameters of one layer and the activations of all 8.",
@@ -121,7 +145,8 @@ PAYS = Number(
     " bytes for its copied weights.",
 )
 
-# --- 4: which accuracy is better ----------------------------------------------------------------
+# --- 4: which accuracy is better
+# ----------------------------------------------------------------
 
 FRACTION = "That standard error is a fraction. Multiply it by 100 to get points."
 VERDICT = Fields(
@@ -190,7 +215,10 @@ asks it for a batch that your sweep left out, and measures.""",
         name="predict",
         answer=Function(predict_problem, LINES),
         slips=PREDICT_SLIPS,
-        wrong=[(lambda *given: "many", "one number"), (lambda *given: 1 / 0, "ZeroDivisionError")],
+        wrong=[
+            (lambda *given: "many", "one number"),
+            (lambda *given: 1 / 0, "ZeroDivisionError"),
+        ],
         hints=[
             "The figure above: a line with an intercept and a slope.",
             "`np.polyfit(x, y, 1)` returns slope and intercept of the line through the points.",

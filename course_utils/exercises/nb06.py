@@ -18,7 +18,8 @@ Guess before you run any code; section 2 measures it.""",
     comment="percent of the test images, 100 = all",
     example=10,
     read=percentage(
-        "You expect that {value:g} % of the test images are right.", ", such as 10 for one in ten"
+        "You expect that {value:g} % of the test images are right.",
+        ", such as 10 for one in ten",
     ),
 )
 
@@ -33,7 +34,9 @@ LOOK = {  # a wrong answer, and what speaks against it
     "the sum for the mean": "Each of the six takes one gradient for an update.",
 }
 LETTERS = {
-    letter: Choice(right, {name: LOOK[name] for name in NAMES if name != right}, options=NAMES)
+    letter: Choice(
+        right, {name: LOOK[name] for name in NAMES if name != right}, options=NAMES
+    )
     for letter, (right, _) in loops.FAULTS.items()
 }
 SIX = """\

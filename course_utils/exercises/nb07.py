@@ -22,7 +22,8 @@ section 2 measures it.""",
     read=percentage("You expect {value:g} % of the weights to be finite.", zero=True),
 )
 
-# --- 2: what the two orders send -----------------------------------------------------------------
+# --- 2: what the two orders send
+# -----------------------------------------------------------------
 
 WEIGHTS, DEVICES, GOOD = 1_011_466, 8, 2_000
 SIZE = 4 * WEIGHTS / 1e6  # MB in float32
@@ -45,7 +46,10 @@ ORDERS = Fields(
             STEPS,
             {
                 GOOD: "that the step is skipped comes out of its sum: it has been paid for.",
-                (GOOD + STEPS, 2 * STEPS): "here nobody asks: the sum of the gradients tells.",
+                (
+                    GOOD + STEPS,
+                    2 * STEPS,
+                ): "here nobody asks: the sum of the gradients tells.",
             },
             otherwise=ONLY_ONE,
             close=0,
@@ -53,10 +57,12 @@ ORDERS = Fields(
         "MB": Number(
             SENT,
             {
-                SENT / 2: "that is 2 bytes for each gradient, or the way around once. They are"
+                SENT
+                / 2: "that is 2 bytes for each gradient, or the way around once. They are"
                 " float32, and they go around twice.",
                 SIZE: "that is their size. A ring sends 2 (N − 1) / N times as much.",
-                2 * SIZE: "that is twice their size. Each way around sends 7 of 8 parts.",
+                2
+                * SIZE: "that is twice their size. Each way around sends 7 of 8 parts.",
                 8 * SENT: "that is what all eight send together.",
                 SENT * 1e6: "that is in bytes. Divide by 10**6.",
             },
@@ -68,25 +74,36 @@ ORDERS = Fields(
     }
 )
 
-# --- 3: which way fits ---------------------------------------------------------------------------
+# --- 3: which way fits
+# ---------------------------------------------------------------------------
 
 OWN, CURE, JAX = WAYS = ("Keras's own", "all decide", "Keras on JAX")
-NO_SCALE = "there is no loss scale here, so nothing is decided, and nothing can go wrong."
+NO_SCALE = (
+    "there is no loss scale here, so nothing is decided, and nothing can go wrong."
+)
 FAILS = "section 5 tried that: it fails on TensorFlow, whatever the optimizer."
 LOST = "one overflow of another replica, and {}. Who asks the others?"
 SMALLER = "it would be right. With a smaller change TensorFlow is right too: which?"
 PLANS = {
-    "A": (OWN, {CURE: NO_SCALE, JAX: "it would be right. Does anything fail here without?"}),
+    "A": (
+        OWN,
+        {CURE: NO_SCALE, JAX: "it would be right. Does anything fail here without?"},
+    ),
     "B": (CURE, {OWN: LOST.format("the weights are lost"), JAX: SMALLER}),
     "C": (JAX, {OWN: FAILS, CURE: FAILS}),
     "D": (CURE, {OWN: LOST.format("the other process waits for good"), JAX: SMALLER}),
     "E": (JAX, {OWN: FAILS, CURE: FAILS}),
 }
-PLAN = Fields({name: Choice(right, wrong, options=WAYS) for name, (right, wrong) in PLANS.items()})
+PLAN = Fields(
+    {name: Choice(right, wrong, options=WAYS) for name, (right, wrong) in PLANS.items()}
+)
 
-# --- 4: how far it scales ------------------------------------------------------------------------
+# --- 4: how far it scales
+# ------------------------------------------------------------------------
 
-AGAIN = "you gave {value:.4g}. Add up the step of each first: products, then the exchange."
+AGAIN = (
+    "you gave {value:.4g}. Add up the step of each first: products, then the exchange."
+)
 SCALING = Fields(
     {
         "speedup": Number(
@@ -101,14 +118,20 @@ SCALING = Fields(
         "float32": Number(
             200 / 3,
             {
-                (100 / 3, 0.667): "give the share that the device computes, in percent.",
+                (
+                    100 / 3,
+                    0.667,
+                ): "give the share that the device computes, in percent.",
             },
             otherwise=AGAIN,
         ),
         "mixed": Number(
             50,
             {
-                (0.5, 100): "give the share of its own step that it computes, in percent.",
+                (
+                    0.5,
+                    100,
+                ): "give the share of its own step that it computes, in percent.",
                 200 / 3: "that is the share in float32.",
             },
             otherwise=AGAIN,

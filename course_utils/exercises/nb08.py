@@ -7,7 +7,8 @@ from .judges import Choice, Fields, Number
 
 TITLE = "Smaller still"
 
-NETWORKS, MEASURES = "ABCDE", ("size", "accuracy", "latency")
+NETWORKS = "ABCDE"
+MEASURES = ("size", "accuracy", "latency")
 
 
 def orders(guess):
@@ -19,7 +20,11 @@ def orders(guess):
     if not isinstance(guess, dict) or set(guess) != set(MEASURES):
         return None
     texts = {key: "".join(str(guess[key]).upper().split()) for key in MEASURES}
-    return texts if all(sorted(text) == list(NETWORKS) for text in texts.values()) else None
+    return (
+        texts
+        if all(sorted(text) == list(NETWORKS) for text in texts.values())
+        else None
+    )
 
 
 def shown(orders):
@@ -38,7 +43,10 @@ Order them three times, the best first: by the **size** of the compressed file, 
 by **latency**, the time for one image.""",
     comment='{"size": "ABCDE", "accuracy": "ABCDE", "latency": "ABCDE"} in your orders',
     example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
-    read=lambda value: (value, f"The best first: {shown(value)}. Section 6 measures it."),
+    read=lambda value: (
+        value,
+        f"The best first: {shown(value)}. Section 6 measures it.",
+    ),
     number=orders,
     wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
     ' "ABCDE"}`, each with all five letters',
@@ -62,7 +70,11 @@ PEAK = Fields(
             8,
             {
                 (1, 2, 4): "Short blocks keep many inputs. Try longer ones.",
-                (16, 32, 64): "Long blocks recompute many outputs at once. Try shorter ones.",
+                (
+                    16,
+                    32,
+                    64,
+                ): "Long blocks recompute many outputs at once. Try shorter ones.",
             },
             otherwise="Blocks of {value:g} layers: 64 / {value:g} inputs and {value:g} outputs.",
             asked="give the layers in one block",
@@ -91,7 +103,9 @@ WRONG: dict[str, dict] = {
     },
 }
 RIGHT = dict(zip(WRONG, "CEA", strict=True))
-DEVICES = Fields({k: Choice(RIGHT[k], WRONG[k], options=tuple(NETWORKS)) for k in WRONG})
+DEVICES = Fields(
+    {k: Choice(RIGHT[k], WRONG[k], options=tuple(NETWORKS)) for k in WRONG}
+)
 
 EXERCISES = [
     Exercise(
@@ -126,7 +140,10 @@ the smallest magnitude. All are NumPy arrays of one shape.""",
         name="update",
         answer=Function(smaller.mask_problem, tuple(range(4))),
         slips=smaller.MASK_SLIPS,
-        wrong=[(lambda *given: 1 / 0, "ZeroDivisionError"), (lambda *given: "mask", "an array")],
+        wrong=[
+            (lambda *given: 1 / 0, "ZeroDivisionError"),
+            (lambda *given: "mask", "an array"),
+        ],
         hints=[
             "Give the pruned ones the size 0, `np.abs(weights) * mask`, and they come first.",
             "`np.argsort(sizes, axis=None)` lists places from the smallest on, for `flat`.",
@@ -146,7 +163,10 @@ be met exactly: the range has to contain it, and `zero` is an integer.""",
         name="affine",
         answer=Function(smaller.affine_problem, smaller.RANGES),
         slips=smaller.AFFINE_SLIPS,
-        wrong=[(lambda low, high: 1.0, "(scale, zero)"), (lambda *given: 1 / 0, "ZeroDivision")],
+        wrong=[
+            (lambda low, high: 1.0, "(scale, zero)"),
+            (lambda *given: 1 / 0, "ZeroDivision"),
+        ],
         hints=[
             "First widen the range: `low = min(low, 0.0)`, `high = max(high, 0.0)`.",
             "255 steps lie between 256 integers, and `low` must land on −128.",

@@ -1,4 +1,6 @@
-"""Prediction and exercises of notebook 09; what speaks against a wrong cause is computed."""
+"""Prediction and exercises of notebook 09; what speaks against a wrong cause is
+computed.
+"""
 
 import json
 
@@ -21,16 +23,22 @@ except (OSError, ValueError, KeyError, TypeError):
         "damaged: get this file of the course again."
     ) from None
 NUMBERS = {key: str(number) for number, key in enumerate(PATIENTS, 1)}
-SCALED = [p for p in PATIENTS.values() if p["larger_scale"] is not None and not p["well"][0]]
+SCALED = [
+    p for p in PATIENTS.values() if p["larger_scale"] is not None and not p["well"][0]
+]
 
 
 def against(patient, guess):
-    """What speaks against a cause: the quickest instrument that read something else there."""
+    """What speaks against a cause: the quickest instrument that read something else
+    there.
+    """
     mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
     tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
     best = min(tells, key=lambda i: RECORD["instruments"][i]["minutes"])
     name, then, here = (each[best] for each in (RECORD["instruments"], theirs, mine))
-    reads = f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
+    reads = (
+        f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
+    )
     return f"{PATIENTS[guess]['diagnosis']}: {reads}"
 
 
@@ -77,7 +85,9 @@ FLAT = "the loss is a number, and it stays where it was."
 NOT_ITS_FAMILY: dict[str, dict] = {
     "slow": {("nan", "still", "worse", "scale"): FALLS},
     "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
-    "dice": {("still", "worse", "slow", "scale"): "the cross says that there is no loss."},
+    "dice": {
+        ("still", "worse", "slow", "scale"): "the cross says that there is no loss."
+    },
     "remat": {
         ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",
         "scale": "a scale that is too small leaves the loss where it was.",
@@ -85,12 +95,18 @@ NOT_ITS_FAMILY: dict[str, dict] = {
 }
 TRIAGE = Fields(
     {
-        NUMBERS[key]: Choice(PATIENTS[key]["family"], wrong, options=tuple(RECORD["families"]))
+        NUMBERS[key]: Choice(
+            PATIENTS[key]["family"], wrong, options=tuple(RECORD["families"])
+        )
         for key, wrong in NOT_ITS_FAMILY.items()
     }
 )
 WARD = Fields(
-    {NUMBERS[key]: causes(key) for key in PATIENTS if key not in "mask ids batchnorm slow".split()}
+    {
+        NUMBERS[key]: causes(key)
+        for key in PATIENTS
+        if key not in "mask ids batchnorm slow".split()
+    }
 )
 
 EXERCISES = [
@@ -103,7 +119,9 @@ Four of the curves: of which family is each, by eye? The words are `"nan"` (not 
 (does not learn), `"worse"` (learns worse), `"slow"` (no speedup) and `"scale"` (the scale
 collapses).""",
         stub=parts(dict.fromkeys(TRIAGE.judges, "...")),
-        solution=parts({number: f'"{family}"' for number, family in TRIAGE.right.items()}),
+        solution=parts(
+            {number: f'"{family}"' for number, family in TRIAGE.right.items()}
+        ),
         answer=TRIAGE,
         hints=[
             "A cross is a loss that is NaN from there on.",
@@ -142,7 +160,10 @@ statistics, `model.non_trainable_variables`, are set to what they were before.""
         name="careful",
         answer=Function(careful.careful_problem),
         slips=careful.SLIPS,
-        wrong=[(lambda *given: 1 / 0, "ZeroDivisionError"), (lambda *given: "loss", "the loss")],
+        wrong=[
+            (lambda *given: 1 / 0, "ZeroDivisionError"),
+            (lambda *given: "loss", "the loss"),
+        ],
         hints=[
             "Before the step: `[v.numpy() for v in model.non_trainable_variables]`, and the scale.",
             "After it, if the scale is smaller: `variable.assign(value)` for each.",
@@ -163,7 +184,10 @@ statistics, `model.non_trainable_variables`, are set to what they were before.""
         stub=parts(dict.fromkeys(WARD.judges, "...")),
         solution=parts({number: f'"{cause}"' for number, cause in WARD.right.items()}),
         answer=WARD,
-        hints=["Find each in the panel, or `ask`.", "Read the whole text of what `probe` finds."],
+        hints=[
+            "Find each in the panel, or `ask`.",
+            "Read the whole text of what `probe` finds.",
+        ],
         right="The ward is empty.",
     ),
 ]

@@ -20,7 +20,9 @@ def three(guess):
     if not isinstance(guess, dict) or set(guess) != set(GUESSED):
         return None
     values = {name: number(guess[name]) for name in GUESSED}
-    fit = all(values[name] and 0 < values[name] <= most for name, most in GUESSED.items())
+    fit = all(
+        values[name] and 0 < values[name] <= most for name, most in GUESSED.items()
+    )
     return values if fit else None
 
 
@@ -87,8 +89,14 @@ gradients, and at the model once saved and loaded.""",
         answer=capstone.Repair(),
         wrong=[
             (print, "give a dictionary"),
-            ({"positions": 3, "attention": None, "head": "float32"}, "give the class itself"),
-            ({"positions": int, "attention": None, "head": "float32"}, "the class of a layer"),
+            (
+                {"positions": 3, "attention": None, "head": "float32"},
+                "give the class itself",
+            ),
+            (
+                {"positions": int, "attention": None, "head": "float32"},
+                "the class of a layer",
+            ),
         ],
         hints=[
             "Two of them are an argument each: what would the layer do if nobody had set it?",

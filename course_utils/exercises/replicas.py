@@ -1,7 +1,7 @@
 """The judge of a check on which all replicas agree, in notebook 07.
 
-The function runs as on a real strategy: on several replicas at once, each a thread here. Whoever
-comes to an all-reduce waits for all others.
+The function runs as on a real strategy: on several replicas at once, each a thread
+here. Whoever comes to an all-reduce waits for all others.
 """
 
 import contextlib
@@ -24,8 +24,13 @@ def check_finite(gradients, context):
     overflows = context.all_reduce("SUM", tf.cast(~finite, tf.float32))
     return overflows == 0"""
 NAME = "check_finite"
-ASKED, ISFINITE = 'context.all_reduce("SUM", tf.cast(~finite, tf.float32))', "tf.math.is_finite(g)"
-STUCK = "a replica waits in an all-reduce for good, because another one never comes to it"
+ASKED, ISFINITE = (
+    'context.all_reduce("SUM", tf.cast(~finite, tf.float32))',
+    "tf.math.is_finite(g)",
+)
+STUCK = (
+    "a replica waits in an all-reduce for good, because another one never comes to it"
+)
 BOOL = "True and False cannot be added up: cast the flag to `tf.float32` first."
 GRAPH = (
     "It works on numbers and not in a graph, as which Keras runs it: use `tf.reduce_all` and"
@@ -35,7 +40,9 @@ SLIPS = {  # what to say, and the edits that make the right check a wrong one
     "Each replica decides alone here. Add up what they find, with `context.all_reduce`.": {
         ASKED: "tf.cast(~finite, tf.float32)"
     },
-    STUCK: {"    overflows": "    if not finite:\n        return finite\n    overflows"},
+    STUCK: {
+        "    overflows": "    if not finite:\n        return finite\n    overflows"
+    },
     "You ask replica 0 alone, as Keras's own does.": {
         ASKED: ASKED[:-1] + " * float(context.replica_id_in_sync_group == 0))"
     },
@@ -45,11 +52,17 @@ SLIPS = {  # what to say, and the edits that make the right check a wrong one
     "You look at the first gradient of each replica. There is one for each weight.": {
         "in gradients]": "in gradients[:1]]"
     },
-    "You look for NaN only. Infinity is an overflow too.": {ISFINITE: "~tf.math.is_nan(g)"},
-    "You look for infinity only. NaN comes of an overflow too.": {ISFINITE: "~tf.math.is_inf(g)"},
+    "You look for NaN only. Infinity is an overflow too.": {
+        ISFINITE: "~tf.math.is_nan(g)"
+    },
+    "You look for infinity only. NaN comes of an overflow too.": {
+        ISFINITE: "~tf.math.is_inf(g)"
+    },
     "True stands for a step that is taken.": {"overflows == 0": "overflows > 0"},
     BOOL: {"tf.cast(~finite, tf.float32)": "~finite"},
-    GRAPH: {"tf.reduce_all(tf.math.is_finite(g))": "bool(tf.reduce_all(tf.math.is_finite(g)))"},
+    GRAPH: {
+        "tf.reduce_all(tf.math.is_finite(g))": "bool(tf.reduce_all(tf.math.is_finite(g)))"
+    },
     "return one True or False": {"return overflows == 0": "return [overflows == 0]"},
 }
 CASES = (  # (replicas, {(replica, array, place): what overflows})
@@ -72,7 +85,10 @@ class _Replicas:
     """So many replicas, which wait for each other."""
 
     def __init__(self, count):
-        self.count, self.ended, self.brought, self.sums = count, 0, [], []
+        self.count = count
+        self.ended = 0
+        self.brought = []
+        self.sums = []
         self.changed = threading.Condition()
 
     def sum(self, value):
@@ -102,7 +118,9 @@ class _Replicas:
 
 
 class Context:
-    """What a replica is given: a part of what `tf.distribute.get_replica_context()` returns."""
+    """What a replica is given: a part of what `tf.distribute.get_replica_context()`
+    returns.
+    """
 
     def __init__(self, replicas, rank):
         self._replicas, self.replica_id_in_sync_group = replicas, rank
@@ -111,16 +129,24 @@ class Context:
     def all_reduce(self, reduce_op, value):
         """The sum, or the mean, of what all replicas bring."""
         total = self._replicas.sum(value)
-        return total / self.num_replicas_in_sync if "MEAN" in str(reduce_op).upper() else total
+        return (
+            total / self.num_replicas_in_sync
+            if "MEAN" in str(reduce_op).upper()
+            else total
+        )
 
 
 def gradients_of(case):
-    """Gradients of a case: for each replica float32 tensors of three and of two numbers."""
+    """Gradients of a case: for each replica float32 tensors of three and of two
+    numbers.
+    """
     import tensorflow as tf
 
     count, spoiled = case
     source = np.random.RandomState(7)
-    gradients = [[source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(count)]
+    gradients = [
+        [source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(count)
+    ]
     for (replica, array, place), value in spoiled.items():
         gradients[replica][array][place] = value
     return [list(map(tf.constant, replica)) for replica in gradients]
@@ -133,7 +159,9 @@ def flags_of(check_finite, case):
     """
     import tensorflow as tf
 
-    graph, replicas, function = case[0] == 1, _Replicas(case[0]), check_finite
+    graph = case[0] == 1
+    replicas = _Replicas(case[0])
+    function = check_finite
     if graph:
         function = tf.function(lambda *given: check_finite(*given), autograph=False)
 
@@ -152,7 +180,10 @@ def flags_of(check_finite, case):
     flags = [call(lambda flag=flag: str(np.asarray(flag)))[0] for flag, _ in found]
     if set(flags) <= {"True", "False"}:
         return [flag == "True" for flag in flags], None
-    return None, f"Your function returns {describe(found[0][0])}: return one True or False."
+    return (
+        None,
+        f"Your function returns {describe(found[0][0])}: return one True or False.",
+    )
 
 
 def compare(check_finite, case):
@@ -164,9 +195,12 @@ def compare(check_finite, case):
     said = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
     if problem:
         return f"{said} {STUCK}."
-    with contextlib.redirect_stdout(io.StringIO()):  # what a learner prints is shown once
+    # what a learner prints is shown once
+    with contextlib.redirect_stdout(io.StringIO()):
         found = [flags_of(check_finite, each) for each in CASES]
-        same = (why for f, why in WRONG if [flags_of(f, each) for each in CASES] == found)
+        same = (
+            why for f, why in WRONG if [flags_of(f, each) for each in CASES] == found
+        )
         why = next(same, None)  # of the listed one that returns the same in all cases
     if not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."

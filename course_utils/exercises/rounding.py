@@ -6,11 +6,14 @@ import struct
 from .judges import Fields, Number
 from .lab import lab, lab_of_number
 
-# --- the first gap, and where infinity begins ---------------------------------------------------
+# --- the first gap, and where infinity begins
+# ---------------------------------------------------
 
 
 def whole(right, wrong, otherwise):
-    """The judge of a positive whole number; `otherwise(number, the number as it is shown)`."""
+    """The judge of a positive whole number; `otherwise(number, the number as it is
+    shown)`.
+    """
 
     def explain(value):
         if value <= 0 or not value.is_integer():
@@ -68,7 +71,8 @@ LIMIT = whole(
     first_infinity,
 )
 
-# --- updates that vanish, and where a sum stalls ------------------------------------------------
+# --- updates that vanish, and where a sum stalls
+# ------------------------------------------------
 
 
 def share(right):
@@ -92,10 +96,26 @@ def share(right):
 SHARES = Fields(
     {2048: share(0), 3072: share(0.5), 4096: share(1)},
     wrong={
-        (1, 1, 1): "With ratio 2048 nearly every w gets more than half a gap added, and moves.",
-        (0, 0, 1): "With ratio 3072 a w near 1 gets less than half a gap added. Which w gets half?",
-        (0, 1, 1): "With ratio 3072 a w near 2 gets more than half a gap added. Which w gets half?",
-        (0, 0, 0): "Half a gap is 2**-11, and w / 4096 lies below it for every w below 2.",
+        (
+            1,
+            1,
+            1,
+        ): "With ratio 2048 nearly every w gets more than half a gap added, and moves.",
+        (
+            0,
+            0,
+            1,
+        ): "With ratio 3072 a w near 1 gets less than half a gap added. Which w gets half?",
+        (
+            0,
+            1,
+            1,
+        ): "With ratio 3072 a w near 2 gets more than half a gap added. Which w gets half?",
+        (
+            0,
+            0,
+            0,
+        ): "Half a gap is 2**-11, and w / 4096 lies below it for every w below 2.",
         (1, 0.5, 0): "Those are the shares that change. Give those that stay.",
         (0, 512, 1024): "Those are counts. Divide by the 1,024 numbers.",
         (0, 50, 100): "Those are percentages. Give shares between 0 and 1.",
@@ -119,7 +139,9 @@ def stalled(right, wrong):
         side = "further" if value < right else "less far"
         return f"you gave {value:g}, and the sum gets {side}. Where is 3 less than half a gap?"
 
-    return Number(right, wrong, otherwise=explain, asked="give one finite number", close=0)
+    return Number(
+        right, wrong, otherwise=explain, asked="give one finite number", close=0
+    )
 
 
 NOT_IN_BFLOAT16 = {
@@ -130,14 +152,32 @@ SUMS = Fields(
     {"float16": stalled(8192, {}), "bfloat16": stalled(1024, NOT_IN_BFLOAT16)},
     wrong={
         (2048, 256): "Those are the sums of 1.0. The addend here is 3.",
-        (6144, 768): "Those are three times the sums of 1.0. The gap there is 4, and 3 is more than"
+        (
+            6144,
+            768,
+        ): "Those are three times the sums of 1.0. The gap there is 4, and 3 is more than"
         " half.",
-        (4096, 512): "There the gap becomes 4. 3 is more than half of it, so the sum goes on by 4.",
-        (16384, 2048): "The sums stop earlier. From which gap on is 3 less than half of it?",
-        (30000, 30000): "That is the exact sum. Round to the format after each addition.",
-        (30000, 29952): "You round once, at the end. A running sum is rounded at each step.",
+        (
+            4096,
+            512,
+        ): "There the gap becomes 4. 3 is more than half of it, so the sum goes on by 4.",
+        (
+            16384,
+            2048,
+        ): "The sums stop earlier. From which gap on is 3 less than half of it?",
+        (
+            30000,
+            30000,
+        ): "That is the exact sum. Round to the format after each addition.",
+        (
+            30000,
+            29952,
+        ): "You round once, at the end. A running sum is rounded at each step.",
         (1024, 8192): "The two are swapped: bfloat16 has fewer fraction bits.",
-        (65504, 1024): "65,504 is where the range ends. Ten thousand threes do not get that far.",
+        (
+            65504,
+            1024,
+        ): "65,504 is where the range ends. Ten thousand threes do not get that far.",
     },
 )
 

@@ -1,7 +1,9 @@
-"""The judge of a loss scaler that a learner writes, in notebook 02: it trains a network with it.
+"""The judge of a loss scaler that a learner writes, in notebook 02: it trains a network
+with it.
 
-The network is the notebook's own: in volts it learns nothing with a scale of 1. The first batches
-are broken on purpose, and in some steps one number of a gradient is infinite.
+The network is the notebook's own: in volts it learns nothing with a scale of 1. The
+first batches are broken on purpose, and in some steps one number of a gradient is
+infinite.
 """
 
 import functools
@@ -26,7 +28,10 @@ def after_backward(gradients, scale, good):
     if good == 10:
         return unscaled, scale * 2, 0
     return unscaled, scale, good"""
-START, GROWTH, STEPS, UNPLUGGED = 2.0**15, 10, 900, 100
+START = 2.0**15
+GROWTH = 10
+STEPS = 900
+UNPLUGGED = 100
 EVERY = 10  # steps from one measurement to the next
 FULL_SCALE = np.float32(2.0**-16)  # volts
 RATE = 0.5 / float(FULL_SCALE) ** 2  # in 1 / V², because the loss is in V²
@@ -39,8 +44,14 @@ DOUBLE = "unscaled, scale * 2, 0"
 NO_FLOOR = {HALF: "scale / 2"}  # as Keras does it
 SLIPS = {  # what is said of it, and the edits that make the right function a wrong one
     "has an infinity or NaN, and yours returns gradients": [
-        *({FINITE: seen} for seen in ("True", "not np.isnan(g).any()", "(g < np.inf).all()")),
-        *({"for g in gradients)": "for g in gradients[:1])"}, {"None, max": "gradients, max"}),
+        *(
+            {FINITE: seen}
+            for seen in ("True", "not np.isnan(g).any()", "(g < np.inf).all()")
+        ),
+        *(
+            {"for g in gradients)": "for g in gradients[:1])"},
+            {"None, max": "gradients, max"},
+        ),
     ],
     "is sound, and yours skips it": {f"not all({FINITE}": "any(g.any()"},
     "returns its gradients as they were": {UNSCALED: "gradients"},
@@ -55,14 +66,20 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
     "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
     "takes the scale below 1": NO_FLOOR,
     "the 10th finite one in a row, and the scale stays at 1: double it": [
-        *({"scale * 2": "scale"}, {"good == 10": "good > 10"}, {"good += 1": "good += 0"}),
+        *(
+            {"scale * 2": "scale"},
+            {"good == 10": "good > 10"},
+            {"good += 1": "good += 0"},
+        ),
     ],
     "the 10th finite one in a row, and the scale stays at 2**15": {
         "scale * 2": "min(scale * 2, 2.0**15)"
     },
     "doubles the scale after 1 finite step in a row": {"good == 10": "True"},
     "doubles the scale after 9 finite steps in a row": {"good == 10": "good == 9"},
-    "doubles the scale after 3 finite steps in a row": [{f"{HALF}, 0": f"{HALF}, good"}],
+    "doubles the scale after 3 finite steps in a row": [
+        {f"{HALF}, 0": f"{HALF}, good"}
+    ],
 }
 RIGHT = edited(CODE, "after_backward")
 
@@ -72,22 +89,26 @@ def pictures():
     """The digits in volts, float32 (1437, 64)."""
     from sklearn.datasets import load_digits
 
-    return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype("float32") * FULL_SCALE
+    return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype(
+        "float32"
+    ) * FULL_SCALE
 
 
 def network(policy):
     """The autoencoder under a policy: `(weights, gradients(n, scale), missing())`.
 
-    `gradients` are those of the loss of step n times the scale, float32; `missing` is the share of
-    the pictures that is not restored.
+    `gradients` are those of the loss of step n times the scale, float32; `missing` is
+    the share of the pictures that is not restored.
     """
     import keras  # late: it loads TensorFlow
     import tensorflow as tf
 
     from course_utils.training import dtype_policy
 
-    layers, source = keras.layers, np.random.RandomState(0)
-    options = {"use_bias": False, "kernel_initializer": "zeros"}  # NumPy's weights draw no seed
+    layers = keras.layers
+    source = np.random.RandomState(0)
+    # NumPy's weights draw no seed
+    options = {"use_bias": False, "kernel_initializer": "zeros"}
     with dtype_policy(policy):
         squeeze = layers.Dense(32, activation="relu", name="squeeze", **options)
         restore = layers.Dense(64, name="restore", **options)
@@ -115,13 +136,16 @@ def network(policy):
             found[n // 50 % 2].flat[0] = np.inf if n % 200 < 100 else -np.inf
         return found
 
-    few, measured = pictures()[:256], tf.function(loss)
+    few = pictures()[:256]
+    measured = tf.function(loss)
     return variables, gradients, lambda: float(measured(few) / np.mean(few**2))
 
 
 @dataclass
 class Run:
-    """A training: the missing share every `EVERY` steps, the steps skipped, what is wrong first."""
+    """A training: the missing share every `EVERY` steps, the steps skipped, what is
+    wrong first.
+    """
 
     missing: list
     skipped: int = 0
@@ -153,7 +177,10 @@ def in_float32():
 def train(function, policy="mixed_float16"):
     """`(Run, None)` with a learner's function, or `(None, why it cannot be used)`."""
     weights, gradients_of, missing = network(policy)
-    run, scale, good, row = Run([missing()]), START, 0, 0
+    run = Run([missing()])
+    scale = START
+    good = 0
+    row = 0
     for n in range(STEPS):
         gradients = gradients_of(n, scale)
         given = [g.copy() for g in gradients], scale, good
@@ -187,7 +214,10 @@ def wrong_form(result, gradients):
         return f"Your function returns {describe(scale)} as the scale; give a finite number."
     try:
         shapes = [g.shape for g in gradients]
-        if unscaled is None or [np.asarray(g, "float64").shape for g in unscaled] == shapes:
+        if (
+            unscaled is None
+            or [np.asarray(g, "float64").shape for g in unscaled] == shapes
+        ):
             return None
     except Exception:  # no list, or no numbers in it
         pass
@@ -195,7 +225,9 @@ def wrong_form(result, gradients):
 
 
 def wrong_step(gradients, scale, row, unscaled, new):
-    """What is wrong with a step, the `row`th finite one in a row (0: not finite), or None."""
+    """What is wrong with a step, the `row`th finite one in a row (0: not finite), or
+    None.
+    """
     moved = f"goes from {power(scale)} to" if new != scale else "stays at"
     moved = f"and the scale {moved} {power(new)}"
     if row == 0:
@@ -204,7 +236,9 @@ def wrong_step(gradients, scale, row, unscaled, new):
         if new < 1:
             return f"takes the scale below 1: each halving takes {GROWTH} good steps to win back."
         half = max(scale / 2, 1)
-        return None if new == half else f"overflows, {moved}: halve it, but never below 1."
+        return (
+            None if new == half else f"overflows, {moved}: halve it, but never below 1."
+        )
     if unscaled is None:
         return "is sound, and yours skips it: all its numbers are finite."
     if said := wrong_gradients(gradients, unscaled, scale):
@@ -215,7 +249,11 @@ def wrong_step(gradients, scale, row, unscaled, new):
     if row == GROWTH:
         said = f"is the {GROWTH}th finite one in a row, {moved}: double it."
         return None if new == 2 * scale else said
-    return None if new == scale else f"is finite, {moved}: only the {GROWTH}th in a row moves it."
+    return (
+        None
+        if new == scale
+        else f"is finite, {moved}: only the {GROWTH}th in a row moves it."
+    )
 
 
 def wrong_gradients(gradients, unscaled, scale):
@@ -244,19 +282,27 @@ def power(scale):
 
 def judge(function):
     """What is wrong with a scaler, and how the training went with it, or None."""
-    code = getattr(function, "__code__", None) if isinstance(function, types.FunctionType) else None
+    code = (
+        getattr(function, "__code__", None)
+        if isinstance(function, types.FunctionType)
+        else None
+    )
     if code and "LossScaleOptimizer" in code.co_names:
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
     run, problem = train(function)
-    if problem or (run.fault is None and run.missing[-1] < 2 * in_float32().missing[-1]):
+    if problem or (
+        run.fault is None and run.missing[-1] < 2 * in_float32().missing[-1]
+    ):
         return problem
     return f"{run.fault or ''} {run.told}".strip()
 
 
 def runs(function):
-    """{name: the share of the pictures missing, every `EVERY` steps} of three trainings.
+    """{name: the share of the pictures missing, every `EVERY` steps} of three
+    trainings.
 
-    In float32, with the rule as Keras has it, and with a learner's function if it is written.
+    In float32, with the rule as Keras has it, and with a learner's function if it is
+    written.
     """
     found = {
         "float32": in_float32(),

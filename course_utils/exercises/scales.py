@@ -8,7 +8,8 @@ import numpy as np
 
 from .judges import Choice, Fields, Number
 
-# --- a scale for an array -----------------------------------------------------------------------
+# --- a scale for an array
+# -----------------------------------------------------------------------
 
 ARRAY = """\
 import numpy as np
@@ -17,19 +18,24 @@ rng = np.random.default_rng(2)
 array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
 array = array.astype(np.float32)
 """
-ERROR, ROOM = 0.001, 3  # the largest relative error, and how many powers of two stay free
+# the largest relative error, and how many powers of two stay free
+ERROR, ROOM = 0.001, 3
 
 
 @functools.cache
 def layer_gradients():
-    """The array of the task: float64 (100000,), log-normal around 2**-30, of either sign."""
+    """The array of the task: float64 (100000,), log-normal around 2**-30, of either
+    sign.
+    """
     names = {}
     exec(ARRAY, names)
     return names["array"].astype(np.float64)  # its product with a power of two is exact
 
 
 def error(s):
-    """The relative error of the array in float16 with the scale 2**s; infinite with overflow."""
+    """The relative error of the array in float16 with the scale 2**s; infinite with
+    overflow.
+    """
     array = layer_gradients()
     with np.errstate(over="ignore"):
         cast = (array * 2.0**s).astype(np.float16).astype(np.float64)
@@ -40,11 +46,18 @@ def error(s):
 
 def fits(s):
     """Whether the task accepts a scale."""
-    return s.is_integer() and abs(s) < 128 and error(s) < ERROR and error(s + ROOM) < math.inf
+    return (
+        s.is_integer()
+        and abs(s) < 128
+        and error(s) < ERROR
+        and error(s + ROOM) < math.inf
+    )
 
 
 def exponent(s):
-    """What is wrong with a number that may be the scale in place of its exponent, or None."""
+    """What is wrong with a number that may be the scale in place of its exponent, or
+    None.
+    """
     if s > 64 and math.frexp(s)[0] == 0.5:
         return f"{s:,.0f} is a scale: give its exponent, {math.frexp(s)[1] - 1}."
     if s.is_integer() and abs(s) < 128:
@@ -61,9 +74,8 @@ def misfit(s):
     if found < ERROR:
         return f"With s = {s:.0f} the error is {found:.2%}, but eight times the largest overflows."
     sign = " A negative s divides." * (s < 0)
-    return (
-        f"With s = {s:.0f} the relative error is {found:.2%}, and below 0.1 % is asked for.{sign}"
-    )
+    told = f"With s = {s:.0f} the relative error is {found:.2%}"
+    return f"{told}, and below 0.1 % is asked for.{sign}"
 
 
 def first(s):
@@ -80,22 +92,39 @@ TRIED = (0, 11, 34, 37, -15, 2**15, 15.5, 1000), (36, 38, 16, 2**37, 36.5)
 WHOLE = "give one whole number, the s of 2**s"
 CHOSEN = Fields(
     {
-        "s": Number(33, dict.fromkeys(TRIED[0], misfit), (), misfit, WHOLE, accept=fits),
-        "overflow": Number(37, dict.fromkeys(TRIED[1], first), (), first, WHOLE, close=0),
+        "s": Number(
+            33, dict.fromkeys(TRIED[0], misfit), (), misfit, WHOLE, accept=fits
+        ),
+        "overflow": Number(
+            37, dict.fromkeys(TRIED[1], first), (), first, WHOLE, close=0
+        ),
     }
 )
 
 
-# --- the order of a step ------------------------------------------------------------------------
+# --- the order of a step
+# ------------------------------------------------------------------------
 
 STEP = ("forward", "scale", "backward", "unscale", "clip", "update")
 LATE = {  # one line of a step that stands behind another, and what is said of it
-    ("forward", "scale"): "There is no loss to multiply before the forward pass has put one out.",
-    ("scale", "backward"): "The small gradients are lost in the backward pass, so the loss is"
+    (
+        "forward",
+        "scale",
+    ): "There is no loss to multiply before the forward pass has put one out.",
+    (
+        "scale",
+        "backward",
+    ): "The small gradients are lost in the backward pass, so the loss is"
     " multiplied by S before it.",
-    ("unscale", "update"): "That updates with the scaled gradient, as some articles do: the step is"
+    (
+        "unscale",
+        "update",
+    ): "That updates with the scaled gradient, as some articles do: the step is"
     " S times too long.",
-    ("unscale", "clip"): "That clips the scaled gradient: S times too long, it is cut to a length"
+    (
+        "unscale",
+        "clip",
+    ): "That clips the scaled gradient: S times too long, it is cut to a length"
     " far too small.",
     ("clip", "update"): "Clipping after the update changes nothing any more.",
     ("backward", "unscale"): "The backward pass makes the gradients: it comes before.",
@@ -103,7 +132,9 @@ LATE = {  # one line of a step that stands behind another, and what is said of i
 
 
 def late(one, other):
-    """An order in which one line stands behind another, the condition that it does, a message."""
+    """An order in which one line stands behind another, the condition that it does, a
+    message.
+    """
     order = [line for line in STEP if line != one]
     order.insert(order.index(other) + 1, one)
     return order, lambda given: given.index(one) > given.index(other), LATE[one, other]

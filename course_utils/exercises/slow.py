@@ -1,4 +1,6 @@
-"""A slow training of notebook 05: six faults that cost time, and the judge of who is who."""
+"""A slow training of notebook 05: six faults that cost time, and the judge of who is
+who.
+"""
 
 import statistics
 import time
@@ -23,14 +25,18 @@ SHOWN = {  # what an instrument shows where a fault is left in
     "E": "the launch takes longer, and as many products run as in the repaired step",
     "F": "the other operations take longer, and one of them sorts",
 }
-BATCH, SMALL, WIDTH, READING = 256, 32, 512, 0.006
+BATCH = 256
+SMALL = 32
+WIDTH = 512
+READING = 0.006
 
 
 def colleague(repaired=""):
-    """A colleague's training step on 256 pictures, with the faults that are not `repaired`.
+    """A colleague's training step on 256 pictures, with the faults that are not
+    `repaired`.
 
-    Each letter, "A" to "F", repairs one: `colleague("ABDEF")` leaves C in. The step takes no
-    arguments and returns a number.
+    Each letter, "A" to "F", repairs one: `colleague("ABDEF")` leaves C in. The step
+    takes no arguments and returns a number.
     """
     import keras
     import tensorflow as tf
@@ -40,7 +46,9 @@ def colleague(repaired=""):
     images = source.rand(2 * BATCH, 784).astype("float32")
     labels = source.randint(0, 10, 2 * BATCH)
     wide = "float64" if "float64" in left else "float32"
-    dense = [keras.layers.Dense(WIDTH, activation="relu", dtype=d) for d in ("float32", wide)]
+    dense = [
+        keras.layers.Dense(WIDTH, activation="relu", dtype=d) for d in ("float32", wide)
+    ]
     last = keras.layers.Dense(10, dtype="float32")
     model = keras.Sequential([keras.Input((784,)), *dense, last])
     optimizer = keras.optimizers.Adam()
@@ -70,7 +78,10 @@ def colleague(repaired=""):
 
     def step():
         x, y = next(batches)
-        return [float(train(x[n : n + size], y[n : n + size])) for n in range(0, BATCH, size)][-1]
+        return [
+            float(train(x[n : n + size], y[n : n + size]))
+            for n in range(0, BATCH, size)
+        ][-1]
 
     return step
 
@@ -79,11 +90,18 @@ def _batches(tf, images, labels, ahead):
     """An iterator over batches, each of which takes a while to read."""
 
     def read(x, y):
-        wait = tf.numpy_function(lambda: np.int64(time.sleep(READING) or 0), [], tf.int64)
+        wait = tf.numpy_function(
+            lambda: np.int64(time.sleep(READING) or 0), [], tf.int64
+        )
         with tf.control_dependencies([wait]):
             return tf.identity(x), tf.identity(y)
 
-    data = tf.data.Dataset.from_tensor_slices((images, labels)).batch(BATCH).repeat().map(read)
+    data = (
+        tf.data.Dataset.from_tensor_slices((images, labels))
+        .batch(BATCH)
+        .repeat()
+        .map(read)
+    )
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
     return iter((data.prefetch(2) if ahead else data).with_options(options))

@@ -26,13 +26,15 @@ right_step = edited(CODE, "step")  # right for every policy and every optimizer 
 def hidden_model(policy, seed=6):
     """A small network with BatchNormalization: float32 (n, 6) to float32 logits (n, 3).
 
-    The weights are NumPy's, so that Keras draws no seed; the names leave Keras's counters alone.
+    The weights are NumPy's, so that Keras draws no seed; the names leave Keras's
+    counters alone.
     """
     import keras  # late, here and below: it loads TensorFlow, which takes seconds
 
     from course_utils.training import dtype_policy
 
-    layers, zeros = keras.layers, {"kernel_initializer": "zeros"}
+    layers = keras.layers
+    zeros = {"kernel_initializer": "zeros"}
     with dtype_policy(policy):
         model = keras.Sequential(
             [

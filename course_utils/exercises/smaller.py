@@ -1,4 +1,6 @@
-"""The judges of notebook 08's functions: a mask, a scale with its zero point, a float32 twin."""
+"""The judges of notebook 08's functions: a mask, a scale with its zero point, a float32
+twin.
+"""
 
 import numpy as np
 
@@ -17,7 +19,10 @@ MASK_SLIPS = {
     "come back": {"np.abs(weights) * mask": "np.abs(weights)"},
     "the largest": {"np.abs(weights) * mask": "(9 - np.abs(weights)) * mask"},
     "the sign": {"np.abs(weights) * mask": "np.where(mask == 0, -9, weights)"},
-    "zeros, and": [{"weights.size": "mask.sum()"}, {"round(share": "round((1 - share)"}],
+    "zeros, and": [
+        {"weights.size": "mask.sum()"},
+        {"round(share": "round((1 - share)"},
+    ],
     "the shape": {"return new": "return new.ravel()"},
     "holds weights": {"return new": "return new * weights"},
     "the mask that it is given": {"new = np.ones_like(mask)": "new = mask"},
@@ -27,11 +32,15 @@ MASK_SLIPS = {
 def mask_problem(update, trial):
     """What is wrong with the learner's update of a mask, or None."""
     source = np.random.default_rng(trial)
-    weights = source.normal(size=((20, 10), (3, 3, 2, 5), (64,), (7, 9))[trial]).astype("float32")
-    mask, share = np.ones_like(weights), (0.3, 0.5, 0.8, 0.9)[trial]
+    weights = source.normal(size=((20, 10), (3, 3, 2, 5), (64,), (7, 9))[trial]).astype(
+        "float32"
+    )
+    mask = np.ones_like(weights)
+    share = (0.3, 0.5, 0.8, 0.9)[trial]
     old = source.permutation(weights.size)[: weights.size // 5]  # large ones among them
     mask.flat[old] = 0
-    wanted, given = round(share * weights.size), mask.copy()
+    wanted = round(share * weights.size)
+    given = mask.copy()
     new, problem = call(update, weights.copy(), given, share, end="`return`")
     if problem:
         return problem
@@ -48,7 +57,8 @@ def mask_problem(update, trial):
         return f"It has {zeros} zeros, and round({share} × {weights.size}) is {wanted}."
     if np.any(new[mask == 0]):
         return "Weights that were pruned come back: the old zeros have to stay."
-    gone, left = weights[(mask == 1) & (new == 0)], weights[new == 1]
+    gone = weights[(mask == 1) & (new == 0)]
+    left = weights[new == 1]
     if np.abs(gone).max() <= np.abs(left).min():
         return None
     if gone.max() <= left.min():
@@ -65,8 +75,14 @@ AFFINE_SLIPS = {
     "contain 0": {"min(low, 0.0), max(high, 0.0)": "low, high"},
     "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 254"}, {"/ 255": "/ 127"}],
     "an integer": {"round(-128 - low / scale)": "-128 - low / scale + 0.25"},
-    "land on −128": [{"-128 - low": "128 - low"}, {"-128 - low": "-low"}, {"- low /": "+ low /"}],
-    "the other way": {"scale, round(-128 - low / scale)": "round(-128 - low / scale), scale"},
+    "land on −128": [
+        {"-128 - low": "128 - low"},
+        {"-128 - low": "-low"},
+        {"- low /": "+ low /"},
+    ],
+    "the other way": {
+        "scale, round(-128 - low / scale)": "round(-128 - low / scale), scale"
+    },
 }
 RANGES = ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 
@@ -77,7 +93,10 @@ def affine_problem(affine, trial):
     found, problem = call(affine, low, high, end="`return`")
     pair = None if problem else numbers(found, 2)
     if pair is None:
-        return problem or f"It returns {describe(found)}: return two numbers, (scale, zero)."
+        return (
+            problem
+            or f"It returns {describe(found)}: return two numbers, (scale, zero)."
+        )
     wide = max(high, 0.0) - min(low, 0.0)
     right = wide / 255, round(-128 - min(low, 0.0) * 255 / wide)
     scale, zero = pair
@@ -126,7 +145,9 @@ def float32_problem(to_float32, policy):
     def build():
         zeros = {"kernel_initializer": "zeros"}  # Keras draws no seed
         hidden = keras.layers.Dense(6, activation="relu", **zeros)
-        return keras.Sequential([keras.Input((4,)), hidden, keras.layers.Dense(3, **zeros)])
+        return keras.Sequential(
+            [keras.Input((4,)), hidden, keras.layers.Dense(3, **zeros)]
+        )
 
     with dtype_policy(policy):
         model = build()
@@ -138,10 +159,16 @@ def float32_problem(to_float32, policy):
         return problem
     if not isinstance(twin, keras.Model):
         return f"It returns {describe(twin)}: give the network itself."
-    narrow = [layer.compute_dtype for layer in twin.layers if layer.compute_dtype != "float32"]
+    narrow = [
+        layer.compute_dtype for layer in twin.layers if layer.compute_dtype != "float32"
+    ]
     if narrow:
         return f"A layer of it still computes in {narrow[0]}: build it under float32."
     if after != policy:
-        return f"Afterwards the policy is {after}, and before it was {policy}: restore it."
+        return (
+            f"Afterwards the policy is {after}, and before it was {policy}: restore it."
+        )
     same = all(map(np.array_equal, twin.get_weights(), model.get_weights()))
-    return None if same else "It has weights of its own: copy those of the trained model."
+    return (
+        None if same else "It has weights of its own: copy those of the trained model."
+    )

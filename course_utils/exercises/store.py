@@ -1,9 +1,9 @@
 """What the learner has solved and guessed, in one small JSON file.
 
-The file is `$COURSE_PROGRESS`, else `.course_progress.json` in `paths.FOLDER`:
-`{"00": {"guess": 2.0, "solved": [1, 3]}}`. It is read afresh each time, so that two open notebooks
-agree, and a lock lets one of them write at a time. Where it cannot be written, progress stays in
-memory until it can.
+The file is `$COURSE_PROGRESS`, else `.course_progress.json` in `paths.FOLDER`: `{"00":
+{"guess": 2.0, "solved": [1, 3]}}`. It is read afresh each time, so that two open
+notebooks agree, and a lock lets one of them write at a time. Where it cannot be
+written, progress stays in memory until it can.
 """
 
 import contextlib
@@ -16,7 +16,8 @@ from course_utils import paths
 
 from .answers import number
 
-STALE = 5  # seconds; a write takes milliseconds, so the kernel that made an older lock is dead
+# seconds; a write takes milliseconds, so the kernel that made an older lock is dead
+STALE = 5
 _unsaved = {}  # path -> state that could not be written yet
 
 
@@ -29,25 +30,33 @@ def path():
 def entry(notebook):
     """What is known of a notebook: `{"guess": None, "drawn": None, "solved": [1, 3]}`."""
     state = {}
-    with contextlib.suppress(OSError):  # a failing write tells the learner; reading loses nothing
+    # a failing write tells the learner; reading loses nothing
+    with contextlib.suppress(OSError):
         state = _load(path())
     state = _merged(state, _unsaved.get(path(), {}))
     return {"guess": None, "drawn": None, "solved": [], **state.get(notebook, {})}
 
 
 def save(notebook, **change):
-    """Remember `solved=[ids]` beside those known, `guess=…` or `drawn=[ints]` in its place."""
+    """Remember `solved=[ids]` beside those known, `guess=…` or `drawn=[ints]` in its
+    place.
+    """
     file = path()
     change = _merged(_unsaved.get(file, {}), {notebook: change})
     try:
         with _locked(file):
-            new = file.with_name(f"{file.name}.tmp")  # a reader sees the old file or the new one
-            new.write_text(json.dumps(_merged(_load(file), change), indent=2), encoding="utf-8")
+            # a reader sees the old file or the new one
+            new = file.with_name(f"{file.name}.tmp")
+            new.write_text(
+                json.dumps(_merged(_load(file), change), indent=2), encoding="utf-8"
+            )
             os.replace(new, file)
         _unsaved.pop(file, None)
     except OSError:
         if file not in _unsaved:
-            print(f"Progress cannot be saved in {file}, so it is kept until this kernel stops.")
+            print(
+                f"Progress cannot be saved in {file}, so it is kept until this kernel stops."
+            )
         _unsaved[file] = change
 
 
@@ -61,7 +70,8 @@ def clear():
 def _locked(file):
     # A file that only one kernel can make works on every system. Raises OSError.
     file.parent.mkdir(parents=True, exist_ok=True)
-    lock, patience = file.with_name(f"{file.name}.lock"), time.monotonic() + 2 * STALE
+    lock = file.with_name(f"{file.name}.lock")
+    patience = time.monotonic() + 2 * STALE
     while time.monotonic() < patience:
         try:
             lock.touch(exist_ok=False)
@@ -93,15 +103,20 @@ def _load(file):
         pass  # no JSON, or of another form
     copy = file.with_name(f"{file.name}.{time.time_ns()}.corrupt")
     os.replace(file, copy)
-    print(f"The progress file could not be read: it is now {copy}, and progress starts anew.")
+    print(
+        f"The progress file could not be read: it is now {copy}, and progress starts anew."
+    )
     return {}
 
 
 def _valid(known):
-    guess, whole = known.get("guess"), [*(known.get("drawn") or []), *known.get("solved", [])]
+    guess = known.get("guess")
+    whole = [*(known.get("drawn") or []), *known.get("solved", [])]
     several = isinstance(guess, dict)
     parts = guess.values() if several else [guess or 0]
-    fit = all(number(part) is not None or several and isinstance(part, str) for part in parts)
+    fit = all(
+        number(part) is not None or several and isinstance(part, str) for part in parts
+    )
     return fit and all(type(n) is int for n in whole)
 
 
@@ -110,6 +125,8 @@ def _merged(state, change):
     for notebook, new in change.items():
         known = {**state.get(notebook, {}), **new}
         if "solved" in new:
-            known["solved"] = sorted({*new["solved"], *state.get(notebook, {}).get("solved", [])})
+            known["solved"] = sorted(
+                {*new["solved"], *state.get(notebook, {}).get("solved", [])}
+            )
         result[notebook] = known
     return result

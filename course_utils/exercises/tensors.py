@@ -1,4 +1,6 @@
-"""The judge of eight dtypes in notebook 03: it looks each of them up in the model itself."""
+"""The judge of eight dtypes in notebook 03: it looks each of them up in the model
+itself.
+"""
 
 import functools
 
@@ -44,25 +46,42 @@ def measured():
         with tf.GradientTape() as tape:
             after_norm = norm(after_conv := conv(x))
             loss = names["loss_fn"](y, output := logits(flat(after_norm)))
-        return after_conv, after_norm, output, loss, tape.gradient(loss, conv.kernel.value)
+        return (
+            after_conv,
+            after_norm,
+            output,
+            loss,
+            tape.gradient(loss, conv.kernel.value),
+        )
 
     graph = tf.function(step, autograph=False)
     traced = graph.get_concrete_function(tf.zeros((2, 28, 28, 1)), tf.zeros(2))
     after_conv, *rest = [tensor.dtype.name for tensor in traced.structured_outputs]
-    read = {op.type: op.inputs[-1].dtype.name for op in traced.graph.get_operations() if op.inputs}
+    read = {
+        op.type: op.inputs[-1].dtype.name
+        for op in traced.graph.get_operations()
+        if op.inputs
+    }
     found = conv.kernel.dtype, read["Conv2D"], after_conv, read["Rsqrt"], *rest
     return dict(zip(WHY, found, strict=True))
 
 
 def fields():
     """The judges of the eight, by what was measured."""
-    options, right = ("float32", "float16"), measured()
-    wrong = {name: {options[dtype == options[0]]: WHY[name]} for name, dtype in right.items()}
-    return Fields({name: Choice(right[name], wrong[name], options=options) for name in right})
+    options = ("float32", "float16")
+    right = measured()
+    wrong = {
+        name: {options[dtype == options[0]]: WHY[name]} for name, dtype in right.items()
+    }
+    return Fields(
+        {name: Choice(right[name], wrong[name], options=options) for name in right}
+    )
 
 
 def judge(answer):
-    """What is wrong with a dictionary of dtypes; the model is made when the first one comes."""
+    """What is wrong with a dictionary of dtypes; the model is made when the first one
+    comes.
+    """
     return fields()(answer)
 
 

@@ -1,7 +1,7 @@
 """Explorers: interactive figures that run in the browser, without the kernel.
 
-Show one as the last line of a cell. Where no JavaScript runs, as in a notebook that is not trusted,
-a table shows the same numbers.
+Show one as the last line of a cell. Where no JavaScript runs, as in a notebook that is
+not trusted, a table shows the same numbers.
 """
 
 from course_utils.explorers.bitsplit import BitSplit

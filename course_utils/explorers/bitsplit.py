@@ -1,4 +1,6 @@
-"""BitSplit: sixteen bits divided between exponent and fraction, over the sizes of tensors."""
+"""BitSplit: sixteen bits divided between exponent and fraction, over the sizes of
+tensors.
+"""
 
 from course_utils import splits
 from course_utils.benchmark import records
@@ -20,7 +22,8 @@ RECORDED = (
 
 
 class BitSplit:
-    """An interactive figure: drag the border between exponent and fraction, and see what is lost.
+    """An interactive figure: drag the border between exponent and fraction, and see
+    what is lost.
 
     Args:
         tensors: name=values, as `gradients.OctaveHistogram.from_values` takes them, or **{"any
@@ -35,19 +38,24 @@ class BitSplit:
         self.tensors = _recorded() if not tensors else {}
         for name, values in tensors.items():
             scales = SCALES if name.startswith("gradient") else (0,)
-            shown = name.encode("utf-8", "backslashreplace").decode()  # half a letter is none
+            # half a letter is none
+            shown = name.encode("utf-8", "backslashreplace").decode()
             self.tensors[shown] = splits.survey(values, scales)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"
         kept = {name: found["kept"] for name, found in self.tensors.items()}
-        scaled = {f"{name} × 2^{SHOWN}": k[SHOWN] for name, k in kept.items() if len(k) > 1}
+        scaled = {
+            f"{name} × 2^{SHOWN}": k[SHOWN] for name, k in kept.items() if len(k) > 1
+        }
         columns = {name: k[0] for name, k in kept.items()} | scaled
         rows = []
         for place, bits in enumerate(splits.EXPONENT_BITS):
             name = f"{bits} + {15 - bits} {splits.NAMES.get(bits, '')}".rstrip()
             errors = [column[place][0] for column in columns.values()]
-            rows.append([name, *("overflow" if e is None else percent(e) for e in errors)])
+            rows.append(
+                [name, *("overflow" if e is None else percent(e) for e in errors)]
+            )
         heads = ["exponent + fraction bits", *columns]
         return fragment.bundle("bitsplit", title, heads, rows, self._data())
 
@@ -56,10 +64,16 @@ class BitSplit:
             "bound": BOUND,
             "note": self.note,
             "splits": [
-                {"bits": bits, "name": splits.NAMES.get(bits, ""), **splits.limits(bits)}
+                {
+                    "bits": bits,
+                    "name": splits.NAMES.get(bits, ""),
+                    **splits.limits(bits),
+                }
                 for bits in splits.EXPONENT_BITS
             ],
-            "tensors": [{"name": name, **found} for name, found in self.tensors.items()],
+            "tensors": [
+                {"name": name, **found} for name, found in self.tensors.items()
+            ],
         }
 
 
@@ -67,4 +81,6 @@ def _recorded():
     early, late = (records.splits()[epoch] for epoch in (EARLY, LATE))
     kept = {"weights": late["weights"], "activations": late["activations"]}
     shown = ((EARLY, early), (LATE, late))
-    return kept | {f"gradients, epoch {epoch}": found["gradients"] for epoch, found in shown}
+    return kept | {
+        f"gradients, epoch {epoch}": found["gradients"] for epoch, found in shown
+    }

@@ -9,7 +9,16 @@ from course_utils import formats as numbers
 from course_utils import numerals
 from course_utils.explorers import fragment
 
-HEADS = ["format", "sign", "exponent", "fraction", "code", "exact value", "class", "error"]
+HEADS = [
+    "format",
+    "sign",
+    "exponent",
+    "fraction",
+    "code",
+    "exact value",
+    "class",
+    "error",
+]
 TEXT_HEADS = ["format", "bits", "code", "value", "class", "error"]
 LONGEST_VALUE = 24  # characters; longer ones are shortened, with the whole below
 DIGITS = 12  # of the short form
@@ -22,7 +31,8 @@ COLORS = {
 
 
 class FloatLab:
-    """An interactive figure: type a number, flip bits, watch what each format keeps of it.
+    """An interactive figure: type a number, flip bits, watch what each format keeps of
+    it.
 
     Args:
         entry: text as `course_utils.numerals.parse` reads it, or a code of the first format
@@ -45,16 +55,26 @@ class FloatLab:
         try:
             entered, rows = self._rows()
         except ValueError as error:
-            table, lines = fragment.html_table(title, [str(error)], []), [[str(error)]]
+            table = fragment.html_table(title, [str(error)], [])
+            lines = [[str(error)]]
         else:
-            cells, lines = zip(*(_texts(*row, entered) for row in rows.items()), strict=True)
-            table, lines = fragment.html_table(title, HEADS, cells), [TEXT_HEADS, *lines]
+            cells, lines = zip(
+                *(_texts(*row, entered) for row in rows.items()), strict=True
+            )
+            table, lines = (
+                fragment.html_table(title, HEADS, cells),
+                [TEXT_HEADS, *lines],
+            )
         html = fragment.assemble("floatlab", table, self._data())
         return {"text/html": html, "text/plain": fragment.plain_table(title, lines)}
 
     def _rows(self):
-        """The number entered, and what each format makes of it: None where it has no NaN."""
-        if not re.match(r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE):
+        """The number entered, and what each format makes of it: None where it has no
+        NaN.
+        """
+        if not re.match(
+            r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE
+        ):
             entered = numerals.parse(self.entry)
             return entered, {name: _encoded(entered, name) for name in self.formats}
         given = numbers.decode(self.entry, self.formats[0])
@@ -91,7 +111,8 @@ def told_error(entered, bits) -> str:
 
 
 def short(value: Fraction, digits: int = 9) -> str:
-    """So many digits, and all of the whole part; powers of ten for the very small and large.
+    """So many digits, and all of the whole part; powers of ten for the very small and
+    large.
 
     Example:
         >>> short(Fraction(1, 3), 3), short(Fraction(1, 2**24), 3)
@@ -99,19 +120,26 @@ def short(value: Fraction, digits: int = 9) -> str:
     """
     whole = len(str(int(abs(value)))) if abs(value) < 10**15 else 0
     context = Context(prec=max(digits, whole), Emax=999_999, Emin=-999_999)
-    size = context.divide(Decimal(abs(value.numerator)), Decimal(value.denominator)).normalize()
+    size = context.divide(
+        Decimal(abs(value.numerator)), Decimal(value.denominator)
+    ).normalize()
     plain = size == 0 or -4 <= size.adjusted() < 15
     return "−" * (value < 0) + (f"{size:f}" if plain else f"{size:e}")
 
 
 def _texts(name, bits, entered):
-    """A format's row of the table, and of the text; colors only for the bits, the rest in words."""
+    """A format's row of the table, and of the text; colors only for the bits, the rest
+    in words.
+    """
     if not bits:
-        cell = f'<td colspan="{len(HEADS) - 1}" style="{fragment.CELL}">no NaN here</td>'
+        cell = (
+            f'<td colspan="{len(HEADS) - 1}" style="{fragment.CELL}">no NaN here</td>'
+        )
         return [name, cell], [name, "no NaN here", "", "", "", ""]
     fields = [
         fragment.cell(
-            f'<code style="{color}">{getattr(bits, field)}</code>', f"{fragment.CELL};{color}"
+            f'<code style="{color}">{getattr(bits, field)}</code>',
+            f"{fragment.CELL};{color}",
         )
         for field, color in COLORS.items()
     ]
@@ -120,19 +148,26 @@ def _texts(name, bits, entered):
     line = [name, bits.bits, bits.hex, value, *rest]
     if full != value:
         value = f'<details><summary>{value}</summary><div style="{BREAK}">{full}</div></details>'
-    return [name, *fields, *map(fragment.cell, [f"<code>{bits.hex}</code>", value, *rest])], line
+    return [
+        name,
+        *fields,
+        *map(fragment.cell, [f"<code>{bits.hex}</code>", value, *rest]),
+    ], line
 
 
 def _value(bits):
     """The value as text, shortened and in full; readable() in values.mjs says the same."""
     full = f"{Decimal(bits.value):f}".replace("-", "−").replace("I", "i")  # of Infinity
-    return (full if len(full) <= LONGEST_VALUE else f"≈ {short(bits.exact, DIGITS)}"), full
+    return (
+        full if len(full) <= LONGEST_VALUE else f"≈ {short(bits.exact, DIGITS)}"
+    ), full
 
 
 def _parameters(name):
     """What the codec needs to know about a format."""
     facts = numbers.facts(name)
-    largest, nan = numbers.encode(facts["largest"], name), _encoded("nan", name)
+    largest = numbers.encode(facts["largest"], name)
+    nan = _encoded("nan", name)
     return {**facts, "largest_code": largest.hex, "nan_code": nan and nan.hex}
 
 
@@ -144,5 +179,9 @@ def _encoded(number, name):
 
 
 def _named(entry):
-    """An entry in quotation marks; a long one without its middle, as it may end in an exponent."""
-    return numerals.quoted(entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}")
+    """An entry in quotation marks; a long one without its middle, as it may end in an
+    exponent.
+    """
+    return numerals.quoted(
+        entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}"
+    )

@@ -1,9 +1,10 @@
 """An explorer as one self-contained piece of HTML, which asks nothing of the network.
 
-The host element holds a static table, which is all that an untrusted notebook shows (it keeps
-tables and literal inline styles, and drops style elements, variables and attributes of one's own),
-and the data as JSON. One script, after the host, finds its hosts by their attribute and builds the
-interactive part in a shadow root. It uses no ids, and the same arguments give the same text.
+The host element holds a static table, which is all that an untrusted notebook shows (it
+keeps tables and literal inline styles, and drops style elements, variables and
+attributes of one's own), and the data as JSON. One script, after the host, finds its
+hosts by their attribute and builds the interactive part in a shadow root. It uses no
+ids, and the same arguments give the same text.
 """
 
 import json
@@ -15,14 +16,21 @@ CAPTION = "text-align:left;padding:3px 8px"
 CELL = "text-align:left;padding:3px 8px;border:1px solid #888888"
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
-# What modules and styles can do without: indentation, empty lines, and comments with a line of
-# their own. No text in them goes on in a next line.
+# What modules and styles can do without: indentation, empty lines, and comments with a
+# line of their own. No text in them goes on in a next line.
 LOOSE = re.compile(r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?", re.MULTILINE)
 
 
-def bundle(name: str, title: str, heads: list[str], rows: list[list[str]], data: dict) -> dict:
-    """An explorer as a notebook shows it, if its static table is one of texts; see `assemble`."""
-    cells = [[escape(first), *(cell(escape(text)) for text in texts)] for first, *texts in rows]
+def bundle(
+    name: str, title: str, heads: list[str], rows: list[list[str]], data: dict
+) -> dict:
+    """An explorer as a notebook shows it, if its static table is one of texts; see
+    `assemble`.
+    """
+    cells = [
+        [escape(first), *(cell(escape(text)) for text in texts)]
+        for first, *texts in rows
+    ]
     html = assemble(name, html_table(title, heads, cells), data)
     return {"text/html": html, "text/plain": plain_table(title, [heads, *rows])}
 
@@ -44,9 +52,13 @@ def assemble(name: str, static: str, data: dict) -> str:
 
 
 def script(name: str) -> str:
-    """The script that makes an explorer of each of its hosts, as HTML: the same for all of them."""
+    """The script that makes an explorer of each of its hosts, as HTML: the same for all
+    of them.
+    """
     needed = modules(f"{name}.mjs")
-    styles = (FOLDER / style.replace(".mjs", ".css") for style in ("shared.css", *needed))
+    styles = (
+        FOLDER / style.replace(".mjs", ".css") for style in ("shared.css", *needed)
+    )
     css = "".join(LOOSE.sub("", _read(style)) for style in styles if style.exists())
     code = "".join(IMPORT.sub("", _read(module)) for module in needed)
     code = LOOSE.sub("", re.sub("^export ", "", code, flags=re.MULTILINE))
@@ -55,19 +67,26 @@ def script(name: str) -> str:
 
 
 def modules(name: str) -> list[str]:
-    """A module's file and those of all that it imports, each after what it needs itself.
+    """A module's file and those of all that it imports, each after what it needs
+    itself.
 
     Example:
         >>> modules("codec.mjs")
         ['values.mjs', 'codec.mjs']
     """
-    needed = (module for other in IMPORT.findall(_read(name)) for module in modules(other))
+    needed = (
+        module for other in IMPORT.findall(_read(name)) for module in modules(other)
+    )
     return list(dict.fromkeys([*needed, name]))
 
 
 def html_table(title: str, heads: list[str], rows: list[list[str]]) -> str:
-    """A table as HTML; `title` and `heads` are text, a row is a head in HTML and its `cell`s."""
-    head = "".join(f'<th scope="col" style="{CELL}">{escape(text)}</th>' for text in heads)
+    """A table as HTML; `title` and `heads` are text, a row is a head in HTML and its
+    `cell`s.
+    """
+    head = "".join(
+        f'<th scope="col" style="{CELL}">{escape(text)}</th>' for text in heads
+    )
     body = "\n".join(
         f'<tr><th scope="row" style="{CELL}">{first}</th>{"".join(cells)}</tr>'
         for first, *cells in rows

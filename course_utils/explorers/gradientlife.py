@@ -1,4 +1,6 @@
-"""GradientLife: one gradient on its way through a training step, and what mistakes do to it."""
+"""GradientLife: one gradient on its way through a training step, and what mistakes do
+to it.
+"""
 
 import numpy as np
 
@@ -20,8 +22,9 @@ RULES = {"SGD": lambda v: RATE * v, "Adam": lambda v: SLOW * v / (v + EPSILON)}
 def travel(gradient, scale, mistakes=(), rule="SGD"):
     """A positive gradient at each station of a training step: [(station, value), ...].
 
-    `mistakes` are keys of `MISTAKES`. Values are float32, in the backward pass float16, and None
-    where the step is skipped. Adam's step is the one after many equal gradients.
+    `mistakes` are keys of `MISTAKES`. Values are float32, in the backward pass float16,
+    and None where the step is skipped. Adam's step is the one after many equal
+    gradients.
 
     Example:
         >>> [f"{name} {v:.2g}" for name, v in travel(2.0**-26, 2.0**15)][::2]
@@ -31,10 +34,21 @@ def travel(gradient, scale, mistakes=(), rule="SGD"):
     with np.errstate(all="ignore"):
         scaled = g if "forgotten" in mistakes else g * scale
         v = np.float32(np.float16(scaled))
-        way = [("gradient", g), ("× S", scaled), ("backward", np.float16(v)), ("weight", v)]
-        for station in ("limit 1", "÷ S") if "early" in mistakes else ("÷ S", "limit 1"):
+        way = [
+            ("gradient", g),
+            ("× S", scaled),
+            ("backward", np.float16(v)),
+            ("weight", v),
+        ]
+        for station in (
+            ("limit 1", "÷ S") if "early" in mistakes else ("÷ S", "limit 1")
+        ):
             if station == "limit 1":
-                v = v if v is None or v <= 1 else np.float32(1 if np.isfinite(v) else np.nan)
+                v = (
+                    v
+                    if v is None or v <= 1
+                    else np.float32(1 if np.isfinite(v) else np.nan)
+                )
             elif not np.isfinite(v) and "unchecked" not in mistakes:
                 v = None
             else:
@@ -45,15 +59,19 @@ def travel(gradient, scale, mistakes=(), rule="SGD"):
 
 
 class GradientLife:
-    """An interactive figure: one gradient from the loss to its weight; switch mistakes on.
+    """An interactive figure: one gradient from the loss to its weight; switch mistakes
+    on.
 
     Example: `GradientLife()`.
     """
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         gradient = 1.3 * 2.0**SIZE
-        title = f"GradientLife: {gradient:.3g} on its way at the loss scale 2^15, with SGD"
-        heads, rows = ["loop", "× S", "backward", "÷ S", "limit 1", "step"], []
+        title = (
+            f"GradientLife: {gradient:.3g} on its way at the loss scale 2^15, with SGD"
+        )
+        heads = ["loop", "× S", "backward", "÷ S", "limit 1", "step"]
+        rows = []
         for name, text in {"": "a right loop", **MISTAKES}.items():
             found = dict(travel(gradient, 2.0**15, (name,)))
             values = (found[head] for head in heads[1:])

@@ -1,11 +1,14 @@
-"""InstrumentPanel: patients, what instruments read with them, and which causes that leaves."""
+"""InstrumentPanel: patients, what instruments read with them, and which causes that
+leaves.
+"""
 
 from course_utils import diagnosis
 from course_utils.explorers import fragment
 
 
 class InstrumentPanel:
-    """An interactive figure: choose instruments, see which causes their readings leave, name one.
+    """An interactive figure: choose instruments, see which causes their readings leave,
+    name one.
 
     The table says for each cause what tells it from all others. `record` is what
     `benchmark.records.clinic()` gives.
@@ -19,14 +22,23 @@ class InstrumentPanel:
         self.record = record
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = "InstrumentPanel: the fewest instruments that tell a cause from all others"
+        title = (
+            "InstrumentPanel: the fewest instruments that tell a cause from all others"
+        )
         heads = ["cause", "what one sees", "instruments that tell it", "minutes"]
-        rows, patients, instruments = [], [], self.record["instruments"]
+        rows = []
+        patients = []
+        instruments = self.record["instruments"]
         for patient in self.record["patients"]:
             few = diagnosis.fewest(self.record, patient["key"])
-            read = [f"{instruments[i]['name']}: {patient['readings'][i]['text']}" for i in few]
+            read = [
+                f"{instruments[i]['name']}: {patient['readings'][i]['text']}"
+                for i in few
+            ]
             cost = f"{diagnosis.minutes(self.record, few):g}"
-            rows.append([patient["diagnosis"], patient["symptom"], "; ".join(read), cost])
+            rows.append(
+                [patient["diagnosis"], patient["symptom"], "; ".join(read), cost]
+            )
             patients.append({name: patient[name] for name in SHOWN} | {"fewest": few})
         data = {"instruments": instruments, "patients": patients}
         return fragment.bundle("panel", title, heads, rows, data)

@@ -1,4 +1,6 @@
-"""ScaleScope: one gradient's bits and all gradients' error, while a loss scale moves them."""
+"""ScaleScope: one gradient's bits and all gradients' error, while a loss scale moves
+them.
+"""
 
 import math
 
@@ -12,11 +14,19 @@ FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 LONGEST_GROWTH = 100  # steps
 LAST_SCALE = 48  # the right end of the slider, as an exponent
 TABLE_SCALES = (0, 3, 9, 15, 24, 32)
-HEADS = ["loss scale", "relative error", "rounded to zero", "subnormal", "normal", "overflow"]
+HEADS = [
+    "loss scale",
+    "relative error",
+    "rounded to zero",
+    "subnormal",
+    "normal",
+    "overflow",
+]
 
 
 class ScaleScope:
-    """An interactive figure: drag the loss scale, and follow one gradient and the error of all.
+    """An interactive figure: drag the loss scale, and follow one gradient and the error
+    of all.
 
     Shares are those of the nonzero gradients.
 
@@ -40,7 +50,9 @@ class ScaleScope:
             )
         if tab not in TABS:
             shown = quoted(str(tab))
-            raise ValueError(f"There is no tab {shown}: choose one of {', '.join(TABS)}.")
+            raise ValueError(
+                f"There is no tab {shown}: choose one of {', '.join(TABS)}."
+            )
         self.growth_steps = int(growth_steps)
         self.tab = tab
         self.layers = _layers(gradients)
@@ -54,14 +66,21 @@ class ScaleScope:
         rows = []
         for scale in TABLE_SCALES:
             found = self.whole.survival("float16", scale)
-            counts = found.rounded_to_zero, found.subnormal, found.normal, found.overflow
+            counts = (
+                found.rounded_to_zero,
+                found.subnormal,
+                found.normal,
+                found.overflow,
+            )
             error = error_text(in_percent(self.whole.relative_error("float16", scale)))
             shares = [percent(count / (sum(counts) or 1)) for count in counts]
             rows.append([f"2^{scale} = {2**scale}", error, *shares])
         return fragment.bundle("scalescope", title, HEADS, rows, self._data())
 
     def _data(self):
-        layers = [("all layers", self.whole)] * (len(self.layers) > 1) + [*self.layers.items()]
+        layers = [("all layers", self.whole)] * (len(self.layers) > 1) + [
+            *self.layers.items()
+        ]
         return {
             "growth": self.growth_steps,
             "tab": self.tab,
@@ -123,7 +142,8 @@ def _histogram(values):
 
 def parameters(name):
     """What the app needs to know about a format."""
-    facts, too_large = numbers.facts(name), numbers.encode("inf", name)
+    facts = numbers.facts(name)
+    too_large = numbers.encode("inf", name)
     return {
         "name": name,
         "precision": facts["fraction_bits"] + 1,
@@ -138,13 +158,18 @@ def parameters(name):
 def _plain(layer):
     """A histogram for JSON, as short as may be."""
     data = layer.as_data()
-    kept = {name: data[name] for name in ("zeros", "nans", "infinities", "first", "counts")}
-    above = [[count for count in row if count] for row in data["above"]]  # zeros come last in a row
+    kept = {
+        name: data[name] for name in ("zeros", "nans", "infinities", "first", "counts")
+    }
+    # zeros come last in a row
+    above = [[count for count in row if count] for row in data["above"]]
     return {**kept, "powers": data["powers"], "above": above, "errors": _errors(layer)}
 
 
 def _errors(layer):
-    """For each format the error at scales 2^0, 2^1, … until it is finite and stays the same."""
+    """For each format the error at scales 2^0, 2^1, … until it is finite and stays the
+    same.
+    """
     found = {}
     for name in FORMATS:
         errors = [layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1)]

@@ -1,10 +1,16 @@
-"""SoftmaxCliff: what a confident mistake teaches through a softmax, at every loss scale."""
+"""SoftmaxCliff: what a confident mistake teaches through a softmax, at every loss
+scale.
+"""
 
 import numpy as np
 
 from course_utils.explorers import fragment
 
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+POLICIES = {
+    "float32": "float32",
+    "bfloat16": "mixed_bfloat16",
+    "float16": "mixed_float16",
+}
 STEP, COUNT = 0.1, 201  # gaps from 0 to 20
 SHARES = range(-8, 25)  # log2 of scale over batch: scales 1 to 2**24, batches 1 to 256
 
@@ -26,9 +32,12 @@ class SoftmaxCliff:
         for dtype, policy in POLICIES.items():
             found = np.abs([gradients(policy, gaps, 2.0**share) for share in SHARES])
             broken = [np.flatnonzero(~np.isfinite(row)) for row in found]
-            self.curves[dtype] = {  # a scale changes how many are finite, and none of those
+            # a scale changes how many are finite, and none of those
+            self.curves[dtype] = {
                 "values": np.round(found[0].astype(float), 3).tolist(),
-                "broken": [[int(at[0]), int(at[-1]) + 1] if at.size else None for at in broken],
+                "broken": [
+                    [int(at[0]), int(at[-1]) + 1] if at.size else None for at in broken
+                ],
             }
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -41,7 +50,8 @@ class SoftmaxCliff:
 
     def told(self, dtype: str, share: int) -> str:
         """What becomes of a dtype's gradients, `share` being log2 of scale over batch."""
-        values, broken = self.curves[dtype]["values"], self.curves[dtype]["broken"][share + 8]
+        values = self.curves[dtype]["values"]
+        broken = self.curves[dtype]["broken"][share + 8]
         parts = [f"not finite from {broken[0] * STEP:.1f}"] if broken else []
         parts += [f"zero from {values.index(0) * STEP:.1f}"] if 0 in values else []
         return ", ".join(parts) or "right at every gap"

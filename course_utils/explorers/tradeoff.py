@@ -4,7 +4,12 @@ import math
 
 from course_utils.explorers import fragment
 
-COLUMNS = {"file_kb": "file, kB", "packed_kb": "packed, kB", "accuracy": "right, %", "ms": "ms"}
+COLUMNS = {
+    "file_kb": "file, kB",
+    "packed_kb": "packed, kB",
+    "accuracy": "right, %",
+    "ms": "ms",
+}
 
 
 def front(points, size="file_kb"):
@@ -15,7 +20,8 @@ def front(points, size="file_kb"):
         >>> front([point("a", 9, 0.9), point("b", 4, 0.8), point("c", 5, 0.7)])
         ['b', 'a']
     """
-    found, best = [], -math.inf
+    found = []
+    best = -math.inf
     for point in sorted(points, key=lambda one: (one[size], -one["accuracy"])):
         if point["accuracy"] > best:
             best = point["accuracy"]
@@ -31,19 +37,24 @@ class TradeOff:
             tells the look: "pruned", and "float32", "bfloat16", "float16", "dynamic" or "int8".
         error: the standard error of an accuracy, 0 to 1, drawn below the best one.
 
-    Raises ValueError where there is no point, or a number of one is not finite and above zero.
+    Raises ValueError where there is no point, or a number of one is not finite and
+    above zero.
     """
 
     def __init__(self, points, error=0.0):
-        self.points, self.error = list(points), float(error)
+        self.points = list(points)
+        self.error = float(error)
         if not self.points or any(
             not 0 < p[key] < math.inf for p in self.points for key in COLUMNS
         ):
-            raise ValueError("Give one point at least, its sizes, accuracy and ms above zero.")
+            raise ValueError(
+                "Give one point at least, its sizes, accuracy and ms above zero."
+            )
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "TradeOff: networks by the size of their file; * on the front of size and accuracy"
-        best, rows = front(self.points), []
+        best = front(self.points)
+        rows = []
         for point in sorted(self.points, key=lambda one: one["file_kb"]):
             name = f"{point['name']}{' *' * (point['name'] in best)}"
             shown = {**point, "accuracy": 100 * point["accuracy"]}

@@ -17,7 +17,13 @@ from course_utils.figures.formats import (
     spacing,
 )
 from course_utils.figures.gradients import bathtub, histogram, step
-from course_utils.figures.learning import digits, histories, loss_curves, loss_scale, training
+from course_utils.figures.learning import (
+    digits,
+    histories,
+    loss_curves,
+    loss_scale,
+    training,
+)
 from course_utils.figures.looks import COLORS
 from course_utils.figures.loops import adam_curve, loop_plane, resumed
 from course_utils.figures.memory import bytes_per_parameter, memory_by_batch

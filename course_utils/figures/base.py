@@ -17,18 +17,24 @@ INK = "#767676"  # Text and axes: readable on white and on JupyterLab's dark bac
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure and `alt`, what it shows in words; Jupyter shows the words folded below it."""
+    """A figure and `alt`, what it shows in words; Jupyter shows the words folded below
+    it.
+    """
 
     figure: Figure
     alt: str
 
     def png(self) -> bytes:
-        """The figure as a PNG file with a transparent background and at most 256 colors.
+        """The figure as a PNG file with a transparent background and at most 256
+        colors.
 
         A palette makes the file a third as large; notebooks with outputs stay light.
         """
-        full, small = io.BytesIO(), io.BytesIO()
-        self.figure.savefig(full, format="png", dpi=180, transparent=True, bbox_inches="tight")
+        full = io.BytesIO()
+        small = io.BytesIO()
+        self.figure.savefig(
+            full, format="png", dpi=180, transparent=True, bbox_inches="tight"
+        )
         palette = Image.open(full).quantize(
             256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
         )
@@ -36,12 +42,19 @@ class Picture:
         return small.getvalue()
 
     def svg(self) -> str:
-        """The figure as an `<svg>` element for a page; its letters are in the page's fonts."""
+        """The figure as an `<svg>` element for a page; its letters are in the page's
+        fonts.
+        """
         text = io.StringIO()
-        fonts = matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "course"})
+        fonts = matplotlib.rc_context(
+            {"svg.fonttype": "none", "svg.hashsalt": "course"}
+        )
         with fonts, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's fonts may have it
-            self.figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+            # the page's fonts may have it
+            warnings.filterwarnings("ignore", "Glyph .* missing")
+            self.figure.savefig(
+                text, format="svg", transparent=True, metadata={"Date": None}
+            )
         drawing = text.getvalue()
         said = f'<svg role="img" aria-label="{html.escape(self.alt)}" '
         return said + drawing[drawing.index("<svg ") + 5 :]
@@ -51,14 +64,19 @@ class Picture:
 
         # As metadata: the IPython of Colab (7.34) knows no `alt`.
         metadata = {"alt": self.alt}
-        display.display(display.Image(self.png(), format="png", retina=True, metadata=metadata))
-        # A second output: JupyterLab would show only the HTML of an output that holds both.
+        display.display(
+            display.Image(self.png(), format="png", retina=True, metadata=metadata)
+        )
+        # A second output: JupyterLab would show only the HTML of an output that holds
+        # both.
         display.display(_in_words(self.alt), raw=True)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawing that is kept as a file, an `svg` whose `<desc>` says in words what is seen."""
+    """A drawing that is kept as a file, an `svg` whose `<desc>` says in words what is
+    seen.
+    """
 
     svg: str
 
@@ -75,15 +93,20 @@ class Drawing:
         from IPython import display
 
         title = re.search("<title[^>]*>(.*?)</title>", self.svg)[1]
-        # JupyterLab shows an SVG of its own only where a notebook is trusted, an <img> everywhere.
-        url = f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+        # JupyterLab shows an SVG of its own only where a notebook is trusted, an <img>
+        # everywhere.
+        url = (
+            f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+        )
         shown = f'<img src="{url}" alt="{html.escape(self.alt)}">'
         display.display({"text/html": shown, "text/plain": title}, raw=True)
         display.display(_in_words(self.alt), raw=True)
 
 
 def _in_words(alt):
-    """What a figure shows, folded: a reader, a screen reader or the page's search opens it."""
+    """What a figure shows, folded: a reader, a screen reader or the page's search opens
+    it.
+    """
     said = f"<small>{html.escape(alt)}</small>"
     shown = f"<details><summary><small>In words</small></summary>{said}</details>"
     return {"text/html": shown, "text/plain": f"In words: {alt}"}
@@ -110,13 +133,17 @@ def panels(count, width=8.0, height=3.6, rows=1, **options):
 
 
 def legend(place, **options):
-    """The legend of axes or of a figure, without a frame, in the ink that both themes show."""
+    """The legend of axes or of a figure, without a frame, in the ink that both themes
+    show.
+    """
     place.legend(frameon=False, labelcolor=INK, **options)
 
 
 def legend_below(figure, columns: int, fontsize: int = 9, **options):
     """The figure's legend, in one row below its panels."""
-    legend(figure, loc="outside lower center", ncols=columns, fontsize=fontsize, **options)
+    legend(
+        figure, loc="outside lower center", ncols=columns, fontsize=fontsize, **options
+    )
 
 
 def listed(words) -> str:

@@ -4,19 +4,23 @@ from course_utils.figures.base import INK, Picture, canvas, legend_below
 
 LOOKS = {"guess": ("#E69F00", "D"), "predicted": ("#0072B2", "o")}
 PLACES = {"guess": 1.04, "predicted": 1.19, "measured": 1.38}  # of the numbers, in axes
-FARTHEST = 4  # times too much or too little; what is farther out stands at the edge, as an arrow
+# times too much or too little; what is farther out stands at the edge, as an arrow
+FARTHEST = 4
 
 
 def report_card(card: list[dict]) -> Picture:
-    """A line for each quantity: how far what was guessed and predicted lies from the measured.
+    """A line for each quantity: how far what was guessed and predicted lies from the
+    measured.
 
-    `card`: dicts with quantity, unit, guess, predicted and measured, each a number or None. On the
-    logarithmic axis 1 is what was measured; without it a line has its numbers alone.
+    `card`: dicts with quantity, unit, guess, predicted and measured, each a number or
+    None. On the logarithmic axis 1 is what was measured; without it a line has its
+    numbers alone.
     """
     figure, ax = canvas(8.0, 1.5 + 0.46 * len(card))
     ax.set_xscale("log", base=2)
     ax.axvline(1, color=INK, linewidth=1.5)
-    words, marked = [], set()
+    words = []
+    marked = set()
     for y, row in enumerate(card):
         said = {key: _number(row[key], row["unit"]) for key in PLACES}
         said["measured"] = said["measured"] or "unknown"
@@ -29,10 +33,29 @@ def report_card(card: list[dict]) -> Picture:
             label = None if key in marked else {"guess": "your guess"}.get(key, key)
             marked.add(key)
             ax.plot([1, at], [y, y], color=color, linewidth=2, alpha=0.6)
-            ax.plot(at, y, shape, color=color, markersize=9, markeredgecolor=INK, label=label)
+            ax.plot(
+                at,
+                y,
+                shape,
+                color=color,
+                markersize=9,
+                markeredgecolor=INK,
+                label=label,
+            )
         for key, place in PLACES.items():
-            ax.text(place, y, said[key], transform=ax.get_yaxis_transform(), color=INK, va="center")
-        known = (f"{'guessed' if key == 'guess' else key} {said[key]}" for key in said if said[key])
+            ax.text(
+                place,
+                y,
+                said[key],
+                transform=ax.get_yaxis_transform(),
+                color=INK,
+                va="center",
+            )
+        known = (
+            f"{'guessed' if key == 'guess' else key} {said[key]}"
+            for key in said
+            if said[key]
+        )
         words.append(f"{row['quantity']}: {', '.join(known)}")
     for key, place in PLACES.items():
         ax.text(place, 1.02, key, transform=ax.transAxes, color=INK, fontweight="bold")

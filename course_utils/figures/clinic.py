@@ -14,8 +14,8 @@ ROW, BOX, EDGE = 0.42, 0.95, 0.9  # inches, of the tree
 
 
 def gallery(record: dict) -> Picture:
-    """Every patient's loss over the steps, the same run cured as a thin line; a cross where it ends
-    in NaN.
+    """Every patient's loss over the steps, the same run cured as a thin line; a cross
+    where it ends in NaN.
 
     `record`: what `benchmark.records.clinic` gives.
     """
@@ -32,11 +32,15 @@ def gallery(record: dict) -> Picture:
             top = np.nanmax([*loss, *healthy])
             ax.plot(at, top, "x", color=INK, markersize=9, clip_on=False)
         told = f"{loss[0]:.3g} to {loss[-1]:.3g}".replace("nan", "NaN")
-        told += "".join(f", NaN after {at / len(loss):.0%} of the run" for at in lost[:1] if at)
+        told += "".join(
+            f", NaN after {at / len(loss):.0%} of the run" for at in lost[:1] if at
+        )
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
         ax.tick_params(labelsize=7)
-        words.append(f"patient {number}: {told}, cured {healthy[0]:.3g} to {healthy[-1]:.3g}")
+        words.append(
+            f"patient {number}: {told}, cured {healthy[0]:.3g} to {healthy[-1]:.3g}"
+        )
     for ax in axes[len(patients) :]:
         ax.set_axis_off()
     key = "loss over the steps: thick as reported, thin the same run cured, × where it is NaN"
@@ -45,7 +49,8 @@ def gallery(record: dict) -> Picture:
 
 
 def decision_tree(record: dict) -> Picture:
-    """Which instrument to take first, and what its reading leaves, down to a cause in each row.
+    """Which instrument to take first, and what its reading leaves, down to a cause in
+    each row.
 
     `record`: what `benchmark.records.clinic` gives; the tree is `diagnosis.tree`'s.
     """
@@ -70,7 +75,11 @@ def decision_tree(record: dict) -> Picture:
             ax.plot(bend, [row, end, end], color=INK, linewidth=1)
             ax.text(bend[1], end - 0.07, kind, color=INK, fontsize=8, style="italic")
         told = f"{textwrap.fill(tool['name'], 14)}\n{tool['minutes']} min"
-        look = {"boxstyle": "round", "facecolor": "#ffffff", "edgecolor": COLORS["float32"]}
+        look = {
+            "boxstyle": "round",
+            "facecolor": "#ffffff",
+            "edgecolor": COLORS["float32"],
+        }
         ax.text(x + BOX / 2, row, told, ha="center", va="center", fontsize=8, bbox=look)
         return row
 

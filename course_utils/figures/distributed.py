@@ -1,4 +1,6 @@
-"""Training on many devices: what each replica does in a step, and how a step's time grows."""
+"""Training on many devices: what each replica does in a step, and how a step's time
+grows.
+"""
 
 import numpy as np
 import pandas as pd
@@ -22,28 +24,33 @@ SIGNS = {  # of a step: a marker and what the legend calls it
     "overflow": {"marker": "*", "color": INK, "label": "gradient overflows here"},
 }
 EXCHANGE = {"facecolor": "#CC79A7", "edgecolor": INK, "linewidth": 0.7}
-SUMS = {  # of an all-reduce: where it stands before a step, width, what the legend calls it
+# of an all-reduce: where it stands before a step, width, what the legend calls it
+SUMS = {
     "flag": (-0.36, 0.05, "all-reduce: one flag", EXCHANGE),
     "gradients": (-0.2, 0.17, "all-reduce: gradients", EXCHANGE | {"hatch": "xx"}),
 }
 
 
 def strategies() -> Drawing:
-    """The strategies in one picture: who holds the weights, what is cut, what crosses between."""
+    """The strategies in one picture: who holds the weights, what is cut, what crosses
+    between.
+    """
     return Drawing.stored("strategies")
 
 
 def lanes(runs: dict, title: str) -> Picture:
-    """A panel for each run: a lane for each replica, its steps, and every all-reduce between them.
+    """A panel for each run: a lane for each replica, its steps, and every all-reduce
+    between them.
 
-    An all-reduce is a bar across all lanes: a thin one adds up flags, a thick one gradients. A
-    replica that waits in one alone has a bar with a broken edge in its own lane, and dots after
-    it. A filled dot is a step that was taken, a ring one that was skipped, a cross one after which
-    the weights are not finite; a star: this replica's gradient overflowed. The loss scale stands
-    above a lane's first step, and wherever it changes.
+    An all-reduce is a bar across all lanes: a thin one adds up flags, a thick one
+    gradients. A replica that waits in one alone has a bar with a broken edge in its own
+    lane, and dots after it. A filled dot is a step that was taken, a ring one that was
+    skipped, a cross one after which the weights are not finite; a star: this replica's
+    gradient overflowed. The loss scale stands above a lane's first step, and wherever
+    it changes.
 
-    `runs`: name to a list of notes of `distributed.play`, for up to three names. Raises a
-    ValueError for a run without steps.
+    `runs`: name to a list of notes of `distributed.play`, for up to three names. Raises
+    a ValueError for a run without steps.
 
     Example:
         >>> note = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
@@ -67,7 +74,9 @@ def lanes(runs: dict, title: str) -> Picture:
         ax.set_title(name, fontsize=10)
         words.append(f"{name}: {_told(table, ends, steps[-1])}.")
     axes[0].set_yticks(range(count), [f"replica {i}" for i in range(count)], color=INK)
-    marks = [Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs]
+    marks = [
+        Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
+    ]
     bars = [Patch(label=label, **look) for label, look in kinds.items()]
     legend_below(figure, 4, fontsize=8, handles=[*marks, *bars])
     return Picture(figure, " ".join(words))
@@ -96,14 +105,18 @@ def _all_reduces(ax, table, ends, steps):
 
 def _steps(ax, table, ends, steps):
     """Draws the lanes and what became of each step; {name of a sign: its look}."""
-    first, last = steps[0] - 0.7, steps[-1] + 0.7
+    first = steps[0] - 0.7
+    last = steps[-1] + 0.7
     for lane, end in enumerate(ends):
         early = end < steps[-1]
         full = end + 0.6 if early else last
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
         if early:
-            ax.hlines(lane, full + 0.2, last, color=INK, linewidth=2, linestyle=":", zorder=0)
-        own, shown = table[table["replica"] == lane].sort_values("step"), None
+            ax.hlines(
+                lane, full + 0.2, last, color=INK, linewidth=2, linestyle=":", zorder=0
+            )
+        own = table[table["replica"] == lane].sort_values("step")
+        shown = None
         for row in own.itertuples():
             if row.scale != shown:
                 text = {"ha": "center", "va": "center", "color": INK, "fontsize": 8}
@@ -117,8 +130,12 @@ def _steps(ax, table, ends, steps):
         at = found["step"] + 0.12, found["replica"] - 0.27 * over
         if len(found):
             signs[name] = sign
-            ax.plot(*at, linestyle="", markersize=7 if sign["marker"] == "o" else 8, **sign)
-    ax.set(xlim=(first, last), ylim=(len(ends) - 0.4, -0.6), xticks=steps, xlabel="step")
+            ax.plot(
+                *at, linestyle="", markersize=7 if sign["marker"] == "o" else 8, **sign
+            )
+    ax.set(
+        xlim=(first, last), ylim=(len(ends) - 0.4, -0.6), xticks=steps, xlabel="step"
+    )
     return signs
 
 

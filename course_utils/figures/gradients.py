@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Drawing, Picture, canvas, legend_below, panels
+from course_utils.figures.base import (
+    INK,
+    Drawing,
+    Picture,
+    canvas,
+    legend_below,
+    panels,
+)
 from course_utils.figures.looks import COLORS
 from course_utils.gradients import limits
 
@@ -12,17 +19,21 @@ EDGE = limits("float16")
 
 
 def step() -> Drawing:
-    """One step of mixed precision training: what is float16, and where the loss scale is."""
+    """One step of mixed precision training: what is float16, and where the loss scale
+    is.
+    """
     return Drawing.stored("step")
 
 
 def histogram(histograms: dict) -> Picture:
-    """A panel for each histogram: how many values lie in which octave, and float16's limits.
+    """A panel for each histogram: how many values lie in which octave, and float16's
+    limits.
 
     `histograms`: label to `gradients.OctaveHistogram`, two or three.
     """
     figure, axes = panels(len(histograms), sharey=True)
-    words, low = [], min(h.first for h in histograms.values())
+    words = []
+    low = min(h.first for h in histograms.values())
     for ax, (label, values) in zip(axes, histograms.items(), strict=True):
         octave = values.first + np.arange(len(values.counts))
         held = max(1, values.counts.sum())
@@ -35,14 +46,18 @@ def histogram(histograms: dict) -> Picture:
         percent = 100 * values.survival("float16").rounded_to_zero / held
         ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", fontsize=10)
         ax.set(xlabel="log2 |gradient|", xticks=range(-60, 1, 20))
-        words.append(f"{label}: {percent:.2g} % of the nonzero gradients become zero in float16")
+        words.append(
+            f"{label}: {percent:.2g} % of the nonzero gradients become zero in float16"
+        )
     axes[0].set_ylim(top=1.4 * axes[0].get_ylim()[1])  # room for the bands' names
     axes[0].set_ylabel("share of nonzero gradients (%)")
     return Picture(figure, "; ".join(words) + ".")
 
 
 def _bands(ax):
-    """What becomes of a value in which octave: borders and names, and the subnormals shaded."""
+    """What becomes of a value in which octave: borders and names, and the subnormals
+    shaded.
+    """
     borders = [EDGE["zero_octave"], EDGE["normal_octave"], EDGE["top_octave"] + 1]
     ax.axvspan(*borders[:2], color=SUBNORMAL, alpha=0.18, lw=0, zorder=0)
     for border in borders:
@@ -50,21 +65,31 @@ def _bands(ax):
     ends = [borders[0] - 10, *borders, borders[-1] + 8]
     names = ("zero", "subnormal", "normal", "overflow")
     for name, start, end in zip(names, ends[:-1], ends[1:], strict=True):
-        look = {"ha": "center", "va": "top", "fontsize": 8, "rotation": 90, "color": INK}
-        ax.annotate(name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), **look)
+        look = {
+            "ha": "center",
+            "va": "top",
+            "fontsize": 8,
+            "rotation": 90,
+            "color": INK,
+        }
+        ax.annotate(
+            name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), **look
+        )
 
 
 def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
     """The relative error of float16 over the loss scale: underflow, floor and overflow.
 
-    `histograms`: label to `gradients.OctaveHistogram`, up to four; `scales`: exponents of 2.
-    `measured`: label to {exponent: relative error}, shown as dots. Where a value overflows the
-    error is infinite, and the line goes up.
+    `histograms`: label to `gradients.OctaveHistogram`, up to four; `scales`: exponents
+    of 2. `measured`: label to {exponent: relative error}, shown as dots. Where a value
+    overflows the error is infinite, and the line goes up.
     """
     figure, ax = canvas(width=7.0, height=4.0)
     words, top = [], 3.0
     styles = zip(AGES, "os^v", ("-", "--", ":", "-."), strict=True)
-    for (label, values), (color, marker, line) in zip(histograms.items(), styles, strict=False):
+    for (label, values), (color, marker, line) in zip(
+        histograms.items(), styles, strict=False
+    ):
         errors = np.array([values.relative_error("float16", int(s)) for s in scales])
         style = {"color": color, "marker": marker, "markersize": 3, "linestyle": line}
         ax.plot(scales, np.minimum(errors, 2 * top), label=label, **style)
@@ -82,7 +107,9 @@ def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
 
 def _told(scales, errors):
     """The errors of a bathtub in words."""
-    over = [s for s, error in zip(scales, errors, strict=True) if not np.isfinite(error)]
+    over = [
+        s for s, error in zip(scales, errors, strict=True) if not np.isfinite(error)
+    ]
     ends = f"overflow from 2^{over[0]} on" if over else "no overflow"
     lowest = np.min(errors, where=np.isfinite(errors), initial=np.inf)
     return f"{errors[0]:.2g} at 2^{scales[0]}, at best {lowest:.2g}, {ends}"

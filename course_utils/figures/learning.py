@@ -22,17 +22,24 @@ def digits(images, labels) -> Picture:
 
 
 def loss_curves(curves) -> Picture:
-    """How far two runs are apart at each step, beside the loss itself; medians over the seeds.
+    """How far two runs are apart at each step, beside the loss itself; medians over the
+    seeds.
 
-    Apart are each policy and float32 with the same seed, and two seeds of float32. `curves`: the
-    DataFrame of `benchmark.loss_curves`, float32 among the policies.
+    Apart are each policy and float32 with the same seed, and two seeds of float32.
+    `curves`: the DataFrame of `benchmark.loss_curves`, float32 among the policies.
     """
     figure, ax = canvas(width=8.0, height=3.6)
     if curves.empty:
         return Picture(figure, "the training was interrupted before its first step.")
     loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss")
-    loss = loss.loc[:, loss.notna().sum() == len(loss)]  # without a seed that was interrupted
-    lines = {"the loss itself": (loss["float32"], {"color": INK, "linewidth": 3, "alpha": 0.6})}
+    # without a seed that was interrupted
+    loss = loss.loc[:, loss.notna().sum() == len(loss)]
+    lines = {
+        "the loss itself": (
+            loss["float32"],
+            {"color": INK, "linewidth": 3, "alpha": 0.6},
+        )
+    }
     pairs = itertools.combinations(loss["float32"], 2)
     seeds = [(loss["float32"][a] - loss["float32"][b]).abs() for a, b in pairs]
     if seeds:
@@ -43,23 +50,34 @@ def loss_curves(curves) -> Picture:
     words = []
     for label, (values, look) in lines.items():
         middle = values.median(axis=1)
-        ax.plot(middle.rolling(10, min_periods=1).mean(), label=label, markevery=0.1, **look)
-        words.append(f"{label}: {middle.head(10).mean():.2g}, then {middle.tail(10).mean():.2g}")
+        ax.plot(
+            middle.rolling(10, min_periods=1).mean(), label=label, markevery=0.1, **look
+        )
+        words.append(
+            f"{label}: {middle.head(10).mean():.2g}, then {middle.tail(10).mean():.2g}"
+        )
     title = "How far two runs are apart, beside the loss (means of 10 steps)"
-    ax.set(xlabel="training step", ylabel="loss, or difference in loss", yscale="log", title=title)
+    ax.set(
+        xlabel="training step",
+        ylabel="loss, or difference in loss",
+        yscale="log",
+        title=title,
+    )
     legend(ax, fontsize=8)
     return Picture(figure, f"in the first and the last ten steps, {'; '.join(words)}.")
 
 
 def training(history) -> Picture:
-    """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy, loss scale.
+    """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy,
+    loss scale.
 
     A dot is a batch, the line the median of the 25 around it.
     """
     keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
     figure, axes = panels(len(keys), height=2.4)
     rows = pd.DataFrame(history).set_index("step")[keys]
-    thin = slice(None, None, len(rows) // 500 + 1)  # more points than pixels only take time
+    # more points than pixels only take time
+    thin = slice(None, None, len(rows) // 500 + 1)
     for ax, key in zip(axes, keys, strict=True):
         middle = rows[key].rolling(25, min_periods=1, center=True).median()
         ax.plot(rows[key][thin], ".", color=COLORS["tf32"], markersize=3)
@@ -79,12 +97,16 @@ def histories(
 ) -> Picture:  # fmt: skip
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
-    `losses`: label to the list of losses; a dtype policy as label gets that dtype's color. Between
-    two losses lie `every` of what `xlabel` counts; the axis has this `scale`.
+    `losses`: label to the list of losses; a dtype policy as label gets that dtype's
+    color. Between two losses lie `every` of what `xlabel` counts; the axis has this
+    `scale`.
     """
     figure, ax = canvas(width=7.5, height=3.6)
-    others = itertools.cycle(["#56B4E9", "#E69F00", "#CC79A7", INK])  # no dtype's colors
-    dashes = itertools.cycle(["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))])
+    # no dtype's colors
+    others = itertools.cycle(["#56B4E9", "#E69F00", "#CC79A7", INK])
+    dashes = itertools.cycle(
+        ["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))]
+    )
     ends, words = [], []
     for label, values in losses.items():
         pure = label in COLORS and label != "float32"
@@ -94,7 +116,9 @@ def histories(
         ax.plot(every * np.arange(1, len(values) + 1), values, **style)
         finite = [value for value in values if np.isfinite(value)]
         lost = [value for value in values[-1:] if not np.isfinite(value)]
-        words.append(f"{label} {', then '.join(f'{value:.3g}' for value in finite[-1:] + lost)}")
+        words.append(
+            f"{label} {', then '.join(f'{value:.3g}' for value in finite[-1:] + lost)}"
+        )
         name = f"{label}: {lost[0]:g}" if lost else label
         ends.append((finite[-1] if finite else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
@@ -103,11 +127,12 @@ def histories(
 
 
 def loss_scale(table=None, drawn: dict | None = None) -> Picture:
-    """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped step.
+    """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped
+    step.
 
-    If the table has a column `ceiling`, it lies over them: from there on a scale overflows. A
-    second panel enlarges the last quarter. So does what was `drawn` before lie over them, {step:
-    log2 of the scale}; without a table it is shown alone.
+    If the table has a column `ceiling`, it lies over them: from there on a scale
+    overflows. A second panel enlarges the last quarter. So does what was `drawn` before
+    lie over them, {step: log2 of the scale}; without a table it is shown alone.
     """
     enlarged = table is not None and "ceiling" in table
     options = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
@@ -127,12 +152,18 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
             " skipped"
         )
     if enlarged:
-        over, end = table["scale"] >= table["ceiling"], table.tail(max(2, len(table) // 4))
+        over = table["scale"] >= table["ceiling"]
+        end = table.tail(max(2, len(table) // 4))
         both = end[["scale", "ceiling"]]
-        axes[1].set(xlim=(end["step"].min() - 1, end["step"].max() + 2), title="the end, enlarged")
+        axes[1].set(
+            xlim=(end["step"].min() - 1, end["step"].max() + 2),
+            title="the end, enlarged",
+        )
         axes[1].set_ylim(both.min().min() / 1.2, 1.4 * both.max().max())
         skipped = (over & ~table["applied"]).sum()
-        words.append(f"at or above the ceiling in {over.sum()} steps, {skipped} of these skipped")
+        words.append(
+            f"at or above the ceiling in {over.sum()} steps, {skipped} of these skipped"
+        )
     if drawn:
         look = {"color": "#E69F00", "linestyle": "--", "marker": "D", "markersize": 5}
         scales = [2.0**value for value in drawn.values()]
@@ -141,23 +172,33 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
         told = ", ".join(f"2^{value} at step {step}" for step, value in drawn.items())
         words.append(f"your curve: {told}")
     if table is None and drawn:
-        axes[0].set(xlim=(0, 1.05 * max(drawn)), ylim=(0.5, 2.0**61), title="Draw the loss scale")
+        axes[0].set(
+            xlim=(0, 1.05 * max(drawn)),
+            ylim=(0.5, 2.0**61),
+            title="Draw the loss scale",
+        )
     axes[0].set_ylabel("loss scale")
     legend(axes[0], fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
 
 
 def _trace(ax, table):
-    """The scale of each step, a cross where it was skipped, and the ceiling if it is known."""
+    """The scale of each step, a cross where it was skipped, and the ceiling if it is
+    known.
+    """
     skipped = table[~table["applied"]]
     look = {"where": "mid", "color": COLORS["float32"], "label": "loss scale"}
     ax.step(table["step"], table["scale"], **look)
     cross = {"color": COLORS["bfloat16"], "markersize": 7, "label": "step skipped"}
     ax.plot(skipped["step"], skipped["scale"], "x", zorder=3, **cross)
     if "ceiling" in table:
-        ax.plot(table["step"], table["ceiling"], color=INK, linewidth=0.8, label="ceiling")
+        ax.plot(
+            table["step"], table["ceiling"], color=INK, linewidth=0.8, label="ceiling"
+        )
         ax.set_ylim(top=4 * table["ceiling"].max())
-        ax.fill_between(table["step"], table["ceiling"], 2.0**99, color=INK, alpha=0.25, lw=0)
+        ax.fill_between(
+            table["step"], table["ceiling"], 2.0**99, color=INK, alpha=0.25, lw=0
+        )
         look = {"va": "top", "fontsize": 9, "color": INK}
         ax.annotate(" overflow", (0, 0.98), xycoords="axes fraction", **look)
 
@@ -169,10 +210,11 @@ def _power(scale):
 
 
 def _name_the_ends(ax, ends):
-    """Labels right of the axes at the heights of the lines' ends, apart where these are close.
+    """Labels right of the axes at the heights of the lines' ends, apart where these are
+    close.
 
-    A line joins each label to its height. What lies outside the axis, such as 0 on a logarithmic
-    one, is named at its edge, and what has no number at its foot.
+    A line joins each label to its height. What lies outside the axis, such as 0 on a
+    logarithmic one, is named at its edge, and what has no number at its foot.
     """
     ax.set_ylim(ax.get_ylim())
     above = ax.transData + ax.transAxes.inverted()
@@ -181,10 +223,19 @@ def _name_the_ends(ax, ends):
     order = np.argsort(heights, kind="stable")
     gap = min(0.075, 1 / len(ends))
     room = gap * np.arange(len(ends))
-    # The least moved heights that rise by the gap at least, all of them within the axis.
+    # The least moved heights that rise by the gap at least, all of them within the
+    # axis.
     places = isotonic_regression(heights[order] - room).x.clip(0, 1 - room[-1]) + room
     for index, place in zip(order, places, strict=True):
         _, label, style = ends[index]
         join = [heights[index], place]
         ax.plot([1.0, 1.06], join, transform=ax.transAxes, clip_on=False, **style)
-        ax.text(1.07, place, label, color=INK, va="center", fontsize=9, transform=ax.transAxes)
+        ax.text(
+            1.07,
+            place,
+            label,
+            color=INK,
+            va="center",
+            fontsize=9,
+            transform=ax.transAxes,
+        )

@@ -1,8 +1,15 @@
-"""What a dtype, or the policy named after it, looks like everywhere: color, hatch, marker, line."""
+"""What a dtype, or the policy named after it, looks like everywhere: color, hatch,
+marker, line.
+"""
 
 import numpy as np
 
-COLORS = {"float32": "#0072B2", "bfloat16": "#D55E00", "float16": "#009E73", "tf32": "#56B4E9"}
+COLORS = {
+    "float32": "#0072B2",
+    "bfloat16": "#D55E00",
+    "float16": "#009E73",
+    "tf32": "#56B4E9",
+}
 HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
 MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^", "tf32": "D"}
 LINES = {"float32": "-", "tf32": "-.", "bfloat16": "--", "float16": ":"}
@@ -27,7 +34,9 @@ def bar_look(policy: str) -> dict:
 
 
 def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
-    """Bars {label: (color, hatch, values)} on top of each other or end to end; their sums."""
+    """Bars {label: (color, hatch, values)} on top of each other or end to end; their
+    sums.
+    """
     draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
     start: float | np.ndarray = 0.0
     for label, (color, hatch, values) in parts.items():
@@ -38,7 +47,9 @@ def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
 
 
 def side_by_side(ax, table):
-    """Lying bars: a group for each row of a table, in it a bar for each policy or dtype."""
+    """Lying bars: a group for each row of a table, in it a bar for each policy or
+    dtype.
+    """
     height = 0.8 / table.shape[1]
     for number, name in enumerate(table):
         at = np.arange(len(table)) + (number - (table.shape[1] - 1) / 2) * height

@@ -9,10 +9,11 @@ NEAR = 0.05  # how far from 1 a length still counts as right
 
 
 def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Picture:
-    """Adam's step over the size of a gradient that stays the same, and where a network's lie.
+    """Adam's step over the size of a gradient that stays the same, and where a
+    network's lie.
 
-    `gradients`: floats of any shape; the middle 90 % of those that are not zero are a band, and
-    again `factor` times smaller. A step is a share of the learning rate.
+    `gradients`: floats of any shape; the middle 90 % of those that are not zero are a
+    band, and again `factor` times smaller. A step is a share of the learning rate.
     """
     sizes = np.abs(np.ravel(gradients))
     low, middle, high = np.percentile(sizes[sizes > 0], (5, 50, 95))
@@ -28,17 +29,27 @@ def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Pic
         look = {"facecolor": color, "hatch": hatch, "edgecolor": INK, "alpha": 0.25}
         ax.axvspan(low / over, high / over, label=label, **look)
         ax.plot(at, step, marker, color=color, markersize=9)
-        ax.annotate(f"{step:.2g}", (at, step), (8, -14), textcoords="offset points", color=INK)
+        ax.annotate(
+            f"{step:.2g}", (at, step), (8, -14), textcoords="offset points", color=INK
+        )
         words.append(f"{label}: at their middle {at:.1g} a step of {step:.2g}")
     ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1, label="ε")
-    ax.set(xscale="log", yscale="log", ylim=(1e-5, 5), xlabel="|gradient| that reaches Adam")
-    ax.set(ylabel="step / learning rate", title="The step that Adam makes of a gradient")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        ylim=(1e-5, 5),
+        xlabel="|gradient| that reaches Adam",
+    )
+    ax.set(
+        ylabel="step / learning rate", title="The step that Adam makes of a gradient"
+    )
     legend(ax, loc="upper left", fontsize=9)
     return Picture(figure, "; ".join(words) + " of the learning rate.")
 
 
 def loop_plane(watched: dict) -> Picture:
-    """Training loops by what `precision.probe` measures: the step's length, and what ∞ moves.
+    """Training loops by what `precision.probe` measures: the step's length, and what ∞
+    moves.
 
     `watched`: label to `precision.Watched`, or anything with its `length` and `moves`.
     """
@@ -46,7 +57,8 @@ def loop_plane(watched: dict) -> Picture:
     places, words, good = {}, [], 0
     for label, loop in watched.items():
         right = abs(loop.length - 1) < NEAR and not loop.moves
-        place = round(np.log10(loop.length) / 3), bool(loop.moves)  # near ones get a row each
+        # near ones get a row each
+        place = round(np.log10(loop.length) / 3), bool(loop.moves)
         places[place] = row = places.get(place, -1) + 1
         y = loop.moves + 0.18 * row - 0.18
         good += right
@@ -56,30 +68,45 @@ def loop_plane(watched: dict) -> Picture:
         look = {"textcoords": "offset points", "ha": side, "va": "center", "color": INK}
         ax.annotate(label, (loop.length, y), (offset, 0), **look)
         moves = "moves" if loop.moves else "does not move"
-        words.append(f"{label}: a step {loop.length:.2g} times as long, ∞ {moves} the weights")
+        words.append(
+            f"{label}: a step {loop.length:.2g} times as long, ∞ {moves} the weights"
+        )
     ax.axvline(1, color=INK, linestyle=":", linewidth=1)
     ax.axhline(0.5, color=INK, linewidth=0.5)
     ax.set(xscale="log", xlim=(1e-6, 1e6), ylim=(-0.4, 1.4))
-    ax.set_title(f"{good} of {len(watched)} loops are right: length 1, and ∞ moves nothing")
+    ax.set_title(
+        f"{good} of {len(watched)} loops are right: length 1, and ∞ moves nothing"
+    )
     ax.set_yticks([0, 1], ["∞ moves\nnothing", "∞ moves\nthe weights"])
     ax.set_xlabel("length of a step, float32's = 1")
     return Picture(figure, "; ".join(words) + ".")
 
 
 def resumed(before, alone, without: dict) -> Picture:
-    """The loss scale of a training that is stopped: left alone, and resumed without a part.
+    """The loss scale of a training that is stopped: left alone, and resumed without a
+    part.
 
-    `before`: scales until the stop; `alone`: those after it of the run that went on; `without`:
-    the part left out to the scales of the run resumed without it, four at most.
+    `before`: scales until the stop; `alone`: those after it of the run that went on;
+    `without`: the part left out to the scales of the run resumed without it, four at
+    most.
     """
     figure, axes = panels(len(without), width=9.0, height=2.6, sharey=True)
     words = []
     for ax, (part, scales) in zip(axes, without.items(), strict=True):
         steps = np.arange(1, 1 + len(before) + len(alone))
-        ax.step(steps, np.log2([*before, *alone]), color=INK, alpha=0.5, linewidth=3, where="mid")
+        ax.step(
+            steps,
+            np.log2([*before, *alone]),
+            color=INK,
+            alpha=0.5,
+            linewidth=3,
+            where="mid",
+        )
         ax.step(steps[len(before) :], np.log2(scales), color=WRONG, where="mid")
         ax.axvline(len(before) + 0.5, color=INK, linestyle=":", linewidth=1)
-        differ = [n for n, (a, b) in enumerate(zip(alone, scales, strict=True), 1) if a != b]
+        differ = [
+            n for n, (a, b) in enumerate(zip(alone, scales, strict=True), 1) if a != b
+        ]
         said = f"another from step {differ[0]} on" if differ else "the same"
         ax.set_title(f"without the {part}:\n{said}", fontsize=9)
         ax.set_xlabel("step")

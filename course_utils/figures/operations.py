@@ -1,9 +1,18 @@
-"""Single operations: their time in each dtype and with casts, and the error of long sums."""
+"""Single operations: their time in each dtype and with casts, and the error of long
+sums.
+"""
 
 import numpy as np
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import COLORS, HATCHES, LINES, MARKERS, side_by_side, stack
+from course_utils.figures.looks import (
+    COLORS,
+    HATCHES,
+    LINES,
+    MARKERS,
+    side_by_side,
+    stack,
+)
 
 CAST_PARTS = {
     "to float32": ("#E69F00", "//", "cast to float32"),
@@ -15,7 +24,8 @@ CAST_PARTS = {
 def by_dtype(times) -> Picture:
     """Bars: the time of each operation in each dtype against its time in float32.
 
-    `times`: a DataFrame of ms with a row per operation and a column per dtype, float32 among them.
+    `times`: a DataFrame of ms with a row per operation and a column per dtype, float32
+    among them.
 
     Example: `by_dtype(pd.DataFrame({"float32": [2.0], "float16": [1.0]}, ["add"]))`.
     """
@@ -27,20 +37,25 @@ def by_dtype(times) -> Picture:
         ax.bar_label(bars, said, color=INK, padding=3, fontsize=8)
     ax.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)  # labels stand on it
     ax.margins(x=0.15)
-    ax.set(xlabel="time against float32 (shorter is faster)", title="One operation, three dtypes")
+    ax.set(
+        xlabel="time against float32 (shorter is faster)",
+        title="One operation, three dtypes",
+    )
     legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     words = [
-        f"{name}: " + ", ".join(f"{dtype} {_ms(ms)}" for dtype, ms in row.dropna().items())
+        f"{name}: "
+        + ", ".join(f"{dtype} {_ms(ms)}" for dtype, ms in row.dropna().items())
         for name, row in times.iterrows()
     ]
     return Picture(figure, "; ".join(words) + ".")
 
 
 def casts(times) -> Picture:
-    """Bars: an operation in float16 beside casting to float32, computing there, and casting back.
+    """Bars: an operation in float16 beside casting to float32, computing there, and
+    casting back.
 
-    `times`: a DataFrame of ms with a row per operation and the columns "direct", "to float32",
-    "compute" and "back".
+    `times`: a DataFrame of ms with a row per operation and the columns "direct", "to
+    float32", "compute" and "back".
     """
     figure, ax = canvas(width=8.0, height=1.6 + 0.7 * len(times))
     at = np.arange(len(times))
@@ -62,30 +77,37 @@ def casts(times) -> Picture:
 
 
 def accumulator_errors(table) -> Picture:
-    """Lines: the error of D = A·B + C against the number of products in a sum, for each rule.
+    """Lines: the error of D = A·B + C against the number of products in a sum, for each
+    rule.
 
-    `table`: a DataFrame with the columns values (a panel for each), k (products in a sum), rule
-    (the words beside the line), accumulator and result (their dtypes), and error (relative, in the
-    norm).
+    `table`: a DataFrame with the columns values (a panel for each), k (products in a
+    sum), rule (the words beside the line), accumulator and result (their dtypes), and
+    error (relative, in the norm).
     """
     kinds = list(table.groupby("values", sort=False))
     figure, axes = panels(len(kinds), sharey=True)
     words = []
     for ax, (values, rows) in zip(axes, kinds, strict=True):
         for rule, line in rows.groupby("rule", sort=False):
-            accumulator, result = line["accumulator"].iloc[0], line["result"].iloc[0]
-            color, style = COLORS[accumulator], LINES[result]
+            accumulator = line["accumulator"].iloc[0]
+            result = line["result"].iloc[0]
+            color = COLORS[accumulator]
+            style = LINES[result]
             look = {"color": color, "linestyle": style, "marker": MARKERS[result]}
             ax.plot(line["k"], line["error"], label=rule, markersize=5, **look)
             ends = f"{line['error'].iloc[0]:.1g} at K = {line['k'].iloc[0]:,}"
             ends += f" to {line['error'].iloc[-1]:.1g} at K = {line['k'].iloc[-1]:,}"
             words.append(f"{values}, {rule}: from {ends}")
         ax.set(xscale="log", yscale="log", xlabel="K, products in one sum")
-        ax.set_xticks(sorted(set(rows["k"])), [f"{k:,}" for k in sorted(set(rows["k"]))])
+        ax.set_xticks(
+            sorted(set(rows["k"])), [f"{k:,}" for k in sorted(set(rows["k"]))]
+        )
         ax.tick_params(axis="x", labelsize=8, which="minor", bottom=False)
         ax.set_title(values, fontsize=10)
     axes[0].set_ylabel("relative error of D")
-    figure.suptitle("The error of a sum, by its length and its accumulator", color=INK, fontsize=11)
+    figure.suptitle(
+        "The error of a sum, by its length and its accumulator", color=INK, fontsize=11
+    )
     legend(axes[0], fontsize=8)
     return Picture(figure, "; ".join(words) + ".")
 

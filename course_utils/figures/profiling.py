@@ -22,9 +22,11 @@ BUDGET = {
 }
 SPENT = {"input": "input", "products": "products", "other": "other operations"}
 UNTOLD = "not told yet"
-PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}  # behind numbers
+# behind numbers
+PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
 PEAK_PARTS = {
-    **{part: PARTS[part] for part in PARTS if part != "activation_gradients"},  # temporary there
+    # temporary there
+    **{part: PARTS[part] for part in PARTS if part != "activation_gradients"},
     "batch": ("#FFFFFF", "++"),
     "temporary": ("#777777", "\\\\"),
     "rounding": ("#BBBBBB", "oo"),
@@ -32,16 +34,19 @@ PEAK_PARTS = {
 
 
 def op_times(tables: dict) -> Picture:
-    """Bars side by side: the time of each type of operation in one step, for up to three policies.
+    """Bars side by side: the time of each type of operation in one step, for up to
+    three policies.
 
-    `tables`: {policy: DataFrame of `profiling.op_times`}. Each row is drawn against its longest
-    bar, and the milliseconds stand beside. After the first eight operations the others are summed
-    up as "all others".
+    `tables`: {policy: DataFrame of `profiling.op_times`}. Each row is drawn against its
+    longest bar, and the milliseconds stand beside. After the first eight operations the
+    others are summed up as "all others".
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
     plain = {p: table.assign(op=table["op"].map(_plain)) for p, table in tables.items()}
-    sums = pd.DataFrame({p: t.groupby("op", sort=False)["ms"].sum() for p, t in plain.items()})
+    sums = pd.DataFrame(
+        {p: t.groupby("op", sort=False)["ms"].sum() for p, t in plain.items()}
+    )
     sums = sums.fillna(0.0)
     sums = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index]
     shown = sums[:8]
@@ -52,57 +57,82 @@ def op_times(tables: dict) -> Picture:
     for bars, policy in zip(ax.containers, shown, strict=True):
         ax.bar_label(bars, map(_ms, shown[policy]), color=INK, padding=3, fontsize=8)
     ax.margins(x=0.1)
-    ax.set(xlabel="time against the row's longest bar; beside it, ms per step over all threads")
+    ax.set(
+        xlabel="time against the row's longest bar; beside it, ms per step over all threads"
+    )
     ax.set(title="Which operations take the time of a step", xticks=[])
     legend_below(figure, 3)
     words = [
-        f"{policy}: " + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
+        f"{policy}: "
+        + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
         for policy in shown
     ]
     return Picture(figure, "; ".join(words) + ".")
 
 
 def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
-    """Threads over time: a lane for each thread, a bar for each operation, colored by its part.
+    """Threads over time: a lane for each thread, a bar for each operation, colored by
+    its part.
 
-    `traces`: {label: DataFrame of `profiling.spans`}, one below the other on the same axis.
+    `traces`: {label: DataFrame of `profiling.spans`}, one below the other on the same
+    axis.
 
     Example: `timeline({"float32": profiling.spans(trace)})`.
     """
     lanes = [(label, lane) for label, table in traces.items() for lane in _lanes(table)]
     firsts = [lanes.index((label, _lanes(table)[0])) for label, table in traces.items()]
-    places = {lane: n + 0.8 * sum(n >= first for first in firsts) for n, lane in enumerate(lanes)}
+    places = {
+        lane: n + 0.8 * sum(n >= first for first in firsts)
+        for n, lane in enumerate(lanes)
+    }
     end = max(table["end"].max() for table in traces.values())
     figure, ax = canvas(width=8.0, height=1.3 + 0.36 * max(places.values()))
-    words, seen = [], set()
+    words = []
+    seen = set()
     for label, table in traces.items():
         at = {lane: place for (name, lane), place in places.items() if name == label}
         ax.text(0.006 * end, min(at.values()) - 0.85, label, color=INK, weight="bold")
         for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
             # A step is a frame around what Python waits for in it.
             color, hatch = BUDGET.get(part, ("none", ""))
-            edge, line, size = (INK, 1.0, 0.84) if part == "step" else ("#333", 0.2, 0.66)
+            edge, line, size = (
+                (INK, 1.0, 0.84) if part == "step" else ("#333", 0.2, 0.66)
+            )
             lengths = runs["end"] - runs["start"]
-            bars, place = zip(runs["start"], lengths, strict=True), (at[lane] - size / 2, size)
-            look = {"facecolor": color, "edgecolor": edge, "linewidth": line, "hatch": hatch}
+            bars = zip(runs["start"], lengths, strict=True)
+            place = (at[lane] - size / 2, size)
+            look = {
+                "facecolor": color,
+                "edgecolor": edge,
+                "linewidth": line,
+                "hatch": hatch,
+            }
             ax.broken_barh(list(bars), place, **look)
             seen.add(part)
-            words.append(f"{label}, {lane}: {SPENT.get(part, part)} {lengths.sum():.3g} ms")
+            words.append(
+                f"{label}, {lane}: {SPENT.get(part, part)} {lengths.sum():.3g} ms"
+            )
         for run in table[table["part"] != "step"].itertuples():
-            name, width = _plain(run.op), run.end - run.start
+            name = _plain(run.op)
+            width = run.end - run.start
             if width > 0.0115 * len(name) * end:
                 place = (run.start + width / 2, at[run.lane])
                 ax.text(*place, name, ha="center", va="center", fontsize=7, bbox=PLATE)
     ax.set_yticks(list(places.values()), [lane for _, lane in lanes])
-    ax.set(xlim=(0, end), ylim=(max(places.values()) + 0.6, -0.6), xlabel="ms", title=title)
+    ax.set(
+        xlim=(0, end), ylim=(max(places.values()) + 0.6, -0.6), xlabel="ms", title=title
+    )
     signs = [(part, *look) for part, look in BUDGET.items() if part in seen]
-    handles = [Patch(facecolor=c, hatch=h, label=SPENT[part], **EDGE) for part, c, h in signs]
+    handles = [
+        Patch(facecolor=c, hatch=h, label=SPENT[part], **EDGE) for part, c, h in signs
+    ]
     legend_below(figure, 4, handles=handles)
     return Picture(figure, "; ".join(words) + ".")
 
 
 def walks(diagnoses: dict) -> Picture:
-    """The tree of `profiling.diagnose`, and the way of each step through it down to its answer.
+    """The tree of `profiling.diagnose`, and the way of each step through it down to its
+    answer.
 
     `diagnoses`: {label: `profiling.Diagnosis`}.
     """
@@ -134,22 +164,33 @@ def walks(diagnoses: dict) -> Picture:
 def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Picture:
     """A lying bar for each row: input, launch, products, other and exchange end to end.
 
-    `rows`: {label: {part: ms}} with parts of `BUDGET`, and "step", the whole, where not every part
-    is told yet: what is missing of it stays empty. None and NaN are not told. Rows whose label
-    begins with "predicted" are pale.
+    `rows`: {label: {part: ms}} with parts of `BUDGET`, and "step", the whole, where not
+    every part is told yet: what is missing of it stays empty. None and NaN are not
+    told. Rows whose label begins with "predicted" are pale.
 
-    Example: `time_budget({"predicted": {"products": 9, "launch": 2}, "measured": {"step": 14}})`.
+    Example: `time_budget({"predicted": {"products": 9, "launch": 2}, "measured":
+    {"step": 14}})`.
     """
-    table = pd.DataFrame.from_dict(rows, "index", float).reindex(columns=["step", *BUDGET])
+    table = pd.DataFrame.from_dict(rows, "index", float).reindex(
+        columns=["step", *BUDGET]
+    )
     parts = table[list(BUDGET)].fillna(0.0)
     parts[UNTOLD] = (table["step"] - parts.sum(axis=1)).clip(lower=0).fillna(0.0)
     whole = parts.sum(axis=1)
     parts = parts.loc[:, parts.max() > 0.004 * whole.max()]
     figure, ax = canvas(width=7.5, height=1.4 + 0.42 * len(rows))
     looks = BUDGET | {UNTOLD: ("none", "")}
-    stack(ax, list(rows), {part: (*looks[part], parts[part]) for part in parts}, 0.62, True)
+    stack(
+        ax,
+        list(rows),
+        {part: (*looks[part], parts[part]) for part in parts},
+        0.62,
+        True,
+    )
     for bar in ax.containers[-1] if UNTOLD in parts else ():
-        bar.set(edgecolor=INK, linestyle=":", linewidth=1.2, visible=bar.get_width() > 0)
+        bar.set(
+            edgecolor=INK, linestyle=":", linewidth=1.2, visible=bar.get_width() > 0
+        )
     legend_below(figure, len(parts.columns))
     inside = {"ha": "center", "va": "center", "fontsize": 8, "bbox": PLATE}
     for part, group in zip(parts, ax.containers, strict=True):
@@ -157,7 +198,12 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
             bar.set_alpha(0.45 if label.startswith("predicted") else 1)
             if bar.get_width() > 0.08 * whole.max():
                 middle = bar.get_x() + bar.get_width() / 2
-                ax.text(middle, at, "?" if part == UNTOLD else _ms(bar.get_width()), **inside)
+                ax.text(
+                    middle,
+                    at,
+                    "?" if part == UNTOLD else _ms(bar.get_width()),
+                    **inside,
+                )
     for at, ms in enumerate(whole):
         ax.text(ms, at, f"  {_ms(ms)} ms", color=INK, va="center", fontsize=9)
     ax.invert_yaxis()
@@ -173,8 +219,8 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
 def step_memory(memories: dict) -> Picture:
     """Areas: what is in memory over one step, part by part, a panel for each policy.
 
-    `memories`: {policy: `profiling.Memory`} of traces that tell what is in memory. "other", what is
-    older than the step and not the model's, is left out.
+    `memories`: {policy: `profiling.Memory`} of traces that tell what is in memory.
+    "other", what is older than the step and not the model's, is left out.
     """
     figure, axes = panels(len(memories), height=3.8, sharey=True)
     words, shown = [], {}
@@ -182,7 +228,13 @@ def step_memory(memories: dict) -> Picture:
         line = memory.timeline
         parts = line["mb"].diff().fillna(0.0).groupby(line["part"])
         held = pd.DataFrame({part: changes for part, changes in parts}, line.index)
-        held = held.fillna(0.0).cumsum().reindex(columns=[*PEAK_PARTS]).fillna(0.0).clip(lower=0)
+        held = (
+            held.fillna(0.0)
+            .cumsum()
+            .reindex(columns=[*PEAK_PARTS])
+            .fillna(0.0)
+            .clip(lower=0)
+        )
         held = held.assign(**memory.parts[["weights", "optimizer"]])
         areas = ax.stackplot(line["ms"], held.to_numpy().T, step="post")
         for area, part in zip(areas, held, strict=True):
@@ -196,7 +248,9 @@ def step_memory(memories: dict) -> Picture:
         ax.set(xlabel="ms (dashed: backward pass begins)", xlim=(0, line["ms"].max()))
         ax.set_title(f"{policy}: {peak:.3g} MB at the peak", fontsize=10)
         seen = memory.parts[list(PEAK_PARTS)][lambda mb: mb > 0.005]
-        said = ", ".join(f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in seen.items())
+        said = ", ".join(
+            f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in seen.items()
+        )
         words.append(f"{policy} peaks at {peak:.3g} MB ({said})")
     axes[0].set_ylabel("MB in use")
     legend_below(figure, 4, handles=list(shown.values()), labels=list(shown))
@@ -210,5 +264,7 @@ def _lanes(table):
 
 
 def _plain(op):
-    """An operation's type as TensorFlow calls it, without oneDNN's and fusion's additions."""
+    """An operation's type as TensorFlow calls it, without oneDNN's and fusion's
+    additions.
+    """
     return re.sub(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", op)

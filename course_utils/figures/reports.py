@@ -1,4 +1,6 @@
-"""What a lab report and a class board draw. Every text may be anybody's: none is read as math."""
+"""What a lab report and a class board draw. Every text may be anybody's: none is read
+as math.
+"""
 
 import itertools
 
@@ -31,7 +33,8 @@ def short(text: str, length: int = 40) -> str:
 def curve(lines: dict, title: str) -> Picture:
     """Lines {name: values} over their number; what is no number is a gap."""
     figure, ax = canvas(4.2, 2.6)
-    looks, words = itertools.cycle(LINES), []
+    looks = itertools.cycle(LINES)
+    words = []
     for name, values in lines.items():
         look = dict(zip(("color", "linestyle"), next(looks), strict=True))
         if dtype_of(name) in COLORS:
@@ -50,9 +53,11 @@ def curve(lines: dict, title: str) -> Picture:
 
 @anybodys
 def speed_by_device(table) -> Picture:
-    """A mark for each report's speedup in a row for its device, the fastest device first.
+    """A mark for each report's speedup in a row for its device, the fastest device
+    first.
 
-    `table`: columns device, policy (its look) and speedup, NaN where it was not measured.
+    `table`: columns device, policy (its look) and speedup, NaN where it was not
+    measured.
     """
     table = table[table["speedup"].between(1e-3, 1e3)]
     middle = table.groupby("device")["speedup"].median().sort_values(ascending=False)
@@ -63,16 +68,31 @@ def speed_by_device(table) -> Picture:
         for policy, speedup in zip(rows["policy"], rows["speedup"], strict=True):
             known = dtype_of(policy) in COLORS
             look = line_look(policy) if known else {"color": INK, "marker": "D"}
-            (mark,) = ax.plot(speedup, y + 0.2, **look | {"linestyle": "", "alpha": 0.7})
+            (mark,) = ax.plot(
+                speedup, y + 0.2, **look | {"linestyle": "", "alpha": 0.7}
+            )
             marks.setdefault(policy if known else "other", mark)
         count = f"{len(rows)} report{'s' * (len(rows) > 1)}"
         words.append(f"{short(device, 46)}: {median:.2f}×, {count}")
-        ax.text(0, y - 0.15, words[-1], transform=ax.get_yaxis_transform(), color=INK, fontsize=8)
+        ax.text(
+            0,
+            y - 0.15,
+            words[-1],
+            transform=ax.get_yaxis_transform(),
+            color=INK,
+            fontsize=8,
+        )
     around_one(ax, table["speedup"])
     ax.set(yticks=[], ylim=(len(middle) - 0.5, -0.7))
     ax.set_xlabel("speed of a training step against float32")
     if marks:
-        legend(figure, handles=marks.values(), labels=marks, loc="outside lower center", ncols=3)
+        legend(
+            figure,
+            handles=marks.values(),
+            labels=marks,
+            loc="outside lower center",
+            ncols=3,
+        )
     return Picture(figure, f"median speed by device: {'; '.join(words) or 'none'}.")
 
 

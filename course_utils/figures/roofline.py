@@ -5,13 +5,15 @@ from course_utils.figures.looks import COLORS, LINES, MARKERS
 
 
 def roofline(device, points=None, title: str | None = None) -> Picture:
-    """Operations a second over operations per byte, both axes logarithmic: a roof for each dtype.
+    """Operations a second over operations per byte, both axes logarithmic: a roof for
+    each dtype.
 
-    Left of its ridge a roof is the memory's slope, which all dtypes share; right of it, the rate of
-    the units. A dot is one pass of one layer, or Adam: its area is the time that it takes at best.
+    Left of its ridge a roof is the memory's slope, which all dtypes share; right of it,
+    the rate of the units. A dot is one pass of one layer, or Adam: its area is the time
+    that it takes at best.
 
-    `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None for the
-    roofs alone.
+    `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None
+    for the roofs alone.
 
     Example: `figures.roofline(devices()["T4"])`.
     """
@@ -24,7 +26,11 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
     words = []
     for names, peak in roofs.items():
         ridge = max(left, scale * peak / slope)
-        style = {"color": COLORS[names[0]], "linestyle": LINES[names[0]], "linewidth": 2.2}
+        style = {
+            "color": COLORS[names[0]],
+            "linestyle": LINES[names[0]],
+            "linewidth": 2.2,
+        }
         said = f"{' and '.join(names)} {scale * peak:.3g} {unit}"
         ax.plot([ridge, right], [scale * peak] * 2, label=said, **style)
         words.append(said)
@@ -35,7 +41,13 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
     else:
         said = f"memory {device.gb_per_s:.4g} GB/s"
         top = scale * max(roofs.values()) / slope
-        ax.plot([left, top], [slope * left, slope * top], color=INK, linewidth=1.6, label=said)
+        ax.plot(
+            [left, top],
+            [slope * left, slope * top],
+            color=INK,
+            linewidth=1.6,
+            label=said,
+        )
         told += f"; {said}"
     if points is not None and len(points):
         told += ". " + _dots(ax, points, scale, unit)
@@ -63,21 +75,42 @@ def _range(device, points):
 
 
 def _dots(ax, points, scale, unit):
-    """The dots, the four that take longest and Adam with their names; returns it in words."""
-    words, longest = [], points["ms"].max()
+    """The dots, the four that take longest and Adam with their names; returns it in
+    words.
+    """
+    words = []
+    longest = points["ms"].max()
     named = {*points.groupby("label")["ms"].max().nlargest(4).index, "Adam"}
     first = points[points["label"].isin(named)].drop_duplicates("label")
     order = list(first.sort_values("intensity", ascending=False).index)
     for dot in points.itertuples():
         at = (dot.intensity, scale * dot.tflops)
-        look = {"color": COLORS[dot.dtype], "alpha": 0.75, "edgecolor": "#333", "zorder": 5}
-        ax.scatter(*at, s=12 + 500 * dot.ms / longest, marker=MARKERS[dot.dtype], **look)
+        look = {
+            "color": COLORS[dot.dtype],
+            "alpha": 0.75,
+            "edgecolor": "#333",
+            "zorder": 5,
+        }
+        ax.scatter(
+            *at, s=12 + 500 * dot.ms / longest, marker=MARKERS[dot.dtype], **look
+        )
         if dot.Index in order:
             # Beside the slope, and below a roof each a line higher than the one before.
-            on_roof = dot.tflops > 0.98 * points["tflops"][points["dtype"] == dot.dtype].max()
+            on_roof = (
+                dot.tflops > 0.98 * points["tflops"][points["dtype"] == dot.dtype].max()
+            )
             below = (5, -26 - 13 * order.index(dot.Index)) if on_roof else (14, -12)
-            line = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "relpos": (0, 0.5)}
-            beside = {"xytext": below, "textcoords": "offset points", "arrowprops": line}
+            line = {
+                "arrowstyle": "-",
+                "color": INK,
+                "linewidth": 0.6,
+                "relpos": (0, 0.5),
+            }
+            beside = {
+                "xytext": below,
+                "textcoords": "offset points",
+                "arrowprops": line,
+            }
             ax.annotate(dot.label, at, color=INK, fontsize=8, **beside)
         if dot.label in named:
             told = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"

@@ -5,15 +5,24 @@ import numpy as np
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import COLORS, EDGE, HATCHES, dtype_of
 
-LINES = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#E69F00", "^", "-."),
-         ("#CC79A7", "D", ":"), ("#56B4E9", "P", "-"), ("#009E73", "v", "--"))  # fmt: skip
+LINES = (
+    ("#0072B2", "o", "-"),
+    ("#D55E00", "s", "--"),
+    ("#E69F00", "^", "-."),
+    # fmt: skip
+    ("#CC79A7", "D", ":"),
+    ("#56B4E9", "P", "-"),
+    ("#009E73", "v", "--"),
+)
 
 
 def remat(steps: dict, counted: dict) -> Picture:
-    """Peak memory and time of a step, kept or recomputed, beside the peak that was counted.
+    """Peak memory and time of a step, kept or recomputed, beside the peak that was
+    counted.
 
-    `steps`: {(policy, whether recomputed): list of `benchmark.Step`, the first one to warm up}, of
-    which the mean peak and the median time are drawn; `counted`: {the same: MB}.
+    `steps`: {(policy, whether recomputed): list of `benchmark.Step`, the first one to
+    warm up}, of which the mean peak and the median time are drawn; `counted`: {the
+    same: MB}.
     """
     figure, (left, right) = panels(2, height=3.2)
     words, names = [], []
@@ -26,7 +35,9 @@ def remat(steps: dict, counted: dict) -> Picture:
         look = {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
         for ax, value in ((left, peak), (right, ms)):
             bars = ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
-            ax.bar_label(bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK)
+            ax.bar_label(
+                bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK
+            )
         mb = counted[policy, again]
         left.plot(at + 0.47, mb, "D", color=INK, label="counted" if at == 0 else None)
         shown = f"{peak:.0f} MB (counted {mb:.0f})" if peak else "peak unknown"
@@ -42,15 +53,19 @@ def remat(steps: dict, counted: dict) -> Picture:
 
 
 def sensitivity(scan: dict) -> Picture:
-    """Accuracy over the share of one layer's weights that are set to zero, a line for each layer.
+    """Accuracy over the share of one layer's weights that are set to zero, a line for
+    each layer.
 
     `scan`: {layer: {share: accuracy}}.
     """
     figure, ax = canvas(width=7.5)
     words = []
     for (layer, found), (color, marker, line) in zip(scan.items(), LINES, strict=False):
-        shares, accuracies = [100 * share for share in found], [100 * a for a in found.values()]
-        ax.plot(shares, accuracies, color=color, marker=marker, linestyle=line, label=layer)
+        shares = [100 * share for share in found]
+        accuracies = [100 * a for a in found.values()]
+        ax.plot(
+            shares, accuracies, color=color, marker=marker, linestyle=line, label=layer
+        )
         words.append(f"{layer}: {accuracies[0]:.3g} % with all weights, {accuracies[-1]:.3g} % at"
                      f" {shares[-1]:.3g} % zeros")  # fmt: skip
     ax.set(xlabel="weights of this layer set to zero, %", ylabel="digits right, %")
@@ -70,7 +85,9 @@ def by_width(times: dict, base: str) -> Picture:
         widths = list(found)
         speeds = [times[base][width] / found[width] for width in widths]
         ax.plot(widths, speeds, color=color, marker=marker, linestyle=line, label=name)
-        shown = ", ".join(f"{s:.2g} at {w}" for w, s in zip(widths, speeds, strict=True))
+        shown = ", ".join(
+            f"{s:.2g} at {w}" for w, s in zip(widths, speeds, strict=True)
+        )
         words.append(f"{name}: {shown}")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")

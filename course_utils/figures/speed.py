@@ -17,37 +17,54 @@ from course_utils.figures.looks import COLORS, bar_look, line_look
 
 
 def speedups(comparison, guess: float | None = None) -> Picture:
-    """Bars from float32's speed to that of the other policies of a `benchmark.Comparison`.
+    """Bars from float32's speed to that of the other policies of a
+    `benchmark.Comparison`.
 
-    The axis is logarithmic: half as fast reaches as far to the left as twice as fast to the right.
-    A dashed bar is the guess; whiskers are the quartiles of the step time.
+    The axis is logarithmic: half as fast reaches as far to the left as twice as fast to
+    the right. A dashed bar is the guess; whiskers are the quartiles of the step time.
     """
     table = comparison.table.drop(index="float32", errors="ignore")
     baseline = comparison.table["step_ms"].get("float32", np.nan)
     figure, ax = canvas(5.6, 1.4 + 0.55 * len(table) + 0.55 * (guess is not None))
-    labels, ends, speed = [], [], table["speedup"]
+    labels = []
+    ends = []
+    speed = table["speedup"]
     if guess is not None:
         look = {"color": "none", "edgecolor": INK, "linestyle": "--", "linewidth": 1.5}
         ends.append(_from_one(ax, 0, guess, **look))
         labels.append("your guess")
     for name, row in table.iterrows():
         spread = (baseline / row["step_ms_q3"], baseline / row["step_ms_q1"])
-        ends.append(_from_one(ax, len(labels), row["speedup"], spread, **bar_look(name)))
+        ends.append(
+            _from_one(ax, len(labels), row["speedup"], spread, **bar_look(name))
+        )
         labels.append(name)
     ax.set_yticks(range(len(labels)), labels, fontsize=11)
     around_one(ax, ends)
-    found = f"The better policy: {speed.max():.2f}×" if speed.notna().any() else "Not measured"
-    ax.set_title(found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22)
+    found = (
+        f"The better policy: {speed.max():.2f}×"
+        if speed.notna().any()
+        else "Not measured"
+    )
+    ax.set_title(
+        found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22
+    )
     step = "" if np.isnan(baseline) else f"float32: {baseline:.3g} ms, "
     where = f"({step}batch {comparison.batch_size} on {comparison.device})"
     ax.set_xlabel(f"speed of a training step against float32\n{where}")
-    words = [f"{n} {'unknown' if np.isnan(v) else f'{v:.2f}×'}" for n, v in speed.items()]
+    words = [
+        f"{n} {'unknown' if np.isnan(v) else f'{v:.2f}×'}" for n, v in speed.items()
+    ]
     words += [] if guess is None else [f"you guessed {guess:g}"]
-    return Picture(figure, f"speed of a training step against float32: {'; '.join(words)}.")
+    return Picture(
+        figure, f"speed of a training step against float32: {'; '.join(words)}."
+    )
 
 
 def recorded(table) -> Picture:
-    """The same bars, a pair for each machine and its settings, from `benchmark.records.table`."""
+    """The same bars, a pair for each machine and its settings, from
+    `benchmark.records.table`.
+    """
     bars = table[table["policy"] != "float32"]
     pairs = list(bars.groupby(["device", "settings"], sort=False))
     figure, ax = canvas(6.2, 1.2 + 0.85 * len(pairs))
@@ -58,12 +75,19 @@ def recorded(table) -> Picture:
             look = {"height": 0.38, "label": label, **bar_look(row.policy)}
             ends.append(_from_one(ax, y + side, row.speedup, **look))
             words.append(f"{device} {settings} {row.policy} {row.speedup:.2f}×")
-    shown = [f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip() for (d, s), _ in pairs]
+    shown = [
+        f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip()
+        for (d, s), _ in pairs
+    ]
     ax.set_yticks(range(len(pairs)), shown, fontsize=9)
     around_one(ax, ends)
     faster = table[table["speedup"] > 1].groupby("policy").size()
-    gains = [f"{name} on {faster.get(name, 0)}" for name in dict.fromkeys(bars["policy"])]
-    ax.set_title(f"Faster than float32, of {len(pairs)}: {listed(gains)}", size=13, pad=22)
+    gains = [
+        f"{name} on {faster.get(name, 0)}" for name in dict.fromkeys(bars["policy"])
+    ]
+    ax.set_title(
+        f"Faster than float32, of {len(pairs)}: {listed(gains)}", size=13, pad=22
+    )
     ax.set_xlabel("speed of a training step against float32")
     legend_below(figure, columns=2)
     return Picture(figure, "; ".join(" ".join(w.split()) for w in words) + ".")
@@ -72,8 +96,8 @@ def recorded(table) -> Picture:
 def comparison(result, guess: float | None = None) -> Picture:
     """Three panels: step time with quartiles, peak memory beside the guess, accuracy.
 
-    `result`: a `benchmark.Comparison`, where NaN is called unknown; `guess`: the predicted share of
-    float32's peak, or None.
+    `result`: a `benchmark.Comparison`, where NaN is called unknown; `guess`: the
+    predicted share of float32's peak, or None.
     """
     table = result.table
     figure, axes = panels(3, height=3.4)
@@ -97,21 +121,35 @@ def comparison(result, guess: float | None = None) -> Picture:
     right.set_title(f"Accuracy (%, ±2 std. errors), {steps} steps", fontsize=9)
     words = []
     for name, row in table.iterrows():
-        peak = "peak unknown" if np.isnan(row["peak_mb"]) else f"peak {row['peak_mb']:.0f} MB"
-        share = "" if np.isnan(row["accuracy"]) else f", {100 * row['accuracy']:.1f} % right"
+        peak = (
+            "peak unknown"
+            if np.isnan(row["peak_mb"])
+            else f"peak {row['peak_mb']:.0f} MB"
+        )
+        share = (
+            ""
+            if np.isnan(row["accuracy"])
+            else f", {100 * row['accuracy']:.1f} % right"
+        )
         words.append(f"{name} takes {row['step_ms']:.3g} ms a step, {peak}{share}")
     return Picture(figure, "; ".join(words) + ".")
 
 
 def matmul(rates) -> Picture:
-    """Lines: arithmetic rate over matrix size for each dtype, from `benchmark.matmul_rates`."""
+    """Lines: arithmetic rate over matrix size for each dtype, from
+    `benchmark.matmul_rates`.
+    """
     figure, ax = canvas()
     words = []
     for dtype, rows in rates.groupby("dtype", sort=False):
         ax.plot(rows["size"], rows["gflops"], label=dtype, **line_look(dtype))
-        ax.fill_between(rows["size"], rows["q1"], rows["q3"], color=COLORS[dtype], alpha=0.2)
+        ax.fill_between(
+            rows["size"], rows["q1"], rows["q3"], color=COLORS[dtype], alpha=0.2
+        )
         last = rows.iloc[-1]
-        words.append(f"{dtype} reaches {last['gflops']:.0f} GFLOP/s at size {last['size']:.0f}")
+        words.append(
+            f"{dtype} reaches {last['gflops']:.0f} GFLOP/s at size {last['size']:.0f}"
+        )
     ax.set(xscale="log", ylim=(0, None), xlabel="matrix size n", ylabel="GFLOP/s")
     ax.set_title("Multiplying two n × n matrices")
     sizes = sorted(set(rates["size"]))
@@ -124,10 +162,16 @@ def matmul(rates) -> Picture:
 def batch_sweep(sweep) -> Picture:
     """Samples per second over the batch size, from `benchmark.batch_sweep`."""
     figure, ax = canvas()
-    ax.set(title="Images per second as the batch grows", xlabel="batch size", ylabel="images/s")
+    ax.set(
+        title="Images per second as the batch grows",
+        xlabel="batch size",
+        ylabel="images/s",
+    )
     words = []
     for policy, rows in sweep.groupby("policy", sort=False):
-        ax.plot(rows["batch_size"], rows["samples_per_s"], label=policy, **line_look(policy))
+        ax.plot(
+            rows["batch_size"], rows["samples_per_s"], label=policy, **line_look(policy)
+        )
         last = rows.iloc[-1]
         words.append(
             f"{policy} {last['samples_per_s']:,.0f} images/s at batch {last['batch_size']}"
@@ -141,21 +185,26 @@ def batch_sweep(sweep) -> Picture:
 def published(rows, own: Sequence[tuple] = ()) -> Picture:
     """Published training speedups, a dot for each row, and one's own beside them.
 
-    A dot is filled where the batch size was the same on both sides. `rows`: the "rows" of
-    data/published.json; `own`: (label, policy, list of speedups) for each line of measurements to
-    add.
+    A dot is filled where the batch size was the same on both sides. `rows`: the "rows"
+    of data/published.json; `own`: (label, policy, list of speedups) for each line of
+    measurements to add.
     """
     families = sorted({_family(row) for row in rows})
     labels = [*families, *(label for label, _, _ in own)]
     figure, ax = canvas(width=8.0, height=1.4 + 0.42 * len(labels))
     words = []
     for height, family in enumerate(families):
-        mine = sorted((row for row in rows if _family(row) == family), key=lambda r: r["speedup"])
+        mine = sorted(
+            (row for row in rows if _family(row) == family), key=lambda r: r["speedup"]
+        )
         for i, row in enumerate(mine):
             fill = COLORS["tf32"] if row["same_batch"] else "none"
-            y = height + 0.12 * (i % 3 - 1)  # side by side where dots would cover each other
+            # side by side where dots would cover each other
+            y = height + 0.12 * (i % 3 - 1)
             ax.scatter(row["speedup"], y, s=36, color=fill, edgecolor=COLORS["tf32"])
-        words.append(f"{family} {mine[0]['speedup']:.2f} to {mine[-1]['speedup']:.2f} times")
+        words.append(
+            f"{family} {mine[0]['speedup']:.2f} to {mine[-1]['speedup']:.2f} times"
+        )
     for height, (label, policy, speedups) in enumerate(own, start=len(families)):
         look = line_look(policy)
         style = {"color": look["color"], "marker": look["marker"], "s": 50}
@@ -176,13 +225,24 @@ def _family(row):
 
 
 def _dots(ax, values, spread):
-    """One dot a policy on a zoomed axis with the spread around it; "unknown" where it is NaN."""
+    """One dot a policy on a zoomed axis with the spread around it; "unknown" where it
+    is NaN.
+    """
     for i, (name, value) in enumerate(values.items()):
         look = line_look(name)
-        ax.errorbar(i, value, spread[name], fmt=look["marker"], color=look["color"], capsize=4)
+        ax.errorbar(
+            i, value, spread[name], fmt=look["marker"], color=look["color"], capsize=4
+        )
         said = {"color": INK, "va": "center", "fontsize": 9}
         if np.isnan(value):  # in the middle, whatever the axis shows
-            ax.text(i, 0.5, "unknown", ha="center", transform=ax.get_xaxis_transform(), **said)
+            ax.text(
+                i,
+                0.5,
+                "unknown",
+                ha="center",
+                transform=ax.get_xaxis_transform(),
+                **said,
+            )
         else:
             ax.text(i + 0.06, value, f" {value:.1f}", **said)
     ax.set_xlim(-0.5, len(values) - 0.3)
@@ -190,13 +250,19 @@ def _dots(ax, values, spread):
 
 
 def _from_one(ax, y, speed, spread=(), height=0.66, **look):
-    """A lying bar from 1 to a speed, written at its end, which is returned; NaN is "unknown"."""
+    """A lying bar from 1 to a speed, written at its end, which is returned; NaN is
+    "unknown".
+    """
     known = not np.isnan(speed)
     ax.barh(y, speed - 1 if known else 0, height, left=1, **look)
     ax.plot(spread, [y] * len(spread), color=INK, linewidth=1.5)
     slower = known and speed < 1
     end = (min if slower else max)([speed, *spread]) if known else 1
-    place = {"textcoords": "offset points", "ha": "right" if slower else "left", "va": "center"}
+    place = {
+        "textcoords": "offset points",
+        "ha": "right" if slower else "left",
+        "va": "center",
+    }
     said = f"{speed:.2f}×" if known else "unknown"
     ax.annotate(said, (end, y), (-6 if slower else 6, 0), color=INK, size=12, **place)
     return end
@@ -216,14 +282,22 @@ def around_one(ax, ends):
     ax.axvspan(2.0**-reach, 1, color=INK, alpha=0.07, linewidth=0)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    above = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "color": INK}
+    above = {
+        "xycoords": ax.get_xaxis_transform(),
+        "textcoords": "offset points",
+        "color": INK,
+    }
     for side, offset, said in (("right", -8, "← slower"), ("left", 8, "faster →")):
         ax.annotate(said, (1, 1), (offset, 4), ha=side, va="bottom", **above)
 
 
 def _bars(ax, values, spread=None):
-    """One bar a policy, in its color and hatch, labelled; "unknown" where the value is NaN."""
-    bars = ax.bar(values.index, values.fillna(0), yerr=spread, ecolor=INK, **_looks(values.index))
+    """One bar a policy, in its color and hatch, labelled; "unknown" where the value is
+    NaN.
+    """
+    bars = ax.bar(
+        values.index, values.fillna(0), yerr=spread, ecolor=INK, **_looks(values.index)
+    )
     shown = ["unknown" if np.isnan(v) else f"{v:.3g}" for v in values]
     ax.bar_label(bars, shown, color=INK, padding=3)
     ax.margins(y=0.18)
@@ -231,4 +305,6 @@ def _bars(ax, values, spread=None):
 
 def _looks(names):
     looks = [bar_look(name) for name in names]
-    return {key: [look[key] for look in looks] for key in ("color", "hatch")} | {"edgecolor": INK}
+    return {key: [look[key] for look in looks] for key in ("color", "hatch")} | {
+        "edgecolor": INK
+    }

@@ -10,11 +10,13 @@ from pathlib import Path
 from course_utils import processes
 from course_utils.hardware.accelerators import Accelerator, find_accelerators
 
-# What decides how fast 16-bit arithmetic is on a CPU, by Linux's names in /proc/cpuinfo.
+# What decides how fast 16-bit arithmetic is on a CPU, by Linux's names in
+# /proc/cpuinfo.
 X86_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
 ARM_SETS = ("asimdhp", "bf16")
 
-# Chips of compute capability 7.5 that were built without tensor cores (TU116 and TU117).
+# Chips of compute capability 7.5 that were built without tensor cores (TU116 and
+# TU117).
 WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX[45]\d0|T[456]\d\d\b|T[12]000|T1200"
 
 
@@ -34,7 +36,8 @@ class Hardware:
     system: str  # operating system and architecture, "Linux x86_64"
     cpu: str
     cores: int  # that this process may use
-    # Those of X86_SETS or ARM_SETS that the CPU has; None where the system does not tell.
+    # Those of X86_SETS or ARM_SETS that the CPU has; None where the system does not
+    # tell.
     instruction_sets: tuple[str, ...] | None
     onednn: bool = True  # whether TensorFlow's oneDNN kernels are on
     max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
@@ -51,9 +54,15 @@ class Hardware:
             sets = ", ".join(wide) or "no 16-bit instruction sets"
         lines = [f"{self.cpu}, {counted(self.cores)} ({sets})"]
         for a in self.accelerators:
-            cc = f", compute capability {a.compute_capability}" if a.compute_capability else ""
+            cc = (
+                f", compute capability {a.compute_capability}"
+                if a.compute_capability
+                else ""
+            )
             gib = f", {a.memory_bytes / 2**30:.0f} GiB" if a.memory_bytes else ""
-            lines.append(f"{a.kind} {a.name}{cc}{gib}" + ("" if a.works else f": {a.problem}"))
+            lines.append(
+                f"{a.kind} {a.name}{cc}{gib}" + ("" if a.works else f": {a.problem}")
+            )
         return " · ".join(lines)
 
 
@@ -93,7 +102,8 @@ def detect() -> Hardware:
         cpu=_cpu_name(),
         cores=_cores(),
         instruction_sets=_instruction_sets(),
-        onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1").lower() not in ("0", "false"),
+        onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1").lower()
+        not in ("0", "false"),
         max_isa=os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper(),
         accelerators=find_accelerators(),
     )
@@ -128,8 +138,9 @@ def has_tf32(hardware: Hardware) -> bool:
 def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
     """Whether a bfloat16 product would end this process instead of raising an error.
 
-    ONEDNN_MAX_CPU_ISA below AVX-512 hides instructions that TensorFlow knows the CPU has: it
-    asks oneDNN for a bfloat16 kernel, there is none, and the process dies (TensorFlow 2.21).
+    ONEDNN_MAX_CPU_ISA below AVX-512 hides instructions that TensorFlow knows the CPU
+    has: it asks oneDNN for a bfloat16 kernel, there is none, and the process dies
+    (TensorFlow 2.21).
 
     Example:
         >>> bfloat16_ends_the_process(Hardware("Linux x86_64", "", 2, (), max_isa="AVX2"))
@@ -142,24 +153,28 @@ def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
 def merged_float16_is_slow(hardware: Hardware) -> bool:
     """Whether graphs on this CPU put a float16 product and its bias into a slow kernel.
 
-    TensorFlow's graph optimizer ("remapping") merges a product, its bias and the activation. On x86
-    CPUs with float16 instructions oneDNN gets the whole, and has only its reference kernel for it:
-    a Dense layer of the MNIST CNN takes some 1,600 ms in place of 1 (TensorFlow 2.20 and 2.21).
+    TensorFlow's graph optimizer ("remapping") merges a product, its bias and the
+    activation. On x86 CPUs with float16 instructions oneDNN gets the whole, and has
+    only its reference kernel for it: a Dense layer of the MNIST CNN takes some 1,600 ms
+    in place of 1 (TensorFlow 2.20 and 2.21).
 
     Example:
         >>> merged_float16_is_slow(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
         False
     """
-    has_float16 = bool({"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ()))
+    has_float16 = bool(
+        {"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ())
+    )
     return hardware.onednn and not hardware.working("GPU") and has_float16
 
 
 def float16_convolutions_are_slow(hardware: Hardware | None = None) -> bool:
-    """Whether TensorFlow has only a slow kernel for the gradients of float16 convolutions here.
+    """Whether TensorFlow has only a slow kernel for the gradients of float16
+    convolutions here.
 
-    On CPUs with avx512_fp16 TensorFlow hands them to oneDNN, which without amx_fp16 has only its
-    reference kernel for them: a step of the MNIST CNN takes 50 to 100 times as long as in float32.
-    `training.needs_xla` is the cure.
+    On CPUs with avx512_fp16 TensorFlow hands them to oneDNN, which without amx_fp16 has
+    only its reference kernel for them: a step of the MNIST CNN takes 50 to 100 times as
+    long as in float32. `training.needs_xla` is the cure.
 
     Example:
         >>> float16_convolutions_are_slow(Hardware("Linux x86_64", "", 2, ("avx512_fp16",)))
@@ -174,14 +189,18 @@ def float16_convolutions_are_slow(hardware: Hardware | None = None) -> bool:
 def x86_without_float16(hardware: Hardware) -> bool:
     """Whether the notebooks run on an x86 CPU that has no float16 instructions.
 
-    There TensorFlow computes float16 in kernels of its own, not in oneDNN's, and those of 2.20 are
-    slow: `training.float16_needs_xla`.
+    There TensorFlow computes float16 in kernels of its own, not in oneDNN's, and those
+    of 2.20 are slow: `training.float16_needs_xla`.
 
     Example:
         >>> x86_without_float16(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
         True
     """
-    if hardware.working("GPU") or hardware.working("TPU") or hardware.instruction_sets is None:
+    if (
+        hardware.working("GPU")
+        or hardware.working("TPU")
+        or hardware.instruction_sets is None
+    ):
         return False
     has_float16 = {"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets)
     return hardware.system.endswith("x86_64") and not has_float16
@@ -189,18 +208,32 @@ def x86_without_float16(hardware: Hardware) -> bool:
 
 def _decide(hw):
     if hw.working("TPU"):
-        return "mixed_bfloat16", "a TPU multiplies in bfloat16 and has no float16 units."
+        return (
+            "mixed_bfloat16",
+            "a TPU multiplies in bfloat16 and has no float16 units.",
+        )
     gpus = hw.working("GPU")
     if gpus:
-        level, name, cc = min((_tensor_cores(g), g.name, g.compute_capability or 0) for g in gpus)
+        level, name, cc = min(
+            (_tensor_cores(g), g.name, g.compute_capability or 0) for g in gpus
+        )
         if level == 2:
             both = "has tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
             return "mixed_bfloat16", f"{name} {both}"
         if level == 1:
-            return "mixed_float16", f"{name} has tensor cores for float16 and none for bfloat16."
+            return (
+                "mixed_float16",
+                f"{name} has tensor cores for float16 and none for bfloat16.",
+            )
         if cc >= 7.0:
-            return "float32", f"{name} has no tensor cores in spite of its compute capability."
-        return "float32", f"{name} has no tensor cores, so 16 bits save memory there but not time."
+            return (
+                "float32",
+                f"{name} has no tensor cores in spite of its compute capability.",
+            )
+        return (
+            "float32",
+            f"{name} has no tensor cores, so 16 bits save memory there but not time.",
+        )
     sets = hw.instruction_sets
     if sets is None:
         why = "this system does not tell which 16-bit instructions the CPU has; measure it."
@@ -208,9 +241,15 @@ def _decide(hw):
     if not {"avx512_bf16", "amx_bf16"} & set(sets):
         return "float32", "this CPU has no bfloat16 instructions that TensorFlow uses."
     if not hw.onednn:
-        return "float32", "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units."
+        return (
+            "float32",
+            "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units.",
+        )
     if hw.max_isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", hw.max_isa):
-        return "float32", f"ONEDNN_MAX_CPU_ISA={hw.max_isa} hides this CPU's bfloat16 units."
+        return (
+            "float32",
+            f"ONEDNN_MAX_CPU_ISA={hw.max_isa} hides this CPU's bfloat16 units.",
+        )
     unit = "amx_bf16" if "amx_bf16" in sets else "avx512_bf16"
     return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."
 
@@ -242,11 +281,18 @@ def _cpu_name():
     if platform.system() == "Darwin":
         named = processes.run(["sysctl", "-n", "machdep.cpu.brand_string"], timeout=5)
         return named.printed.strip() or "Apple CPU"
-    return _cpuinfo("model name") or platform.processor() or platform.machine() or "unknown CPU"
+    return (
+        _cpuinfo("model name")
+        or platform.processor()
+        or platform.machine()
+        or "unknown CPU"
+    )
 
 
 def _instruction_sets():
     if found := _cpuinfo("flags|Features").split():
         return tuple(s for s in (*X86_SETS, *ARM_SETS) if s in found)
     # TensorFlow's macOS build has no bfloat16 kernels of its own for Apple's cores.
-    return () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None
+    return (
+        () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None
+    )

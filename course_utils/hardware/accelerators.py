@@ -1,7 +1,7 @@
 """GPUs and TPU cores: which there are, and whether they really work.
 
-Each is tried with a small computation in a process of its own, because a broken driver or a
-missing kernel can take the whole process down.
+Each is tried with a small computation in a process of its own, because a broken driver
+or a missing kernel can take the whole process down.
 """
 
 import csv
@@ -17,7 +17,8 @@ from course_utils import processes
 
 SECONDS = 180  # for each try
 TPU_SIGNS = ("TPU_ACCELERATOR_TYPE", "COLAB_TPU_1VM")  # set by Google Cloud and Colab
-# Leaves a TPU alone; without one tensorflow-tpu else waits minutes for the metadata server.
+# Leaves a TPU alone; without one tensorflow-tpu else waits minutes for the metadata
+# server.
 NO_TPU = {"TPU_LIBRARY_PATH": "/nonexistent", "TF_PLUGGABLE_DEVICE_LIBRARY_PATH": ""}
 CPU_ALONE = {**NO_TPU, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 UNSEEN = (
@@ -50,7 +51,9 @@ def find_accelerators() -> tuple[Accelerator, ...]:
 
 
 def usable_gpus(accelerators) -> str | None:
-    """What CUDA_VISIBLE_DEVICES has to say so that only working GPUs are used; None: no change."""
+    """What CUDA_VISIBLE_DEVICES has to say so that only working GPUs are used; None: no
+    change.
+    """
     gpus = [a for a in accelerators if a.kind == "GPU"]
     if all(gpu.works for gpu in gpus):
         return None
@@ -61,26 +64,34 @@ def usable_gpus(accelerators) -> str | None:
 
 
 def shows_a_tpu() -> bool:
-    """Whether this machine has the signs of a TPU: a variable that is set, or a device file."""
-    return any(os.environ.get(sign) for sign in TPU_SIGNS) or Path("/dev/accel0").exists()
+    """Whether this machine has the signs of a TPU: a variable that is set, or a device
+    file.
+    """
+    return (
+        any(os.environ.get(sign) for sign in TPU_SIGNS) or Path("/dev/accel0").exists()
+    )
 
 
 @functools.cache
 def try_tpu() -> processes.Outcome:
     """Compute on the TPU, once, in a process of its own.
 
-    Its result is [cores that can be used, variables to set before TensorFlow is imported]. The
-    first outcome is kept: once this process holds the TPU itself, no other can try it.
+    Its result is [cores that can be used, variables to set before TensorFlow is
+    imported]. The first outcome is kept: once this process holds the TPU itself, no
+    other can try it.
     """
     chips = [*Path("/dev").glob("accel*"), *Path("/dev").glob("vfio/[0-9]*")]
     if not chips:
-        os.environ["TPU_SKIP_MDS_QUERY"] = "1"  # else the metadata server is asked, for minutes
+        # else the metadata server is asked, for minutes
+        os.environ["TPU_SKIP_MDS_QUERY"] = "1"
     return processes.call(compute_on_tpu, timeout=SECONDS)
 
 
 @functools.cache
 def tpu_strategy():
-    """TensorFlow's strategy for this machine's TPU, which a process can start only once."""
+    """TensorFlow's strategy for this machine's TPU, which a process can start only
+    once.
+    """
     import tensorflow as tf
 
     resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
@@ -92,7 +103,8 @@ def _gpus():
     """The GPUs that TensorFlow sees, in its order, each with the outcome of the try."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", "unset") in ("", "-1"):
         return ()
-    # It says whether a try is worth its seconds; it does not know what CUDA_VISIBLE_DEVICES hides.
+    # It says whether a try is worth its seconds; it does not know what
+    # CUDA_VISIBLE_DEVICES hides.
     query = ["nvidia-smi", "--query-gpu=name,compute_cap,memory.total"]
     listing = processes.run([*query, "--format=csv,noheader,nounits"], timeout=20)
     text = "" if listing.problem else listing.printed
@@ -104,7 +116,11 @@ def _gpus():
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     found = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
     if not found:
-        problem = UNSEEN if found == [] else "the try-out ended its process; it is left alone."
+        problem = (
+            UNSEEN
+            if found == []
+            else "the try-out ended its process; it is left alone."
+        )
         found = [(name, cc, problem) for name, cc, _ in listed]
     memory = {name: int(2**20 * (_number(mib) or 0)) or None for name, _, mib in listed}
     return tuple(
@@ -118,7 +134,9 @@ def _tpus():
         return ()
     name = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
     cores, _ = try_tpu().result or (0, {})
-    unused = Accelerator("TPU", name, False, "TensorFlow cannot use it; it is left alone.")
+    unused = Accelerator(
+        "TPU", name, False, "TensorFlow cannot use it; it is left alone."
+    )
     return (Accelerator("TPU", name, True),) * cores or (unused,)
 
 
@@ -129,42 +147,57 @@ def _number(text):
         return None
 
 
-# ------------------------------------------------------------------ in processes of their own
+# ------------------------------------------------------------ in processes of their own
 
 
 def require(right: bool):
-    """ArithmeticError if a device computed something else; an `assert` can be switched off."""
+    """ArithmeticError if a device computed something else; an `assert` can be switched
+    off.
+    """
     if not right:
         raise ArithmeticError("the device computes wrong numbers")
 
 
 def compute_on_gpus() -> list[tuple]:
-    """Name, compute capability and problem, "" if none, of each GPU that TensorFlow sees."""
+    """Name, compute capability and problem, "" if none, of each GPU that TensorFlow
+    sees.
+    """
     import tensorflow as tf
 
-    found, built = [], tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
-    newest = max((int(re.findall(r"\d+", name)[0]) / 10 for name in built), default=math.inf)
+    found = []
+    built = tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
+    newest = max(
+        (int(re.findall(r"\d+", name)[0]) / 10 for name in built), default=math.inf
+    )
     for number, gpu in enumerate(tf.config.list_physical_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)
         level = "{}.{}".format(*details.get("compute_capability", (0, 0)))
         problem = ""
         try:
-            with tf.device(f"GPU:{number}"):  # cuBLAS, a kernel of TensorFlow's own, cuDNN
+            # cuBLAS, a kernel of TensorFlow's own, cuDNN
+            with tf.device(f"GPU:{number}"):
                 for dtype in (tf.float32, tf.float16):
                     x = tf.ones((8, 8), dtype)
                     require(float(tf.matmul(x, x)[0, 0] * 2) == 16)
-                    image, kernel = x[None, ..., None], x[..., None, None]
-                    require(float(tf.nn.conv2d(image, kernel, 1, "VALID")[0, 0, 0, 0]) == 64)
+                    image = x[None, ..., None]
+                    kernel = x[..., None, None]
+                    require(
+                        float(tf.nn.conv2d(image, kernel, 1, "VALID")[0, 0, 0, 0]) == 64
+                    )
         except Exception as error:
             problem = f"a small computation on it raised {type(error).__name__}; it is left alone."
             if float(level) > newest:
-                problem = f"this TensorFlow's kernels end at {newest}; it is left alone."
+                problem = (
+                    f"this TensorFlow's kernels end at {newest}; it is left alone."
+                )
         found.append((details.get("device_name", "GPU"), level, problem))
     return found
 
 
 def compute_on_tpu() -> tuple[int, dict]:
-    """See `try_tpu`. It asks for a number computed on the cores: some are listed and not there."""
+    """See `try_tpu`. It asks for a number computed on the cores: some are listed and
+    not there.
+    """
     import libtpu
 
     variables = {

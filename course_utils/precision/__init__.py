@@ -1,7 +1,9 @@
-"""The dtypes inside a Keras model: which flow where, and what goes wrong, or slowly, in 16 bits.
+"""The dtypes inside a Keras model: which flow where, and what goes wrong, or slowly, in
+16 bits.
 
-Nothing is trained. What can be measured is measured, by calling a layer on symbols; where only the
-source of a layer of yours can tell, the rule reads it, and is silent if there is none.
+Nothing is trained. What can be measured is measured, by calling a layer on symbols;
+where only the source of a layer of yours can tell, the rule reads it, and is silent if
+there is none.
 """
 
 import keras
@@ -16,30 +18,36 @@ RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
 
 
 def examine(model, optimizer=None, saved_policy=None) -> list[Finding]:
-    """Finds what a `keras.Model`'s dtypes do wrong; a built model tells more than an unbuilt one.
+    """Finds what a `keras.Model`'s dtypes do wrong; a built model tells more than an
+    unbuilt one.
 
-    `optimizer` is what you are going to give to `compile` (an optimizer or its name; else the one
-    compiled with), `saved_policy` the name of the policy that a loaded model was saved under.
-    Errors come first, then warnings, then advice; in these by layer and code. Raises ValueError if
-    `model` is no Keras model, or Keras knows no optimizer of that name.
+    `optimizer` is what you are going to give to `compile` (an optimizer or its name;
+    else the one compiled with), `saved_policy` the name of the policy that a loaded
+    model was saved under. Errors come first, then warnings, then advice; in these by
+    layer and code. Raises ValueError if `model` is no Keras model, or Keras knows no
+    optimizer of that name.
 
         >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, dtype="float16")])
         >>> [finding.code for finding in examine(model)][:2]
         ['MP001', 'MP002']
     """
     if not isinstance(model, keras.Model):
-        raise ValueError(f"A {type(model).__name__} was given: give examine a keras.Model.")
+        raise ValueError(
+            f"A {type(model).__name__} was given: give examine a keras.Model."
+        )
     case = Case(model, keras.optimizers.get(optimizer), saved_policy)
     found = (finding for rule in RULES for finding in rule(case))
     return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code))
 
 
 def probe(build, x, y) -> list[Finding]:
-    """Finds what a training loop does wrong in 16 bits: [] for a right one; it takes some steps.
+    """Finds what a training loop does wrong in 16 bits: [] for a right one; it takes
+    some steps.
 
-    `build()` makes `(model, optimizer, step)` afresh at each call: a built `keras.Model`, the
-    optimizer or None, and `step(x, y)`, which trains once, such as `model.train_on_batch`. Only
-    what it makes is trained. If `step` returns the loss, more can be told.
+    `build()` makes `(model, optimizer, step)` afresh at each call: a built
+    `keras.Model`, the optimizer or None, and `step(x, y)`, which trains once, such as
+    `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
+    more can be told.
 
         >>> def build():
         ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])

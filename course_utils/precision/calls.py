@@ -1,4 +1,6 @@
-"""The calls of a model's layers, noted while the model runs on symbols instead of numbers."""
+"""The calls of a model's layers, noted while the model runs on symbols instead of
+numbers.
+"""
 
 import contextlib
 import functools
@@ -8,7 +10,8 @@ from typing import Any
 
 import keras
 
-BATCH = 2  # where the model leaves the batch open; not 1, which operations may squeeze away
+# where the model leaves the batch open; not 1, which operations may squeeze away
+BATCH = 2
 NAMED = ("query", "value", "key")  # how attention orders its inputs, whoever names them
 
 
@@ -20,15 +23,18 @@ class Call:
     arrived: list[tuple]  # before the layer casts; masks are left out
     cast: bool  # whether Keras casts one of them before the layer computes
     left: list[tuple]
-    again: bool  # whether the backward pass repeats it: it takes place within keras.remat
-    hands_on: bool = False  # whether the layer holds others and gives what one of them gave
+    # whether the backward pass repeats it: it takes place within keras.remat
+    again: bool
+    # whether the layer holds others and gives what one of them gave
+    hands_on: bool = False
 
 
 def symbols(model, batch_size: int = BATCH):
-    """What a built model is called with, as a `keras.KerasTensor`, or a dict or list of them.
+    """What a built model is called with, as a `keras.KerasTensor`, or a dict or list of
+    them.
 
-    A subclassed model tells shapes alone, and is taken to get `keras.config.floatx()`. Raises
-    ValueError where nothing tells the shapes.
+    A subclassed model tells shapes alone, and is taken to get `keras.config.floatx()`.
+    Raises ValueError where nothing tells the shapes.
 
         >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
         >>> symbols(model, batch_size=8).shape
@@ -40,8 +46,11 @@ def symbols(model, batch_size: int = BATCH):
         return keras.KerasTensor(shape, dtype=x.dtype)
 
     if model.built:
-        with contextlib.suppress(AttributeError):  # where no symbol has ever gone through it
-            inputs = model.inputs[0] if isinstance(model, keras.Sequential) else model.input
+        # where no symbol has ever gone through it
+        with contextlib.suppress(AttributeError):
+            inputs = (
+                model.inputs[0] if isinstance(model, keras.Sequential) else model.input
+            )
             return keras.tree.map_structure(symbol, inputs)
         # Several arguments would be told by "shapes_dict".
         shapes = (model.get_build_config() or {}).get("input_shape")
@@ -64,7 +73,8 @@ def calls_of(model, spec, training: bool = False) -> list[Call]:
         True
     """
     if not all(layer.built for layer in model._flatten_layers()):
-        _on_symbols(model, spec)  # The first call builds, and for it runs some layers twice.
+        # The first call builds, and for it runs some layers twice.
+        _on_symbols(model, spec)
     with _noted() as calls:
         _on_symbols(model, spec, **({"training": True} if training else {}))
     return calls
@@ -86,21 +96,26 @@ def _on_symbols(model, spec, **how):
 def _noted():
     """Notes every call of a layer while the block runs: a list of `Call`, in order.
 
-    Keras casts in `Layer.__call__`, and Python looks that up on the class: only there can one see
-    what arrives before the cast.
+    Keras casts in `Layer.__call__`, and Python looks that up on the class: only there
+    can one see what arrives before the cast.
     """
-    former, calls, given = keras.Layer.__call__, [], {}
+    former = keras.Layer.__call__
+    calls = []
+    given = {}
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
         named = [kwargs.get(name) for name in NAMED]
-        others = [v for name, v in kwargs.items() if name not in NAMED and "mask" not in name]
+        others = [
+            v for name, v in kwargs.items() if name not in NAMED and "mask" not in name
+        ]
         arrived = _tensors((args, named, others))
         call = Call(self, arrived, _casts(self, arrived), [], _recomputed())
         calls.append(call)
         outputs = former(self, *args, **kwargs)
         call.left = _tensors(outputs)
-        tensors = {id(x): x for x in keras.tree.flatten(outputs)}  # kept, so that no id comes twice
+        # kept, so that no id comes twice
+        tensors = {id(x): x for x in keras.tree.flatten(outputs)}
         holds_others = self._flatten_layers(include_self=False, recursive=False)
         call.hands_on = bool(holds_others) and tensors.keys() <= given.keys()
         given.update(tensors)
@@ -114,7 +129,9 @@ def _noted():
 
 
 def _recomputed():
-    """Whether TensorFlow's recompute_grad, which is Keras's remat, is what calls just now."""
+    """Whether TensorFlow's recompute_grad, which is Keras's remat, is what calls just
+    now.
+    """
     frame = sys._getframe()
     while frame and not frame.f_code.co_qualname.startswith("recompute_grad."):
         frame = frame.f_back
@@ -128,14 +145,18 @@ def _tensors(structure):
 
 
 def _casts(layer, arrived):
-    """Whether Keras casts one of the inputs before it calls the layer: only from float to float."""
+    """Whether Keras casts one of the inputs before it calls the layer: only from float
+    to float.
+    """
     if not layer.autocast or not getattr(layer, "_convert_input_args", True):
         return False
     return any("float" in dtype and dtype != layer.input_dtype for _, dtype in arrived)
 
 
 def of_layer(layer, calls) -> list[Call]:
-    """The calls of one layer; those of its wrapper where the wrapper goes round its `__call__`."""
+    """The calls of one layer; those of its wrapper where the wrapper goes round its
+    `__call__`.
+    """
     wrapping = (c for c in calls if isinstance(c.layer, keras.layers.Wrapper))
     direct = [call for call in calls if call.layer is layer]
     return direct or [call for call in wrapping if call.layer.layer is layer]

@@ -20,17 +20,21 @@ NAMED = 3  # layers that a message names
 class Finding:
     """One thing that is wrong, why it matters, and its repair.
 
-    Example: str(finding) is "MP001 error dense_2: The probabilities come out … Fix: Dense(…)".
+    Example: str(finding) is "MP001 error dense_2: The probabilities come out … Fix:
+    Dense(…)".
     """
 
     code: str  # "MP001", "MP002", …: what kind of thing; the codes stay as they are
-    severity: str  # "error" (training goes wrong), "warning" (it may, or takes longer) or "advice"
+    # "error" (training goes wrong), "warning" (it may, or takes longer) or "advice"
+    severity: str
     layer: str  # path of the layer, or name of the model where it is about the whole
     message: str  # one sentence
     fix: str  # as code
 
     def __str__(self):
-        return f"{self.code} {self.severity} {self.layer}: {self.message} Fix: {self.fix}"
+        return (
+            f"{self.code} {self.severity} {self.layer}: {self.message} Fix: {self.fix}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +60,20 @@ class Case:
 
     @functools.cached_property
     def own_layers(self):
-        """The layers that are not Keras's own, the model itself among them, and Lambda layers."""
-        # Unlike `walk`, Keras's list has the layers that hold others: their code is looked at.
+        """The layers that are not Keras's own, the model itself among them, and Lambda
+        layers.
+        """
+        # Unlike `walk`, Keras's list has the layers that hold others: their code is
+        # looked at.
         return [layer for layer in self.model._flatten_layers() if is_own(layer)]
 
     @functools.cached_property
     def put_out(self):
-        """{id of a layer: the dtypes it really puts out}; empty where nothing can be measured.
+        """{id of a layer: the dtypes it really puts out}; empty where nothing can be
+        measured.
 
-        A layer with a `compute_output_shape` of its own makes Keras assume the output's dtype, so
-        the symbolic tensors of a functional model do not prove it.
+        A layer with a `compute_output_shape` of its own makes Keras assume the output's
+        dtype, so the symbolic tensors of a functional model do not prove it.
         """
         # Of several calls the last one counts: a tied embedding makes the logits in it.
         return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in self.calls}
@@ -78,9 +86,12 @@ class Case:
     @functools.cached_property
     def recomputed(self):
         """The layers that `keras.remat` calls in training."""
-        # Keras's own layers use it under RematScope alone, which lets no other layer into it.
+        # Keras's own layers use it under RematScope alone, which lets no other layer
+        # into it.
         calls = self._noted(training=True) if self.own_layers else []
-        return list({id(call.layer): call.layer for call in calls if call.again}.values())
+        return list(
+            {id(call.layer): call.layer for call in calls if call.again}.values()
+        )
 
     def _noted(self, **how):
         if not all(layer.built for layer in self.model._flatten_layers()):

@@ -1,10 +1,12 @@
-"""`python -m course_utils examine model.keras`: what a saved model does wrong in 16 bits.
+"""`python -m course_utils examine model.keras`: what a saved model does wrong in 16
+bits.
 
-The file is loaded as `keras.saving.load_model` does it in safe mode, under the dtype policy that it
-was saved under. It holds a configuration and no source, so only built-in layers are examined.
+The file is loaded as `keras.saving.load_model` does it in safe mode, under the dtype
+policy that it was saved under. It holds a configuration and no source, so only built-in
+layers are examined.
 
-`--fix` changes no file. It prints the repair as a unified diff of the file's config.json, where the
-repair is mechanical:
+`--fix` changes no file. It prints the repair as a unified diff of the file's
+config.json, where the repair is mechanical:
 
     MP001          the layer at the end gets the policy float32
     MP002, MP013   the optimizer is wrapped in a LossScaleOptimizer
@@ -27,7 +29,9 @@ import keras
 
 from course_utils.precision import examine
 from course_utils.precision.layers import walk
-from course_utils.training import dtype_policy  # with it Keras knows the course's optimizer
+
+# with it Keras knows the course's optimizer
+from course_utils.training import dtype_policy
 
 
 class FileError(Exception):
@@ -35,10 +39,11 @@ class FileError(Exception):
 
 
 def run(path, fix: bool = False) -> int:
-    """Prints the findings about a .keras file, one a line, and with `fix` a diff that repairs them.
+    """Prints the findings about a .keras file, one a line, and with `fix` a diff that
+    repairs them.
 
-    Returns 0 without errors and warnings, 1 with any, 2 if the file could not be examined (why
-    goes to stderr).
+    Returns 0 without errors and warnings, 1 with any, 2 if the file could not be
+    examined (why goes to stderr).
 
     Example: `run("model.keras")` prints
         MP001 error dense_2: The probabilities come out in float16, so … Fix: Dense(…)
@@ -52,7 +57,9 @@ def run(path, fix: bool = False) -> int:
     print(*map(str, findings) if findings else ["Nothing found."], sep="\n")
     if fix:
         configs = repaired(model, [], relies), repaired(model, findings, relies)
-        before, after = (json.dumps(config, indent=2).splitlines() for config in configs)
+        before, after = (
+            json.dumps(config, indent=2).splitlines() for config in configs
+        )
         names = "config.json", "config.json, repaired"
         diff = "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))
         print(diff or "Nothing can be repaired mechanically.")
@@ -60,9 +67,11 @@ def run(path, fix: bool = False) -> int:
 
 
 def load(path):
-    """(the model, whether its loss scaling relies on the policy in force while it is loaded).
+    """(the model, whether its loss scaling relies on the policy in force while it is
+    loaded).
 
-    Raises FileError if there is no such file, it is no .keras file, or Keras cannot load it.
+    Raises FileError if there is no such file, it is no .keras file, or Keras cannot
+    load it.
     """
     path = Path(path)
     if not path.exists():
@@ -86,23 +95,28 @@ def load(path):
 def _usual_policy(model):
     """The policy that most layers have: only functional models do not store their own."""
     layers = model._flatten_layers(include_self=False)
-    held = [x for x in layers if not isinstance(x, keras.Model | keras.layers.InputLayer)]
+    held = [
+        x for x in layers if not isinstance(x, keras.Model | keras.layers.InputLayer)
+    ]
     counted = Counter(layer.dtype_policy.name for layer in held).most_common(1)
     return counted[0][0] if counted else model.dtype_policy.name
 
 
 def repaired(model, findings, wrap: bool) -> dict:
-    """The configuration of a loaded model after the mechanical repairs, made on its layers.
+    """The configuration of a loaded model after the mechanical repairs, made on its
+    layers.
 
-    `findings` are those of `examine`; `wrap` says whether MP013 is to be cured by wrapping the
-    optimizer.
+    `findings` are those of `examine`; `wrap` says whether MP013 is to be cured by
+    wrapping the optimizer.
     """
     codes = {finding.code for finding in findings}
     places = {place.path: place.layer for place in walk(model)}
     for finding in findings:
         layer = places.get(finding.layer)
         unit = isinstance(layer, keras.layers.UnitNormalization)
-        if layer is not None and (finding.code == "MP001" or finding.code == "MP009" and unit):
+        if layer is not None and (
+            finding.code == "MP001" or finding.code == "MP009" and unit
+        ):
             layer.dtype_policy = "float32"
     for layer in model._flatten_layers() if "MP008" in codes else ():
         if layer.dtype_policy.name in ("float16", "bfloat16"):
@@ -110,7 +124,9 @@ def repaired(model, findings, wrap: bool) -> dict:
     config = keras.saving.serialize_keras_object(model)
     optimizer = (config.get("compile_config") or {}).get("optimizer")
     if ("MP002" in codes or "MP013" in codes and wrap) and isinstance(optimizer, dict):
-        wrapper = keras.optimizers.LossScaleOptimizer(keras.optimizers.deserialize(optimizer))
+        wrapper = keras.optimizers.LossScaleOptimizer(
+            keras.optimizers.deserialize(optimizer)
+        )
         config["compile_config"]["optimizer"] = keras.optimizers.serialize(wrapper)
     return config
 

@@ -18,17 +18,19 @@ COLUMNS = (
 
 
 def dtype_flow(model):
-    """A table of the dtypes that flow through a model: a row for each layer of `layers.walk`.
+    """A table of the dtypes that flow through a model: a row for each layer of
+    `layers.walk`.
 
-    The model is called once on symbols, as in inference: nothing is computed, no weight changes.
-    ValueError for a model that is not built.
+    The model is called once on symbols, as in inference: nothing is computed, no weight
+    changes. ValueError for a model that is not built.
 
-    Returns a DataFrame in the order of the calls, unused layers last. `input_dtype` is what
-    arrives before any cast ("float16, float32" if several, "" if the layer is not called), `cast`
-    whether the layer's policy casts it (a subclassed model casts at its own door, and its first
-    layer nothing), `variable_dtype` that of most of its weights and `read_dtype` what the layer's
-    `call` gets when it reads those, `parameters` and `weight_bytes` count each weight at one layer
-    only. `attrs["input_dtype"]` is what arrives at the model.
+    Returns a DataFrame in the order of the calls, unused layers last. `input_dtype` is
+    what arrives before any cast ("float16, float32" if several, "" if the layer is not
+    called), `cast` whether the layer's policy casts it (a subclassed model casts at its
+    own door, and its first layer nothing), `variable_dtype` that of most of its weights
+    and `read_dtype` what the layer's `call` gets when it reads those, `parameters` and
+    `weight_bytes` count each weight at one layer only. `attrs["input_dtype"]` is what
+    arrives at the model.
 
         >>> x = keras.Input((3,))
         >>> model = keras.Sequential([x, keras.layers.Dense(2, dtype="mixed_float16")])
@@ -39,27 +41,44 @@ def dtype_flow(model):
     import pandas as pd
 
     spec = symbols(model)
-    calls, places = calls_of(model, spec), walk(model)
-    weights, order, rows = _weights(places), [], []
+    calls = calls_of(model, spec)
+    places = walk(model)
+    weights = _weights(places)
+    order = []
+    rows = []
     for path, layer in places:
-        mine, here = weights[path], of_layer(layer, calls)
+        mine = weights[path]
+        here = of_layer(layer, calls)
         order.append(calls.index(here[0]) if here else len(calls))
-        policy, stored = layer.dtype_policy.name, _most(mine) or layer.variable_dtype
+        policy = layer.dtype_policy.name
+        stored = _most(mine) or layer.variable_dtype
         read = _read(layer, mine) or stored
         arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
-        flowing = layer.compute_dtype, _names(arrived), _names(left), any(c.cast for c in here)
+        flowing = (
+            layer.compute_dtype,
+            _names(arrived),
+            _names(left),
+            any(c.cast for c in here),
+        )
         sizes = [(math.prod(w.shape), np.dtype(str(w.dtype)).itemsize) for w in mine]
         counts = sum(n for n, _ in sizes), sum(n * width for n, width in sizes)
-        rows.append((path, type(layer).__name__, policy, stored, read, *flowing, *counts))
+        rows.append(
+            (path, type(layer).__name__, policy, stored, read, *flowing, *counts)
+        )
     rows = [rows[i] for i in np.argsort(order, kind="stable")]
     table = pd.DataFrame(rows, columns=COLUMNS)
-    table.attrs["input_dtype"] = _names((x.shape, x.dtype) for x in keras.tree.flatten(spec))
+    table.attrs["input_dtype"] = _names(
+        (x.shape, x.dtype) for x in keras.tree.flatten(spec)
+    )
     return table
 
 
 def _weights(places):
-    """{path: weights}, each weight at one path: the first of the layers that hold no others."""
-    held, seen = {}, set()
+    """{path: weights}, each weight at one path: the first of the layers that hold no
+    others.
+    """
+    held = {}
+    seen = set()
     opened = [place for place in places if inside(place.layer) is not None]
     for place in [p for p in places if p not in opened] + opened[::-1]:
         held[place.path] = [w for w in place.layer.weights if id(w) not in seen]
@@ -76,7 +95,9 @@ def _most(weights):
 
 
 def _read(layer, weights):
-    """The same as a layer's `call` sees it: Keras casts a weight that is read inside, if it may."""
+    """The same as a layer's `call` sees it: Keras casts a weight that is read inside,
+    if it may.
+    """
 
     class Reader(keras.layers.Layer):
         def call(self, inputs):
@@ -97,9 +118,11 @@ def _names(tensors):
 def policy_history(code: str) -> list[tuple[str, str, dict]]:
     """Runs lines of code, which may use `keras`, and sets the policy back.
 
-    Of each line: it, the global policy after it, and {name: its policy} of all layers so far.
+    Of each line: it, the global policy after it, and {name: its policy} of all layers
+    so far.
     """
-    names, history = {"keras": keras}, []
+    names = {"keras": keras}
+    history = []
     with dtype_policy(keras.config.dtype_policy()):
         for line in code.strip().splitlines():
             exec(line, names)

@@ -1,4 +1,6 @@
-"""Rules about what layers put out, compute with and get: MP001, MP009, MP010, MP023, MP024."""
+"""Rules about what layers put out, compute with and get: MP001, MP009, MP010, MP023,
+MP024.
+"""
 
 import math
 
@@ -10,15 +12,19 @@ from course_utils.precision.case import NARROW, WHOLE, Finding
 from course_utils.precision.source import computing, dtypes, is_own, numbers
 
 PROBABILITIES = ("softmax", "sigmoid")
-# Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1 in float32.
+# Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1
+# in float32.
 LOST = (
     "The probabilities come out in {0}, so Keras no longer finds the logits behind them and clips "
     "them instead: the gradient of a confident mistake is zero."
 )
 ROUNDED = (
-    "The model's output is rounded to {0} before the loss sees it, which Keras computes in float32."
+    "The model's output is rounded to {0} before the loss sees it, which Keras "
+    "computes in float32."
 )
-SMALLEST, SMALLEST_NORMAL = 2.0**-24, 2.0**-14  # of float16
+# of float16
+SMALLEST = 2.0**-24
+SMALLEST_NORMAL = 2.0**-14
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 WIDTHS = {  # the argument that says how wide an output is
     "units": layers.Dense,
@@ -30,11 +36,17 @@ WIDTHS = {  # the argument that says how wide an output is
 
 
 def low_precision_output(case):
-    """MP001: an output, or the softmax or sigmoid that it was widened from, is in 16 bits."""
+    """MP001: an output, or the softmax or sigmoid that it was widened from, is in 16
+    bits.
+    """
     # An operation may make several of the outputs.
     for operation, dtype in {id(end[0]): end for end in _ends(case)}.values():
-        message = (LOST if _activation(operation) in PROBABILITIES else ROUNDED).format(dtype)
-        yield Finding("MP001", "error", case.path_of(operation), message, _wider(operation))
+        message = (LOST if _activation(operation) in PROBABILITIES else ROUNDED).format(
+            dtype
+        )
+        yield Finding(
+            "MP001", "error", case.path_of(operation), message, _wider(operation)
+        )
 
 
 def _ends(case):
@@ -43,7 +55,8 @@ def _ends(case):
     if outputs:
         yield from filter(None, (_narrow_end(case, tensor) for tensor in outputs))
     elif case.places:
-        # A subclassed model: which of its layers comes last in `call` is not known, only the dtype.
+        # A subclassed model: which of its layers comes last in `call` is not known,
+        # only the dtype.
         last = case.places[-1].layer
         dtype = (case.put_out.get(id(case.model)) or (last.compute_dtype,))[0]
         if dtype in NARROW:
@@ -51,20 +64,32 @@ def _ends(case):
 
 
 def _narrow_end(case, tensor):
-    """The operation behind a symbolic tensor in 16 bits; from a wider one, back to a softmax."""
+    """The operation behind a symbolic tensor in 16 bits; from a wider one, back to a
+    softmax.
+    """
     operation, dtype = _maker(case, tensor)
     widened = dtype not in NARROW
     while dtype not in NARROW:
         # The weights of a head end the search, and so do several inputs, or none.
-        source = None if getattr(operation, "weights", ()) else getattr(operation, "input", None)
+        source = (
+            None
+            if getattr(operation, "weights", ())
+            else getattr(operation, "input", None)
+        )
         if not hasattr(source, "_keras_history"):
             return None
         operation, dtype = _maker(case, source)
-    return None if widened and _activation(operation) not in PROBABILITIES else (operation, dtype)
+    return (
+        None
+        if widened and _activation(operation) not in PROBABILITIES
+        else (operation, dtype)
+    )
 
 
 def _maker(case, tensor):
-    """The operation that made a symbolic tensor, within a nested model if so, and the dtype."""
+    """The operation that made a symbolic tensor, within a nested model if so, and the
+    dtype.
+    """
     # Keras has no public name for this history.
     history = tensor._keras_history
     while getattr(history.operation, "outputs", None):
@@ -72,18 +97,22 @@ def _maker(case, tensor):
         history = tensor._keras_history
     measured = case.put_out.get(id(history.operation)) or ()
     known = history.tensor_index < len(measured)
-    return history.operation, measured[history.tensor_index] if known else str(tensor.dtype)
+    return history.operation, measured[history.tensor_index] if known else str(
+        tensor.dtype
+    )
 
 
 def _activation(operation):
     """ "softmax" or "sigmoid", if the operation ends in it, or any other name."""
-    # The layer Softmax and keras.ops.softmax in a functional model are classes of that name.
+    # The layer Softmax and keras.ops.softmax in a functional model are classes of that
+    # name.
     kind = type(operation).__name__.lower()
     return getattr(getattr(operation, "activation", None), "__name__", kind)
 
 
 def _wider(operation):
-    kind, activation = type(operation).__name__, _activation(operation)
+    kind = type(operation).__name__
+    activation = _activation(operation)
     if not isinstance(operation, keras.Layer):
         return 'x = keras.layers.Activation("linear", dtype="float32")(x)  # before this operation'
     if activation not in PROBABILITIES or kind.lower() == activation:
@@ -97,7 +126,8 @@ def out_of_range(case):
     own = [layer for layer in case.own_layers if layer.compute_dtype == "float16"]
     found = [(layer, text, value) for layer in own for text, value in _numbers(layer)]
     for layer, text, value in (*found, *_operands(case)):
-        # NumPy rounds as the device does; the first number that becomes infinite is 65520.
+        # NumPy rounds as the device does; the first number that becomes infinite is
+        # 65520.
         with np.errstate(over="ignore"):
             infinite = math.isinf(np.float16(value))
         if 0 < abs(value) < SMALLEST:
@@ -109,14 +139,21 @@ def out_of_range(case):
         else:
             continue
         shown = text if text.lstrip("-")[0].isdigit() else f"{text} = {value:g}"
-        yield Finding("MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix)
+        yield Finding(
+            "MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix
+        )
     for place in case.computing_in("float16"):
-        if type(place.layer).__name__ == "UnitNormalization" and not is_own(place.layer):
+        if type(place.layer).__name__ == "UnitNormalization" and not is_own(
+            place.layer
+        ):
             message = "Keras divides by at least 1e-12 here, which is 0 in float16: zeros give NaN."
             fix = 'UnitNormalization(..., dtype="float32")'
             yield Finding("MP009", "warning", place.path, message, fix)
-    # The slots of an optimizer have the dtype of the weights; with float32 weights all is well.
-    epsilon = getattr(getattr(case.optimizer, "inner_optimizer", case.optimizer), "epsilon", None)
+    # The slots of an optimizer have the dtype of the weights; with float32 weights all
+    # is well.
+    epsilon = getattr(
+        getattr(case.optimizer, "inner_optimizer", case.optimizer), "epsilon", None
+    )
     pure = any(str(v.dtype) == "float16" for v in case.model.trainable_variables)
     if pure and isinstance(epsilon, float) and 0 < epsilon < SMALLEST_NORMAL:
         message = (
@@ -128,10 +165,13 @@ def out_of_range(case):
 
 
 def _numbers(layer):
-    """(source, value) of the numbers that a layer of yours computes with, each one once."""
+    """(source, value) of the numbers that a layer of yours computes with, each one
+    once.
+    """
     found = {}
     for method in computing(layer):
-        # Who casts to float32 in a method is taken to do so because of the numbers in it.
+        # Who casts to float32 in a method is taken to do so because of the numbers in
+        # it.
         upcasts = {"float32", "float64"} & {dtype for _, dtype, _ in dtypes(method)}
         # The numbers in `build` are those of initializers.
         if method.name != "build" and not upcasts:
@@ -146,7 +186,9 @@ def _operands(case):
             if isinstance(operation, keras.Layer):
                 continue
             for node in operation._inbound_nodes:
-                narrow = any(str(tensor.dtype) == "float16" for tensor in node.output_tensors)
+                narrow = any(
+                    str(tensor.dtype) == "float16" for tensor in node.output_tensors
+                )
                 given = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
                 for value in given if narrow else ():
                     if type(value) is float and math.isfinite(value):
@@ -159,13 +201,17 @@ def not_multiple_of_eight(case):
     The input's width is the width of the layer before it and is not named again.
     """
     for path, layer in case.computing_in(*NARROW):
-        argument = next((name for name, kind in WIDTHS.items() if isinstance(layer, kind)), None)
+        argument = next(
+            (name for name, kind in WIDTHS.items() if isinstance(layer, kind)), None
+        )
         width = argument and getattr(layer, argument)
         if not width or width % MULTIPLE == 0:
             continue
-        padded, cost = -(-width // MULTIPLE) * MULTIPLE, "some more parameters"
+        padded = -(-width // MULTIPLE) * MULTIPLE
+        cost = "some more parameters"
         if layer.built:
-            # The depthwise part of a separable convolution does not depend on its filters.
+            # The depthwise part of a separable convolution does not depend on its
+            # filters.
             depthwise = getattr(layer, "depthwise_kernel", None)
             fixed = 0 if depthwise is None else math.prod(depthwise.shape)
             more = (layer.count_params() - fixed) // width * (padded - width)
@@ -184,7 +230,9 @@ def rounded_ids(case):
     for call in case.calls if getattr(case.model, "inputs", None) else ():
         shape, dtype = call.arrived[0] if call.arrived else ((), "")
         # A ReversibleEmbedding that makes logits of activations looks nothing up.
-        ids = isinstance(call.layer, layers.Embedding) and len(call.left[0][0]) > len(shape)
+        ids = isinstance(call.layer, layers.Embedding) and len(call.left[0][0]) > len(
+            shape
+        )
         if ids and dtype in WHOLE and call.layer.input_dim > WHOLE[dtype] + 1:
             message = (
                 f"The ids arrive in {dtype}, which rounds whole numbers above {WHOLE[dtype]:,}, "
@@ -198,9 +246,18 @@ def recomputed(case):
     """MP024: the backward pass repeats a layer that is another one the second time."""
     for layer in case.recomputed:
         if isinstance(layer, layers.BatchNormalization) and layer.trainable:
-            severity, problem = "warning", "its moving statistics move twice in each step."
-        elif any(isinstance(held, keras.random.SeedGenerator) for held in vars(layer).values()):
-            severity, problem = "error", "another mask is drawn, and the gradients follow that one."
+            severity, problem = (
+                "warning",
+                "its moving statistics move twice in each step.",
+            )
+        elif any(
+            isinstance(held, keras.random.SeedGenerator)
+            for held in vars(layer).values()
+        ):
+            severity, problem = (
+                "error",
+                "another mask is drawn, and the gradients follow that one.",
+            )
         else:
             continue
         message = f"keras.remat calls it again in the backward pass: {problem}"
@@ -208,4 +265,10 @@ def recomputed(case):
         yield Finding("MP024", severity, case.path_of(layer), message, fix)
 
 
-RULES = (low_precision_output, out_of_range, not_multiple_of_eight, rounded_ids, recomputed)
+RULES = (
+    low_precision_output,
+    out_of_range,
+    not_multiple_of_eight,
+    rounded_ids,
+    recomputed,
+)

@@ -7,25 +7,31 @@ import keras
 
 
 class Place(NamedTuple):
-    """A layer, and the names of the models and layers around it and its own: "encoder/dense"."""
+    """A layer, and the names of the models and layers around it and its own:
+    "encoder/dense".
+    """
 
     path: str  # unique in the model; the outermost model's name is left out
     layer: Any
 
 
 def walk(model) -> list[Place]:
-    """Every layer of a model, built or not, that computes: in the model's order, each one once.
+    """Every layer of a model, built or not, that computes: in the model's order, each
+    one once.
 
-    Nested models, wrappers such as `TimeDistributed`, and layers of your own that hold others are
-    opened: what they hold is listed instead of them, and after them if they own weights besides.
-    Keras's own composite layers (`MultiHeadAttention`, `LSTM`) are one place each.
+    Nested models, wrappers such as `TimeDistributed`, and layers of your own that hold
+    others are opened: what they hold is listed instead of them, and after them if they
+    own weights besides. Keras's own composite layers (`MultiHeadAttention`, `LSTM`) are
+    one place each.
 
         >>> inner = keras.Sequential([keras.layers.Dense(3, name="dense")], name="inner")
         >>> outer = keras.Sequential([inner, keras.layers.ReLU(name="relu")])
         >>> [place.path for place in walk(outer)]
         ['inner/dense', 'relu']
     """
-    places, seen, paths = [], set(), Counter()
+    places = []
+    seen = set()
+    paths = Counter()
 
     def visit(layer, outer):
         if id(layer) in seen:
@@ -46,12 +52,15 @@ def walk(model) -> list[Place]:
 
 
 def inside(layer):
-    """The layers that `walk` lists instead of a layer, or None where it stands for itself."""
+    """The layers that `walk` lists instead of a layer, or None where it stands for
+    itself.
+    """
     if isinstance(layer, keras.layers.InputLayer):
         return []
     if isinstance(layer, keras.Model):
         return list(layer.layers)
-    # Keras has no public name for the layers that a layer holds, only for those of a model.
+    # Keras has no public name for the layers that a layer holds, only for those of a
+    # model.
     held = layer._flatten_layers(include_self=False, recursive=False)
     wrapper = isinstance(layer, keras.layers.Wrapper | keras.layers.Bidirectional)
     of_keras = (type(layer).call.__module__ or "").startswith("keras.")

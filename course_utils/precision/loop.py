@@ -1,8 +1,10 @@
-"""A training loop under instruments: what leaves its tape, and what reaches its update rule.
+"""A training loop under instruments: what leaves its tape, and what reaches its update
+rule.
 
-While a step runs, `tf.GradientTape.gradient` and the `update_step` of the innermost optimizer take
-notes, in graphs and under XLA too. What leaves the tape can be exchanged for gradients of a chosen
-size, or for infinity. So a loop tells by its doing, however it is written.
+While a step runs, `tf.GradientTape.gradient` and the `update_step` of the innermost
+optimizer take notes, in graphs and under XLA too. What leaves the tape can be exchanged
+for gradients of a chosen size, or for infinity. So a loop tells by its doing, however
+it is written.
 """
 
 import contextlib
@@ -35,21 +37,27 @@ class Reading:
 
 
 class Loop:
-    """What one call of `build` gave, under instruments; with the variables of the loop `like`."""
+    """What one call of `build` gave, under instruments; with the variables of the loop
+    `like`.
+    """
 
     def __init__(self, build, x, y, like=None, policy=None):
         self.model, self.optimizer, self._step = build()
         if not isinstance(self.model, keras.Model) or not callable(self._step):
-            raise ValueError("build() has to return a keras.Model, its optimizer and step(x, y).")
+            raise ValueError(
+                "build() has to return a keras.Model, its optimizer and step(x, y)."
+            )
         if not self.model.built:
             self.model(x)
         for layer in self.model._flatten_layers() if policy else ():
             layer.dtype_policy = policy
-        self._batch, self.weights = (x, y), list(self.model.trainable_variables)
+        self._batch = (x, y)
+        self.weights = list(self.model.trainable_variables)
         chain = [self.optimizer]
         while hasattr(chain[-1], "inner_optimizer"):
             chain.append(chain[-1].inner_optimizer)
-        self.rule, wrapper = chain[-1], keras.optimizers.LossScaleOptimizer
+        self.rule = chain[-1]
+        wrapper = keras.optimizers.LossScaleOptimizer
         self.scalers = [each for each in chain if isinstance(each, wrapper)]
         if isinstance(self.optimizer, keras.Optimizer) and not self.optimizer.built:
             self.optimizer.build(self.weights)
@@ -59,7 +67,8 @@ class Loop:
         self.start = list(zip(variables, values, strict=True))
         self.narrow = False  # whether the tape has differentiated a loss in float16
         self.constant = np.nan  # the one with which a graph multiplied the loss at last
-        self.by_hand = bool(like and like.by_hand)  # whether weights move by no `update_step`
+        # whether weights move by no `update_step`
+        self.by_hand = bool(like and like.by_hand)
         self._install()
 
     @property
@@ -73,13 +82,18 @@ class Loop:
 
     def _install(self):
         """Make the instruments: variables, so that they work in a graph."""
-        weights, source = self.weights, np.random.default_rng(6)
+        weights = self.weights
+        source = np.random.default_rng(6)
         self._place = {id(w): n for n, v in enumerate(weights) for w in (v, v.value)}
         self._pattern = [source.normal(size=v.shape).astype("float32") for v in weights]
         shapes = [v.shape for v in weights]
         self._left, self._got = ([*map(_note, shapes)] for _ in range(2))
-        self._calls, self._updates, self._poison = (_note([len(weights)]) for _ in range(3))
-        self._target, self._targets, self._spoiled, self._size = (_note([]) for _ in range(4))
+        self._calls, self._updates, self._poison = (
+            _note([len(weights)]) for _ in range(3)
+        )
+        self._target, self._targets, self._spoiled, self._size = (
+            _note([]) for _ in range(4)
+        )
         former = getattr(self.rule, "update_step", None)
 
         def update_step(gradient, variable, learning_rate):
@@ -105,7 +119,9 @@ class Loop:
                 put_in = tf.cast(self._pattern[at] * self._size, own.dtype)
                 flat[n] = tf.where(self._size > 0, put_in, own)
             if seen:  # else it is of something else, as for a penalty
-                self._take_notes(tf.nest.flatten(target), {at: flat[n] for n, at in seen.items()})
+                self._take_notes(
+                    tf.nest.flatten(target), {at: flat[n] for n, at in seen.items()}
+                )
             for n, at in seen.items():
                 flat[n] += tf.cast(self._poison[at], flat[n].dtype)
             return tf.nest.pack_sequence_as(found, flat)
@@ -119,7 +135,10 @@ class Loop:
     def _take_notes(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
         self.narrow |= any(one.dtype == "float16" for one in targets)
-        finite = [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients.values()]
+        finite = [
+            tf.reduce_all(tf.math.is_finite(gradient))
+            for gradient in gradients.values()
+        ]
         last = getattr(targets[0], "op", None)  # in a graph
         for factor in last.inputs if last is not None and last.type == "Mul" else ():
             if np.ndim(value := tf.get_static_value(factor)) == 0 and value is not None:
@@ -133,13 +152,15 @@ class Loop:
             self._left[at].assign_add(tf.math.multiply_no_nan(_float32(gradient), fine))
             self._calls.assign(self._calls + fine * tf.one_hot(at, len(self.weights)))
 
-    def cycle(self, scale=None, good=0, size=0, poison=(), steps=None, again=False, dice=False):
+    def cycle(
+        self, scale=None, good=0, size=0, poison=(), steps=None, again=False, dice=False
+    ):
         """Step until the weights move, or so many steps: a `Reading`.
 
-        From the start, or on from where the loop is (`again`, and for `dice` only as to random
-        numbers). `scale` sets the dynamic scale, and `good` its counter of good steps. `size` is
-        that of the gradients in place of the tape's own, `poison` what is added to them: {number
-        of the weight: infinity}.
+        From the start, or on from where the loop is (`again`, and for `dice` only as to
+        random numbers). `scale` sets the dynamic scale, and `good` its counter of good
+        steps. `size` is that of the gradients in place of the tape's own, `poison` what
+        is added to them: {number of the weight: infinity}.
         """
         for variable, value in () if again else self.start:
             if not dice or "seed" not in variable.name:
@@ -151,7 +172,9 @@ class Loop:
         for note in (*self._left, *self._got, *counts):
             note.assign(tf.zeros_like(note))
         self._size.assign(size)
-        self._poison.assign([dict(poison).get(n, 0.0) for n in range(len(self.weights))])
+        self._poison.assign(
+            [dict(poison).get(n, 0.0) for n in range(len(self.weights))]
+        )
         for weight in self.weights if size and self.by_hand else ():
             weight.assign(np.zeros(weight.shape))  # what is added to 0 is not rounded
         before = _vector(self.weights)
@@ -179,7 +202,9 @@ class Loop:
 
 
 def _vector(variables, counts=()):
-    """All values in one vector of float64, each variable's divided by its count, if any."""
+    """All values in one vector of float64, each variable's divided by its count, if
+    any.
+    """
     counts = np.maximum(counts, 1) if len(counts) else np.ones(len(variables))
     pairs = zip(variables, counts, strict=True)
     return np.concatenate([np.ravel(_array(v)).astype("float64") / n for v, n in pairs])
@@ -198,8 +223,12 @@ def _float32(values):
 
 
 def _loss(result):
-    """The loss among what a step returns: a number, a list that begins with it, a dictionary."""
+    """The loss among what a step returns: a number, a list that begins with it, a
+    dictionary.
+    """
     with contextlib.suppress(Exception):  # whatever an object of the loop raises
         result = result["loss"] if isinstance(result, dict) else result
-        return float(np.mean(result[0] if isinstance(result, (list, tuple)) else result))
+        return float(
+            np.mean(result[0] if isinstance(result, (list, tuple)) else result)
+        )
     return None

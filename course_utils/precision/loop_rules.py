@@ -1,6 +1,8 @@
-"""Rules about training loops, MP002, MP008 and MP014 to MP022: what they do wrong in 16 bits.
+"""Rules about training loops, MP002, MP008 and MP014 to MP022: what they do wrong in 16
+bits.
 
-A right loop takes the same step at every loss scale, and none if a gradient is not finite.
+A right loop takes the same step at every loss scale, and none if a gradient is not
+finite.
 """
 
 import math
@@ -28,31 +30,56 @@ def findings(w) -> list[Finding]:
     if w.raised:
         found = [("MP021", f"The step raises {w.raised}.", SCALE)]
     elif not w.natural.moved:
-        found = [("MP021", f"{w.natural.steps} steps with finite gradients move no weight.")]
+        found = [
+            ("MP021", f"{w.natural.steps} steps with finite gradients move no weight.")
+        ]
     elif w.natural.spoiled and not w.natural.calls:
-        found = [("MP018", "Gradients that are not finite move the weights: skip such a step.")]
+        found = [
+            (
+                "MP018",
+                "Gradients that are not finite move the weights: skip such a step.",
+            )
+        ]
     elif not w.natural.calls:
-        found = [("MP021", "The weights move without `tape.gradient`: nothing more can be told.")]
+        found = [
+            (
+                "MP021",
+                "The weights move without `tape.gradient`: nothing more can be told.",
+            )
+        ]
     else:
-        rules = (scaling, meets_scaled_gradients, infinity, scale_stands, loss_returned, turned)
+        rules = (
+            scaling,
+            meets_scaled_gradients,
+            infinity,
+            scale_stands,
+            loss_returned,
+            turned,
+        )
         found = [each for rule in rules for each in rule(w)] or list(unlike_float32(w))
     made = []
     for code, message, *fix in found:
         severity = "warning" if code in MILD else "error"
-        made.append(Finding(code, severity, w.loop.model.name, message, *fix or [APPLY]))
+        made.append(
+            Finding(code, severity, w.loop.model.name, message, *fix or [APPLY])
+        )
     return sorted(made, key=lambda finding: (finding.severity, finding.code))
 
 
 def scaling(w):
     """What multiplies the loss is not what divides the gradients; at most one finding.
 
-    It is measured at two scales, as powers of them: in the gradients of the tape, and in what
-    divides them on their way to the update rule. Factors that stay are seen in the loss returned.
+    It is measured at two scales, as powers of them: in the gradients of the tape, and
+    in what divides them on their way to the update rule. Factors that stay are seen in
+    the loss returned.
     """
     times, over = w.powers
-    divisor, sums = w.one.divisor, w.sums
-    excess = w.factor / divisor  # of the update, beside the gradient of the loss returned
-    fixed = w.loop.constant if math.isnan(w.factor) else w.factor  # where no loss is returned
+    divisor = w.one.divisor
+    sums = w.sums
+    # of the update, beside the gradient of the loss returned
+    excess = w.factor / divisor
+    # where no loss is returned
+    fixed = w.loop.constant if math.isnan(w.factor) else w.factor
     many = f"1/{1 / w.length:,.0f}" if 0 < w.length < 0.1 else f"{w.length:,.3g} times"
     far = f"an update is {many} as long as in float32"
     if sums < 0.99:
@@ -60,50 +87,91 @@ def scaling(w):
     elif over > times and (times or _whole(divisor / w.scale)):
         yield "MP014", f"The gradients are unscaled twice: {far}."
     elif over > times and _whole(fixed):
-        told = f"The loss scale is frozen at {fixed:,.6g}, and what divides the gradients"
+        told = (
+            f"The loss scale is frozen at {fixed:,.6g}, and what divides the gradients"
+        )
         yield "MP017", f"{told} moves: multiply by the scale of each step.", SCALE
     elif over > times:
-        yield "MP015", f"The loss is not scaled, and the gradients are unscaled: {far}.", SCALE
+        yield (
+            "MP015",
+            f"The loss is not scaled, and the gradients are unscaled: {far}.",
+            SCALE,
+        )
     elif times > over > 0:
         told = "The loss is scaled twice, and its gradients are unscaled once"
         yield "MP016", f"{told}: call `scale_loss` once.", SCALE
     elif times > over and _whole(divisor):
-        yield "MP016", f"The scale of the loss moves, and what divides is fixed: {divisor:,.6g}."
+        yield (
+            "MP016",
+            f"The scale of the loss moves, and what divides is fixed: {divisor:,.6g}.",
+        )
     elif times > over:
         yield "MP016", f"Gradients that are still scaled reach the update rule: {far}."
     elif times and w.noise < EXACT and w.part > 0.01:
         yield "MP015", "A part of the loss is not scaled.", SCALE
     elif w.float16 and not times and w.undivided and _whole(w.factor):
-        yield "MP016", f"The loss is multiplied by {w.factor:,.4g}, and nothing divides by it."
+        yield (
+            "MP016",
+            f"The loss is multiplied by {w.factor:,.4g}, and nothing divides by it.",
+        )
     elif w.float16 and not times and w.undivided:
-        yield "MP002", "Nothing scales the loss, and gradients go through float16.", SCALE
+        yield (
+            "MP002",
+            "Nothing scales the loss, and gradients go through float16.",
+            SCALE,
+        )
     elif w.loop.by_hand:  # in what divides the gradients is the learning rate too
         return
     elif _whole(excess) and _near(excess, sums):
         fix = f"gradients = [g / {excess:.0f} for g in gradients]"
-        yield "MP022", f"The update is the sum of {excess:.0f} gradients, and not their mean.", fix
+        yield (
+            "MP022",
+            f"The update is the sum of {excess:.0f} gradients, and not their mean.",
+            fix,
+        )
     elif _whole(excess):
-        yield "MP016", f"The update is {excess:,.4g} times the gradient of the loss returned."
+        yield (
+            "MP016",
+            f"The update is {excess:,.4g} times the gradient of the loss returned.",
+        )
     elif _whole(1 / excess) and not _near(w.factor, 1) and not _near(1 / excess, sums):
         yield "MP014", f"The gradients are divided by {1 / excess:,.4g} too much."
 
 
 def meets_scaled_gradients(w):
-    """A limit, a decay or the like stands before the unscaling, or some are not unscaled."""
+    """A limit, a decay or the like stands before the unscaling, or some are not
+    unscaled.
+    """
     if w.other is None or w.powers[0] != w.powers[1] or not w.steady or w.sums < 0.99:
         return
     pairs = [(one, w.other.readings[size]) for size, one in w.one.readings.items()]
-    if w.grown and w.natural.steps == 1:  # the scale moves between scaling and unscaling
+    # the scale moves between scaling and unscaling
+    if w.grown and w.natural.steps == 1:
         pairs.append((w.grown, w.one.readings[1.0]))
-    weights, changed = w.loop.weights, {}
+    weights = w.loop.weights
+    changed = {}
     for one, other in pairs:
-        for v, a, b in zip(weights, *map(w.loop.parts, (one.got, other.got)), strict=True):
-            if one.moved and other.moved and norm(a - b) > ALIKE * max(norm(a), norm(b)):
+        for v, a, b in zip(
+            weights, *map(w.loop.parts, (one.got, other.got)), strict=True
+        ):
+            if (
+                one.moved
+                and other.moved
+                and norm(a - b) > ALIKE * max(norm(a), norm(b))
+            ):
                 changed[v.path] = None
     if changed:
-        what = "The update" if len(changed) == len(weights) else f"That of {names(changed)}"
+        what = (
+            "The update"
+            if len(changed) == len(weights)
+            else f"That of {names(changed)}"
+        )
         why = "a limit, a decay or the like meets gradients that are still scaled"
-        yield "MP017", f"{what} changes with the loss scale: {why}, or not all are unscaled.", CLIP
+        yield (
+            "MP017",
+            f"{what} changes with the loss scale: {why}, or not all are unscaled.",
+            CLIP,
+        )
 
 
 def infinity(w):
@@ -129,7 +197,11 @@ def loss_returned(w):
     if w.natural.loss == 0 and w.natural.target:
         yield "MP020", "The step returns a loss of 0, and trains another one.", SHOW
     elif _near(w.factor, 1) and (times or not (over or w.undivided or w.loop.by_hand)):
-        yield "MP020", "The step returns the scaled loss.", "return loss  # as it was before"
+        yield (
+            "MP020",
+            "The step returns the scaled loss.",
+            "return loss  # as it was before",
+        )
 
 
 def turned(w):
@@ -137,15 +209,23 @@ def turned(w):
     if w.natural.rounded:
         told = "The weights are float16 after a step: small updates are rounded away."
         yield "MP008", told, "weight.assign_sub(update)  # of float32"
-    parts = zip(w.loop.weights, *map(w.loop.parts, (w.one.got, w.one.left)), strict=True)
+    parts = zip(
+        w.loop.weights, *map(w.loop.parts, (w.one.got, w.one.left)), strict=True
+    )
     aside = [v.path for v, got, left in parts if norm(got) and cosine(got, left) < 0.5]
     small, usual = (w.one.readings[size].got for size in (SMALL, 1.0))
     if norm(w.one.left[(small == 0) & (usual != 0)]) > ALIKE * norm(w.one.left):
-        told = "Small gradients become zero on their way to the update: a cast to 16 bits?"
+        told = (
+            "Small gradients become zero on their way to the update: a cast to 16 bits?"
+        )
         yield "MP022", told, "tf.cast(gradient, weight.dtype)  # and only then divide"
     elif aside and not math.isnan(w.one.divisor):
         uphill = cosine(w.one.got, w.one.left) < -0.5
-        way = "goes uphill" if uphill else f"of {names(aside)} does not follow the gradient"
+        way = (
+            "goes uphill"
+            if uphill
+            else f"of {names(aside)} does not follow the gradient"
+        )
         yield "MP022", f"The update {way}."
 
 
@@ -154,7 +234,11 @@ def unlike_float32(w):
     far = abs(w.length - 1) > max(0.25, 3 * w.noise) or w.cosine < 0.9 - w.noise
     if far and math.isfinite(w.length):
         beside = f"{w.length:.2g} times as long as float32's (cosine {w.cosine:.2f})"
-        yield "MP022", f"An update is {beside}: what computes so small or large numbers?", CAST
+        yield (
+            "MP022",
+            f"An update is {beside}: what computes so small or large numbers?",
+            CAST,
+        )
 
 
 def _near(value, other):

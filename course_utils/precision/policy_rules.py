@@ -8,7 +8,8 @@ from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
 from course_utils.precision.source import methods
 
-# What the constructor of LossScaleOptimizer refuses; set afterwards, it is never looked at.
+# What the constructor of LossScaleOptimizer refuses; set afterwards, it is never looked
+# at.
 SETTINGS = (
     "weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema",
     "ema_overwrite_frequency", "gradient_accumulation_steps", "loss_scale_factor",
@@ -32,12 +33,13 @@ NEITHER = (
 def missing(case):
     """MP002: gradients flow through float16, and nothing scales the loss.
 
-    `compile` wraps the optimizer exactly if its `auto_scale_loss` is on and the model's own policy
-    is named "mixed_float16"; layers with a policy of their own do not count.
+    `compile` wraps the optimizer exactly if its `auto_scale_loss` is on and the model's
+    own policy is named "mixed_float16"; layers with a policy of their own do not count.
     """
     through, trains = [], False
     for place in case.places:
-        # Before the first trainable weights no gradient is computed; an unbuilt layer has none yet.
+        # Before the first trainable weights no gradient is computed; an unbuilt layer
+        # has none yet.
         trains = trains or bool(place.layer.trainable_weights)
         if (trains or not place.layer.built) and place.layer.compute_dtype == "float16":
             through.append(place.path)
@@ -128,7 +130,8 @@ def slow_here(case):
 
 def other_than_saved(case):
     """MP013: the policy in force is not the one that the model was saved under."""
-    saved, now = case.saved_policy, keras.config.dtype_policy().name
+    saved = case.saved_policy
+    now = keras.config.dtype_policy().name
     if saved is None or saved == now:
         return
     lost = "the layers keep their dtypes, but those that you add compute otherwise"
@@ -155,7 +158,9 @@ def unscaled_twice(case):
 
 
 def loss_not_scaled(case):
-    """MP015: a train_step of your own leaves the loss unscaled, and the optimizer unscales."""
+    """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
+    unscales.
+    """
     if not (_scaled(case) or case.compile_will_wrap and case.optimizer is not None):
         return
     own = {method.name: method.tree for method in methods(case.model)}
@@ -190,16 +195,23 @@ def _attributes(tree):
 
 
 def _reason(case, dtype, here):
-    """Why a dtype is slow on this hardware, as the end of a sentence, or None if it is not."""
-    best, why = hardware.recommended_policy(here), hardware.policy_reason(here)
+    """Why a dtype is slow on this hardware, as the end of a sentence, or None if it is
+    not.
+    """
+    best = hardware.recommended_policy(here)
+    why = hardware.policy_reason(here)
     if best == f"mixed_{dtype}":
         return None
     if here.working("TPU") or here.working("GPU"):
         # A GPU's tensor cores from 8.0 on take both.
-        both = not here.working("TPU") and dtype == "float16" and best == "mixed_bfloat16"
+        both = (
+            not here.working("TPU") and dtype == "float16" and best == "mixed_bfloat16"
+        )
         return None if both else why
     if dtype == "float16":
-        convolves = any("Conv" in type(p.layer).__name__ for p in case.computing_in(dtype))
+        convolves = any(
+            "Conv" in type(p.layer).__name__ for p in case.computing_in(dtype)
+        )
         if not hardware.merged_float16_is_slow(here):
             return "TensorFlow's kernels for CPUs have no fast float16."
         slow = convolves and hardware.float16_convolutions_are_slow(here)

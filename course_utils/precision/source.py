@@ -1,4 +1,6 @@
-"""The source of layers that are not Keras's: dtypes, raw tensors and numbers in it. A heuristic."""
+"""The source of layers that are not Keras's: dtypes, raw tensors and numbers in it. A
+heuristic.
+"""
 
 import ast
 import inspect
@@ -7,15 +9,22 @@ from typing import Any, NamedTuple
 
 import keras
 
-# Methods that compute something else than the layer's output, and those that describe a layer.
+# Methods that compute something else than the layer's output, and those that describe a
+# layer.
 ELSEWHERE = (
     "__init__", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics",
     "compute_mask",
 )  # fmt: skip
-DESCRIBING = ("get_config", "from_config", "compute_output_shape", "compute_output_spec")
+DESCRIBING = (
+    "get_config",
+    "from_config",
+    "compute_output_shape",
+    "compute_output_spec",
+)
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
 WHOLE_NUMBERS = ("range", "arange", "cumsum")
-# What is made of counts and may be rounded: waves, rows of a table, and what is true or not.
+# What is made of counts and may be rounded: waves, rows of a table, and what is true or
+# not.
 MADE = (
     "sin", "cos", "take", "gather", "one_hot", "equal", "not_equal", "less", "less_equal",
     "greater", "greater_equal",
@@ -34,7 +43,9 @@ class Method(NamedTuple):
 
 
 def is_own(layer) -> bool:
-    """Whether what a layer computes is not Keras's own: a class of yours, or a Lambda layer."""
+    """Whether what a layer computes is not Keras's own: a class of yours, or a Lambda
+    layer.
+    """
     own = isinstance(layer, keras.layers.Lambda)
     return own or not type(layer).__module__.startswith("keras.")
 
@@ -45,7 +56,9 @@ def computing(layer) -> list[Method]:
 
 
 def methods(layer) -> list[Method]:
-    """The methods that a layer does not have from Keras, as far as their source can be read."""
+    """The methods that a layer does not have from Keras, as far as their source can be
+    read.
+    """
     found = {}
     for cls in type(layer).__mro__:
         if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
@@ -61,13 +74,18 @@ def methods(layer) -> list[Method]:
 
 
 def _tree(function):
-    """The syntax tree of a function; None if it was typed into a Python prompt, or compiled."""
+    """The syntax tree of a function; None if it was typed into a Python prompt, or
+    compiled.
+    """
     try:
         if function.__name__ != "<lambda>":
             return ast.parse(textwrap.dedent(inspect.getsource(function)))
-        # The lines of a lambda alone are seldom a statement: look for its code in the whole file.
+        # The lines of a lambda alone are seldom a statement: look for its code in the
+        # whole file.
         lines, _ = inspect.findsource(function)
-        code = {(line, at) for line, _, at, end in function.__code__.co_positions() if end}
+        code = {
+            (line, at) for line, _, at, end in function.__code__.co_positions() if end
+        }
         found = None
         for node in ast.walk(ast.parse("".join(lines))):
             if isinstance(node, ast.Lambda):
@@ -81,24 +99,29 @@ def _tree(function):
 
 
 def dtypes(method):
-    """(called name, dtype, source) for each dtype that a call names: ("cast", "float32", ...).
+    """(called name, dtype, source) for each dtype that a call names: ("cast",
+    "float32", ...).
 
-    Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its policy. So is a
-    constant in a wide dtype, which `raw_constants` finds.
+    Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its
+    policy. So is a constant in a wide dtype, which `raw_constants` finds.
     """
     for call in _calls(method.tree):
         name = _name(call)
         for dtype in filter(None, map(_dtype, _arguments(call))):
-            if not name[:1].isupper() and (name != "constant" or dtype in ("float16", "bfloat16")):
+            if not name[:1].isupper() and (
+                name != "constant" or dtype in ("float16", "bfloat16")
+            ):
                 yield name, dtype, ast.unparse(call)
 
 
 def counts(layer, source) -> bool:
-    """Whether an expression in a layer is a count, or arithmetic on one, which 16 bits would lose.
+    """Whether an expression in a layer is a count, or arithmetic on one, which 16 bits
+    would lose.
 
     What the layer assigned to a name, or to an attribute, is followed.
     """
-    names, known = set(), None
+    names = set()
+    known = None
     nodes = [node for method in methods(layer) for node in ast.walk(method.tree)]
     while known != len(names):
         known = len(names)
@@ -109,9 +132,11 @@ def counts(layer, source) -> bool:
 
 
 def following_counts(layer, method, ends, exact):
-    """The name of each call that counts whole numbers in a dtype that ends like one of `ends`.
+    """The name of each call that counts whole numbers in a dtype that ends like one of
+    `ends`.
 
-    A cast of such numbers is one too. Those that are spelled out, up to `exact`, are none.
+    A cast of such numbers is one too. Those that are spelled out, up to `exact`, are
+    none.
     """
     nodes = [node for each in methods(layer) for node in ast.walk(each.tree)]
     assigned = {
@@ -121,16 +146,21 @@ def following_counts(layer, method, ends, exact):
         for target in node.targets
     }
     for call in _calls(method.tree):
-        if not any(ast.unparse(argument).endswith(ends) for argument in _arguments(call)):
+        if not any(
+            ast.unparse(argument).endswith(ends) for argument in _arguments(call)
+        ):
             continue
-        counted, left = call, dict(assigned)
+        counted = call
+        left = dict(assigned)
         if _name(call) == "cast" and call.args:
             counted = call.args[0]
         while isinstance(counted, ast.Subscript) or ast.unparse(counted) in left:
             counted = left.pop(ast.unparse(counted), None) or counted.value
         if not isinstance(counted, ast.Call) or _name(counted) not in WHOLE_NUMBERS:
             continue
-        values = [a.value if isinstance(a, ast.Constant) else None for a in counted.args]
+        values = [
+            a.value if isinstance(a, ast.Constant) else None for a in counted.args
+        ]
         fractions = float in map(type, values)
         if not fractions and (None in values or max(values) > exact):
             yield _name(counted)
@@ -144,29 +174,36 @@ def follows(method) -> bool:
 def raw_constants(method):
     """The source of each floating `tf.constant` that does not follow a tensor.
 
-    One with a dtype that is not spelled out follows something, and so does one within a cast to
-    such a dtype. What is given as whole numbers is no floating-point tensor.
+    One with a dtype that is not spelled out follows something, and so does one within a
+    cast to such a dtype. What is given as whole numbers is no floating-point tensor.
     """
     safe = _parts_of(filter(_is_following_cast, _calls(method.tree)))
     for call in _calls(method.tree):
         library = getattr(getattr(call.func, "value", None), "id", "")
-        raw = _name(call) == "constant" and library in ("tf", "tensorflow") and call.args
+        raw = (
+            _name(call) == "constant" and library in ("tf", "tensorflow") and call.args
+        )
         if id(call) in safe or not raw:
             continue
         given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "dtype")]
         if given and not any(_dtype(d) in ("float32", "float64") for d in given):
             continue
-        kinds = {type(n.value) for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)}
+        kinds = {
+            type(n.value) for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)
+        }
         if float in kinds or given:
             yield ast.unparse(call)
 
 
 def numbers(method, layer):
-    """(source, value) for each float that a method uses: spelled out, or by a name it can see.
+    """(source, value) for each float that a method uses: spelled out, or by a name it
+    can see.
 
     Arguments of classes (layers, initializers) are left out.
     """
-    skipped = _parts_of(call for call in _calls(method.tree) if _name(call)[:1].isupper())
+    skipped = _parts_of(
+        call for call in _calls(method.tree) if _name(call)[:1].isupper()
+    )
     closure = inspect.getclosurevars(method.function)
     seen = {**closure.globals, **closure.nonlocals}
     for node in ast.walk(method.tree):
@@ -174,13 +211,17 @@ def numbers(method, layer):
             continue
         value, inner, sign = None, node, 1
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner, sign = node.operand, -1
+            inner = node.operand
+            sign = -1
             skipped.add(id(inner))  # `walk` comes to the operand later
         if isinstance(inner, ast.Constant):
             value = inner.value
         elif isinstance(inner, ast.Name):
             value = seen.get(inner.id)
-        elif isinstance(inner, ast.Attribute) and getattr(inner.value, "id", "") == "self":
+        elif (
+            isinstance(inner, ast.Attribute)
+            and getattr(inner.value, "id", "") == "self"
+        ):
             value = vars(layer).get(inner.attr)
         if type(value) is float:
             yield ast.unparse(node), sign * value
@@ -218,7 +259,9 @@ def _arguments(call):
 
 
 def _dtype(node):
-    """The dtype that an expression spells out: "float16", tf.float16, keras.float16; or None."""
+    """The dtype that an expression spells out: "float16", tf.float16, keras.float16; or
+    None.
+    """
     if isinstance(node, ast.Constant):
         return DTYPES.get(node.value) if isinstance(node.value, str) else None
     return DTYPES.get(node.attr) if isinstance(node, ast.Attribute) else None

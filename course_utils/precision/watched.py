@@ -1,4 +1,6 @@
-"""What a training loop does at two loss scales, in float32, and with gradients of infinity."""
+"""What a training loop does at two loss scales, in float32, and with gradients of
+infinity.
+"""
 
 import contextlib
 import math
@@ -10,7 +12,9 @@ from numpy.linalg import norm
 from course_utils.precision.loop import Loop
 
 APART = 16.0  # the factor between the two scales
-SMALL, LARGE = 2.0**-20, 2.0**10  # sizes of gradients, beside the usual: no limit clips, any does
+# sizes of gradients, beside the usual: no limit clips, any does
+SMALL = 2.0**-20
+LARGE = 2.0**10
 MOVES = "moves the weights, or what the optimizer keeps"
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
@@ -21,15 +25,22 @@ def cosine(one, other):
 
 
 class Response:
-    """What reaches the update rule for gradients of several sizes in place of the tape's own."""
+    """What reaches the update rule for gradients of several sizes in place of the
+    tape's own.
+    """
 
     def __init__(self, take, usual, *larger):
-        self.readings = {size: take(size * usual) for size in (SMALL, 2 * SMALL, *larger)}
-        one, two = self.readings[SMALL], self.readings[2 * SMALL]
+        self.readings = {
+            size: take(size * usual) for size in (SMALL, 2 * SMALL, *larger)
+        }
+        one = self.readings[SMALL]
+        two = self.readings[2 * SMALL]
         # A decay of the weights, or the like, is in both and not in the difference.
-        self.got, self.left = two.got - one.got, two.left - one.left
+        self.got = two.got - one.got
+        self.left = two.left - one.left
         grows = norm(self.got) > 0.2 * norm(one.got)
-        # What small gradients are divided by; NaN where the update does not grow with them.
+        # What small gradients are divided by; NaN where the update does not grow with
+        # them.
         self.divisor = norm(self.left) / norm(self.got) if grows else math.nan
 
 
@@ -50,7 +61,9 @@ class Watched:
         self.loop = loop = Loop(build, x, y)
         self._make = lambda **how: Loop(build, x, y, like=loop, **how)
         layers = loop.model._flatten_layers()
-        self.float16 = any(la.compute_dtype == "float16" and la.trainable_weights for la in layers)
+        self.float16 = any(
+            la.compute_dtype == "float16" and la.trainable_weights for la in layers
+        )
         self.scale = loop.scale if loop.scalers else None
         try:
             with np.errstate(all="ignore"):
@@ -72,12 +85,16 @@ class Watched:
         again = loop.cycle(scale=self.scale, dice=True).got
         self.noise = norm(again - self.natural.got) / (norm(again) or 1.0)
         twin = self._make(policy="float32")
-        once, often = twin.cycle(scale=1.0), twin.cycle(scale=256.0)
+        once = twin.cycle(scale=1.0)
+        often = twin.cycle(scale=256.0)
         self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
         self.length = norm(self.natural.got) / (norm(once.got) or 1.0)
         self.cosine = cosine(self.natural.got, once.got)
-        # As large as the tape's own, with the scale that they ought to have, and nowhere zero.
-        self.usual = norm(once.left) * self.scale if self.scale else norm(self.natural.left)
+        # As large as the tape's own, with the scale that they ought to have, and
+        # nowhere zero.
+        self.usual = (
+            norm(once.left) * self.scale if self.scale else norm(self.natural.left)
+        )
         self.usual = (self.usual or 1.0) / math.sqrt(len(once.left))
         self.one = Response(self._settled, self.usual, 1.0, LARGE)
         small = self.one.readings[SMALL].got
@@ -87,20 +104,27 @@ class Watched:
             how = {"scale": self.scale / APART, "steps": self.natural.steps}
             self.less = loop.cycle(scale=how["scale"])
             usual = self.usual / APART
-            self.other = Response(lambda s: loop.cycle(size=s, **how), usual, 1.0, LARGE)
+            self.other = Response(
+                lambda s: loop.cycle(size=s, **how), usual, 1.0, LARGE
+            )
             self._grow()
         if self.float16 or self.scale:
             self._overflow()
 
     def _settled(self, size):
-        """A reading at the scale of the natural step; of a new loop where nobody can set that."""
+        """A reading at the scale of the natural step; of a new loop where nobody can
+        set that.
+        """
         if self.scale or not self.float16:
-            return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
+            return self.loop.cycle(
+                scale=self.scale, size=size, steps=self.natural.steps
+            )
         return self._after((), size)
 
     def _after(self, poison, size):
         """A reading of a new loop, after a good step and perhaps a bad one."""
-        loop, how = self._make(), {"steps": self.natural.steps, "again": True}
+        loop = self._make()
+        how = {"steps": self.natural.steps, "again": True}
         loop.cycle(scale=self.scale)
         if poison:
             loop.cycle(poison=poison, **how)
@@ -108,16 +132,20 @@ class Watched:
 
     def _grow(self):
         """Count good steps, and take the one that is to double the scale."""
-        loop, scaler = self.loop, self.loop.scalers[0]
+        loop = self.loop
+        scaler = self.loop.scalers[0]
         how = {"scale": self.scale, "size": self.usual, "steps": self.natural.steps}
         loop.cycle(**how)
-        counted = int(scaler.step_counter.numpy()) > 0 or scaler.dynamic_growth_steps < 2
+        counted = (
+            int(scaler.step_counter.numpy()) > 0 or scaler.dynamic_growth_steps < 2
+        )
         self.grown = loop.cycle(good=scaler.dynamic_growth_steps - 1, **how)
         self.grows = counted and loop.scale > 1.5 * self.scale
 
     def _overflow(self):
         """What infinities do to a loop after a good step, until one does harm."""
-        loop = self.loop if self.scale else self._make()  # else it would keep a smaller scale
+        # else it would keep a smaller scale
+        loop = self.loop if self.scale else self._make()
         loop.cycle(scale=self.scale)
         parts = loop.parts(self.one.readings[1.0].left)
         reached = [n for n, part in enumerate(parts) if part.any()]
@@ -128,17 +156,21 @@ class Watched:
             ("NaN in one", reached[-1:], math.nan),
         ):
             poison = dict.fromkeys(places, value)
-            former, scale = [v.numpy() for v in kept], loop.scale
+            former = [v.numpy() for v in kept]
+            scale = loop.scale
             try:
                 bad = loop.cycle(poison=poison, steps=self.natural.steps, again=True)
             except Exception as error:
                 self.harm = f"({name}) raises {type(error).__name__}: skip such a step"
                 return
-            moved = any(np.any(v.numpy() != f) for v, f in zip(kept, former, strict=True))
+            moved = any(
+                np.any(v.numpy() != f) for v, f in zip(kept, former, strict=True)
+            )
             if bad.moved or moved:
                 self.harm = f"({name}) {MOVES}: skip such a step"
                 return
-            reaction, after = loop.scale / scale, partial(self._after, poison)
+            reaction = loop.scale / scale
+            after = partial(self._after, poison)
             if places is reached and not reaction < 0.9:
                 reaction = Response(after, self.usual).divisor / self.one.divisor
                 if not self.scale and reaction < 1:
@@ -151,7 +183,9 @@ class Watched:
 
     @property
     def powers(self):
-        """Of the loss scale: in the tape's gradients, and in what divides them; 0 if unknown."""
+        """Of the loss scale: in the tape's gradients, and in what divides them; 0 if
+        unknown.
+        """
         if not self.scale:
             return 0, 0
         times = round(math.log(norm(self.natural.left) / norm(self.less.left), APART))
@@ -171,17 +205,23 @@ class Watched:
 
     @property
     def undivided(self):
-        """Whether the gradients of the tape, their sum or mean are what updates the weights."""
+        """Whether the gradients of the tape, their sum or mean are what updates the
+        weights.
+        """
         if self.loop.by_hand:
             return abs(self.factor - 1) < EXACT
         return any(abs(self.one.divisor * n - 1) < EXACT for n in (1, self.sums))
 
     @property
     def clipped(self):
-        """The length in which a gradient reaches the update rule that is too long for any limit."""
+        """The length in which a gradient reaches the update rule that is too long for
+        any limit.
+        """
         return norm(self.one.readings[LARGE].got)
 
     @property
     def moves(self):
-        """Whether a gradient that is not finite moves the weights, or what the optimizer keeps."""
+        """Whether a gradient that is not finite moves the weights, or what the
+        optimizer keeps.
+        """
         return MOVES in self.harm

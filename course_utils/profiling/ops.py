@@ -7,10 +7,12 @@ import pandas as pd
 
 from course_utils.profiling.trace import windows
 
-OP = re.compile(r"(?:StatefulPartitionedCall/)?([^: ]+):([A-Za-z_]\w*)")  # "dense/MatMul:MatMul"
+# "dense/MatMul:MatMul"
+OP = re.compile(r"(?:StatefulPartitionedCall/)?([^: ]+):([A-Za-z_]\w*)")
 NUMBER = re.compile(r"([._]\d+)+$")  # "fusion.2"
 EAGER = "EagerLocalExecute: "
-WAITS = ("IteratorGetNext", "IteratorGetNextSync")  # operations that only wait for a batch
+# operations that only wait for a batch
+WAITS = ("IteratorGetNext", "IteratorGetNextSync")
 PIPELINE = "tf_data"  # what tf.data calls its threads
 
 # What is in an operation's type tells its kind; the first that fits counts.
@@ -37,24 +39,29 @@ class Op:
     @property
     def kind(self) -> str:
         """The kind of its type, by `KINDS`, or "other"."""
-        return next((kind for kind, pattern in KINDS if re.search(pattern, self.type)), "other")
+        return next(
+            (kind for kind, pattern in KINDS if re.search(pattern, self.type)), "other"
+        )
 
 
 def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
-    """How long each operation ran, slowest first: op, kind, calls and ms per step, share of all.
+    """How long each operation ran, slowest first: op, kind, calls and ms per step,
+    share of all.
 
-    By "type" ("MatMul") or by "name" ("dense_1/MatMul"), which tells the layer; in the "step", or
-    in the "input", for what tf.data runs on threads of its own. The time of operations called
-    from another is theirs. On a CPU it is that of TensorFlow's operations on all threads; an
-    accelerator's own events count instead where a trace holds them. A compiled step shows XLA's
-    operations.
+    By "type" ("MatMul") or by "name" ("dense_1/MatMul"), which tells the layer; in the
+    "step", or in the "input", for what tf.data runs on threads of its own. The time of
+    operations called from another is theirs. On a CPU it is that of TensorFlow's
+    operations on all threads; an accelerator's own events count instead where a trace
+    holds them. A compiled step shows XLA's operations.
 
     Example:
         profiling.op_times(trace, by="name").head()
     """
     ops = find_ops(trace, pipeline=where == "input")
     rows = [(getattr(op, by), op.kind, op.own) for op in ops]
-    runs = pd.DataFrame(rows, columns=["op", "kind", "ms"]).groupby(["op", "kind"], sort=False)
+    runs = pd.DataFrame(rows, columns=["op", "kind", "ms"]).groupby(
+        ["op", "kind"], sort=False
+    )
     table = runs["ms"].agg(calls="size", ms="sum").reset_index()
     table[["calls", "ms"]] /= len(windows(trace))
     table["share"] = table["ms"] / table["ms"].sum()
@@ -62,11 +69,15 @@ def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
 
 
 def find_ops(trace, pipeline: bool = False, host: bool = False) -> list[Op]:
-    """Every run of every operation of the steps, or of tf.data's own; each line by start.
+    """Every run of every operation of the steps, or of tf.data's own; each line by
+    start.
 
-    With `host` as the host starts them, also where an accelerator's own events are there.
+    With `host` as the host starts them, also where an accelerator's own events are
+    there.
     """
-    device = not (pipeline or host) and any(e.device.startswith("/device:") for e in trace.events)
+    device = not (pipeline or host) and any(
+        e.device.startswith("/device:") for e in trace.events
+    )
     lines = {}
     for event in trace.events:
         here = event.device.startswith("/device:" if device else "/host:")
@@ -76,7 +87,9 @@ def find_ops(trace, pipeline: bool = False, host: bool = False) -> list[Op]:
 
 
 def _line(events, device):
-    """The operations of one thread; the time of one that runs inside another is taken off it."""
+    """The operations of one thread; the time of one that runs inside another is taken
+    off it.
+    """
     found, open_, eager = [], [], None
     for event in events:
         if event.name.startswith(EAGER):

@@ -10,8 +10,13 @@ from course_utils.profiling.trace import record, windows
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
 PRODUCTS = ("convolution", "matrix product")
 SPANS = ["lane", "part", "op", "start", "end"]
-# From where on an answer of the tree is yes: shares of a step, and of what the products saved.
-WAITING, IDLE, FEW, FASTER, EATEN = 0.25, 0.4, 0.2, 1.05, 0.5
+# From where on an answer of the tree is yes: shares of a step, and of what the products
+# saved.
+WAITING = 0.25
+IDLE = 0.4
+FEW = 0.2
+FASTER = 1.05
+EATEN = 0.5
 QUESTIONS = {
     "input": "Does it wait for input?",
     "launch": "Does nothing run?",
@@ -22,10 +27,12 @@ QUESTIONS = {
 
 
 class Diagnosis(NamedTuple):
-    """Where the tree stops: "input", "launch", "few products", "slow kernel", "casts" or "done".
+    """Where the tree stops: "input", "launch", "few products", "slow kernel", "casts"
+    or "done".
 
-    Or "fused", where XLA hides which operations ran. The walk is what was asked on the way: (a
-    question, the number that answers it in words, whether it is a yes); only the last may be one.
+    Or "fused", where XLA hides which operations ran. The walk is what was asked on the
+    way: (a question, the number that answers it in words, whether it is a yes); only
+    the last may be one.
     """
 
     name: str
@@ -35,10 +42,11 @@ class Diagnosis(NamedTuple):
 
 
 def step_times(trace) -> pd.DataFrame:
-    """How each step spent its time: step (0, 1, …), step_ms, input_ms, ops_ms, overhead_ms.
+    """How each step spent its time: step (0, 1, …), step_ms, input_ms, ops_ms,
+    overhead_ms.
 
-    Input is waiting for tf.data; ops is at least one operation running and no waiting; overhead
-    the rest: Python, launching, waiting for threads.
+    Input is waiting for tf.data; ops is at least one operation running and no waiting;
+    overhead the rest: Python, launching, waiting for threads.
 
     Example:
         profiling.step_times(trace).median()
@@ -49,19 +57,23 @@ def step_times(trace) -> pd.DataFrame:
     for number, (start, end) in enumerate(windows(trace)):
         waited, used = (_covered(spans, start, end) for spans in (waits, either))
         rows.append((number, end - start, waited, used - waited, end - start - used))
-    return pd.DataFrame(rows, columns=["step", "step_ms", "input_ms", "ops_ms", "overhead_ms"])
+    return pd.DataFrame(
+        rows, columns=["step", "step_ms", "input_ms", "ops_ms", "overhead_ms"]
+    )
 
 
 def budget(trace) -> dict:
-    """The time budget of a median step, in ms: {"input", "launch", "products", "other"}.
+    """The time budget of a median step, in ms: {"input", "launch", "products",
+    "other"}.
 
-    For `figures.time_budget`. The time in which operations run is shared out among them in
-    proportion to their time on all threads.
+    For `figures.time_budget`. The time in which operations run is shared out among them
+    in proportion to their time on all threads.
 
     Example:
         figures.time_budget({"measured": profiling.budget(trace)})
     """
-    step, kinds = step_times(trace).median(), op_times(trace).groupby("kind")["share"].sum()
+    step = step_times(trace).median()
+    kinds = op_times(trace).groupby("kind")["share"].sum()
     products = float(kinds.reindex(PRODUCTS).sum())
     ops = float(step["ops_ms"])
     waits = {"input": float(step["input_ms"]), "launch": float(step["overhead_ms"])}
@@ -69,12 +81,13 @@ def budget(trace) -> dict:
 
 
 def spans(trace, steps: int = 1) -> pd.DataFrame:
-    """What ran where and when in a typical step and those after it, for `figures.timeline`.
+    """What ran where and when in a typical step and those after it, for
+    `figures.timeline`.
 
-    A row for each run: lane ("input pipeline", "Python" with the waiting for input, "thread 1", …;
-    without those that are hardly busy), part (of the time budget), op (its type), start and end in
-    ms since the first step's start. Typical is the step nearest to the median of those that have
-    enough steps after them.
+    A row for each run: lane ("input pipeline", "Python" with the waiting for input,
+    "thread 1", …; without those that are hardly busy), part (of the time budget), op
+    (its type), start and end in ms since the first step's start. Typical is the step
+    nearest to the median of those that have enough steps after them.
 
     Example:
         figures.timeline({"float32": profiling.spans(trace)})
@@ -82,27 +95,40 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     found = windows(trace)
     lengths = pd.Series([end - start for start, end in found])
     first = (lengths - lengths.median()).abs()[: len(found) - steps + 1].idxmin()
-    begin, end = found[first][0], found[first + steps - 1][1]
-    rows = [("Python", "step", f"step {n + 1}", *w) for n, w in enumerate(found[first:][:steps])]
+    begin = found[first][0]
+    end = found[first + steps - 1][1]
+    rows = [
+        ("Python", "step", f"step {n + 1}", *w)
+        for n, w in enumerate(found[first:][:steps])
+    ]
     rows += [("Python", "input", "waiting", *wait) for wait in _waits(trace)]
-    pipeline, parts = find_ops(trace, pipeline=True), dict.fromkeys(PRODUCTS, "products")
+    pipeline = find_ops(trace, pipeline=True)
+    parts = dict.fromkeys(PRODUCTS, "products")
     rows += [("input pipeline", "input", op.type, op.start, op.end) for op in pipeline]
     ops = sorted(find_ops(trace), key=lambda op: op.start)
-    rows += [(op.line, parts.get(op.kind, "other"), op.type, op.start, op.end) for op in ops]
+    rows += [
+        (op.line, parts.get(op.kind, "other"), op.type, op.start, op.end) for op in ops
+    ]
     table = pd.DataFrame(rows, columns=SPANS)
     table[["start", "end"]] = table[["start", "end"]].clip(begin, end) - begin
     table = table[table["end"] > table["start"]]
     busy = (table["end"] - table["start"]).groupby(table["lane"]).transform("sum")
     table = table[busy > 0.005 * (end - begin)]
-    threads = [lane for lane in table["lane"].unique() if lane not in ("Python", "input pipeline")]
+    threads = [
+        lane
+        for lane in table["lane"].unique()
+        if lane not in ("Python", "input pipeline")
+    ]
     names = {lane: f"thread {number + 1}" for number, lane in enumerate(threads)}
     return table.replace({"lane": names}).reset_index(drop=True)
 
 
 def record_in_turns(cases: dict, **options) -> dict:
-    """Records each of {name: step} three times, in turn, and keeps the fastest: {name: trace}.
+    """Records each of {name: step} three times, in turn, and keeps the fastest: {name:
+    trace}.
 
-    It was least disturbed by what else the machine does. `options` are those of `record`.
+    It was least disturbed by what else the machine does. `options` are those of
+    `record`.
 
     Example:
         traces = profiling.record_in_turns({"float32": before, "mixed_bfloat16": after})
@@ -111,24 +137,33 @@ def record_in_turns(cases: dict, **options) -> dict:
     for name, step in [*cases.items()] * 3:
         trace = record(step, **options)
         ms = step_times(trace)["step_ms"].median()
-        best[name] = min(best.get(name, (ms, trace)), (ms, trace), key=lambda found: found[0])
+        best[name] = min(
+            best.get(name, (ms, trace)), (ms, trace), key=lambda found: found[0]
+        )
     return {name: trace for name, (_, trace) in best.items()}
 
 
 def diagnose(before, after) -> Diagnosis:
-    """Why a step gained what it gained under a 16-bit policy: the first yes of the tree.
+    """Why a step gained what it gained under a 16-bit policy: the first yes of the
+    tree.
 
-    Takes two traces of one step, in float32 and under the policy. The questions in turn: does it
-    wait for input, does nothing run, are products few, did they get no faster, did other work eat
-    what they saved? After five times no it is done: what is left is for the roofline.
+    Takes two traces of one step, in float32 and under the policy. The questions in
+    turn: does it wait for input, does nothing run, are products few, did they get no
+    faster, did other work eat what they saved? After five times no it is done: what is
+    left is for the roofline.
 
     Example:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
     """
-    was, now = budget(before), budget(after)
-    before_ms, after_ms = sum(was.values()), sum(now.values())
-    speedup, waits, idle = before_ms / after_ms, now["input"] / after_ms, now["launch"] / after_ms
-    share, saved = was["products"] / before_ms, was["products"] - now["products"]
+    was = budget(before)
+    now = budget(after)
+    before_ms = sum(was.values())
+    after_ms = sum(now.values())
+    speedup = before_ms / after_ms
+    waits = now["input"] / after_ms
+    idle = now["launch"] / after_ms
+    share = was["products"] / before_ms
+    saved = was["products"] - now["products"]
     times = was["products"] / now["products"] if now["products"] else float("inf")
     lost = now["other"] - was["other"]
     tree = {  # whether the answer is yes, the number that tells, and what is to be said
@@ -147,10 +182,13 @@ def diagnose(before, after) -> Diagnosis:
             f"Products and convolutions saved {saved:.2g} ms, and other operations took "
             f"{lost:.2g} ms more: casts, or element-wise operations in a slow dtype."),
     }  # fmt: skip
-    kinds, walk = op_times(before).groupby("kind")["share"].sum(), []
+    kinds = op_times(before).groupby("kind")["share"].sum()
+    walk = []
     for name, (yes, number, sentence) in tree.items():
         if name == "few products" and kinds.get("fused by XLA", 0) >= 0.5:
-            said = "XLA fused the operations: record steps without jit_compile to see why."
+            said = (
+                "XLA fused the operations: record steps without jit_compile to see why."
+            )
             return Diagnosis("fused", said, speedup, tuple(walk))
         walk.append((QUESTIONS[name], number, bool(yes)))
         if yes:
@@ -162,7 +200,9 @@ def diagnose(before, after) -> Diagnosis:
 def _waits(trace):
     """(start, end) of every wait for tf.data, in order; one inside another is left out."""
     found = []
-    for start, end in sorted((e.start, -e.end) for e in trace.events if e.name.startswith(INPUT)):
+    for start, end in sorted(
+        (e.start, -e.end) for e in trace.events if e.name.startswith(INPUT)
+    ):
         if not found or start >= found[-1][1]:
             found.append((start, -end))
     return found

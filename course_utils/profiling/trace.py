@@ -46,12 +46,14 @@ def record(
     folder: str | Path | None = None,
     seconds: float = math.inf,
 ) -> Trace:
-    """Calls `step()` under TensorFlow's profiler, `steps` times after `warm_up` unrecorded calls.
+    """Calls `step()` under TensorFlow's profiler, `steps` times after `warm_up`
+    unrecorded calls.
 
-    It records fewer, at least one, where by the last warm-up they would take longer than `seconds`.
-    Each call is marked as one step. On an accelerator it has to read a result back, as
-    `train_on_batch` does, else it ends before the device has. Give each recording a folder of its
-    own, or None for a temporary one: TensorFlow names a run after the second it is made in.
+    It records fewer, at least one, where by the last warm-up they would take longer
+    than `seconds`. Each call is marked as one step. On an accelerator it has to read a
+    result back, as `train_on_batch` does, else it ends before the device has. Give each
+    recording a folder of its own, or None for a temporary one: TensorFlow names a run
+    after the second it is made in.
 
     Raises:
         ValueError: `step` cannot be called, the folder cannot be made, or another trace is being
@@ -105,7 +107,8 @@ def _read(folder):
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     files = folder.rglob("*.xplane.pb")
-    run, planes = max(files, key=lambda path: (path.stat().st_mtime, path)).parent, []
+    run = max(files, key=lambda path: (path.stat().st_mtime, path)).parent
+    planes = []
     for file in sorted(run.glob("*.xplane.pb")):
         planes += xplane_pb2.XSpace.FromString(file.read_bytes()).planes
     first = min(line.timestamp_ns for plane in planes for line in plane.lines)
@@ -116,19 +119,30 @@ def _read(folder):
 
 
 def save_for_perfetto(trace: Trace, path: str | Path) -> Path:
-    """Writes a trace as a gzipped file of Chrome's format, which https://ui.perfetto.dev opens.
+    """Writes a trace as a gzipped file of Chrome's format, which
+    https://ui.perfetto.dev opens.
 
     Example:
         profiling.save_for_perfetto(trace, "step.trace.json.gz")
     """
-    lanes = {lane: n for n, lane in enumerate(dict.fromkeys(e[:2] for e in trace.events))}
+    lanes = {
+        lane: n for n, lane in enumerate(dict.fromkeys(e[:2] for e in trace.events))
+    }
     rows = [
-        {"ph": "M", "name": "thread_name", "pid": 0, "tid": n, "args": {"name": " ".join(lane)}}
+        {
+            "ph": "M",
+            "name": "thread_name",
+            "pid": 0,
+            "tid": n,
+            "args": {"name": " ".join(lane)},
+        }
         for lane, n in lanes.items()
     ]
     for event in trace.events:  # in microseconds
         when = {"ts": 1e3 * event.start, "dur": 1e3 * (event.end - event.start)}
-        rows.append({"ph": "X", "name": event.name, "pid": 0, "tid": lanes[event[:2]], **when})
+        rows.append(
+            {"ph": "X", "name": event.name, "pid": 0, "tid": lanes[event[:2]], **when}
+        )
     path = Path(path)
     path.write_bytes(gzip.compress(json.dumps({"traceEvents": rows}).encode()))
     return path
@@ -149,8 +163,12 @@ def _events(plane, first):
             if name.startswith(("ThreadpoolListener::", "end: ")):
                 continue  # most of the file, and nothing that takes time
             start = (line.timestamp_ns - first) / 1e6 + event.offset_ps / 1e9
-            stats = {names.get(s.metadata_id, ""): _value(s, names) for s in event.stats}
-            yield Event(plane.name, label, name, start, start + event.duration_ps / 1e9, stats)
+            stats = {
+                names.get(s.metadata_id, ""): _value(s, names) for s in event.stats
+            }
+            yield Event(
+                plane.name, label, name, start, start + event.duration_ps / 1e9, stats
+            )
 
 
 def _value(stat, names):

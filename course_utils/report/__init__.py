@@ -1,7 +1,9 @@
-"""What a learner hands in, and what an instructor sees of a class: pages that need no network.
+"""What a learner hands in, and what an instructor sees of a class: pages that need no
+network.
 
-A page is one file of HTML with its styles and drawings. jinja2, which JupyterLab brings, escapes
-every field; a page runs no script and asks for nothing, which its own policy forbids too.
+A page is one file of HTML with its styles and drawings. jinja2, which JupyterLab
+brings, escapes every field; a page runs no script and asks for nothing, which its own
+policy forbids too.
 """
 
 import json
@@ -13,7 +15,8 @@ from course_utils.report import data
 class LabReport:
     """One page on what a learner did, measured and found: `LabReport(...).save()`.
 
-    The device, the versions, the guesses and the solved exercises of all notebooks are added.
+    The device, the versions, the guesses and the solved exercises of all notebooks are
+    added.
 
     Args:
         title: of the page, such as "Ana: a ViT in bfloat16".
@@ -39,14 +42,18 @@ class LabReport:
         from course_utils import exercises
         from course_utils.figures import reports
 
-        drawn = [reports.curve(lines, title) for title, lines in self.data["curves"].items()]
+        drawn = [
+            reports.curve(lines, title) for title, lines in self.data["curves"].items()
+        ]
         titles = {name: exercises.load(name).title for name in self.data["progress"]}
         inside = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
         script = Markup(data.BEGIN + inside.replace("<", "\\u003c") + data.END)
         return page("report.html", drawn, **self.data, titles=titles, script=script)
 
     def save(self, path="lab_report.html") -> Path:
-        """Write the page, in place of an older report alone; ValueError says what to do."""
+        """Write the page, in place of an older report alone; ValueError says what to
+        do.
+        """
         return write(self.html(), Path(path), "lab report")
 
 
@@ -64,7 +71,10 @@ def page(template: str, drawn: list, **fields) -> str:
 def write(text: str, path: Path, kind: str) -> Path:
     """Write a page where there is none, or one of its own kind; else ValueError."""
     try:
-        if path.exists() and f"Measured: {kind}".encode() not in path.read_bytes()[:800]:
+        if (
+            path.exists()
+            and f"Measured: {kind}".encode() not in path.read_bytes()[:800]
+        ):
             raise ValueError(f"{path} exists and is no {kind}: choose another name.")
         path.write_text(text, encoding="utf-8")
     except OSError as error:

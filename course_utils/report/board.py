@@ -1,4 +1,6 @@
-"""The class board: the lab reports of a class side by side, on one page of the instructor's."""
+"""The class board: the lab reports of a class side by side, on one page of the
+instructor's.
+"""
 
 import glob
 import os
@@ -20,13 +22,17 @@ ASKED = 8  # questions of one report
 
 
 def run(paths: list[str], out: Path) -> int:
-    """Reads reports, writes the board, says what was left out: 0, or 1 if there is no board."""
+    """Reads reports, writes the board, says what was left out: 0, or 1 if there is no
+    board.
+    """
     reports, left_out = read(paths, out)
     for name, why in left_out.items():
         print(f"Left out {name}: {why}.", file=sys.stderr)
     try:
         if not reports:
-            raise ValueError("There is no lab report in what was given, so no board was made.")
+            raise ValueError(
+                "There is no lab report in what was given, so no board was made."
+            )
         write(html(reports, left_out), out, "class board")
     except ValueError as error:
         print(error, file=sys.stderr)
@@ -36,7 +42,9 @@ def run(paths: list[str], out: Path) -> int:
 
 
 def read(paths: list[str], out: Path) -> tuple[dict, dict]:
-    """The reports in files and folders, {name: data}, and what was left out, {name: why}."""
+    """The reports in files and folders, {name: data}, and what was left out, {name:
+    why}.
+    """
     files = {file.absolute(): None for text in paths for file in _files(text)}
     files.pop(out.absolute(), None)
     try:
@@ -69,7 +77,10 @@ def _files(text):
 
 def html(reports: dict, left_out: dict) -> str:
     """The page of reports {name: data} and of what was left out, {name: why}."""
-    cards, rows, solved, questions = [], [], Counter(), {}
+    cards = []
+    rows = []
+    solved = Counter()
+    questions = {}
     for name, report in reports.items():
         for row in report["card"]:
             numbers = (answers.number(row.get(key)) for key in ("guess", "measured"))
@@ -78,23 +89,37 @@ def html(reports: dict, left_out: dict) -> str:
             questions.setdefault(question, []).append(name)
         done = _solved(report["progress"])
         solved.update(done)
-        device = short(report["device"].split(" · ")[-1], 80)  # its GPU, where it has one
+        # its GPU, where it has one
+        device = short(report["device"].split(" · ")[-1], 80)
         settings = (str(report["settings"].get("policy") or ""), report["versions"])
         rows.append((name, short(report["title"], 80), device, *settings, len(done)))
-    table = pd.DataFrame(rows, columns=["name", "title", "device", "policy", "versions", "solved"])
-    cards = pd.DataFrame(cards, columns=["name", "quantity", "unit", "guess", "measured"])
-    cards = cards.drop_duplicates(["name", "quantity", "unit"])  # a report has one voice
+    table = pd.DataFrame(
+        rows, columns=["name", "title", "device", "policy", "versions", "solved"]
+    )
+    cards = pd.DataFrame(
+        cards, columns=["name", "quantity", "unit", "guess", "measured"]
+    )
+    # a report has one voice
+    cards = cards.drop_duplicates(["name", "quantity", "unit"])
     fast = (cards["unit"] == "×") & cards["quantity"].str.contains("speed", case=False)
-    table["speedup"] = table["name"].map(cards[fast].groupby("name")["measured"].first())
+    table["speedup"] = table["name"].map(
+        cards[fast].groupby("name")["measured"].first()
+    )
     quantities = cards.groupby(["quantity", "unit"], sort=False)
     guessed = quantities["guess"].count().nlargest(DRAWN)
     return page(
         "board.html",
         [figures.speed_by_device(table)] * bool(table["speedup"].count())
-        + [figures.guesses(one, *key) for key, one in quantities if guessed.get(key, 0) > 0],
+        + [
+            figures.guesses(one, *key)
+            for key, one in quantities
+            if guessed.get(key, 0) > 0
+        ],
         title="Class board",
         table=table,
-        versions=Counter(each.get("tensorflow", "unknown") for each in table["versions"]),
+        versions=Counter(
+            each.get("tensorflow", "unknown") for each in table["versions"]
+        ),
         sheets={name: exercises.load(name).questions for name in exercises.available()},
         solved=solved,
         questions=sorted(questions.items(), key=lambda each: -len(each[1])),
@@ -103,7 +128,9 @@ def html(reports: dict, left_out: dict) -> str:
 
 
 def _solved(progress):
-    """The exercises of this course that a report says are solved, as (notebook, number)."""
+    """The exercises of this course that a report says are solved, as (notebook,
+    number).
+    """
     done = {name: set(each["solved"]) for name, each in progress.items()}
     return {
         (name, number)

@@ -1,4 +1,6 @@
-"""What a lab report holds: gathered from a run, and read back from a file with mistrust."""
+"""What a lab report holds: gathered from a run, and read back from a file with
+mistrust.
+"""
 
 import datetime
 import json
@@ -18,7 +20,15 @@ SHAPE: dict = {
     **dict.fromkeys(("title", "date", "device", "words"), str),
     "versions": {str: str},
     "settings": {str: CELL},
-    "card": [{"quantity": str, "unit": str, "guess": CELL, "predicted": CELL, "measured": CELL}],
+    "card": [
+        {
+            "quantity": str,
+            "unit": str,
+            "guess": CELL,
+            "predicted": CELL,
+            "measured": CELL,
+        }
+    ],
     "curves": {str: {str: [CELL]}},  # a loss may be "nan"
     "table": {"columns": [str], "rows": [[CELL]]},
     "findings": [dict.fromkeys(("severity", "layer", "message", "fix"), str)],
@@ -31,7 +41,9 @@ class NoReport(ValueError):
 
 
 def gather(title, settings, card, curves, table, findings, words) -> dict:
-    """The data of a `LabReport`, in the form of `SHAPE`; NoReport names what has another form."""
+    """The data of a `LabReport`, in the form of `SHAPE`; NoReport names what has
+    another form.
+    """
     if any(table.index.names) or hasattr(table.index, "str"):  # more than a count
         table = table.reset_index()
     loaded = {name: sys.modules.get(name) for name in ("tensorflow", "keras", "numpy")}
@@ -40,13 +52,21 @@ def gather(title, settings, card, curves, table, findings, words) -> dict:
         "title": title,
         "date": str(datetime.date.today()),
         "device": str(hardware.detect()),
-        "versions": {"course": __version__, "Python": platform.python_version(), **versions},
+        "versions": {
+            "course": __version__,
+            "Python": platform.python_version(),
+            **versions,
+        },
         "settings": settings,
         "card": [dict.fromkeys(SHAPE["card"][0]) | row for row in card],
         "curves": curves,
         "table": {"columns": list(map(str, table.columns)), "rows": table.values},
-        "findings": [{k: getattr(each, k) for k in SHAPE["findings"][0]} for each in findings],
-        "progress": {name: _progress(exercises.load(name)) for name in exercises.available()},
+        "findings": [
+            {k: getattr(each, k) for k in SHAPE["findings"][0]} for each in findings
+        ],
+        "progress": {
+            name: _progress(exercises.load(name)) for name in exercises.available()
+        },
         "words": "" if words is ... else words,
     }
     return checked(found)
@@ -59,7 +79,9 @@ def _progress(sheet):
 
 
 def read(path: Path) -> dict:
-    """The data of a lab report's file; NoReport says why there are none, whatever it is."""
+    """The data of a lab report's file; NoReport says why there are none, whatever it
+    is.
+    """
     try:
         if not path.is_file():
             raise NoReport("there is no such file")
@@ -89,7 +111,8 @@ def checked(value) -> dict:
 
 
 def plain(value):
-    """A value of dictionaries, lists, finite floats, texts without control characters, and None.
+    """A value of dictionaries, lists, finite floats, texts without control characters,
+    and None.
 
     >>> plain({"loss": float("nan"), "scale": 8, "words": "a\\x00b", "guess": ...})
     {'loss': 'nan', 'scale': 8.0, 'words': 'ab', 'guess': None}
@@ -105,16 +128,25 @@ def plain(value):
         return number
     # Format characters can turn a line round; these two join letters in some scripts.
     keep = "\n\u200c\u200d"
-    return "".join(c for c in str(value) if c in keep or unicodedata.category(c)[0] != "C")
+    return "".join(
+        c for c in str(value) if c in keep or unicodedata.category(c)[0] != "C"
+    )
 
 
 def _misfit(value, shape, where):
     """The first place where a value has not the form of a shape, in words, or None."""
     if isinstance(shape, dict) and isinstance(value, dict):
         keys = value if str in shape else shape
-        parts = ((value.get(k), shape.get(str) or shape[k], f"{k[:30]!r} of {where}") for k in keys)
+        parts = (
+            (value.get(k), shape.get(str) or shape[k], f"{k[:30]!r} of {where}")
+            for k in keys
+        )
     elif isinstance(shape, list) and isinstance(value, list):
         parts = ((each, shape[0], f"an item of {where}") for each in value)
     else:
-        return where if isinstance(shape, (dict, list)) or not isinstance(value, shape) else None
+        return (
+            where
+            if isinstance(shape, (dict, list)) or not isinstance(value, shape)
+            else None
+        )
     return next(filter(None, (_misfit(*part) for part in parts)), None)

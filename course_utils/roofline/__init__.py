@@ -1,8 +1,8 @@
 """The roofline: what a device does at best, what a step needs, and how long that takes.
 
-A device multiplies so many numbers a second and moves so many bytes a second. Work with few
-operations per byte waits for memory, work with many for arithmetic. Going to 16 bits moves both:
-the same work needs half the bytes, and other units do it.
+A device multiplies so many numbers a second and moves so many bytes a second. Work with
+few operations per byte waits for memory, work with many for arithmetic. Going to 16
+bits moves both: the same work needs half the bytes, and other units do it.
 """
 
 from course_utils.benchmark import ceilings

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from course_utils.roofline.formulas import VIEWS, attention_arrays, size
 from course_utils.roofline.steps import between, calls_with_batch
 
-# Arrays of the size of the output that a recurrent layer's gradient needs of each time step: four
-# gates, the cell's state, its tanh and the output; two gates, the candidate, what the reset gate
-# multiplies and the output. Other cells: one for each state.
+# Arrays of the size of the output that a recurrent layer's gradient needs of each time
+# step: four gates, the cell's state, its tanh and the output; two gates, the candidate,
+# what the reset gate multiplies and the output. Other cells: one for each state.
 KEPT = {"LSTM": 7, "GRU": 5}
 
 
@@ -18,8 +18,10 @@ class MemoryAccount:
     weights: int  # the variables of the layers, in their variable dtype
     gradients: int  # one for each trainable variable, in its dtype
     optimizer: int  # Adam's two slots for each trainable variable
-    weight_copies: int  # in 16 bits, for layers that compute so and keep float32 variables
-    activations: int  # every layer's output, kept for the backward pass, for the whole batch
+    # in 16 bits, for layers that compute so and keep float32 variables
+    weight_copies: int
+    # every layer's output, kept for the backward pass, for the whole batch
+    activations: int
     activation_gradients: int  # one for each of them, of the same size
 
     @property
@@ -29,16 +31,19 @@ class MemoryAccount:
 
 
 def account(model, batch_size: int) -> MemoryAccount:
-    """Counts the bytes that a step of a Keras model with Adam needs, under its layers' policies.
+    """Counts the bytes that a step of a Keras model with Adam needs, under its layers'
+    policies.
 
-    ValueError if the shape of the inputs, or of what a layer makes of them, stays open. A layer
-    that is called twice counts twice. Attention counts its projections and scores, a recurrent
-    layer its gates at every time step (whose gradients are there for one step at a time). Layers
-    before the first one with weights to train get no gradient.
+    ValueError if the shape of the inputs, or of what a layer makes of them, stays open.
+    A layer that is called twice counts twice. Attention counts its projections and
+    scores, a recurrent layer its gates at every time step (whose gradients are there
+    for one step at a time). Layers before the first one with weights to train get no
+    gradient.
 
-    A measured peak lies near the sum: below, because the backward pass gives activations back
-    while it makes their gradients; above, because of the kernels' working space, the batch,
-    the allocator's rounding, and what a subclassed model computes outside layers.
+    A measured peak lies near the sum: below, because the backward pass gives
+    activations back while it makes their gradients; above, because of the kernels'
+    working space, the batch, the allocator's rounding, and what a subclassed model
+    computes outside layers.
 
     Example:
         >>> from course_utils import models
@@ -51,12 +56,16 @@ def account(model, batch_size: int) -> MemoryAccount:
     calls = calls_with_batch(model, batch_size)
     # These count what they make inside by themselves.
     whole = {c.layer for c in calls if isinstance(c.layer, RNN | MultiHeadAttention)}
-    inside = {held for layer in whole for held in layer._flatten_layers(include_self=False)}
+    inside = {
+        held for layer in whole for held in layer._flatten_layers(include_self=False)
+    }
     activations = gradients = 0
     trains = False  # whether a gradient comes back to here
     for call in calls:
         layer = call.layer
-        trains = trains or (not isinstance(layer, keras.Model) and bool(layer.trainable_variables))
+        trains = trains or (
+            not isinstance(layer, keras.Model) and bool(layer.trainable_variables)
+        )
         graph = isinstance(layer, keras.Model) and hasattr(layer, "operations")
         handed_on = graph or (call.hands_on and layer not in whole)
         if layer in inside or type(layer).__name__ in VIEWS or handed_on:
@@ -78,7 +87,9 @@ def account(model, batch_size: int) -> MemoryAccount:
 
 
 def _kept(call):
-    """Bytes of what a call makes for the backward pass: with a gradient, and at each time step."""
+    """Bytes of what a call makes for the backward pass: with a gradient, and at each
+    time step.
+    """
     import keras
 
     layer = call.layer
@@ -89,20 +100,29 @@ def _kept(call):
         )
     made = sum(size(*output) for output in call.left)
     if isinstance(layer, keras.layers.MultiHeadAttention):
-        return made + sum(attention_arrays(layer, [shape for shape, _ in call.arrived])), 0
+        return made + sum(
+            attention_arrays(layer, [shape for shape, _ in call.arrived])
+        ), 0
     if not isinstance(layer, keras.layers.RNN):
         return made, 0
     (shape, dtype), steps = call.left[0], call.arrived[0][0][1]
     states = layer.cell.state_size
-    arrays = KEPT.get(type(layer).__name__, len(states) if isinstance(states, list | tuple) else 1)
+    arrays = KEPT.get(
+        type(layer).__name__, len(states) if isinstance(states, list | tuple) else 1
+    )
     one = (shape[0], *shape[1 + layer.return_sequences :])
     return made, steps * arrays * size(one, dtype)
 
 
 def _copies(model):
-    """Bytes of the weights in 16 bits, each by the policy of the innermost layer that has it."""
-    copied, seen = 0, set()
-    for layer in sorted(reversed(model._flatten_layers()), key=lambda each: len(each.weights)):
+    """Bytes of the weights in 16 bits, each by the policy of the innermost layer that
+    has it.
+    """
+    copied = 0
+    seen = set()
+    for layer in sorted(
+        reversed(model._flatten_layers()), key=lambda each: len(each.weights)
+    ):
         for weight in layer.trainable_variables:
             if id(weight) not in seen and layer.compute_dtype != layer.variable_dtype:
                 copied += size(weight.shape, layer.compute_dtype)

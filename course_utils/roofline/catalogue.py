@@ -1,4 +1,6 @@
-"""How fast devices multiply and copy at best: data/devices.json, a source for each figure."""
+"""How fast devices multiply and copy at best: data/devices.json, a source for each
+figure.
+"""
 
 import json
 import math
@@ -20,23 +22,27 @@ class Device:
     """
 
     name: str  # the maker's, or "this machine"
-    # {dtype: 10¹² operations a second in matrix products}, a multiplication and an addition being
-    # two. A dtype without units of its own is missing.
+    # {dtype: 10¹² operations a second in matrix products}, a multiplication and an
+    # addition being two. A dtype without units of its own is missing.
     tflops: dict
-    gb_per_s: float | None = None  # 10⁹ bytes a second to and from memory, where somebody told
+    # 10⁹ bytes a second to and from memory, where somebody told
+    gb_per_s: float | None = None
 
     def peak(self, dtype: str, tf32: bool = True) -> float:
-        """Operations per second in matrix products of a dtype at best; ValueError if unknown.
+        """Operations per second in matrix products of a dtype at best; ValueError if
+        unknown.
 
-        float32 goes through TF32's units where there are any, as TensorFlow does unless it is
-        told otherwise. A dtype without units is computed in float32.
+        float32 goes through TF32's units where there are any, as TensorFlow does unless
+        it is told otherwise. A dtype without units is computed in float32.
 
         Example:
             >>> devices()["T4"].peak("float16") / devices()["T4"].peak("bfloat16")
             8.024691358024691
         """
         if dtype not in BYTES:
-            raise ValueError(f"{dtype!r} is no dtype of the catalogue: take one of {tuple(BYTES)}.")
+            raise ValueError(
+                f"{dtype!r} is no dtype of the catalogue: take one of {tuple(BYTES)}."
+            )
         if dtype == "float32" or dtype not in self.tflops:
             dtype = "tf32" if tf32 and "tf32" in self.tflops else "float32"
         return 1e12 * self.tflops[dtype]
@@ -71,6 +77,8 @@ def measured_device(table, name: str = "this machine") -> Device:
     """
     best = table.groupby("figure")["value"].max().to_dict()
     if "float32" not in best:
-        raise ValueError("The table has no float32 product: call ceilings() and let it finish.")
+        raise ValueError(
+            "The table has no float32 product: call ceilings() and let it finish."
+        )
     memory = best.pop("memory", None)
     return Device(name, best, memory)

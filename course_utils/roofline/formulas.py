@@ -1,9 +1,10 @@
 """Operations and bytes of one call of a Keras layer, by formulas.
 
-A multiplication and an addition are two operations. Bytes are the least that has to move: each
-pass over a layer reads an array once and writes its result once, biases and activation functions
-ride along forward, and nothing stays in a cache from one pass to the next. Other functions of a
-number count one operation each, softmax five, as in TensorFlow's own counter.
+A multiplication and an addition are two operations. Bytes are the least that has to
+move: each pass over a layer reads an array once and writes its result once, biases and
+activation functions ride along forward, and nothing stays in a cache from one pass to
+the next. Other functions of a number count one operation each, softmax five, as in
+TensorFlow's own counter.
 """
 
 import math
@@ -25,15 +26,18 @@ def size(shape, dtype) -> int:
 
 
 class Arrays:
-    """What one call of a layer gets and gives: (shape, dtype) of each, as it computes with them.
+    """What one call of a layer gets and gives: (shape, dtype) of each, as it computes
+    with them.
 
-    x and y are their bytes, n_in and n_out their numbers; `to_inputs` tells whether the gradient
-    goes on to what is before this layer.
+    x and y are their bytes, n_in and n_out their numbers; `to_inputs` tells whether the
+    gradient goes on to what is before this layer.
     """
 
     def __init__(self, inputs, outputs, to_inputs: bool = True):
         self.inputs, self.outputs, self.to_inputs = inputs, outputs, to_inputs
-        self.x, self.y = (sum(size(*each) for each in arrays) for arrays in (inputs, outputs))
+        self.x, self.y = (
+            sum(size(*each) for each in arrays) for arrays in (inputs, outputs)
+        )
         self.n_in = sum(math.prod(shape) for shape, _ in inputs)
         self.n_out = sum(math.prod(shape) for shape, _ in outputs)
 
@@ -63,16 +67,21 @@ def count(layer, arrays: Arrays) -> Count | None:
         Count(forward_flops=40, forward_bytes=320, backward_flops=40, backward_bytes=480)
     """
     kind = type(layer)
-    formula = FORMULAS.get(kind.__name__) if kind.__module__.startswith("keras.") else None
+    formula = (
+        FORMULAS.get(kind.__name__) if kind.__module__.startswith("keras.") else None
+    )
     return formula and formula(layer, arrays)
 
 
 def _product(multiplications, x, w, y, to_x=True, to_w=True):
     """A matrix product or convolution: arrays of x and w bytes make one of y bytes.
 
-    Backward it is up to two products of the same size: one for each factor that has a gradient.
+    Backward it is up to two products of the same size: one for each factor that has a
+    gradient.
     """
-    backward, flops, moved = to_x + to_w, 2 * multiplications, x + w + y
+    backward = to_x + to_w
+    flops = 2 * multiplications
+    moved = x + w + y
     return Count(flops, moved, flops * backward, moved * backward)
 
 
@@ -85,7 +94,9 @@ def _pointwise(arrays, flops=1, backward_flops=1):
 
 
 def _function(layer):
-    """Operations for each number of a layer's activation, or of one that is nothing else."""
+    """Operations for each number of a layer's activation, or of one that is nothing
+    else.
+    """
     function = getattr(layer, "activation", layer)
     name = getattr(function, "__name__", type(function).__name__)
     return {"linear": 0, "softmax": 5}.get(name.lower(), 1)
@@ -93,12 +104,16 @@ def _function(layer):
 
 def _weighted(layer, arrays):
     """Dense layers and convolutions: the product, the bias, the activation."""
-    trainable, flops, kind = layer.trainable, _function(layer), type(layer).__name__
-    # The kernel meets every number that comes out, or goes in; its last axes are channels out.
+    trainable = layer.trainable
+    flops = _function(layer)
+    kind = type(layer).__name__
+    # The kernel meets every number that comes out, or goes in; its last axes are
+    # channels out.
     numbers = arrays.n_in if "Transpose" in kind else arrays.n_out
     window = layer.kernel.shape[: -2 if "Depthwise" in kind else -1]
     w = sum(size(v.shape, layer.compute_dtype) for v in layer.weights)
-    to_x, products = arrays.to_inputs, numbers * math.prod(window)
+    to_x = arrays.to_inputs
+    products = numbers * math.prod(window)
     total = _product(products, arrays.x, w, arrays.y, to_x, trainable)
     if layer.use_bias:  # its gradient is a sum over the output's
         total += Count(arrays.n_out, 0, arrays.n_out * trainable, 0)
@@ -119,29 +134,37 @@ def _pool(layer, arrays):
 
 
 def _norm(layer, arrays):
-    """Mean and variance in a first pass, the result in a second; backward the same way round."""
+    """Mean and variance in a first pass, the result in a second; backward the same way
+    round.
+    """
     if type(layer).__name__ == "BatchNormalization" and not layer.trainable:
         return _pointwise(arrays, 2, 1)
-    # Forward: 4 for the statistics and 4 to normalize; backward 5 for two sums and 6 after them.
+    # Forward: 4 for the statistics and 4 to normalize; backward 5 for two sums and 6
+    # after them.
     back = (11 * arrays.n_in, 2 * (arrays.x + arrays.y) + arrays.x)
     back = back if arrays.to_inputs or layer.trainable else (0, 0)
     return Count(8 * arrays.n_in, 2 * arrays.x + arrays.y, *back)
 
 
 def attention_arrays(layer, inputs) -> list[int]:
-    """Bytes of what attention makes inside: queries, keys, values, scores, their weighted sum.
+    """Bytes of what attention makes inside: queries, keys, values, scores, their
+    weighted sum.
 
     `inputs`: the shapes (batch, …, width) of query and value.
     """
     (batch, *several, _), (_, *others, _) = inputs[:2]
-    t, s, heads = math.prod(several), math.prod(others), layer.num_heads
-    k, v = layer.key_dim, layer.value_dim or layer.key_dim
+    t = math.prod(several)
+    s = math.prod(others)
+    heads = layer.num_heads
+    k = layer.key_dim
+    v = layer.value_dim or layer.key_dim
     each = (t * k, s * k, s * v, t * s, t * v)
     return [size((batch, heads, n), layer.compute_dtype) for n in each]
 
 
 def _attention(layer, arrays):
-    """Query, key and value projections, scores, softmax, weighted sum, output projection.
+    """Query, key and value projections, scores, softmax, weighted sum, output
+    projection.
 
     The scores are written to memory and read again, as Keras does on TensorFlow.
     """
@@ -150,8 +173,12 @@ def _attention(layer, arrays):
     if len(query) != 3:
         return None  # attention over several axes
     (batch, t, width), s = query, value[1]
-    heads, dtype, grad = layer.num_heads, layer.compute_dtype, layer.trainable
-    k, v, out = layer.key_dim, layer.value_dim or layer.key_dim, arrays.outputs[0][0][-1]
+    heads = layer.num_heads
+    dtype = layer.compute_dtype
+    grad = layer.trainable
+    k = layer.key_dim
+    v = layer.value_dim or layer.key_dim
+    out = arrays.outputs[0][0][-1]
     q, keys, values, p, result = attention_arrays(layer, [query, value])
 
     def project(rows, inner, outer, to_inputs=True):
@@ -195,7 +222,8 @@ def _dropout(layer, arrays):
     """The mask takes a byte for each number and is read again backward."""
     if not layer.rate:
         return Count()
-    n, moved = arrays.n_out, arrays.x + arrays.y + arrays.n_out
+    n = arrays.n_out
+    moved = arrays.x + arrays.y + arrays.n_out
     return Count(2 * n, moved, n * arrays.to_inputs, moved * arrays.to_inputs)
 
 
@@ -223,5 +251,9 @@ NAMES = {
 }
 FORMULAS = {name: formula for formula, names in NAMES.items() for name in names.split()}
 POOLS = [f"{kind}Pooling{n}D" for kind in ("Max", "Average") for n in (1, 2, 3)]
-FORMULAS |= {f"{everywhere}{pool}": _pool for everywhere in ("", "Global") for pool in POOLS}
-PRODUCTS = {name for name, formula in FORMULAS.items() if formula in (_weighted, _attention)}
+FORMULAS |= {
+    f"{everywhere}{pool}": _pool for everywhere in ("", "Global") for pool in POOLS
+}
+PRODUCTS = {
+    name for name, formula in FORMULAS.items() if formula in (_weighted, _attention)
+}

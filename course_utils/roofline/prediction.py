@@ -1,4 +1,6 @@
-"""How long a step takes at best on a device, and where its layers stand below the roofs."""
+"""How long a step takes at best on a device, and where its layers stand below the
+roofs.
+"""
 
 import re
 from collections import Counter
@@ -27,17 +29,21 @@ class Floor:
 
     @property
     def budget(self) -> dict:
-        """What of it are products, and what is other work: {"products": ms, "other": ms}."""
+        """What of it are products, and what is other work: {"products": ms, "other":
+        ms}.
+        """
         products = float(self.table["ms"][self.table["product"]].sum())
         return {"products": products, "other": self.ms - products}
 
 
 def predict(step: Work, device: Device) -> Floor:
-    """The least time of each pass of each layer: operations at the peak, or bytes at full speed.
+    """The least time of each pass of each layer: operations at the peak, or bytes at
+    full speed.
 
-    Each takes the longer of the two; the passes come one after the other. Launching, waiting for
-    input, layers without a formula (`step.unknown`) and kernels that stay below the roofs come on
-    top, so a measured step is longer. Where the memory is unknown, only arithmetic counts.
+    Each takes the longer of the two; the passes come one after the other. Launching,
+    waiting for input, layers without a formula (`step.unknown`) and kernels that stay
+    below the roofs come on top, so a measured step is longer. Where the memory is
+    unknown, only arithmetic counts.
 
     Example:
         >>> from course_utils import models
@@ -52,10 +58,12 @@ def predict(step: Work, device: Device) -> Floor:
 
 
 def points(floors: dict):
-    """Where each layer and pass stands on the roofline, and Adam: for `figures.roofline`.
+    """Where each layer and pass stands on the roofline, and Adam: for
+    `figures.roofline`.
 
-    From {policy: `Floor`} for one device: label ("dense, backward", or "Adam" for all updates),
-    dtype (of the policy), intensity (operations per byte), tflops (10¹² operations a second), ms.
+    From {policy: `Floor`} for one device: label ("dense, backward", or "Adam" for all
+    updates), dtype (of the policy), intensity (operations per byte), tflops (10¹²
+    operations a second), ms.
 
     Example:
         points({p: predict(steps[p], device) for p in steps})
@@ -64,7 +72,9 @@ def points(floors: dict):
 
     tables = []
     for policy, floor in floors.items():
-        passes = floor.table.groupby(["layer", "step"], sort=False)[["flops", "bytes", "ms"]].sum()
+        passes = floor.table.groupby(["layer", "step"], sort=False)[
+            ["flops", "bytes", "ms"]
+        ].sum()
         adam = passes.xs("update", level="step").sum()
         passes = passes.drop("update", level="step")
         names = _bare(passes.index.get_level_values("layer"))
@@ -80,7 +90,8 @@ def points(floors: dict):
 
 def _bare(layers):
     """{layer: its name with Keras's count replaced by one of this model: "conv2d 2"}."""
-    stems, names = Counter(), {}
+    stems = Counter()
+    names = {}
     for layer in dict.fromkeys(layers):
         stem = re.sub(r"_\d+$", "", layer)
         stems[stem] += 1

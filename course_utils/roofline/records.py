@@ -8,15 +8,25 @@ from course_utils.roofline.catalogue import measured_device
 from course_utils.roofline.prediction import predict
 from course_utils.roofline.steps import works
 
-COLUMNS = ["device", "settings", "model", "policy", "predicted_ms", "measured_ms", "times"]
+COLUMNS = [
+    "device",
+    "settings",
+    "model",
+    "policy",
+    "predicted_ms",
+    "measured_ms",
+    "times",
+]
 COLUMNS += ["predicted_speedup", "measured_speedup"]
 
 
 def predicted_and_measured(found: list[dict] | None = None):
-    """Each recorded step of the CNN and of the Transformer block beside the least that roofs allow.
+    """Each recorded step of the CNN and of the Transformer block beside the least that
+    roofs allow.
 
-    A DataFrame, a row a policy, of the measurements found, or of those in data/measurements, but
-    for those without roofs: `COLUMNS`; `times` is measured over predicted.
+    A DataFrame, a row a policy, of the measurements found, or of those in
+    data/measurements, but for those without roofs: `COLUMNS`; `times` is measured over
+    predicted.
 
     Example:
         predicted_and_measured()["times"].min()
@@ -25,18 +35,32 @@ def predicted_and_measured(found: list[dict] | None = None):
 
     rows = []
     for measurement in records.load() if found is None else found:
-        roofs, conditions = measurement.get("ceilings", []), measurement["conditions"]
+        roofs = measurement.get("ceilings", [])
+        conditions = measurement["conditions"]
         if not any(roof["figure"] == "float32" for roof in roofs):
             continue
-        device, block = measured_device(pd.DataFrame(roofs)), dict(conditions["transformer"])
-        size, build = block.pop("batch_size"), partial(models.transformer_block, **block)
-        made = {"cnn": (models.mnist_cnn, conditions["batch_size"]), "transformer": (build, size)}
+        device = measured_device(pd.DataFrame(roofs))
+        block = dict(conditions["transformer"])
+        size = block.pop("batch_size")
+        build = partial(models.transformer_block, **block)
+        made = {
+            "cnn": (models.mnist_cnn, conditions["batch_size"]),
+            "transformer": (build, size),
+        }
         for model in records.MODELS:
             steps = works(*made[model]) if measurement.get(model) else {}
-            floors = {policy: predict(step, device).ms for policy, step in steps.items()}
+            floors = {
+                policy: predict(step, device).ms for policy, step in steps.items()
+            }
             for row in measurement.get(model, []):
-                floor, took = floors[row["policy"]], row["step_ms"]
-                line = [measurement["device"], records.label(measurement), model, row["policy"]]
+                floor = floors[row["policy"]]
+                took = row["step_ms"]
+                line = [
+                    measurement["device"],
+                    records.label(measurement),
+                    model,
+                    row["policy"],
+                ]
                 speedups = floors["float32"] / floor, row["speedup"]
                 rows.append([*line, floor, took, took / floor, *speedups])
     return pd.DataFrame(rows, columns=COLUMNS)

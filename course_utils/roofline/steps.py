@@ -16,13 +16,14 @@ COLUMNS = ["layer", "step", "dtype", "flops", "bytes", "product"]
 class Work:
     """Operations and bytes of one step.
 
-    The table, a DataFrame, has three rows for each layer with a formula: layer, step ("forward",
-    "backward", "update"), dtype (of the arithmetic), flops, bytes, product (whether it is matrix
-    products or convolutions).
+    The table, a DataFrame, has three rows for each layer with a formula: layer, step
+    ("forward", "backward", "update"), dtype (of the arithmetic), flops, bytes, product
+    (whether it is matrix products or convolutions).
     """
 
     table: Any  # a DataFrame
-    unknown: tuple[str, ...] = ()  # layers that are not counted, and operations between layers
+    # layers that are not counted, and operations between layers
+    unknown: tuple[str, ...] = ()
 
     @property
     def flops(self) -> int:
@@ -36,13 +37,15 @@ class Work:
 
 
 def work(model, batch_size: int) -> Work:
-    """Counts the operations and bytes of a training step, under the policies of the layers.
+    """Counts the operations and bytes of a training step, under the policies of the
+    layers.
 
-    Counted are the forward pass, the gradients (none for what comes before the first weight to
-    train) and Adam's update; casts of inputs, weights and gradients between dtypes; for a model
-    under mixed_float16 the check and the unscaling of the gradients. Not counted are the loss,
-    metrics, what a subclassed model computes outside layers, and everything that a library does
-    besides (padding, other layouts, working space). ValueError where a shape stays open.
+    Counted are the forward pass, the gradients (none for what comes before the first
+    weight to train) and Adam's update; casts of inputs, weights and gradients between
+    dtypes; for a model under mixed_float16 the check and the unscaling of the
+    gradients. Not counted are the loss, metrics, what a subclassed model computes
+    outside layers, and everything that a library does besides (padding, other layouts,
+    working space). ValueError where a shape stays open.
 
     Example:
         >>> from course_utils import models
@@ -54,7 +57,9 @@ def work(model, batch_size: int) -> Work:
     calls = calls_with_batch(model, batch_size)
     # Layers that hold others train by these.
     alone = [not call.layer._flatten_layers(include_self=False) for call in calls]
-    trained = [i for i, call in enumerate(calls) if alone[i] and call.layer.trainable_variables]
+    trained = [
+        i for i, call in enumerate(calls) if alone[i] and call.layer.trainable_variables
+    ]
     first = min(trained, default=len(calls))
     scaled = model.dtype_policy.name == "mixed_float16"
     rows, unknown = [], []
@@ -65,17 +70,32 @@ def work(model, batch_size: int) -> Work:
             unknown.append(f"{path} ({type(layer).__name__})")
         elif counts:  # else it was never called
             whole = sum(counts, Count())
-            dtype, product = layer.compute_dtype, type(layer).__name__ in PRODUCTS
-            rows.append((path, "forward", dtype, whole.forward_flops, whole.forward_bytes, product))
+            dtype = layer.compute_dtype
+            product = type(layer).__name__ in PRODUCTS
+            rows.append(
+                (
+                    path,
+                    "forward",
+                    dtype,
+                    whole.forward_flops,
+                    whole.forward_bytes,
+                    product,
+                )
+            )
             backward = whole.backward_flops, whole.backward_bytes
             rows.append((path, "backward", dtype, *backward, product))
-            rows.append((path, "update", layer.variable_dtype, *_update(layer, scaled), False))
-    unknown += [f"{x.name} ({type(x).__name__}, between layers)" for x in between(model)]
+            rows.append(
+                (path, "update", layer.variable_dtype, *_update(layer, scaled), False)
+            )
+    unknown += [
+        f"{x.name} ({type(x).__name__}, between layers)" for x in between(model)
+    ]
     return Work(pd.DataFrame(rows, columns=COLUMNS), tuple(unknown))
 
 
 def works(build_model, batch_size: int) -> dict[str, Work]:
-    """{policy: `work` of a step} of the model that a function returns, called under each policy.
+    """{policy: `work` of a step} of the model that a function returns, called under
+    each policy.
 
     Example:
         works(models.mnist_cnn, 256)["mixed_float16"].bytes
@@ -88,7 +108,9 @@ def works(build_model, batch_size: int) -> dict[str, Work]:
 
 
 def calls_with_batch(model, batch_size):
-    """The calls of all layers on a batch of this size; ValueError where shapes stay open."""
+    """The calls of all layers on a batch of this size; ValueError where shapes stay
+    open.
+    """
     import keras
 
     spec = symbols(model, batch_size)
@@ -109,10 +131,13 @@ def between(model):
 
 
 def _count(layer, call, to_inputs):
-    """Operations and bytes of one call with the casts before it; None for an unknown layer."""
+    """Operations and bytes of one call with the casts before it; None for an unknown
+    layer.
+    """
     arrived = [(shape, dtype) for shape, dtype in call.arrived if shape]
     to_inputs = to_inputs and any("float" in dtype for _, dtype in arrived)
-    casts, inputs = Count(), []
+    casts = Count()
+    inputs = []
     for shape, dtype in arrived:
         into = layer.compute_dtype if call.cast and "float" in dtype else dtype
         moved = (size(shape, dtype) + size(shape, into)) * (into != dtype)
@@ -121,7 +146,10 @@ def _count(layer, call, to_inputs):
     if layer.compute_dtype != layer.variable_dtype:
         # Weights are cast on every call, and their gradients back.
         forward, backward = (
-            sum(size(w.shape, w.dtype) + size(w.shape, layer.compute_dtype) for w in weights)
+            sum(
+                size(w.shape, w.dtype) + size(w.shape, layer.compute_dtype)
+                for w in weights
+            )
             for weights in (layer.weights, layer.trainable_variables)
         )
         casts += Count(0, forward, 0, backward)
@@ -133,5 +161,6 @@ def _update(layer, scaled):
     """Operations and bytes of a layer's part of Adam's update."""
     stored = sum(size(w.shape, w.dtype) for w in layer.trainable_variables)
     number = stored // size((1,), layer.variable_dtype)
-    # Reads weight, gradient and two slots, writes weight and slots; unscaling is 3 passes more.
+    # Reads weight, gradient and two slots, writes weight and slots; unscaling is 3
+    # passes more.
     return number * (12 + 2 * scaled), stored * (7 + 3 * scaled)

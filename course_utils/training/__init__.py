@@ -1,4 +1,6 @@
-"""What lessons train with: dtype policies, a record of the loss scale, a loss scaling optimizer."""
+"""What lessons train with: dtype policies, a record of the loss scale, a loss scaling
+optimizer.
+"""
 
 from course_utils.training.policies import (
     dtype_policy,

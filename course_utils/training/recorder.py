@@ -7,16 +7,19 @@ COLUMNS = {"step": "int64", "scale": "float64", "applied": "bool"}
 
 
 class LossScaleRecorder(keras.callbacks.Callback):
-    """Notes for each training step the loss scale, and whether the step was applied or skipped.
+    """Notes for each training step the loss scale, and whether the step was applied or
+    skipped.
 
-    A callback of `fit`. The optimizer is the one that `compile` wraps under mixed_float16 (and
-    under no other policy), or any other `keras.optimizers.LossScaleOptimizer`; `fit` raises a
-    ValueError without one, and for `steps_per_execution` above 1, which hides steps. Rows go on
-    over epochs and further calls of `fit`. Every step waits for the device: leave it out when you
+    A callback of `fit`. The optimizer is the one that `compile` wraps under
+    mixed_float16 (and under no other policy), or any other
+    `keras.optimizers.LossScaleOptimizer`; `fit` raises a ValueError without one, and
+    for `steps_per_execution` above 1, which hides steps. Rows go on over epochs and
+    further calls of `fit`. Every step waits for the device: leave it out when you
     measure time.
 
-    `ceiling(model, batch)`, if given, is called before each step with the number of the batch; what
-    it returns, such as the largest scale that will not overflow, becomes a column `ceiling`.
+    `ceiling(model, batch)`, if given, is called before each step with the number of the
+    batch; what it returns, such as the largest scale that will not overflow, becomes a
+    column `ceiling`.
 
     Example:
         recorder = LossScaleRecorder()
@@ -34,8 +37,8 @@ class LossScaleRecorder(keras.callbacks.Callback):
     def table(self):
         """A pandas DataFrame with one row per step: step (1, 2, …), scale, applied.
 
-        scale is the one that the step was computed with; applied says whether the inner optimizer
-        got the gradients.
+        scale is the one that the step was computed with; applied says whether the inner
+        optimizer got the gradients.
         """
         import pandas as pd
 
@@ -68,7 +71,12 @@ class LossScaleRecorder(keras.callbacks.Callback):
 
 def _state(optimizer):
     """The scale, and the steps applied so far."""
-    scale = optimizer.dynamic_scale if optimizer.built else np.float32(optimizer.initial_scale)
-    # Unlike `iterations`, the variable also counts the steps that only accumulate gradients.
+    scale = (
+        optimizer.dynamic_scale
+        if optimizer.built
+        else np.float32(optimizer.initial_scale)
+    )
+    # Unlike `iterations`, the variable also counts the steps that only accumulate
+    # gradients.
     applied = optimizer.inner_optimizer.variables[0]
     return tuple(keras.ops.convert_to_numpy(v).item() for v in (scale, applied))

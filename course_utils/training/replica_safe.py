@@ -7,22 +7,24 @@ import keras
 class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
     """A `keras.optimizers.LossScaleOptimizer` whose replicas agree on every step.
 
-    Keras's own looks for inf and NaN in the gradients of one replica only, before they are added
-    up. Under MirroredStrategy it sees an overflow on the first replica and misses it on every
-    other one, and inf and NaN reach the weights. Across workers each looks at its own gradients,
-    and a worker that skips a step leaves the others waiting for good.
+    Keras's own looks for inf and NaN in the gradients of one replica only, before they
+    are added up. Under MirroredStrategy it sees an overflow on the first replica and
+    misses it on every other one, and inf and NaN reach the weights. Across workers each
+    looks at its own gradients, and a worker that skips a step leaves the others waiting
+    for good.
 
-    Here the replicas first add up one number each, 0 or 1, and so all learn whether any of them
-    has an overflow. If one has, the step is skipped everywhere and the scale is halved once.
+    Here the replicas first add up one number each, 0 or 1, and so all learn whether any
+    of them has an overflow. If one has, the step is skipped everywhere and the scale is
+    halved once.
 
-    Everything else is Keras's own: arguments, variables, methods, checkpoints and saved models.
-    On one device it does exactly the same.
+    Everything else is Keras's own: arguments, variables, methods, checkpoints and saved
+    models. On one device it does exactly the same.
 
-    Wrap the optimizer yourself, within `strategy.scope()`: under mixed_float16, `compile` wraps a
-    plain one in Keras's own. Import `course_utils.training` before you load a file with this
-    optimizer. Run on CPUs, with MirroredStrategy and MultiWorkerMirroredStrategy; not run on
-    several GPUs, nor on a TPU. Source: `keras/src/optimizers/loss_scale_optimizer.py` of Keras
-    3.15, `_tf_apply`.
+    Wrap the optimizer yourself, within `strategy.scope()`: under mixed_float16,
+    `compile` wraps a plain one in Keras's own. Import `course_utils.training` before
+    you load a file with this optimizer. Run on CPUs, with MirroredStrategy and
+    MultiWorkerMirroredStrategy; not run on several GPUs, nor on a TPU. Source:
+    `keras/src/optimizers/loss_scale_optimizer.py` of Keras 3.15, `_tf_apply`.
 
     Example:
         >>> optimizer = ReplicaSafeLossScaleOptimizer(keras.optimizers.SGD(), initial_scale=8.0)
@@ -33,12 +35,17 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
     def apply(self, grads, trainable_variables=None):
         """Take one step, or skip it, on every replica alike.
 
-        `grads` are those of the scaled loss on this replica, one for each variable. ValueError in
-        a `tf.function` on several local devices if the optimizer is not built. (`fit` builds it.)
+        `grads` are those of the scaled loss on this replica, one for each variable.
+        ValueError in a `tf.function` on several local devices if the optimizer is not
+        built. (`fit` builds it.)
         """
         import tensorflow as tf
 
-        if not self.built and tf.distribute.has_strategy() and not tf.executing_eagerly():
+        if (
+            not self.built
+            and tf.distribute.has_strategy()
+            and not tf.executing_eagerly()
+        ):
             if len(tf.distribute.get_strategy().extended.worker_devices) > 1:
                 # Keras would raise an InvalidArgumentError about a placeholder.
                 raise ValueError(
@@ -48,7 +55,9 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
         super().apply(grads, trainable_variables)
 
     def check_finite(self, grads):
-        """Whether every gradient is finite, on this replica and on all others: a scalar bool."""
+        """Whether every gradient is finite, on this replica and on all others: a scalar
+        bool.
+        """
         import tensorflow as tf
 
         finite = super().check_finite(grads)

@@ -1,4 +1,6 @@
-"""Fixtures of the browser tests: `lab` is a learner in front of JupyterLab (see harness.py)."""
+"""Fixtures of the browser tests: `lab` is a learner in front of JupyterLab (see
+harness.py).
+"""
 
 import os
 from functools import partial
@@ -28,7 +30,9 @@ def jupyterlab(chromium, tmp_path_factory):
 
 @pytest.fixture
 def lab(jupyterlab):
-    """A new window; Playwright's event loop ends with it, so that other tests may have theirs."""
+    """A new window; Playwright's event loop ends with it, so that other tests may have
+    theirs.
+    """
     jupyterlab.progress.unlink(missing_ok=True)
     with sync_playwright() as playwright, browsing(playwright, jupyterlab) as lab:
         yield lab
@@ -44,7 +48,9 @@ def bare(chromium):
 
 @pytest.fixture
 def pages(bare):
-    """A page without JupyterLab, one for each file; nothing may go wrong until the test ends."""
+    """A page without JupyterLab, one for each file; nothing may go wrong until the test
+    ends.
+    """
     bare.wrong.clear()
     yield bare
     assert bare.wrong == []

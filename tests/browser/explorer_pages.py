@@ -1,5 +1,5 @@
-"""Explorers on a page, as the browser tests use them: `Panel` finds things in one, `Pages` shows
-them without JupyterLab.
+"""Explorers on a page, as the browser tests use them: `Panel` finds things in one,
+`Pages` shows them without JupyterLab.
 """
 
 SET = """(input, value) => {
@@ -11,8 +11,9 @@ HEARD = """node => {
   new MutationObserver(() => { if (node.textContent) node.texts.push(node.textContent) })
     .observe(node, {childList: true, characterData: true, subtree: true});
 }"""
-# A drawing's texts have to be inside it and apart from all others, upright or not; its shapes are
-# cut off where they stand out. What scrolls may be wide, and an open popup covers what is below it.
+# A drawing's texts have to be inside it and apart from all others, upright or not; its
+# shapes are cut off where they stand out. What scrolls may be wide, and an open popup
+# covers what is below it.
 TOO_FAR_OUT = """host => {
   const nodes = [...host.shadowRoot.querySelectorAll("*")].filter((node) =>
     node.checkVisibility({visibilityProperty: true}) && !node.closest("svg svg, .spoken")
@@ -68,7 +69,9 @@ class Panel:
 
     def active(self, what):
         """What JavaScript says of the element that has the focus."""
-        return self.inside.evaluate(f"root => (node => {what})(root.getRootNode().activeElement)")
+        return self.inside.evaluate(
+            f"root => (node => {what})(root.getRootNode().activeElement)"
+        )
 
     def too_far_out(self):
         """What stands out of the page or its drawing."""

@@ -39,7 +39,9 @@ return {waiting: code.filter(c => c.model.executionCount === null).map(c => c.mo
 
 
 def find_chromium():
-    """Return the path of Chromium, or None; the variable CHROMIUM goes before the usual names."""
+    """Return the path of Chromium, or None; the variable CHROMIUM goes before the usual
+    names.
+    """
     if os.environ.get("CHROMIUM"):
         return os.environ["CHROMIUM"]
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -82,18 +84,26 @@ class Lab:
         (self.server.root / name).write_text(json.dumps(nb), encoding="utf-8")
 
     def open(self, notebook):
-        """Open `notebooks/NAME.ipynb` in a new window, with a fresh kernel and the light theme."""
+        """Open `notebooks/NAME.ipynb` in a new window, with a fresh kernel and the
+        light theme.
+        """
         self.close()
         self.page = self.context.new_page()
-        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on(
+            "console",
+            lambda m: self.errors.append(m.text) if m.type == "error" else None,
+        )
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("websocket", lambda socket: self._watch(socket.url))
-        path, token = quote(str(notebook)), self.server.token
+        path = quote(str(notebook))
+        token = self.server.token
         self.page.goto(f"{self.server.url}/lab/tree/{path}?reset&token={token}")
         self._wait_until_open()
 
     def _wait_until_open(self):
-        ready = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
+        ready = (
+            "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
+        )
         self.page.wait_for_function(ready, timeout=60_000)
         self.js("await app.restored; await panel.context.ready; await panel.revealed;")
         self.js("app.shell.collapseLeft?.(); app.shell.collapseRight?.();")
@@ -102,8 +112,12 @@ class Lab:
         self.js("for (const c of cells) c.node.dataset.cellId = c.model.id;")
 
     def come_back(self):
-        """Save, end the kernel and load the page again: tomorrow, before any cell has run."""
-        self.js("await app.commands.execute('docmanager:save'); await panel.context.ready;")
+        """Save, end the kernel and load the page again: tomorrow, before any cell has
+        run.
+        """
+        self.js(
+            "await app.commands.execute('docmanager:save'); await panel.context.ready;"
+        )
         self.js("await panel.sessionContext.shutdown()")
         self.page.reload()
         self._wait_until_open()
@@ -118,8 +132,13 @@ class Lab:
 
     def set_theme(self, theme):
         name = THEMES[theme]
-        self.js("await app.commands.execute('apputils:change-theme', {theme: argument})", name)
-        self.page.wait_for_function("n => document.body.dataset.jpThemeName === n", arg=name)
+        self.js(
+            "await app.commands.execute('apputils:change-theme', {theme: argument})",
+            name,
+        )
+        self.page.wait_for_function(
+            "n => document.body.dataset.jpThemeName === n", arg=name
+        )
 
     def close(self):
         """Shut the kernel down and close the window."""
@@ -147,8 +166,12 @@ class Lab:
             self.page.wait_for_timeout(100)
 
     def run_all(self, timeout=300):
-        """Choose Run All and wait until every code cell was run; AssertionError if one raised."""
-        self.js("for (const c of cells) if (c.model.type === 'code') c.model.clearExecution();")
+        """Choose Run All and wait until every code cell was run; AssertionError if one
+        raised.
+        """
+        self.js(
+            "for (const c of cells) if (c.model.type === 'code') c.model.clearExecution();"
+        )
         self.js("app.commands.execute('notebook:run-all-cells');")
 
         def done(state):
@@ -171,7 +194,9 @@ class Lab:
         """Run cells one after the other, and return the last one's output as text."""
         for cell in cells:
             self.start(cell)
-            self._wait(120, lambda s, id=cell: id not in s["waiting"] and s["kernel"] == "idle")
+            self._wait(
+                120, lambda s, id=cell: id not in s["waiting"] and s["kernel"] == "idle"
+            )
         return self.text(cell)
 
     def interrupt(self):
@@ -187,7 +212,9 @@ class Lab:
     def text(self, cell):
         """The output as a reader sees it who unfolds what is folded."""
         parts = self.output(cell).locator(":scope > * > .jp-OutputArea-output")
-        parts.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+        parts.locator("details").evaluate_all(
+            "all => all.forEach(each => { each.open = true; })"
+        )
         return "\n".join(part.strip() for part in parts.all_inner_texts())
 
     def source(self, cell):
@@ -195,4 +222,6 @@ class Lab:
 
     def set_source(self, cell, source):
         """Replace the cell's source."""
-        self.js("find(argument[0]).model.sharedModel.setSource(argument[1])", [cell, source])
+        self.js(
+            "find(argument[0]).model.sharedModel.setSource(argument[1])", [cell, source]
+        )

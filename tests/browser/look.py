@@ -2,15 +2,16 @@
 
     python tests/browser/look.py notebooks/00_start_here.ipynb DIR
 
-Writes NAME-THEME-01.png, -02.png, … from top to bottom, in the light and in the dark theme. A
-blank notebook is run first.
+Writes NAME-THEME-01.png, -02.png, … from top to bottom, in the light and in the dark
+theme. A blank notebook is run first.
 """
 
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # the tests have it by their settings
+# the tests have it by their settings
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from harness import NOTEBOOK, THEMES, browsing  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
@@ -21,7 +22,8 @@ SLICE = 1600  # pixels
 
 def slices(lab, folder, stem):
     """Save the notebook in pictures of at most SLICE pixels height; return their paths."""
-    notebook, paths = lab.page.locator(NOTEBOOK), []
+    notebook = lab.page.locator(NOTEBOOK)
+    paths = []
     frame = lab.height - notebook.evaluate("n => n.clientHeight")
     lab.page.set_viewport_size({"width": lab.width, "height": SLICE + frame})
     lab.page.wait_for_timeout(500)
@@ -31,7 +33,8 @@ def slices(lab, folder, stem):
         lab.page.wait_for_timeout(200)
         paths.append(folder / f"{stem}-{len(paths) + 1:02}.png")
         box = notebook.bounding_box()
-        seen = top - reached  # the last slice cannot scroll as far: leave out what was seen
+        # the last slice cannot scroll as far: leave out what was seen
+        seen = top - reached
         box["y"], box["height"] = box["y"] + seen, box["height"] - seen
         lab.page.screenshot(path=paths[-1], clip=box)
     lab.page.set_viewport_size({"width": lab.width, "height": lab.height})

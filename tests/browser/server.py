@@ -1,4 +1,6 @@
-"""A JupyterLab server of its own for the browser tests: a copy of the course, own settings."""
+"""A JupyterLab server of its own for the browser tests: a copy of the course, own
+settings.
+"""
 
 import json
 import os
@@ -18,13 +20,19 @@ from course_utils import processes
 
 COURSE = Path(__file__).resolve().parents[2]
 START_SECONDS = 90
-# What `make lab` sets; and cells outside the window exist in the page too, nothing is saved behind
-# a test's back, and no request for news leaves the machine.
+# What `make lab` sets; and cells outside the window exist in the page too, nothing is
+# saved behind a test's back, and no request for news leaves the machine.
 SETTINGS = json.loads((COURSE / "tools/lab_settings.json").read_text(encoding="utf-8"))
 SETTINGS |= {
-    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none", "scrollPastEnd": False},
+    "@jupyterlab/notebook-extension:tracker": {
+        "windowingMode": "none",
+        "scrollPastEnd": False,
+    },
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
-    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    },
 }
 
 
@@ -52,7 +60,10 @@ def free_port():
 
 def environment(folder):
     """Return variables with which nothing of the user's own Jupyter is read or written."""
-    own = {"COURSE_PROGRESS": folder / "progress.json", "IPYTHONDIR": folder / "ipython"}
+    own = {
+        "COURSE_PROGRESS": folder / "progress.json",
+        "IPYTHONDIR": folder / "ipython",
+    }
     for name in ("config", "data", "runtime"):
         own[f"JUPYTER_{name.upper()}_DIR"] = folder / name
     for name, values in SETTINGS.items():
@@ -69,7 +80,9 @@ def wait_until_up(server, process):
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            urllib.request.urlopen(f"{server.url}/api/status?token={server.token}", timeout=5)
+            urllib.request.urlopen(
+                f"{server.url}/api/status?token={server.token}", timeout=5
+            )
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
@@ -78,8 +91,12 @@ def wait_until_up(server, process):
 
 @contextmanager
 def running(folder):
-    """Start JupyterLab on a copy of the course below `folder`; stop it at the end for certain."""
-    root, port, token = folder / "course", free_port(), secrets.token_hex(16)
+    """Start JupyterLab on a copy of the course below `folder`; stop it at the end for
+    certain.
+    """
+    root = folder / "course"
+    port = free_port()
+    token = secrets.token_hex(16)
     copy_course(root)
     server = Server(f"http://127.0.0.1:{port}", token, root, folder / "progress.json")
     options = ["--no-browser", "--expose-app-in-browser", "--allow-root"]
@@ -88,7 +105,9 @@ def running(folder):
     options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     program = Path(sysconfig.get_path("scripts")) / "jupyter-lab"
     process = processes.start(processes.script(program, *options), environment(folder))
-    threading.Thread(target=list, args=[processes.watch([process])], daemon=True).start()
+    threading.Thread(
+        target=list, args=[processes.watch([process])], daemon=True
+    ).start()
     try:
         wait_until_up(server, process)
         yield server

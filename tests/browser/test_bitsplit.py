@@ -36,20 +36,32 @@ def said(error):
 
 
 def test_the_errors_are_those_that_were_counted(show):
-    panel, tensors = show(), BitSplit().tensors
+    panel = show()
+    tensors = BitSplit().tensors
     for bits in BITS:
         for scale in (0, 9, 10, 24):
             panel.move(bits, scale)
             kept = {name: found["kept"] for name, found in tensors.items()}
-            rows = {name: all[scale if len(all) > 1 else 0] for name, all in kept.items()}
+            rows = {
+                name: all[scale if len(all) > 1 else 0] for name, all in kept.items()
+            }
             errors = {name: row[BITS.index(bits)][0] for name, row in rows.items()}
-            good = [error is not None and error <= bitsplit.BOUND for error in errors.values()]
-            wanted = [said(e) + " ✓" * fit for e, fit in zip(errors.values(), good, strict=True)]
+            good = [
+                error is not None and error <= bitsplit.BOUND
+                for error in errors.values()
+            ]
+            wanted = [
+                said(e) + " ✓" * fit
+                for e, fit in zip(errors.values(), good, strict=True)
+            ]
             assert panel.inside.locator("dd").all_inner_texts() == wanted
-            expect(panel.verdict).to_have_class("verdict fine" if all(good) else "verdict")
+            expect(panel.verdict).to_have_class(
+                "verdict fine" if all(good) else "verdict"
+            )
             label = ", ".join(f"{name} {said(error)}" for name, error in errors.items())
             assert panel.chart.get_attribute("aria-label").endswith(f": {label}.")
-            assert len({x for x, _ in panel.inside.evaluate(CHART)}) == 1  # all below the border
+            # all below the border
+            assert len({x for x, _ in panel.inside.evaluate(CHART)}) == 1
 
 
 def test_the_recorded_tensors_lead_to_three_places(show):
@@ -70,7 +82,9 @@ def test_the_recorded_tensors_lead_to_three_places(show):
         expect(panel.border).to_have_attribute("aria-valuetext", told)
         expect(panel.verdict).to_have_text(verdict)
     assert found.all_text_contents() == ["float16", "DLFloat", "bfloat16"]
-    expect(panel.spoken).to_contain_text("bfloat16. All within 0.2 %, the worst 0.17 %.")
+    expect(panel.spoken).to_contain_text(
+        "bfloat16. All within 0.2 %, the worst 0.17 %."
+    )
 
 
 def test_a_click_or_a_touch_moves_the_border(show, pages):
@@ -85,12 +99,18 @@ def test_a_click_or_a_touch_moves_the_border(show, pages):
 
 def test_a_scale_moves_gradients_alone_and_the_bands_move_with_the_border(show):
     panel = show(weights=[1.0, 2.0**-9], gradients=[2.0**-20, 2.0**-30])
-    bands = "all => all.map((band) => band.className.baseVal + band.getAttribute('width'))"
+    bands = (
+        "all => all.map((band) => band.className.baseVal + band.getAttribute('width'))"
+    )
     at = "node => new DOMMatrix(getComputedStyle(node).transform).m41"
-    bars, drawn = panel.inside.locator(".silhouette.zero"), panel.inside.locator(".strip .band")
+    bars = panel.inside.locator(".silhouette.zero")
+    drawn = panel.inside.locator(".strip .band")
     panel.move(5, 0)
-    before, places = drawn.evaluate_all(bands), [bar.evaluate(at) for bar in bars.all()]
-    expect(panel.inside.locator(".lost").last).to_have_text("zero 50 % · subnormal 50 %")
+    before = drawn.evaluate_all(bands)
+    places = [bar.evaluate(at) for bar in bars.all()]
+    expect(panel.inside.locator(".lost").last).to_have_text(
+        "zero 50 % · subnormal 50 %"
+    )
     panel.move(5, 12)
     expect(panel.inside.locator(".lost").last).to_have_text("× 2¹² · subnormal 50 %")
     weights, gradients = (bar.evaluate(at) for bar in bars.all())
@@ -103,7 +123,9 @@ def test_a_scale_moves_gradients_alone_and_the_bands_move_with_the_border(show):
 
 
 def test_what_is_no_number_is_told_and_odd_tensors_are_drawn(show):
-    panel = show(weights=[np.nan, np.inf, 1.0], empty=[], zero=[0.0], far=[2.0**-1000, 2.0**1000])
+    panel = show(
+        weights=[np.nan, np.inf, 1.0], empty=[], zero=[0.0], far=[2.0**-1000, 2.0**1000]
+    )
     expect(panel.inside.locator(".note")).to_contain_text(
         "NaN or infinite, so left out: 2 values of weights. "
     )

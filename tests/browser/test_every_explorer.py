@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-# What stands out after each change: every tab, popup, choice and button, and every slider at both
-# ends and in the middle of each of these.
+# What stands out after each change: every tab, popup, choice and button, and every
+# slider at both ends and in the middle of each of these.
 EVERYWHERE = f"""root => {{
   const [found, seen] = [[], (css) => [...root.querySelectorAll(css)]
     .filter((node) => node.checkVisibility())];
@@ -35,8 +35,9 @@ EVERYWHERE = f"""root => {{
   }}
   return found;
 }}"""
-# Milliseconds that each of `count` events takes, layout included: every slider is dragged to and
-# fro in its turn; FloatLab's knob gets arrows, and bits and cards are clicked.
+# Milliseconds that each of `count` events takes, layout included: every slider is
+# dragged to and fro in its turn; FloatLab's knob gets arrows, and bits and cards are
+# clicked.
 TIMES = """async (root, count) => {
   const nodes = [...root.querySelectorAll("input[type=range], .knob, .row .bit, .card")]
     .filter((node) => node.checkVisibility()), times = [];
@@ -75,7 +76,9 @@ def shown(name, pages):
 
 @each
 def test_200_events_in_a_row_are_answered(shown, name, capsys):
-    """How fast is printed and not asserted, since machines differ; the aim is 8 ms at p95."""
+    """How fast is printed and not asserted, since machines differ; the aim is 8 ms at
+    p95.
+    """
     panel = shown()
     before = panel.inside.inner_html()
     p50, p95 = np.percentile(panel.inside.evaluate(TIMES, 200), [50, 95])
@@ -93,7 +96,9 @@ def test_nothing_stands_out_of_a_page_and_no_labels_meet(shown):
 
 @each
 def test_nothing_stands_out_of_paper(shown):
-    """An exported notebook leaves 553 px of an A4 page to an output, and tells no observer."""
+    """An exported notebook leaves 553 px of an A4 page to an output, and tells no
+    observer.
+    """
     panel = shown(1200)
     panel.inside.evaluate(SETTLED)
     before = panel.inside.inner_html()

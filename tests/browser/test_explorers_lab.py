@@ -1,4 +1,6 @@
-"""The explorers where learners meet them: in JupyterLab, untrusted in it, and in exported HTML."""
+"""The explorers where learners meet them: in JupyterLab, untrusted in it, and in
+exported HTML.
+"""
 
 import nbformat
 import pytest
@@ -16,18 +18,28 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NO_CDN = {  # what nbconvert's own template would ask of other hosts
     f"{name}_url": ""
-    for name in ("require_js", "mathjax", "jquery", "mermaid_js", "jupyter_widgets_base")
+    for name in (
+        "require_js",
+        "mathjax",
+        "jquery",
+        "mermaid_js",
+        "jupyter_widgets_base",
+    )
 }
 each = pytest.mark.parametrize("name", SOURCES)
 
 
 @pytest.fixture(scope="module")
 def window(jupyterlab):
-    """One JupyterLab window with a notebook of the explorers, for the tests of this file."""
+    """One JupyterLab window with a notebook of the explorers, for the tests of this
+    file.
+    """
     cells = [new_code_cell(source, id=name) for name, source in SOURCES.items()]
     cells.insert(0, new_code_cell(f"import sys; sys.path.insert(0, '..')\n{IMPORTS}"))
     with sync_playwright() as playwright, browsing(playwright, jupyterlab) as lab:
-        lab.write("notebooks/explorers.ipynb", new_notebook(cells=cells, metadata=METADATA))
+        lab.write(
+            "notebooks/explorers.ipynb", new_notebook(cells=cells, metadata=METADATA)
+        )
         lab.open("notebooks/explorers.ipynb")
         lab.run_all()
         yield lab
@@ -39,7 +51,11 @@ def panel(window, name):
 
 
 # Places that can have the focus, the first of each kind.
-CONTROLS = "input:not([type=range]), input[type=range], select, button, .bit, .knob".split(", ")
+CONTROLS = (
+    "input:not([type=range]), input[type=range], select, button, .bit, .knob".split(
+        ", "
+    )
+)
 
 
 @each
@@ -70,7 +86,8 @@ def test_letters_stay_out_of_the_notebook_and_ctrl_s_saves(window, name):
 def test_no_serious_accessibility_violation(window, name, theme):
     found = panel(window, name)
     window.set_theme(theme)
-    # axe leaves out what is scrolled away, and all in a body without height, as JupyterLab's is.
+    # axe leaves out what is scrolled away, and all in a body without height, as
+    # JupyterLab's is.
     window.page.set_viewport_size({"width": 1200, "height": 4200})
     window.page.add_style_tag(content="body { height: 100vh }")
     found.inside.first.evaluate("one => one.scrollIntoView()")
@@ -79,14 +96,22 @@ def test_no_serious_accessibility_violation(window, name, theme):
         for tab, popup in zip(tabs, (".formats", ".keys"), strict=False):
             if tab:
                 found.tab(tab)
-            found.inside.locator(popup).evaluate_all("all => all.forEach(d => { d.open = true })")
+            found.inside.locator(popup).evaluate_all(
+                "all => all.forEach(d => { d.open = true })"
+            )
             if name == "floatlab":
-                found.inside.get_by_label("Number or code").fill("bad" if tab == tabs[0] else "1.5")
+                found.inside.get_by_label("Number or code").fill(
+                    "bad" if tab == tabs[0] else "1.5"
+                )
             elif tab and tab == tabs[1]:
                 found.button("Inject overflow").click()
             window.page.wait_for_timeout(700)  # a complaint comes after a pause
-            response = Axe().run(window.page, context=f"[data-{name}]", options={}).response
-            colors = [rule for rule in response["passes"] if rule["id"] == "color-contrast"]
+            response = (
+                Axe().run(window.page, context=f"[data-{name}]", options={}).response
+            )
+            colors = [
+                rule for rule in response["passes"] if rule["id"] == "color-contrast"
+            ]
             few = "few texts, or axe did not look into the shadow root"
             assert len(colors[0]["nodes"]) > 5, few
             assert [
@@ -102,8 +127,10 @@ def test_no_serious_accessibility_violation(window, name, theme):
 
 def test_a_border_is_dragged(window):
     """Here, as a page that had its content written into it drags no slider."""
-    found, mouse = panel(window, "bitsplit").inside, window.page.mouse
-    border, boxes = found.locator(".border-slider"), found.locator(".box")
+    found = panel(window, "bitsplit").inside
+    mouse = window.page.mouse
+    border = found.locator(".border-slider")
+    boxes = found.locator(".box")
     border.press("Home")
     border.scroll_into_view_if_needed()
     for bits in (2, 3, 6, 8):
@@ -116,7 +143,9 @@ def test_a_border_is_dragged(window):
 
 
 def stored():
-    """A notebook with explorers in its outputs, as a learner would get it from someone else."""
+    """A notebook with explorers in its outputs, as a learner would get it from someone
+    else.
+    """
     cells = []
     for id, source in (SOURCES | {"other": "FloatLab('7.5')"}).items():
         data = made(source)._repr_mimebundle_()
@@ -125,16 +154,22 @@ def stored():
     return new_notebook(cells=cells, metadata=METADATA)
 
 
-def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(window, tmp_path):
+def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(
+    window, tmp_path
+):
     html, _ = HTMLExporter(**NO_CDN).from_notebook_node(nbformat.from_dict(stored()))
     (tmp_path / "notebook.html").write_text(html, encoding="utf-8")
-    pages = Pages(window.context.browser.new_page(viewport={"width": 360, "height": 800}))
+    pages = Pages(
+        window.context.browser.new_page(viewport={"width": 360, "height": 800})
+    )
     pages.page.context.set_offline(True)
     pages.page.goto(f"file://{tmp_path}/notebook.html")
     panels = [Panel(host) for host in pages.page.locator(HOSTS).all()]
     named = dict(zip([*SOURCES, "other"], panels, strict=True))
     row = ".row[data-format=float16]"
-    value, other = (named[one].inside.locator(f"{row} .value") for one in ("floatlab", "other"))
+    value, other = (
+        named[one].inside.locator(f"{row} .value") for one in ("floatlab", "other")
+    )
     expect(value).to_have_text("infinity")
     named["floatlab"].inside.locator(f"{row} .bit[data-index='5']").click()
     expect(value).to_have_text("32768")
@@ -153,7 +188,8 @@ def test_an_untrusted_notebook_shows_the_tables(window):
     window.write("notebooks/foreign.ipynb", stored())
     window.open("notebooks/foreign.ipynb")
     for name, source in SOURCES.items():
-        table, text = window.output(name).locator("table"), window.text(name)
+        table = window.output(name).locator("table")
+        text = window.text(name)
         rows = made(source)._repr_mimebundle_()["text/html"].count('<th scope="row"')
         assert table.locator("th[scope=row]").count() == rows > 2
         assert "{" not in text and table.bounding_box()["width"] < 1100

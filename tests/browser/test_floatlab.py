@@ -1,4 +1,6 @@
-"""FloatLab as a learner uses it, on a bare page: mouse, keys, fingers, and what is said aloud."""
+"""FloatLab as a learner uses it, on a bare page: mouse, keys, fingers, and what is said
+aloud.
+"""
 
 import re
 
@@ -108,7 +110,10 @@ def test_chips_rounding_and_saturation(show):
     for rounding, saturate in (("down", False), ("up", True), ("up", False)):
         panel.inside.get_by_label("rounding").select_option(rounding)
         panel.inside.get_by_label("saturate").set_checked(saturate)
-        assert panel.hex("float16") == formats.encode("65520", "float16", rounding, saturate).hex
+        assert (
+            panel.hex("float16")
+            == formats.encode("65520", "float16", rounding, saturate).hex
+        )
     panel.button("2048+1").click()
     expect(panel.inside.get_by_role("cell", name="2048 + 1").first).to_be_visible()
 
@@ -120,15 +125,26 @@ def test_keys_on_the_bits(show):
         panel.press("Tab")
     assert panel.active("node.ariaLabel") == "sign bit, 1 for negative"
     panel.bit("float16", 0).focus()
-    for key, index in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 15),
-                       ("ArrowRight", 15), ("Home", 0), ("e", 1), ("f", 6), ("S", 0)]:  # fmt: skip
+    for key, index in [
+        ("ArrowRight", 1),
+        ("ArrowRight", 2),
+        ("ArrowLeft", 1),
+        ("End", 15),
+        # fmt: skip
+        ("ArrowRight", 15),
+        ("Home", 0),
+        ("e", 1),
+        ("f", 6),
+        ("S", 0),
+    ]:
         panel.press(key)
         assert panel.active("Number(node.dataset.index)") == index, key
     for key, value in [("Space", "−1"), ("Enter", "1"), ("ArrowUp", "1.0009765625"),
                        ("ArrowDown", "1"), ("ArrowDown", "0.99951171875")]:  # fmt: skip
         panel.press(key)
         assert panel.value("float16") == value, key
-    # One stop per row: Tab goes to the next format's bits, and comes back to the same bit.
+    # One stop per row: Tab goes to the next format's bits, and comes back to the same
+    # bit.
     panel.press("f")
     panel.press("Tab")
     assert panel.row("bfloat16").get_attribute("class").split() == ["row", "selected"]
@@ -150,7 +166,10 @@ def test_bits_and_terms_light_each_other(show):
     panel.inside.locator(".formula .term.sign").hover()
     indices = "bits => bits.map(bit => bit.dataset.index)"
     assert panel.row("float16").locator(".bit.lit").evaluate_all(indices) == ["0"]
-    assert panel.bit("float16", 7).get_attribute("aria-label") == "fraction bit 8, weight 2^-2"
+    assert (
+        panel.bit("float16", 7).get_attribute("aria-label")
+        == "fraction bit 8, weight 2^-2"
+    )
 
 
 def test_a_code_is_read_as_the_label_says(show):
@@ -160,7 +179,12 @@ def test_a_code_is_read_as_the_label_says(show):
     assert panel.entry.input_value() == "0x3C00"
     panel.press("Tab")
     expect(panel.codes).to_have_value("bfloat16")
-    assert panel.entry.input_value() == panel.value("float16") == panel.value("bfloat16") == "1"
+    assert (
+        panel.entry.input_value()
+        == panel.value("float16")
+        == panel.value("bfloat16")
+        == "1"
+    )
     panel.entry.fill("0x3C00")
     panel.codes.select_option("float16")
     assert panel.entry.input_value() == panel.hex("float16") == "0x3C00"
@@ -174,7 +198,9 @@ def test_a_code_is_read_as_the_label_says(show):
 def test_escape_closes_an_open_popup_first(show, pages):
     panel = show("1")
     pages.page.evaluate("document.escapes = 0")
-    pages.page.evaluate("document.addEventListener('keydown', e => document.escapes += 1)")
+    pages.page.evaluate(
+        "document.addEventListener('keydown', e => document.escapes += 1)"
+    )
     panel.inside.locator(".formats summary").click()
     panel.inside.get_by_label("tf32", exact=True).focus()
     panel.press("Escape")
@@ -194,9 +220,11 @@ def test_the_lens_moves_x_across_the_overflow(show, pages):
     assert "infinity" in panel.slider.get_attribute("aria-valuetext")
     for entry in ("-6e-8", "1e300", "65520"):
         panel.entry.fill(entry)
-        assert re.fullmatch(r"\d+(\.\d)?", panel.slider.get_attribute("aria-valuenow"))  # no 6e-8
+        # no 6e-8
+        assert re.fullmatch(r"\d+(\.\d)?", panel.slider.get_attribute("aria-valuenow"))
     panel.inside.locator("svg.lens").scroll_into_view_if_needed()
-    lens, mouse = panel.inside.locator("svg.lens").bounding_box(), pages.page.mouse
+    lens = panel.inside.locator("svg.lens").bounding_box()
+    mouse = pages.page.mouse
     y = lens["y"] + 50
     mouse.move(lens["x"] + lens["width"] * 0.3, y)
     mouse.down()
@@ -220,7 +248,9 @@ def swipe(page, start, *moves):
     x, y = start
 
     def send(kind, *points):
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+        touch.send(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)}
+        )
 
     send("touchStart", {"x": x, "y": y})
     for dx, dy in moves:
@@ -237,7 +267,8 @@ def middle(locator):
 
 
 def test_a_finger_that_scrolls_changes_nothing(show, pages):
-    panel, page = show("0.1", width=360), pages.page
+    panel = show("0.1", width=360)
+    page = pages.page
     up = [(0.5, -6)] * 16
     bits = panel.bits("float32")
     page.evaluate("scrollTo(0, 0)")
@@ -270,7 +301,9 @@ def test_arithmetic_in_every_format(show):
     heard = panel.heard(".spoken")
     row = panel.inside.locator(".results tr[data-format=float16]")
     panel.button("2048 + 1").click()
-    expect(panel.spoken).to_have_text("float16: 2048 + 1 gives 2048, second number lost, 0.5 ULP")
+    expect(panel.spoken).to_have_text(
+        "float16: 2048 + 1 gives 2048, second number lost, 0.5 ULP"
+    )
     assert len(heard()) == 1
     panel.inside.get_by_label("first number").fill("1")
     panel.inside.get_by_label("second number").fill("3")
@@ -284,8 +317,12 @@ def test_arithmetic_in_every_format(show):
 
 
 def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
-    q, page = exercises.load("01"), pages.page
-    boxes = [q[1].check({"code of -6.25": 0x8A40, "number of 0xB500": 1}), q[4].check(65505)]
+    q = exercises.load("01")
+    page = pages.page
+    boxes = [
+        q[1].check({"code of -6.25": 0x8A40, "number of 0xB500": 1}),
+        q[4].check(65505),
+    ]
     page.set_viewport_size({"width": 400, "height": 900})
     page.set_content("".join(box._repr_html_() for box in boxes))
     panels = [Shown(host) for host in page.locator("[data-floatlab]").all()]
@@ -296,4 +333,7 @@ def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
         ).click()
         assert panel.value("float16") == value and panel.too_far_out() == []
     panels[0].bit("float16", 1).click()
-    assert panels[0].value("float16").startswith("−12.5") and panels[1].value("float16") == "65504"
+    assert (
+        panels[0].value("float16").startswith("−12.5")
+        and panels[1].value("float16") == "65504"
+    )

@@ -1,5 +1,5 @@
-"""Pages that stand alone: the decision card, the lab report and the class board. No script runs,
-nothing is asked for, any width will do, and they are printed on few pages.
+"""Pages that stand alone: the decision card, the lab report and the class board. No
+script runs, nothing is asked for, any width will do, and they are printed on few pages.
 """
 
 import re
@@ -16,7 +16,9 @@ TOO_WIDE = "document.scrollingElement.scrollWidth - innerWidth"
 
 @pytest.mark.parametrize("text", ["", *HOSTILE])
 def test_pages_stay_in_their_width_and_do_nothing(text, pages):
-    pages.page.on("dialog", lambda dialog: pages.wrong.append(dialog.message) or dialog.dismiss())
+    pages.page.on(
+        "dialog", lambda dialog: pages.wrong.append(dialog.message) or dialog.dismiss()
+    )
     made = report(text)
     for html in (made.html(), board.html({text: made.data}, {text: "why"})):
         for scheme, width in (("light", 1000), ("dark", 400)):

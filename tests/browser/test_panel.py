@@ -1,4 +1,6 @@
-"""InstrumentPanel as a learner uses it, on a bare page: it rules out what Python rules out."""
+"""InstrumentPanel as a learner uses it, on a bare page: it rules out what Python rules
+out.
+"""
 
 import json
 
@@ -11,7 +13,9 @@ from course_utils.explorers import InstrumentPanel
 from tools.canonical import COURSE
 
 pytestmark = pytest.mark.browser
-RECORD = json.loads((COURSE / "data/measurements/clinic.json").read_text(encoding="utf-8"))
+RECORD = json.loads(
+    (COURSE / "data/measurements/clinic.json").read_text(encoding="utf-8")
+)
 PATIENTS = RECORD["patients"]
 TOOLS = RECORD["instruments"]
 
@@ -21,7 +25,9 @@ class Shown(Panel):
 
     def __init__(self, place):
         super().__init__(place)
-        self.sentence, self.answer = (self.inside.locator(f".{c}") for c in ("sentence", "answer"))
+        self.sentence, self.answer = (
+            self.inside.locator(f".{c}") for c in ("sentence", "answer")
+        )
         self.tools, self.causes = (
             self.inside.get_by_role("toolbar", name=name).locator(".card")
             for name in ("instruments", "causes")
@@ -35,7 +41,9 @@ class Shown(Panel):
             self.tools.nth(list(TOOLS).index(tool)).click()
 
     def cause(self, patient):
-        return self.causes.nth(sorted(p["diagnosis"] for p in PATIENTS).index(patient["diagnosis"]))
+        return self.causes.nth(
+            sorted(p["diagnosis"] for p in PATIENTS).index(patient["diagnosis"])
+        )
 
     def fitting(self):
         names = self.causes.locator("b").all_inner_texts()
@@ -44,7 +52,8 @@ class Shown(Panel):
 
 
 def test_readings_leave_the_causes_that_python_leaves_and_say_why(show):
-    panel, tools = show(RECORD), list(TOOLS)
+    panel = show(RECORD)
+    tools = list(TOOLS)
     for number, patient in enumerate(PATIENTS, start=1):
         panel.choose(number)
         expect(panel.inside.locator(".symptom")).to_have_text(patient["symptom"])
@@ -52,12 +61,17 @@ def test_readings_leave_the_causes_that_python_leaves_and_say_why(show):
         for count, tool in enumerate(three, start=1):
             panel.ask(tool)
             asked = three[:count]
-            assert panel.tools.nth(tools.index(tool)).get_attribute("aria-pressed") == "true"
+            assert (
+                panel.tools.nth(tools.index(tool)).get_attribute("aria-pressed")
+                == "true"
+            )
             out = struck(RECORD, patient["key"], asked)
             left = {p["diagnosis"] for p in PATIENTS if p["key"] not in out}
             assert panel.fitting() == left
             expect(panel.sentence).to_contain_text(f"{minutes(RECORD, asked):g} minute")
-            expect(panel.sentence).to_contain_text(f"{len(left)} of {len(PATIENTS)} causes fit")
+            expect(panel.sentence).to_contain_text(
+                f"{len(left)} of {len(PATIENTS)} causes fit"
+            )
         for other in (p for p in PATIENTS if p["key"] in out):
             why = out[other["key"]]
             expect(panel.cause(other)).to_contain_text(
@@ -80,9 +94,14 @@ def test_each_wrong_cause_is_answered_and_the_right_one_with_its_price(show):
                 panel.cause(other).click()
                 answer = panel.answer.text_content()
                 if key not in known:
-                    assert answer == f"No instrument tells this from “{patient['diagnosis']}”."
+                    assert (
+                        answer
+                        == f"No instrument tells this from “{patient['diagnosis']}”."
+                    )
                 elif asked:
-                    texts = [p["readings"][known[key]]["text"] for p in (patient, other)]
+                    texts = [
+                        p["readings"][known[key]]["text"] for p in (patient, other)
+                    ]
                     assert answer == (
                         f"No. {TOOLS[known[key]]['name']} reads “{texts[0]}” here, and with "
                         f"“{other['diagnosis']}” it reads “{texts[1]}”."
@@ -90,8 +109,11 @@ def test_each_wrong_cause_is_answered_and_the_right_one_with_its_price(show):
                 else:
                     assert answer.startswith("No, though nothing")
         panel.cause(patient).click()
-        price, names = minutes(RECORD, few), ", ".join(TOOLS[tool]["name"] for tool in few)
-        said = f"Yes: {patient['diagnosis']}. {patient['cure']} You took {price:g} minute"
+        price = minutes(RECORD, few)
+        names = ", ".join(TOOLS[tool]["name"] for tool in few)
+        said = (
+            f"Yes: {patient['diagnosis']}. {patient['cure']} You took {price:g} minute"
+        )
         assert panel.answer.text_content().startswith(said)
         assert panel.answer.text_content().endswith(f" would have done: {names}.")
 

@@ -1,4 +1,6 @@
-"""The panels of the notebooks, answered by a kernel: typing, menus, sliders, an interrupt."""
+"""The panels of the notebooks, answered by a kernel: typing, menus, sliders, an
+interrupt.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,8 +11,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CUT = """output => [...output.querySelectorAll(".widget-box")]
   .filter(box => box.scrollWidth > box.clientWidth).map(box => box.className)"""
 TEXT, MENU, SLIDER = "input[type=text]", "select", ".noUi-handle"
-# By notebook: the cells to run, the panel last; what it shows first; and what to do with which
-# control, with what it shows then ("" for no matter what, None for anything else than before).
+# By notebook: the cells to run, the panel last; what it shows first; and what to do
+# with which control, with what it shows then ("" for no matter what, None for anything
+# else than before).
 PANELS = {
     "01_floats": (
         "setup load-exercises halve by-hand bit-strips converter",
@@ -51,8 +54,20 @@ PANELS = {
         "setup load-exercises strategies-picture comment choose witness sum-first timeline",
         "Keras's own: replica 1 overflows in step 2, takes the step",
         [
-            (SLIDER, 0, "press", "ArrowLeft", "own: replica 0 overflows in step 2, is skipped"),
-            (SLIDER, 1, "press", "ArrowRight", "replica 0 overflows in step 3, is skipped"),
+            (
+                SLIDER,
+                0,
+                "press",
+                "ArrowLeft",
+                "own: replica 0 overflows in step 2, is skipped",
+            ),
+            (
+                SLIDER,
+                1,
+                "press",
+                "ArrowRight",
+                "replica 0 overflows in step 3, is skipped",
+            ),
         ],
     ),
 }
@@ -92,7 +107,9 @@ def test_the_training_panel_is_live_and_an_interrupt_keeps_its_curves(lab):
     output = lab.output("panel")
     output.locator("img").first.wait_for(timeout=60_000)
     image = output.locator("img").first
-    expect(image).not_to_have_attribute("src", image.get_attribute("src"), timeout=60_000)
+    expect(image).not_to_have_attribute(
+        "src", image.get_attribute("src"), timeout=60_000
+    )
     assert "accuracy" in output.inner_text() and "epoch" in output.inner_text()
     lab.interrupt()
     # Not wait_idle: JupyterLab calls the kernel idle while a widget's messages arrive.

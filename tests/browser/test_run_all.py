@@ -1,4 +1,5 @@
-"""The notebooks as pages: two that are run, and all of them as they are stored, with outputs.
+"""The notebooks as pages: two that are run, and all of them as they are stored, with
+outputs.
 
 That a second Run All raises nothing is held without a browser, by `make pins`.
 """
@@ -36,7 +37,9 @@ def test_run_all_in_a_page(name, lab):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stored_notebook_shows_its_outputs(name, lab):
-    """As a reader meets it who runs nothing: pictures, their words, answers, no request."""
+    """As a reader meets it who runs nothing: pictures, their words, answers, no
+    request.
+    """
     lab.open(f"notebooks/solved/{name}.ipynb")
     shown = lab.js(SHOWN)
     assert lab.errors == []
@@ -46,4 +49,6 @@ def test_a_stored_notebook_shows_its_outputs(name, lab):
     drawings = stored.count("data:image/svg+xml;base64")
     assert shown["images"] == stored.count('"image/png": "') + drawings
     assert "Correct." in shown["text"] or "check(" not in stored
-    assert name[:2] != "01" or "You guessed 10,000 for ten thousand ones" in shown["text"]
+    assert (
+        name[:2] != "01" or "You guessed 10,000 for ten thousand ones" in shown["text"]
+    )

@@ -43,7 +43,9 @@ class Shown(Panel):
     def fate(self):
         """What the followed gradient is stored as, its bits, and what comes back."""
         bits = self.inside.locator("[aria-label='one gradient'] [role=img]")
-        name, told = (self.inside.locator(f".follow {each}") for each in (".kind", ".told"))
+        name, told = (
+            self.inside.locator(f".follow {each}") for each in (".kind", ".told")
+        )
         return name.inner_text(), bits.get_attribute("aria-label"), told.inner_text()
 
 
@@ -70,10 +72,15 @@ def test_the_picture_says_what_survives_and_how_wrong_it_is(show):
         assert shares == (told if name != "bfloat16" else [told[2]])
         percent = scalescope.in_percent(layer.relative_error(name, scale))
         assert error == scalescope.error_text(percent) and tub.endswith(f": {error}")
-        assert label.startswith(f"At scale 2^{scale} in {name}, relative error {error}; of ")
+        assert label.startswith(
+            f"At scale 2^{scale} in {name}, relative error {error}; of "
+        )
         assert label.endswith(f" {told[0]} rounded to zero, {told[1]} subnormal, "
                               f"{told[2]} normal, {told[3]} overflow.")  # fmt: skip
-        assert head == f"2{'⁰' if not scale else '⁷' if scale == 7 else '²⁴'} = {2**scale:,}"
+        assert (
+            head
+            == f"2{'⁰' if not scale else '⁷' if scale == 7 else '²⁴'} = {2**scale:,}"
+        )
         assert panel.slider.get_attribute("aria-valuetext") == f"2^{scale} = {2**scale}"
         assert f" · {error}" in panel.layer.locator("option").nth(of).inner_text()
     show(late())
@@ -97,7 +104,9 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
     panel.format.select_option("float16")
     panel.move(3)
     expect(panel.spoken).to_contain_text("At scale 2^3 in float16, relative error ")
-    expect(panel.spoken).to_contain_text("1.19e-8 is stored as 0 00000 0000000010, subnormal")
+    expect(panel.spoken).to_contain_text(
+        "1.19e-8 is stored as 0 00000 0000000010, subnormal"
+    )
     panel.followed.fill("2e4")
     panel.press("ArrowDown")
     assert panel.followed.input_value() == "10000" and panel.fate()[0] == "infinity"
@@ -109,7 +118,8 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
         panel.followed.fill(entry)
         panel.press("Tab")
         expect(message).to_have_text(
-            (f'"{entry}"' if entry else "An empty field") + " is not a gradient to follow: give a "
+            (f'"{entry}"' if entry else "An empty field")
+            + " is not a gradient to follow: give a "
             "finite number other than 0, such as 6e-8, -1.5 or 2^-24. "
             "The pictures still show g = -6e-8."
         )
@@ -121,7 +131,10 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
     panel.picture.page.mouse.click(x, box["y"] + 80)
     marker = panel.inside.locator(".chart .marker").bounding_box()
     assert marker["x"] + marker["width"] / 2 == pytest.approx(x, abs=1)
-    assert panel.fate()[0] == "normal" and panel.followed.input_value() not in ("5000", "one")
+    assert panel.fate()[0] == "normal" and panel.followed.input_value() not in (
+        "5000",
+        "one",
+    )
     expect(message).to_be_empty()
 
 
@@ -175,7 +188,9 @@ def test_the_controller_tells_each_step_and_takes_overflows(show):
     panel.go(2)
     expect(panel.sentence).to_contain_text("step 2: scale 2¹⁶, applied; next scale 2¹⁷")
     panel.go(12)
-    expect(panel.sentence).to_contain_text("skipped: the scaled gradients overflow float16; next")
+    expect(panel.sentence).to_contain_text(
+        "skipped: the scaled gradients overflow float16; next"
+    )
     assert panel.inside.locator(".trace .skips").get_attribute("d").count("M") > 20
     panel.growth.fill("0")
     assert panel.growth.get_attribute("aria-invalid") == "true"
@@ -186,8 +201,13 @@ def test_the_controller_falls_to_zero_and_rises_to_infinity(show):
     for step in range(1, 142, 10):
         panel.go(step)
         panel.button("10 in a row").click()
-    expect(panel.summary).to_contain_text("at scale 0 the next finite gradient is divided by zero")
-    for step, told in ((151, "0 / 0 makes the weights NaN"), (152, "skipped: the weights are NaN")):
+    expect(panel.summary).to_contain_text(
+        "at scale 0 the next finite gradient is divided by zero"
+    )
+    for step, told in (
+        (151, "0 / 0 makes the weights NaN"),
+        (152, "skipped: the weights are NaN"),
+    ):
         panel.go(step)
         expect(panel.sentence).to_contain_text(told)
     panel = show(late(), tab="controller", growth_steps=1)
@@ -210,7 +230,9 @@ def test_playing_and_reduced_motion(show, pages):
     buttons = panel.inside.locator(".player button")
     buttons.evaluate_all("([play, inject]) => { play.click(); inject.click(); }")
     panel.go(1)
-    expect(panel.sentence).to_contain_text("step 1: scale 2¹⁵, skipped: an overflow was injected")
+    expect(panel.sentence).to_contain_text(
+        "step 1: scale 2¹⁵, skipped: an overflow was injected"
+    )
     pages.page.emulate_media(reduced_motion="reduce")
     try:
         panel = show(late(), tab="controller")

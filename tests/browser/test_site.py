@@ -24,7 +24,9 @@ class Page(HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.links, self.ids, self.alts = [], set(), []
+        self.links = []
+        self.ids = set()
+        self.alts = []
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
@@ -39,21 +41,32 @@ def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "tools.site", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]  # a link that Sphinx cannot resolve, too
+    # a link that Sphinx cannot resolve, too
+    assert done.returncode == 0, done.stderr[-2000:]
     return out
 
 
 def test_every_page_is_there_and_every_link_leads_somewhere(site):
     pages = {path: Page(path) for path in site.rglob("*.html")}
-    made = {name: [path.stem for path in (site / name).glob("*.html")] for name in FOLDERS}
+    made = {
+        name: [path.stem for path in (site / name).glob("*.html")] for name in FOLDERS
+    }
     assert sorted(made["notebooks"]) == NOTEBOOKS
     assert sorted(made["guide"]) == [name for name in NOTEBOOKS if name[:2].isdigit()]
-    guides = "".join(path.read_text("utf-8") for path in (site / "guide").glob("*.html"))
-    assert "<td><p></p></td>" not in guides and '>good</span> <span class="pre">==' in guides
+    guides = "".join(
+        path.read_text("utf-8") for path in (site / "guide").glob("*.html")
+    )
+    assert (
+        "<td><p></p></td>" not in guides
+        and '>good</span> <span class="pre">==' in guides
+    )
     ward = (site / "guide/09_clinic.html").read_text("utf-8").split("<tbody>")[-1]
-    rows, others = ward.count("<tr"), re.findall(r"and (\d+) more, in ", ward)
+    rows = ward.count("<tr")
+    others = re.findall(r"and (\d+) more, in ", ward)
     assert rows < 30  # and not one for each cause of each patient
-    assert rows + sum(map(int, others)) == len(exercises.load("09").exercises[-1].examples())
+    assert rows + sum(map(int, others)) == len(
+        exercises.load("09").exercises[-1].examples()
+    )
     lost = []
     for path, page in pages.items():
         for link in page.links:
@@ -66,7 +79,9 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
             elif parts.fragment and target.resolve() in pages:
                 anchor = unquote(parts.fragment) in pages[target.resolve()].ids
                 lost += [] if anchor else [(path.name, link)]
-        assert all(alt and not re.search(r"\.(png|svg)$", alt) for alt in page.alts), path
+        assert all(alt and not re.search(r"\.(png|svg)$", alt) for alt in page.alts), (
+            path
+        )
     assert lost == []
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 15e6
 
@@ -77,7 +92,9 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
     alive = set()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark")
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme="dark"
+        )
         asked, errors = [], []
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -89,7 +106,9 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
             )
             for name in SOURCES:
                 hosts = page.locator(f"[data-{name}]")
-                built = hosts.evaluate_all("all => all.filter(one => one.shadowRoot).length")
+                built = hosts.evaluate_all(
+                    "all => all.filter(one => one.shadowRoot).length"
+                )
                 assert built == hosts.count(), (path, name)
                 alive |= {name} if built else set()
         for name in ("floatlab", "scalescope"):
@@ -103,4 +122,6 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
         page.goto((site / "search.html").as_uri() + "?q=subnormal")
         page.locator("#search-results li").first.wait_for(timeout=20_000)
     assert alive == set(SOURCES) and errors == []
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert [
+        url for url in asked if not url.startswith(("file:", "data:", "blob:"))
+    ] == []

@@ -1,4 +1,6 @@
-"""The harness itself, on a small notebook: what the tests of the course's notebooks rely on."""
+"""The harness itself, on a small notebook: what the tests of the course's notebooks
+rely on.
+"""
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -8,7 +10,9 @@ from tools.canonical import METADATA
 
 pytestmark = pytest.mark.browser
 
-PICTURE = "from IPython.display import HTML\nHTML('<img src=\"https://example.com/x.png\">')"
+PICTURE = (
+    "from IPython.display import HTML\nHTML('<img src=\"https://example.com/x.png\">')"
+)
 
 
 def test_a_notebook_is_run_watched_and_themed(lab, tmp_path):
@@ -18,11 +22,15 @@ def test_a_notebook_is_run_watched_and_themed(lab, tmp_path):
     lab.open("notebooks/small.ipynb")
     assert lab.run("here") == str(lab.server.root / "notebooks")  # not the checkout
     assert lab.outside == []
-    with pytest.raises(AssertionError, match="bad: ZeroDivisionError: division by zero"):
+    with pytest.raises(
+        AssertionError, match="bad: ZeroDivisionError: division by zero"
+    ):
         lab.run_all()
     lab.page.wait_for_timeout(500)
     assert set(lab.outside) == {"https://example.com/x.png"}
     for theme, shade in {"light": range(200, 256), "dark": range(70)}.items():
         lab.set_theme(theme)
         lab.page.screenshot(path=tmp_path / "page.png")
-        assert Image.open(tmp_path / "page.png").convert("L").getpixel((600, 700)) in shade
+        assert (
+            Image.open(tmp_path / "page.png").convert("L").getpixel((600, 700)) in shade
+        )

@@ -1,4 +1,6 @@
-"""SoftmaxCliff as a learner uses it, on a bare page: its words and lines are Python's numbers."""
+"""SoftmaxCliff as a learner uses it, on a bare page: its words and lines are Python's
+numbers.
+"""
 
 import keras
 import numpy as np
@@ -26,16 +28,23 @@ class Shown(Panel):
 
     def highest(self, dtype):
         """Where in the picture a line comes up to, in pixels from the top."""
-        return self.inside.locator(f".curve.{dtype}").evaluate("line => line.getBBox().y")
+        return self.inside.locator(f".curve.{dtype}").evaluate(
+            "line => line.getBBox().y"
+        )
 
 
 def test_the_scale_moves_the_cliff_by_mouse_and_keyboard(show):
-    panel, told = show(CLIFF, width=360), SoftmaxCliff(CLIFF).told
-    expect(panel.sentence).to_contain_text("not finite from a gap of 11.1 on. Below it is right")
+    panel = show(CLIFF, width=360)
+    told = SoftmaxCliff(CLIFF).told
+    expect(panel.sentence).to_contain_text(
+        "not finite from a gap of 11.1 on. Below it is right"
+    )
     panel.batch.select_option("32")
     panel.slider.focus()
     for scale in range(25):
-        until = told("float16", scale - 5).split(",")[0].removeprefix("not finite from ")
+        until = (
+            told("float16", scale - 5).split(",")[0].removeprefix("not finite from ")
+        )
         expect(panel.sentence).to_contain_text(f"not finite from a gap of {until} ")
         label = panel.inside.locator("svg").get_attribute("aria-label")
         assert label == f"Scale 2^{scale}, batch of 32: {panel.sentence.inner_text()}"
@@ -43,7 +52,9 @@ def test_the_scale_moves_the_cliff_by_mouse_and_keyboard(show):
         panel.press("ArrowRight")
     panel.slider.evaluate(SET, 15)
     expect(panel.sentence).to_contain_text("4.2 (the right class gets 1.5 %) on")
-    assert panel.highest("float16") < panel.highest("float32") < panel.highest("bfloat16")
+    assert (
+        panel.highest("float16") < panel.highest("float32") < panel.highest("bfloat16")
+    )
     panel.batch.select_option("256")
     panel.slider.evaluate(SET, 0)
     expect(panel.sentence).to_contain_text("finite at every gap")

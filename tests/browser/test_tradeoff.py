@@ -1,4 +1,6 @@
-"""TradeOff as a learner uses it, on a bare page: what a limit leaves is what Python leaves."""
+"""TradeOff as a learner uses it, on a bare page: what a limit leaves is what Python
+leaves.
+"""
 
 import re
 
@@ -54,7 +56,9 @@ def test_what_a_limit_leaves_and_its_front_are_pythons(show):
             wanted = {p["name"]: p["name"] in front(left, size) for p in left}
             assert panel.left() == wanted
             assert list(panel.left()) == list(wanted)  # by accuracy
-            expect(panel.sentence).to_contain_text(f"{len(left)} of 5" if left else "Nothing")
+            expect(panel.sentence).to_contain_text(
+                f"{len(left)} of 5" if left else "Nothing"
+            )
 
 
 def test_by_keyboard_and_said(show):
@@ -63,9 +67,13 @@ def test_by_keyboard_and_said(show):
     panel.press("Home")
     expect(panel.sentence).to_have_text("Nothing remains: move a limit.")
     expect(panel.spoken).to_have_text("Nothing remains: move a limit.")
-    assert "On the front: none." in panel.inside.locator("svg").get_attribute("aria-label")
+    assert "On the front: none." in panel.inside.locator("svg").get_attribute(
+        "aria-label"
+    )
     panel.press("End")
-    expect(panel.sentence).to_contain_text("5 of 5 remain. Most accurate: float32, 96.7 %, 258 kB")
+    expect(panel.sentence).to_contain_text(
+        "5 of 5 remain. Most accurate: float32, 96.7 %, 258 kB"
+    )
 
 
 def test_marks_tell_more_than_by_color(show):

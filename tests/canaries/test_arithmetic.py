@@ -1,6 +1,8 @@
-"""What TensorFlow, Keras and NumPy do with 16-bit numbers, as notebooks 01, 02, 05 and 06 teach it.
+"""What TensorFlow, Keras and NumPy do with 16-bit numbers, as notebooks 01, 02, 05 and
+06 teach it.
 
-When a new release changes one of these behaviours, the test that fails names the notebook to mend.
+When a new release changes one of these behaviours, the test that fails names the
+notebook to mend.
 """
 
 import gfloat
@@ -68,7 +70,9 @@ def test_02_relu_add_and_multiply_in_float16_are_the_exact_results_rounded_once(
     a, b = (rng.choice(FLOAT16, 100_000) for _ in range(2))
     with np.errstate(over="ignore"):
         for operation, exact in ((tf.add, np.add), (tf.multiply, np.multiply)):
-            expected = exact(a.astype(np.float64), b.astype(np.float64)).astype(np.float16)
+            expected = exact(a.astype(np.float64), b.astype(np.float64)).astype(
+                np.float16
+            )
             assert np.array_equal(operation(a, b).numpy(), expected)
     relu = keras.activations.relu(tf.constant(FLOAT16)).numpy()
     assert relu.dtype == np.float16 and np.array_equal(relu, np.maximum(FLOAT16, 0))
@@ -76,11 +80,15 @@ def test_02_relu_add_and_multiply_in_float16_are_the_exact_results_rounded_once(
 
 @pytest.mark.skipif(not ON_CPU, reason="said of CPUs")
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("function", [tf.exp, tf.tanh, lambda v: v + v], ids=["exp", "tanh", "add"])
+@pytest.mark.parametrize(
+    "function", [tf.exp, tf.tanh, lambda v: v + v], ids=["exp", "tanh", "add"]
+)
 def test_05_element_wise_operations_round_once_as_by_way_of_float32(dtype, function):
     values = tf.cast(tf.random.normal((4096,), seed=0), dtype)
     direct = tf.cast(function(values), tf.float32).numpy()
-    around = tf.cast(tf.cast(function(tf.cast(values, tf.float32)), dtype), tf.float32).numpy()
+    around = tf.cast(
+        tf.cast(function(tf.cast(values, tf.float32)), dtype), tf.float32
+    ).numpy()
     unit = 2.0 ** -(7 if dtype == "bfloat16" else 10)  # one ULP, relative
     assert np.max(np.abs(direct - around) / np.abs(around)) <= unit
     if function is not tf.tanh:  # which has a formula of its own for float16

@@ -1,8 +1,9 @@
-"""What several devices do: Keras's loss scaling, TensorFlow's strategies, and the course's cure.
+"""What several devices do: Keras's loss scaling, TensorFlow's strategies, and the
+course's cure.
 
-One test for each behavior that notebook 07 teaches: when a new release changes one of them, the
-test that fails names the notebook to mend. All replicas of one process, and both workers, are
-started once: the program they run is tests/helpers/replicas.py.
+One test for each behavior that notebook 07 teaches: when a new release changes one of
+them, the test that fails names the notebook to mend. All replicas of one process, and
+both workers, are started once: the program they run is tests/helpers/replicas.py.
 """
 
 import re
@@ -37,8 +38,14 @@ def workers():
 
 def test_07_fit_on_two_replicas_gets_the_weights_of_one_device(found):
     """At the same global batch, within rounding."""
-    for policy, margin in {"float32": 1e-5, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-3}.items():
-        (right, weights), (right_of_two, of_two) = (found[n][policy] for n in ("one", "two"))
+    for policy, margin in {
+        "float32": 1e-5,
+        "mixed_bfloat16": 2e-2,
+        "mixed_float16": 2e-3,
+    }.items():
+        (right, weights), (right_of_two, of_two) = (
+            found[n][policy] for n in ("one", "two")
+        )
         assert right_of_two == right
         np.testing.assert_allclose(of_two, weights, rtol=0, atol=margin)
 
@@ -68,7 +75,9 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
         assert (len(ways["play"]), len(ways["eager"])) == (9, 2)
         for way in ("play", "eager"):
             for name, result in ways[way].items():
-                assert len(result["iterations"]) == len(result["weights"][0]) == replicas
+                assert (
+                    len(result["iterations"]) == len(result["weights"][0]) == replicas
+                )
                 rig.compare(rig.patterns(2)[name], result)
 
 
@@ -93,10 +102,17 @@ def test_an_optimizer_that_is_not_built_says_so_where_it_cannot_go_on(found):
 def test_a_model_saved_on_two_devices_is_loaded_on_one(found, folder):
     model = keras.models.load_model(folder / "two.keras")
     optimizer = model.optimizer
-    assert type(optimizer) is ReplicaSafeLossScaleOptimizer and optimizer.initial_scale == 2**12
-    assert optimizer.dynamic_growth_steps == 2 and isinstance(optimizer.inner_optimizer, rig.Adam)
+    assert (
+        type(optimizer) is ReplicaSafeLossScaleOptimizer
+        and optimizer.initial_scale == 2**12
+    )
+    assert optimizer.dynamic_growth_steps == 2 and isinstance(
+        optimizer.inner_optimizer, rig.Adam
+    )
     values = [np.ravel(v.numpy()).tolist() for v in model.weights + optimizer.variables]
     assert values == found["saved"]
-    assert optimizer.dynamic_scale.numpy() == 2**13 and optimizer.iterations.numpy() == 5
+    assert (
+        optimizer.dynamic_scale.numpy() == 2**13 and optimizer.iterations.numpy() == 5
+    )
     model.fit(*rig.data(2, ()), batch_size=8, verbose=0)
     assert optimizer.iterations.numpy() == 11

@@ -1,6 +1,7 @@
 """What Keras's loss scaling does to a step, as notebooks 02, 04 and 06 teach it.
 
-When a new release changes one of these behaviours, the test that fails names the notebook to mend.
+When a new release changes one of these behaviours, the test that fails names the
+notebook to mend.
 """
 
 import keras
@@ -9,7 +10,8 @@ import pytest
 import tensorflow as tf
 from common import number, on_the_cpu  # noqa: F401
 
-SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
+SGD = keras.optimizers.SGD
+Adam = keras.optimizers.Adam
 LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
 S = 2.0**15  # the scale that a LossScaleOptimizer starts with
 G = np.array([3.0, 4.0], np.float32)  # a gradient of length 5
@@ -27,18 +29,23 @@ def apply(optimizer, gradient):
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
-def test_02_a_skipped_step_moves_neither_weights_nor_iterations_and_halves_the_scale(bad):
+def test_02_a_skipped_step_moves_neither_weights_nor_iterations_and_halves_the_scale(
+    bad,
+):
     optimizer = LossScaleOptimizer(SGD(momentum=0.9))
     weight = on_one_weight(optimizer)
     apply(optimizer, S)
     before = [number(v) for v in optimizer.inner_optimizer.variables] + [number(weight)]
     apply(optimizer, bad)
-    assert [number(v) for v in optimizer.inner_optimizer.variables] + [number(weight)] == before
+    assert [number(v) for v in optimizer.inner_optimizer.variables] + [
+        number(weight)
+    ] == before
     assert number(optimizer.iterations) == 1 and number(optimizer.step_counter) == 0
     assert number(optimizer.dynamic_scale) == S / 2
     weights = [keras.Variable(np.ones(3)), keras.Variable(np.ones(2))]
     LossScaleOptimizer(SGD()).apply([tf.constant([0.0, bad, 0.0]), tf.ones(2)], weights)
-    assert all((weight.numpy() == 1).all() for weight in weights)  # one bad value skips all
+    # one bad value skips all
+    assert all((weight.numpy() == 1).all() for weight in weights)
 
 
 def test_06_a_plain_optimizer_gives_the_loss_back_and_a_fixed_one_multiplies():
@@ -53,7 +60,9 @@ def test_02_pure_float16_has_float16_weights_and_float16_gradients():
     layer = keras.layers.Dense(3, dtype="float16")
     with tf.GradientTape() as tape:
         loss = keras.losses.MeanSquaredError()(tf.zeros((4, 3)), layer(tf.ones((4, 5))))
-    assert {g.dtype for g in tape.gradient(loss, layer.trainable_variables)} == {tf.float16}
+    assert {g.dtype for g in tape.gradient(loss, layer.trainable_variables)} == {
+        tf.float16
+    }
     assert layer.kernel.dtype == "float16" and loss.dtype == tf.float32
 
 
@@ -77,15 +86,22 @@ def test_02_06_after_many_equal_gradients_adams_step_is_g_over_g_plus_epsilon(g)
         second.assign([received**2])
         weight.assign([0.0])
         apply(adam, received)
-        assert -number(weight) == pytest.approx(0.001 * received / (received + 1e-7), rel=1e-2)
+        assert -number(weight) == pytest.approx(
+            0.001 * received / (received + 1e-7), rel=1e-2
+        )
 
 
 def test_06_far_below_epsilon_adam_is_sgd_with_momentum():
-    """With the learning rate lr / (S ε): Adam's mean of gradients, corrected for its start."""
+    """With the learning rate lr / (S ε): Adam's mean of gradients, corrected for its
+    start.
+    """
     gradients = np.random.default_rng(3).normal(0, 1e-5, (40, 2)).astype(np.float32)
-    adam, weight = Adam(0.001), keras.Variable([0.0, 0.0])
+    adam = Adam(0.001)
+    weight = keras.Variable([0.0, 0.0])
     adam.build([weight])
-    rate, mean, wanted = 0.001 / (S * 1e-7), np.zeros(2), np.zeros(2)
+    rate = 0.001 / (S * 1e-7)
+    mean = np.zeros(2)
+    wanted = np.zeros(2)
     for step, g in enumerate(gradients, 1):
         adam.apply([tf.constant(g / np.float32(S))])
         mean = 0.9 * mean + 0.1 * g
@@ -105,7 +121,9 @@ def test_06_far_below_epsilon_adam_is_sgd_with_momentum():
 )  # fmt: skip
 def test_02_06_the_wrapper_refuses_what_belongs_on_the_inner_optimizer(option):
     (name,) = option
-    message = f"does not support `{name}`. Instead, set `{name}` on the `inner_optimizer`"
+    message = (
+        f"does not support `{name}`. Instead, set `{name}` on the `inner_optimizer`"
+    )
     with pytest.raises(ValueError, match=message.replace(".", r"\.")):
         LossScaleOptimizer(SGD(), **option)
 
@@ -128,12 +146,14 @@ def test_06_accumulation_averages_and_takes_another_batch_for_one_that_overflows
     for gradient in (S * G, bad, S / 2 * 3 * G):  # the bad one halves the scale
         optimizer.apply([tf.constant(gradient)], [weight])
         seen.append(keras.ops.convert_to_numpy(weight).tolist())
-    assert seen == [[0, 0], [0, 0], (-2 * G).tolist()]  # the mean of g and 3 g, each unscaled
+    # the mean of g and 3 g, each unscaled
+    assert seen == [[0, 0], [0, 0], (-2 * G).tolist()]
     assert number(optimizer.dynamic_scale) == S / 2
 
 
 def test_06_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
-    optimizer, weight = LossScaleOptimizer(SGD(1.0, use_ema=True)), keras.Variable([0.0, 0.0])
+    optimizer = LossScaleOptimizer(SGD(1.0, use_ema=True))
+    weight = keras.Variable([0.0, 0.0])
     optimizer.build([weight])
     for _ in range(2):
         optimizer.apply([tf.constant(S * G)], [weight])

@@ -1,7 +1,7 @@
 """What runs, and in which memory, on this device, as notebooks 04 and 05 teach it.
 
-When a new release changes one of these behaviours, the test that fails names the notebook to mend.
-Traces are read for what ran, never for how long.
+When a new release changes one of these behaviours, the test that fails names the
+notebook to mend. Traces are read for what ran, never for how long.
 """
 
 import gc
@@ -25,8 +25,10 @@ from tools.cells import Cells
 NOTEBOOK = Cells("05_profiling")
 PRODUCTS = ["convolution", "matrix product"]
 SOURCE = np.random.default_rng(0)
-# Few: on some CPUs each float16 picture takes oneDNN's reference kernels tens of milliseconds.
-X, Y = SOURCE.random((16, 28, 28, 1), dtype="float32"), SOURCE.integers(0, 10, 16)
+# Few: on some CPUs each float16 picture takes oneDNN's reference kernels tens of
+# milliseconds.
+X = SOURCE.random((16, 28, 28, 1), dtype="float32")
+Y = SOURCE.integers(0, 10, 16)
 ON_CPU = not tf.config.list_physical_devices("GPU")
 FLOAT16 = {"avx512_fp16", "amx_fp16"}
 SETS = set(hardware.detect().instruction_sets or ())
@@ -35,7 +37,8 @@ needs_allocator = pytest.mark.skipif(
     reason="this is about oneDNN's allocator, which is not in use here",
 )
 needs_float16 = pytest.mark.skipif(
-    not hardware.merged_float16_is_slow(hardware.detect()), reason="no CPU with float16 units"
+    not hardware.merged_float16_is_slow(hardware.detect()),
+    reason="no CPU with float16 units",
 )
 
 
@@ -50,7 +53,9 @@ def compiled(policy):
 def operations_of(policy):
     """The operations of one step."""
     model = compiled(policy)
-    return profiling.op_times(profiling.record(lambda: model.train_on_batch(X, Y), steps=1))
+    return profiling.op_times(
+        profiling.record(lambda: model.train_on_batch(X, Y), steps=1)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +98,11 @@ tape.gradient(y, w)
 @needs_float16
 def test_05_float16_is_refused_where_a_setting_hides_its_instructions():
     """TensorFlow asks the CPU whether it has them, and oneDNN then has no kernel."""
-    own = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
+    own = {
+        **os.environ,
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
+    }
     command = [sys.executable, "-c", CONVOLUTION]
     done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
     assert "could not create a primitive descriptor" in done.stderr and done.returncode
@@ -106,7 +115,9 @@ def kernels():
     outcomes = settings.measure(seconds=1, timeout=240, batch_size=16)
     assert not any(outcome.problem for outcome in outcomes.values()), outcomes
     table = settings.kernels(outcomes)
-    return lambda leg, policy: table[(table["leg"] == leg) & (table["policy"] == policy)]
+    return lambda leg, policy: table[
+        (table["leg"] == leg) & (table["policy"] == policy)
+    ]
 
 
 @pytest.mark.slow
@@ -123,13 +134,18 @@ def test_05_onednn_s_bfloat16_kernels_run_by_default_and_can_be_hidden(kernels):
 @pytest.mark.slow
 def test_05_onednn_has_no_16_bit_kernel_for_float16_without_such_instructions(kernels):
     for leg in settings.SETTINGS:
-        if leg == "oneDNN off" or not hardware.merged_float16_is_slow(hardware.detect()):
+        if leg == "oneDNN off" or not hardware.merged_float16_is_slow(
+            hardware.detect()
+        ):
             assert set(kernels(leg, "mixed_float16")["dtype"]) <= {"f32"}, leg
 
 
 def test_05_a_16_bit_policy_adds_casts_to_the_step(steps):
-    calls = {p: ops.loc[ops["kind"] == "cast", "calls"].sum() for p, ops in steps.items()}
-    assert calls["mixed_bfloat16"] >= calls["float32"] + 10  # weights, their gradients, inputs
+    calls = {
+        p: ops.loc[ops["kind"] == "cast", "calls"].sum() for p, ops in steps.items()
+    }
+    # weights, their gradients, inputs
+    assert calls["mixed_bfloat16"] >= calls["float32"] + 10
 
 
 # The input pipeline
@@ -211,11 +227,15 @@ def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
 
 @pytest.fixture(scope="module")
 def memories():
-    x, y, found = np.zeros((256, 28, 28, 1), "float32"), np.zeros(256, "int32"), {}
+    x = np.zeros((256, 28, 28, 1), "float32")
+    y = np.zeros(256, "int32")
+    found = {}
     for policy in ("float32", "mixed_bfloat16"):
         gc.collect()
         model = compiled(policy)
-        trace = profiling.record(lambda model=model: model.train_on_batch(x, y), steps=3)
+        trace = profiling.record(
+            lambda model=model: model.train_on_batch(x, y), steps=3
+        )
         found[policy] = profiling.memory(trace, model)
     return found
 
@@ -223,10 +243,14 @@ def memories():
 @needs_allocator
 def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
     # Without what is older than the step, and without the allocator's rounding.
-    asked = {p: m.peak_mb - m.parts["other"] - m.parts["rounding"] for p, m in memories.items()}
+    asked = {
+        p: m.peak_mb - m.parts["other"] - m.parts["rounding"]
+        for p, m in memories.items()
+    }
     assert asked["mixed_bfloat16"] < 0.8 * asked["float32"]
     assert memories["float32"].peak_ms > memories["float32"].backward_ms > 0
-    # What is there as the backward pass begins, by the roofline's count, and the gradients.
+    # What is there as the backward pass begins, by the roofline's count, and the
+    # gradients.
     counted = roofline.account(models.mnist_cnn(), 256)
     begun = counted.weights + counted.optimizer + counted.activations
     assert 0.95 * begun < 1e6 * asked["float32"] < 2 * counted.total
@@ -236,10 +260,13 @@ def test_05_a_trace_of_a_cpu_shows_the_memory_that_a_policy_saves(memories):
 def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
     for memory in memories.values():
         told = [memory.parts[part] for part in ("weights", "optimizer")]
-        # In a fresh process 12 kB of the smallest variables lie outside of the traced allocator.
+        # In a fresh process 12 kB of the smallest variables lie outside of the traced
+        # allocator.
         assert told == pytest.approx([4.05, 8.09], abs=0.015)
         assert {"activations", "gradients"} <= set(memory.timeline["part"])
-    copies = {p: "weight_copies" in set(m.timeline["part"]) for p, m in memories.items()}
+    copies = {
+        p: "weight_copies" in set(m.timeline["part"]) for p, m in memories.items()
+    }
     assert copies == {"float32": False, "mixed_bfloat16": True}
 
 
@@ -247,7 +274,8 @@ def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
 def test_05_the_pooling_s_notes_take_a_byte_each_whatever_the_policy(memories):
     for memory in memories.values():
         notes = memory.tensors[memory.tensors["dtype"] == "uint8"]
-        notes = notes[notes["op"].str.contains("MaxPool")]  # a product may have scratch of bytes
+        # a product may have scratch of bytes
+        notes = notes[notes["op"].str.contains("MaxPool")]
         assert list(notes["mb"]) == [pytest.approx(256 * 13 * 13 * 32 / 1e6)]
 
 
@@ -255,7 +283,9 @@ def test_05_the_pooling_s_notes_take_a_byte_each_whatever_the_policy(memories):
 def test_05_a_forced_order_needs_less_memory_for_the_same_result():
     names = {"tf": tf, "benchmark": benchmark, "reported": True}
     lines = NOTEBOOK.printed("order", "order-peaks", names=names)
-    (result, free), (same, forced) = (map(float, re.findall(r"\d+\.\d", line)) for line in lines)
+    (result, free), (same, forced) = (
+        map(float, re.findall(r"\d+\.\d", line)) for line in lines
+    )
     assert result == same and forced < 0.8 * free
 
 
@@ -269,13 +299,16 @@ def test_05_memory_growth_is_an_option_of_gpus_alone():
 
 
 FOR_XLA = NOTEBOOK.run("xla-functions", names={"tf": tf})
-chain, product = FOR_XLA["chain"], FOR_XLA["product"]
+chain = FOR_XLA["chain"]
+product = FOR_XLA["product"]
 
 
 def optimized(function, *arguments):
     """What XLA makes of a function on a CPU."""
     with tf.device("CPU:0"):
-        compiler = tf.function(function, jit_compile=True).experimental_get_compiler_ir(*arguments)
+        compiler = tf.function(function, jit_compile=True).experimental_get_compiler_ir(
+            *arguments
+        )
         return compiler("optimized_hlo")
 
 
@@ -294,18 +327,25 @@ def test_05_xla_fuses_a_chain_into_one_loop():
 @pytest.mark.skipif(not ON_CPU, reason="this is about XLA on CPUs")
 @pytest.mark.parametrize(
     ("function", "dtype", "operation"),
-    [(chain, "bfloat16", "multiply"), (product, "bfloat16", "dot"), (product, "float16", "dot")],
+    [
+        (chain, "bfloat16", "multiply"),
+        (product, "bfloat16", "dot"),
+        (product, "float16", "dot"),
+    ],
 )
 def test_05_xla_on_a_cpu_computes_in_float32(function, dtype, operation):
     """All of bfloat16, and the products of float16."""
-    found, short = operations(function, dtype), {"bfloat16": "bf16", "float16": "f16"}[dtype]
+    found = operations(function, dtype)
+    short = {"bfloat16": "bf16", "float16": "f16"}[dtype]
     assert found["f32", operation] > 0 and found[short, operation] == 0
     assert found["f32", "convert"] and found[short, "convert"]
 
 
 @pytest.mark.skipif(not ON_CPU, reason="this is about XLA on CPUs")
 def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float32():
-    """Why MP012 sends them there where oneDNN has no kernel; before 2.21 not on every CPU."""
+    """Why MP012 sends them there where oneDNN has no kernel; before 2.21 not on every
+    CPU.
+    """
     stays = "avx512_fp16" in SETS and not training.xla_cures_float16()
 
     def gradient(x, w):
@@ -315,7 +355,9 @@ def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float
         return tape.gradient(y, w)
 
     text = optimized(
-        gradient, tf.zeros((8, 14, 14, 8), "float16"), tf.zeros((3, 3, 8, 16), "float16")
+        gradient,
+        tf.zeros((8, 14, 14, 8), "float16"),
+        tf.zeros((3, 3, 8, 16), "float16"),
     )
     found = set(re.findall(r"= (\w+)\[[\d,]+\]\S* convolution\(", text))
     assert found == {"f16" if stays else "f32"}

@@ -1,6 +1,8 @@
-"""What dtype policies do in Keras, as notebooks 00, 03 and 04 teach it: layers, outputs, files.
+"""What dtype policies do in Keras, as notebooks 00, 03 and 04 teach it: layers,
+outputs, files.
 
-When a new release changes one of these behaviours, the test that fails names the notebook to mend.
+When a new release changes one of these behaviours, the test that fails names the
+notebook to mend.
 """
 
 import re
@@ -15,10 +17,13 @@ from common import number
 from course_utils import hardware
 from course_utils.training import dtype_policy
 
-Layer, Dense = keras.layers.Layer, keras.layers.Dense
-Adam, LossScaleOptimizer = keras.optimizers.Adam, keras.optimizers.LossScaleOptimizer
+Layer = keras.layers.Layer
+Dense = keras.layers.Dense
+Adam = keras.optimizers.Adam
+LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-X, Y = np.random.default_rng(0).normal(size=(16, 4)).astype("float32"), np.zeros(16, "int32")
+X = np.random.default_rng(0).normal(size=(16, 4)).astype("float32")
+Y = np.zeros(16, "int32")
 
 
 def network(policy, head="float32"):
@@ -28,7 +33,10 @@ def network(policy, head="float32"):
 
 
 def policies(model):
-    return [model.dtype_policy.name, *(layer.dtype_policy.name for layer in model.layers)]
+    return [
+        model.dtype_policy.name,
+        *(layer.dtype_policy.name for layer in model.layers),
+    ]
 
 
 # What a policy is
@@ -36,7 +44,8 @@ def policies(model):
 
 def test_00_03_a_policy_holds_only_for_layers_made_after_it():
     """Early layers stay as they are: also in a model, also if it was never called."""
-    early, model = Dense(2), network("float32", head=None)
+    early = Dense(2)
+    model = network("float32", head=None)
     with dtype_policy("mixed_float16"):
         late = Dense(2)
         outputs = [layer(X).dtype for layer in (early, late, model)]
@@ -59,13 +68,17 @@ class Spy(Layer):
 
     def call(self, x, other=None, *, more=None):
         self.seen = keras.tree.map_structure(
-            lambda value: getattr(value, "dtype", type(value)), (x, other, more), none_is_leaf=False
+            lambda value: getattr(value, "dtype", type(value)),
+            (x, other, more),
+            none_is_leaf=False,
         )
         return keras.tree.flatten(x)[0]
 
 
-FLOAT32, FLOAT64 = tf.ones((2, 2)), tf.ones((2, 2), tf.float64)
-INT32, BOOL = tf.ones((2, 2), tf.int32), tf.ones((2, 2), tf.bool)
+FLOAT32 = tf.ones((2, 2))
+FLOAT64 = tf.ones((2, 2), tf.float64)
+INT32 = tf.ones((2, 2), tf.int32)
+BOOL = tf.ones((2, 2), tf.bool)
 
 
 def test_04_fit_hands_float64_data_to_the_model_as_float32():
@@ -84,12 +97,21 @@ def test_04_fit_hands_float64_data_to_the_model_as_float32():
 
 def test_03_a_layer_casts_every_floating_tensor_in_its_arguments_and_nothing_else():
     """Keras 2 cast the first argument alone."""
-    spy, half = Spy(dtype="mixed_float16"), tf.float16
+    spy = Spy(dtype="mixed_float16")
+    half = tf.float16
     for value in (FLOAT32, FLOAT64, tf.ones((2, 2), tf.bfloat16), np.ones((2, 2))):
         spy(value, value, more=value)
         assert spy.seen == (half, half, half)
-    spy({"a": FLOAT32, "b": INT32}, {"deep": [FLOAT32, BOOL]}, more=[FLOAT64, np.ones(2, np.int64)])
-    assert spy.seen == ({"a": half, "b": tf.int32}, {"deep": [half, tf.bool]}, [half, tf.int64])
+    spy(
+        {"a": FLOAT32, "b": INT32},
+        {"deep": [FLOAT32, BOOL]},
+        more=[FLOAT64, np.ones(2, np.int64)],
+    )
+    assert spy.seen == (
+        {"a": half, "b": tf.int32},
+        {"deep": [half, tf.bool]},
+        [half, tf.int64],
+    )
     spy(FLOAT32, more=1.5)
     assert spy.seen[2] is float
     spy = Spy(dtype="mixed_float16", autocast=False)
@@ -100,12 +122,17 @@ def test_03_a_layer_casts_every_floating_tensor_in_its_arguments_and_nothing_els
 # The output in float32
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "policy", ["float32", "mixed_float16", "mixed_bfloat16", "float16"]
+)
 def test_03_04_losses_and_metrics_are_float32(policy):
     y = tf.constant([[1, 2]], tf.float16)
     with dtype_policy(policy):
-        loss, metric = keras.losses.MeanSquaredError(), keras.metrics.MeanSquaredError()
-        assert {loss(tf.zeros((1, 2)), y).dtype, metric(tf.zeros((1, 2)), y).dtype} == {tf.float32}
+        loss = keras.losses.MeanSquaredError()
+        metric = keras.metrics.MeanSquaredError()
+        assert {loss(tf.zeros((1, 2)), y).dtype, metric(tf.zeros((1, 2)), y).dtype} == {
+            tf.float32
+        }
         assert {variable.dtype for variable in metric.variables} == {"float32"}
     function = keras.losses.mean_squared_error(tf.zeros((1, 2)), y)
     assert function.dtype == tf.float16  # the bare function casts nothing
@@ -188,7 +215,13 @@ def test_03_the_name_of_a_weight_is_no_positional_argument_any_more():
         ("mixed_float16", Adam, "mixed_float16", LossScaleOptimizer, True),
         ("mixed_float16", Adam, "float32", Adam, False),
         ("mixed_float16", Adam, "mixed_bfloat16", Adam, False),
-        ("mixed_float16", lambda: LossScaleOptimizer(Adam()), "float32", LossScaleOptimizer, True),
+        (
+            "mixed_float16",
+            lambda: LossScaleOptimizer(Adam()),
+            "float32",
+            LossScaleOptimizer,
+            True,
+        ),
         ("float32", Adam, "mixed_float16", LossScaleOptimizer, False),
     ],
 )
@@ -205,8 +238,14 @@ def test_03_a_loaded_optimizer_starts_again_where_the_policy_wraps_it_otherwise_
     said = [str(w.message) for w in caught if "Skipping variable" in str(w.message)]
     assert type(model.optimizer) is loaded and bool(said) == (not goes_on)
     if goes_on:
-        assert number(model.optimizer.iterations) == number(before.optimizer.iterations) > 0
-        assert number(model.optimizer.dynamic_scale) == number(before.optimizer.dynamic_scale)
+        assert (
+            number(model.optimizer.iterations)
+            == number(before.optimizer.iterations)
+            > 0
+        )
+        assert number(model.optimizer.dynamic_scale) == number(
+            before.optimizer.dynamic_scale
+        )
     else:
         assert number(model.optimizer.iterations) == 0
         assert said[0].startswith("Skipping variable loading for optimizer '")
@@ -220,7 +259,8 @@ def test_03_a_loaded_optimizer_starts_again_where_the_policy_wraps_it_otherwise_
 def test_03_frozen_normalization_keeps_its_statistics():
     normalization = keras.layers.BatchNormalization(dtype="mixed_float16")
     x = np.random.default_rng(0).normal(3, 2, (32, 8)).astype(np.float16)
-    inference, before = normalization(x, training=False), normalization.get_weights()
+    inference = normalization(x, training=False)
+    before = normalization.get_weights()
     for trainable in (False, True):
         normalization.trainable = trainable
         assert np.array_equal(normalization(x, training=True), inference) != trainable
@@ -233,7 +273,8 @@ GRAPH_LEVEL = "auto_mixed_precision_onednn_bfloat16"
 
 
 @pytest.mark.skipif(
-    not hardware.detect().onednn or "avx512f" not in (hardware.detect().instruction_sets or ()),
+    not hardware.detect().onednn
+    or "avx512f" not in (hardware.detect().instruction_sets or ()),
     reason="oneDNN converts to bfloat16 on CPUs with AVX-512",
 )
 def test_03_mixed_precision_in_the_graph_shows_in_the_values_alone():
@@ -243,7 +284,9 @@ def test_03_mixed_precision_in_the_graph_shows_in_the_values_alone():
     def shares():
         results = [call(a, b) for call in (tf.function(tf.matmul), tf.matmul)]
         assert {result.dtype for result in results} == {tf.float32}
-        rounded = [tf.cast(tf.cast(result, "bfloat16"), "float32") for result in results]
+        rounded = [
+            tf.cast(tf.cast(result, "bfloat16"), "float32") for result in results
+        ]
         return [np.mean(r == each) for r, each in zip(rounded, results, strict=True)]
 
     with tf.device("CPU:0"):

@@ -12,7 +12,8 @@ from course_utils.training.policies import has_xla
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 Dense = keras.layers.Dense
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-X, Y = np.random.default_rng(0).normal(size=(32, 8)).astype("float32"), np.arange(32) % 3
+X = np.random.default_rng(0).normal(size=(32, 8)).astype("float32")
+Y = np.arange(32) % 3
 
 
 class Recomputed(keras.layers.Layer):
@@ -30,13 +31,17 @@ def test_08_remat_inside_a_layer_trains_with_xla_under_every_policy(policy):
     if not has_xla():
         pytest.skip("no XLA for this device")
     with dtype_policy(policy):
-        model = keras.Sequential([keras.Input((8,)), Recomputed(), Dense(3, dtype="float32")])
+        model = keras.Sequential(
+            [keras.Input((8,)), Recomputed(), Dense(3, dtype="float32")]
+        )
     model.compile(keras.optimizers.Adam(0.01), LOSS, jit_compile=True)
     losses = model.fit(X, Y, epochs=30, batch_size=32, verbose=0).history["loss"]
     assert losses[-1] < losses[0] - 0.05
 
 
-@pytest.mark.parametrize("way", [tf.function, lambda once: once], ids=["graph", "eager"])
+@pytest.mark.parametrize(
+    "way", [tf.function, lambda once: once], ids=["graph", "eager"]
+)
 @pytest.mark.parametrize("again", [False, True])
 def test_08_recomputed_dropout_draws_anew_and_normalization_counts_twice(again, way):
     dropout = keras.layers.Dropout(0.5)

@@ -1,10 +1,11 @@
-"""Trainings on several devices whose gradients overflow on purpose, and one process that plays all.
+"""Trainings on several devices whose gradients overflow on purpose, and one process
+that plays all.
 
     replicas.py mirrored FOLDER      everything on 2 logical CPUs; saves a model in FOLDER
     replicas.py worker               one of two workers
 
-Both print what they found as JSON. `tests/canaries/test_devices.py` starts them once and asserts on
-it; `tests/test_replica_safe.py` plays the same on one device.
+Both print what they found as JSON. `tests/canaries/test_devices.py` starts them once
+and asserts on it; `tests/test_replica_safe.py` plays the same on one device.
 """
 
 import json
@@ -17,12 +18,20 @@ import tensorflow as tf
 
 from course_utils import distributed
 from course_utils.loss_scale import DynamicLossScale
-from course_utils.training import LossScaleRecorder, ReplicaSafeLossScaleOptimizer, dtype_policy
+from course_utils.training import (
+    LossScaleRecorder,
+    ReplicaSafeLossScaleOptimizer,
+    dtype_policy,
+)
 from tools.cells import Cells
 
 KerasOwn = keras.optimizers.LossScaleOptimizer
-SGD, Adam = keras.optimizers.SGD, keras.optimizers.Adam
-START, GROWTH, RATE = 2.0**4, 3, 2.0**-6  # powers of two, so that every weight is exact
+SGD = keras.optimizers.SGD
+Adam = keras.optimizers.Adam
+# powers of two, so that every weight is exact
+START = 2.0**4
+GROWTH = 3
+RATE = 2.0**-6
 BAD = [float("inf"), float("-inf"), float("nan")]
 
 # What is played, and what has to come out of it
@@ -34,19 +43,31 @@ def patterns(replicas):
     found = {}
     for k in range(replicas):
         spoiled = [BAD[k % 3] if r == k else 1.0 for r in range(replicas)]
-        for name, when in (("first", [0]), ("mid-run", [4]), ("twice in a row", [4, 5])):
-            found[f"{name}, on {k}"] = [spoiled if t in when else good for t in range(9)]
+        for name, when in (
+            ("first", [0]),
+            ("mid-run", [4]),
+            ("twice in a row", [4, 5]),
+        ):
+            found[f"{name}, on {k}"] = [
+                spoiled if t in when else good for t in range(9)
+            ]
     found["never"] = [good] * 9
     found["everywhere"] = [good, [BAD[2]] * replicas, good]
     source = np.random.default_rng(replicas)
-    marks = np.where(source.random((40, replicas)) < 0.15, source.choice(BAD, (40, replicas)), 1)
+    marks = np.where(
+        source.random((40, replicas)) < 0.15, source.choice(BAD, (40, replicas)), 1
+    )
     found["at random"] = marks.tolist()
     return found
 
 
 def compare(script, found):
-    """Hold what `Rig.play` found against plain arithmetic, on every replica of the process."""
-    loss_scale, applied, weight = DynamicLossScale(START, GROWTH), 0, 1.0
+    """Hold what `Rig.play` found against plain arithmetic, on every replica of the
+    process.
+    """
+    loss_scale = DynamicLossScale(START, GROWTH)
+    applied = 0
+    weight = 1.0
     for marks, step in zip(script, found["scales"], strict=True):
         if loss_scale.update(bool(np.isfinite(marks).all())):
             applied += 1
@@ -66,12 +87,18 @@ def on_each_replica(variable):
 
 
 class Rig:
-    """Two weights, one of sparse gradients, which any replica can spoil: replica r's is r + 1."""
+    """Two weights, one of sparse gradients, which any replica can spoil: replica r's is
+    r + 1.
+    """
 
     def __init__(self, kind=ReplicaSafeLossScaleOptimizer, inner=None, wrap=None):
         self.strategy = tf.distribute.get_strategy()
-        self.weights = [keras.Variable(np.ones(shape, np.float32)) for shape in ((2, 3), 2)]
-        self.optimizer = kind(inner or SGD(RATE), initial_scale=START, dynamic_growth_steps=GROWTH)
+        self.weights = [
+            keras.Variable(np.ones(shape, np.float32)) for shape in ((2, 3), 2)
+        ]
+        self.optimizer = kind(
+            inner or SGD(RATE), initial_scale=START, dynamic_growth_steps=GROWTH
+        )
         self.optimizer.build(self.weights)
         self.variables = self.weights + self.optimizer.variables
         self.values = [keras.ops.convert_to_numpy(v) for v in self.variables]
@@ -82,11 +109,14 @@ class Rig:
         rank = tf.distribute.get_replica_context().replica_id_in_sync_group
         gradient = self.optimizer.scale_loss(tf.cast(rank, tf.float32) + 1)
         spoiled = tf.stack([gradient, gradient * tf.gather(marks, rank)])
-        rows = tf.IndexedSlices(spoiled, tf.range(2), tf.constant([2]))  # as of an Embedding
+        # as of an Embedding
+        rows = tf.IndexedSlices(spoiled, tf.range(2), tf.constant([2]))
         self.optimizer.apply([tf.fill((2, 3), gradient), rows], self.weights)
 
     def play(self, script):
-        """From the start: the scales after each step and, at the end, all there is to compare."""
+        """From the start: the scales after each step and, at the end, all there is to
+        compare.
+        """
         for variable, value in zip(self.variables, self.values, strict=True):
             variable.assign(value)
         scales = []
@@ -104,8 +134,14 @@ class Rig:
 
 
 def data(replicas, spoiled):
-    """Batches of 4 rows a replica; `spoiled`: pairs (batch, replica) that overflow, or ()."""
-    x = np.random.default_rng(0).choice([0.5, 1.0], (6 * 4 * replicas, 4)).astype(np.float32)
+    """Batches of 4 rows a replica; `spoiled`: pairs (batch, replica) that overflow, or
+    ().
+    """
+    x = (
+        np.random.default_rng(0)
+        .choice([0.5, 1.0], (6 * 4 * replicas, 4))
+        .astype(np.float32)
+    )
     y = np.zeros((len(x), 1), np.float32)
     for batch, replica in spoiled:
         y[4 * (replicas * batch + replica)] = 1024
@@ -113,25 +149,34 @@ def data(replicas, spoiled):
 
 
 def fitted(spoiled, eager=False, inner=None):
-    """One dense layer in float16: a target of 1024 overflows in its backward pass alone.
+    """One dense layer in float16: a target of 1024 overflows in its backward pass
+    alone.
 
-    The model after one epoch, and the scale before each step and whether it was applied.
+    The model after one epoch, and the scale before each step and whether it was
+    applied.
     """
     strategy, inner = tf.distribute.get_strategy(), inner or SGD(2.0**-10)
-    replicas, recorder = strategy.num_replicas_in_sync, LossScaleRecorder()
+    replicas = strategy.num_replicas_in_sync
+    recorder = LossScaleRecorder()
     optimizer = ReplicaSafeLossScaleOptimizer(inner, 2.0**12, dynamic_growth_steps=2)
     with dtype_policy("mixed_float16"):
-        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, use_bias=False)])
+        model = keras.Sequential(
+            [keras.Input((4,)), keras.layers.Dense(1, use_bias=False)]
+        )
         model.set_weights([np.full((4, 1), 0.125)])
         model.compile(optimizer, "mse", jit_compile=False, run_eagerly=eager)
     assert model.optimizer is optimizer  # compile leaves it in place
     x, y = data(replicas, spoiled)
-    model.fit(x, y, batch_size=4 * replicas, shuffle=False, verbose=0, callbacks=[recorder])
+    model.fit(
+        x, y, batch_size=4 * replicas, shuffle=False, verbose=0, callbacks=[recorder]
+    )
     return model, recorder.table[["scale", "applied"]].T.values.tolist()
 
 
 def fit_wanted(bad_batches):
-    loss_scale, scales, applied = DynamicLossScale(2.0**12, 2), [], []
+    loss_scale = DynamicLossScale(2.0**12, 2)
+    scales = []
+    applied = []
     for batch in range(6):
         scales.append(loss_scale.scale)
         applied.append(loss_scale.update(batch not in bad_batches))
@@ -142,8 +187,11 @@ def fit_wanted(bad_batches):
 
 
 def one_step(kind, wrap=tf.function):
-    """A step of an optimizer that is not built, with the gradient (3, 4) on each replica."""
-    weight, optimizer = keras.Variable([1.0, 1.0]), kind(SGD(0.5))
+    """A step of an optimizer that is not built, with the gradient (3, 4) on each
+    replica.
+    """
+    weight = keras.Variable([1.0, 1.0])
+    optimizer = kind(SGD(0.5))
 
     def replica():
         optimizer.apply([optimizer.scale_loss(tf.constant([3.0, 4.0]))], [weight])
@@ -154,15 +202,21 @@ def one_step(kind, wrap=tf.function):
 
 def classify(policy):
     """Accuracy and weights after one epoch, in the strategy of the scope."""
-    x, y = np.random.default_rng(0).normal(size=(64, 8)).astype("float32"), np.arange(64) % 3
+    x = np.random.default_rng(0).normal(size=(64, 8)).astype("float32")
+    y = np.arange(64) % 3
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     keras.utils.set_random_seed(0)
     with dtype_policy(policy):
-        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dense(3, dtype="float32")]
+        layers = [
+            keras.layers.Dense(16, "relu"),
+            keras.layers.Dense(3, dtype="float32"),
+        ]
         model = keras.Sequential([keras.Input((8,)), *layers])
         model.compile(SGD(0.1), loss, metrics=["accuracy"], jit_compile=False)
     history = model.fit(x, y, 16, verbose=0, shuffle=False).history
-    return history["accuracy"], np.concatenate([np.ravel(w) for w in model.get_weights()]).tolist()
+    return history["accuracy"], np.concatenate(
+        [np.ravel(w) for w in model.get_weights()]
+    ).tolist()
 
 
 def of_keras():
@@ -176,11 +230,18 @@ def of_keras():
 
 def mirrored(folder):
     """Everything on 2 logical CPUs of one process."""
-    found, safe = {"fit": {}}, ReplicaSafeLossScaleOptimizer
+    found = {"fit": {}}
+    safe = ReplicaSafeLossScaleOptimizer
     with tf.distribute.MirroredStrategy(distributed.split_cpu(2)).scope():
         found |= plays(("mid-run, on 1", "everywhere"))
-        rich = keras.optimizers.AdamW(0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True)
-        cases = {"on 0": [[(2, 0), (3, 0)]], "on 1": [[(2, 1), (3, 1)]], "eager": [[(2, 1)], True]}
+        rich = keras.optimizers.AdamW(
+            0.01, weight_decay=0.01, global_clipnorm=0.05, use_ema=True
+        )
+        cases = {
+            "on 0": [[(2, 0), (3, 0)]],
+            "on 1": [[(2, 1), (3, 1)]],
+            "eager": [[(2, 1)], True],
+        }
         for name, case in (cases | {"rich": [[(0, 1)], False, rich]}).items():
             model, steps = fitted(*case)
             found["fit"][name] = [steps, on_each_replica(model.weights[0])]
@@ -202,7 +263,8 @@ def mirrored(folder):
 def plays(eagerly):
     """Every pattern in a `tf.function`, and some without one."""
     scripts = patterns(tf.distribute.get_strategy().num_replicas_in_sync)
-    rig, eager = Rig(wrap=tf.function), Rig()
+    rig = Rig(wrap=tf.function)
+    eager = Rig()
     return {
         "play": {name: rig.play(script) for name, script in scripts.items()},
         "eager": {name: eager.play(scripts[name]) for name in eagerly},

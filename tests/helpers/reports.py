@@ -22,7 +22,13 @@ HOSTILE = [
 
 
 def card(quantity="speedup", unit="×", guess=2.0, predicted=1.8, measured=1.5):
-    return dict(quantity=quantity, unit=unit, guess=guess, predicted=predicted, measured=measured)
+    return dict(
+        quantity=quantity,
+        unit=unit,
+        guess=guess,
+        predicted=predicted,
+        measured=measured,
+    )
 
 
 def report(text="", title="A report", measured=1.5, guess=2.0, words="Why?"):
@@ -32,7 +38,10 @@ def report(text="", title="A report", measured=1.5, guess=2.0, words="Why?"):
     return LabReport(
         f"{title}{text}",
         {f"policy {text}": f"mixed_bfloat16{text}", "batch": 64},
-        [card(f"speedup{text}", f"×{text}", guess, f"1.8{text}", measured), card("loss")],
+        [
+            card(f"speedup{text}", f"×{text}", guess, f"1.8{text}", measured),
+            card("loss"),
+        ],
         {f"loss {text}": {f"line {text}": [2.0, np.float32(1), np.nan]}},
         table.rename_axis(f"policy {text}"),
         [SimpleNamespace(**finding)],

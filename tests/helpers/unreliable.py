@@ -7,12 +7,15 @@ import time
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves `files`, {path: bytes}, and notes what was `asked`; `does` says what it does wrong."""
+    """Serves `files`, {path: bytes}, and notes what was `asked`; `does` says what it
+    does wrong.
+    """
 
     files, asked, does = {}, [], ""
 
     def do_GET(self):
-        data, does = self.files.get(self.path, b""), self.does
+        data = self.files.get(self.path, b"")
+        does = self.does
         self.asked.append(self.path)
         if does == "speaks":  # something else
             self.wfile.write(b"220 welcome to my mail server\r\n")
