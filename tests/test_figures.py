@@ -27,11 +27,11 @@ from course_utils import diagnosis, figures, formats, splits
 from course_utils.benchmark import records
 from course_utils.figures import (
     base,
-    distributed,
+    boards,
     looks,
     operations,
-    profiling,
-    reports,
+    replicas,
+    traces,
 )
 from course_utils.gradients import OctaveHistogram
 from tools.canonical import COURSE
@@ -152,7 +152,7 @@ RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(
     device="a CPU", settings=""
 )
 # A step that began at 30 MB and took 12 MB of activations.
-PARTS = dict.fromkeys(profiling.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
+PARTS = dict.fromkeys(traces.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
 IN_USE = rows(
     "ms mb part", [(0.0, 30.0, ""), (1.0, 42.0, "activations"), (2.0, 42.0, "other")]
 )
@@ -212,7 +212,7 @@ STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 # A figure for every function that draws one: the function and what it is given.
 GIVEN = [
     (operations.accumulator_errors, ERRORS),
-    (distributed.lanes, TIMELINES, "Two runs"),
+    (replicas.lanes, TIMELINES, "Two runs"),
     (figures.batch_sweep, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
     (figures.comparison, COMPARISON, 0.5),
     (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
@@ -265,10 +265,10 @@ GIVEN = [
         {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}},
         "float32",
     ),
-    (reports.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
-    (reports.speed_by_device, SPED),
+    (boards.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
+    (boards.speed_by_device, SPED),
     (
-        reports.guesses,
+        boards.guesses,
         pd.DataFrame({"guess": [2, 3, 2e9], "measured": [4, 5, np.nan]}),
         "a",
         "b",
@@ -277,11 +277,11 @@ GIVEN = [
     (figures.decision_tree, CLINIC),
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
-    (profiling.op_times, OPS),
-    (profiling.step_memory, {"float32": STEP_MEMORY}),
-    (profiling.time_budget, STEPS),
-    (profiling.timeline, {"a trace": RAN, "another": RAN}),
-    (profiling.walks, WALKS),
+    (traces.op_times, OPS),
+    (traces.step_memory, {"float32": STEP_MEMORY}),
+    (traces.time_budget, STEPS),
+    (traces.timeline, {"a trace": RAN, "another": RAN}),
+    (traces.walks, WALKS),
 ]
 EXAMPLES = {draw.__name__: partial(draw, *given) for draw, *given in GIVEN}
 OKABE_ITO = "#000000 #e69f00 #56b4e9 #009e73 #f0e442 #0072b2 #d55e00 #cc79a7".split()
@@ -541,7 +541,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="no layer that is called"):
         figures.dtype_flow(FLOW[:0])
     with pytest.raises(ValueError, match="'empty' has no steps"):
-        distributed.lanes({"empty": []}, "")
+        replicas.lanes({"empty": []}, "")
 
 
 CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
@@ -640,13 +640,13 @@ def test_strips_wear_the_explorers_colors():
     css = (COURSE / "course_utils/explorers/bits.css").read_text(encoding="utf-8")
     worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))
     assert {
-        f: c.lower() for f, (c, _) in figures.formats.FIELDS.items() if f in worn
+        f: c.lower() for f, (c, _) in figures.numbers.FIELDS.items() if f in worn
     } == worn
 
 
 def test_spacing_is_the_gap_above_each_power_of_two():
     ax = drawn("spacing")
-    assert written(ax.get_legend().get_texts()) == list(figures.formats.SPACING)
+    assert written(ax.get_legend().get_texts()) == list(figures.numbers.SPACING)
     for line in ax.lines:
         for x, y in zip(*line.get_data(), strict=True):
             here = formats.encode(x, line.get_label())
@@ -785,7 +785,7 @@ def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():
     """As in a hang: replica 1 has skipped step 1, replica 0 never finishes it."""
     cured = replica_rows(False)
     hung = [r for r in cured if r["step"] == 0 or (r["step"], r["replica"]) == (1, 1)]
-    picture = distributed.lanes({"hung": hung, "cured": cured}, "Two")
+    picture = replicas.lanes({"hung": hung, "cured": cured}, "Two")
     waits, goes_on = picture.figure.axes
     assert waits.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
     alone = {bar for bar in reduced(waits) if len(bar[2]) == 1}
@@ -821,7 +821,7 @@ def test_a_picture_is_shown_with_its_words_folded(shown):
 # Drawings that are kept as files
 
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWINGS = {"strategies": distributed.strategies(), "step": figures.step()}
+DRAWINGS = {"strategies": replicas.strategies(), "step": figures.step()}
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

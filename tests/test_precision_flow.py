@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from course_utils import models
-from course_utils.figures import precision as figure
+from course_utils.figures import flows as figure
 from course_utils.figures.looks import COLORS
 from course_utils.precision import dtype_flow, policy_history
 from course_utils.precision.calls import calls_of, of_layer, symbols

@@ -11,7 +11,7 @@ from keras import layers
 
 from course_utils import models, roofline
 from course_utils.benchmark import rates
-from course_utils.figures.roofline import roofline as roofline_figure
+from course_utils.figures.roofs import roofline as roofline_figure
 from course_utils.roofline.catalogue import BYTES, PATH, Device
 from course_utils.training import dtype_policy
 

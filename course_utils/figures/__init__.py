@@ -7,16 +7,7 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 
 from course_utils.figures.base import Picture
 from course_utils.figures.card import report_card
-from course_utils.figures.clinic import decision_tree, gallery
-from course_utils.figures.formats import (
-    bit_strips,
-    long_sum,
-    lost_updates,
-    number_line,
-    rounding_errors,
-    spacing,
-)
-from course_utils.figures.gradients import bathtub, histogram, step
+from course_utils.figures.flows import dtype_flow, policy_timeline
 from course_utils.figures.learning import (
     digits,
     histories,
@@ -25,12 +16,21 @@ from course_utils.figures.learning import (
     training,
 )
 from course_utils.figures.looks import COLORS
-from course_utils.figures.loops import adam_curve, loop_plane, resumed
 from course_utils.figures.memory import bytes_per_parameter, memory_by_batch
-from course_utils.figures.precision import dtype_flow, policy_timeline
-from course_utils.figures.profiling import time_budget, timeline, walks
-from course_utils.figures.roofline import roofline
-from course_utils.figures.smaller import by_width, remat, sensitivity
+from course_utils.figures.numbers import (
+    bit_strips,
+    long_sum,
+    lost_updates,
+    number_line,
+    rounding_errors,
+    spacing,
+)
+from course_utils.figures.operations import accumulator_errors, by_dtype, casts
+from course_utils.figures.patients import decision_tree, gallery
+from course_utils.figures.replicas import lanes, strategies
+from course_utils.figures.roofs import roofline
+from course_utils.figures.scaling import bathtub, histogram, step
+from course_utils.figures.shrinking import by_width, remat, sensitivity
 from course_utils.figures.speed import (
     batch_sweep,
     comparison,
@@ -39,3 +39,11 @@ from course_utils.figures.speed import (
     recorded,
     speedups,
 )
+from course_utils.figures.traces import (
+    op_times,
+    step_memory,
+    time_budget,
+    timeline,
+    walks,
+)
+from course_utils.figures.updates import adam_curve, loop_plane, resumed

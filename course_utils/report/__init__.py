@@ -40,10 +40,10 @@ class LabReport:
         from markupsafe import Markup  # late, as all that only a page needs
 
         from course_utils import exercises
-        from course_utils.figures import reports
+        from course_utils.figures import boards
 
         drawn = [
-            reports.curve(lines, title) for title, lines in self.data["curves"].items()
+            boards.curve(lines, title) for title, lines in self.data["curves"].items()
         ]
         titles = {name: exercises.load(name).title for name in self.data["progress"]}
         inside = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))

@@ -13,8 +13,8 @@ import pandas as pd
 
 from course_utils import exercises
 from course_utils.exercises import answers
-from course_utils.figures import reports as figures
-from course_utils.figures.reports import short
+from course_utils.figures import boards as figures
+from course_utils.figures.boards import short
 from course_utils.report import data, page, write
 
 DRAWN = 9  # quantities, those that most have guessed
