@@ -56,20 +56,66 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         ):
             _install("tensorflow", "263 MB, some minutes")
         os.environ.update(distributed.find_tpu())
-    used = machine = hardware.detect()
-    if cpus != 1 and len(machine.working("GPU")) < 2:  # as `distributed.choose` decides
-        used = dataclasses.replace(machine, accelerators=machine.working("TPU"))
-    # Both before TensorFlow is imported: leave broken GPUs alone, and leave room on a
-    # good one for the kernel of the next notebook.
-    gpus = usable_gpus(machine.accelerators)
-    if gpus is not None:
-        os.environ["CUDA_VISIBLE_DEVICES"] = gpus
-    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    machine = hardware.detect()
     if on_colab() and not importlib.util.find_spec("gfloat"):
         _install("gfloat", "22 kB")
     for package in ("tensorflow", "keras", "gfloat"):
         if not importlib.util.find_spec(package):
             raise SetupError(_missing(package))
+    tf = _start_tensorflow(machine, cpus)
+    import keras
+
+    keras.config.set_dtype_policy("float32")
+    keras.utils.set_random_seed(0)
+    if hardware.merged_float16_is_slow(_in_use(machine, cpus)):
+        tf.config.optimizer.set_experimental_options({"remapping": False})
+    versions = f"TensorFlow {tf.__version__} · Keras {keras.__version__}"
+    place = " · Colab" if on_colab() else ""
+    print(f"Python {platform.python_version()} · {versions}{place}")
+    print(machine)
+    return machine
+
+
+def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
+    """Prints what to expect of the machine that `setup` gave: after the learner's guess.
+
+    `cpus` is what `setup` was given.
+
+    Example: `session.expect(machine)`
+    """
+    from course_utils import training  # late: it loads Keras
+
+    used = _in_use(machine, cpus)
+    policy = hardware.recommended_policy(machine)
+    print(
+        f"Policy to try first here: {policy}, because {hardware.policy_reason(machine)}"
+    )
+    print(_what_differs(used))
+    with processes.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
+        needs_xla = training.float16_needs_xla(used)
+    if hardware.merged_float16_is_slow(used):
+        print(MERGING_IS_OFF)
+    if hardware.float16_convolutions_are_slow(used):
+        print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
+    elif needs_xla:
+        print(OLD_KERNELS_ARE_SLOW + CURES[True])
+
+
+def _in_use(machine, cpus):
+    """The machine without the GPUs that a notebook with several CPU devices leaves alone."""
+    if cpus == 1 or len(machine.working("GPU")) >= 2:  # as `distributed.choose` decides
+        return machine
+    return dataclasses.replace(machine, accelerators=machine.working("TPU"))
+
+
+def _start_tensorflow(machine, cpus):
+    """Imports TensorFlow, and gives it, with what has to be set before it starts."""
+    # Leave broken GPUs alone, and leave room on a good one for the kernel of the next
+    # notebook.
+    gpus = usable_gpus(machine.accelerators)
+    if gpus is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with processes.silent(2):
         import tensorflow as tf
@@ -81,33 +127,7 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         tf.constant(1)
     # Building many models in one kernel is on purpose here.
     tf.get_logger().setLevel("ERROR")
-    import keras
-
-    from course_utils import training
-
-    keras.config.set_dtype_policy("float32")
-    keras.utils.set_random_seed(0)
-    versions = f"TensorFlow {tf.__version__} · Keras {keras.__version__}"
-    print(
-        f"Python {platform.python_version()} · {versions}"
-        + (" · Colab" if on_colab() else "")
-    )
-    print(machine)
-    print(
-        f"Policy to try first here: {hardware.recommended_policy(machine)}, "
-        f"because {hardware.policy_reason(machine)}"
-    )
-    print(_what_differs(used))
-    with processes.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
-        needs_xla = training.float16_needs_xla(used)
-    if hardware.merged_float16_is_slow(used):
-        tf.config.optimizer.set_experimental_options({"remapping": False})
-        print(MERGING_IS_OFF)
-    if hardware.float16_convolutions_are_slow(used):
-        print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
-    elif needs_xla:
-        print(OLD_KERNELS_ARE_SLOW + CURES[True])
-    return machine
+    return tf
 
 
 def on_colab() -> bool:
@@ -118,29 +138,24 @@ def on_colab() -> bool:
 def _install(package, size):
     """What pip does stands in one line that moves; SetupError if it replaced a package."""
     print(f"This runtime lacks {package}: installing {LACKING[package]}, {size}.")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--retries",
-        "1",
-        "--progress-bar",
-        "off",
-    ]
+    pip = [sys.executable, *"-m pip install --retries 1 --progress-bar off".split()]
     process = processes.start([*pip, LACKING[package]])
     start = time.monotonic()
-    doing, replaced = "pip starts", False
+    latest = "pip starts"
+    has_replaced = False
     try:
         for _, line in processes.watch([process]):
-            doing = line or doing
-            replaced |= "Uninstalling" in doing
-            print(f"\r{time.monotonic() - start:4.0f} s  {doing.strip():70.70}", end="")
+            latest = line or latest
+            has_replaced |= "Uninstalling" in latest
+            seconds = time.monotonic() - start
+            print(f"\r{seconds:4.0f} s  {latest.strip():70.70}", end="")
     finally:
         processes.kill(process)
         print()
+    if process.returncode:
+        raise SetupError(_missing(package))
     importlib.invalidate_caches()
-    if replaced:
+    if has_replaced:
         raise SetupError(
             f"Installing {package} replaced packages that this kernel may have loaded: restart it "
             "(Runtime > Restart session) and run this cell again."

@@ -46,8 +46,7 @@ def check_voice(*texts):
         assert not re.search(r"\bMP\d{3}\b", words), text
 
 
-# --- whatever a learner may pass in
-# -------------------------------------------------------------
+# --- whatever a learner may pass in ---------------------------------------------------
 
 
 class Hostile:
@@ -155,8 +154,7 @@ def holds(feedback, answer):
     return feedback
 
 
-# --- what the modules say
-# -----------------------------------------------------------------------
+# --- what the modules say -------------------------------------------------------------
 
 
 @every_exercise
@@ -326,8 +324,7 @@ def test_whatever_is_given_is_judged_and_said(name, number):
     tried()
 
 
-# --- the judges
-# ---------------------------------------------------------------------------------
+# --- the judges -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -385,8 +382,7 @@ def test_a_function_that_does_nothing_is_a_stub():
     assert not any(map(answers.untouched, real))
 
 
-# --- what a learner sees
-# ------------------------------------------------------------------------
+# --- what a learner sees --------------------------------------------------------------
 
 
 def test_feedback_hints_and_solutions():
@@ -480,8 +476,7 @@ def test_load_names_what_exists():
         exercises.load()
 
 
-# --- progress
-# -----------------------------------------------------------------------------------
+# --- progress -------------------------------------------------------------------------
 
 SOLVE_40 = """
 import sys
@@ -612,8 +607,7 @@ def test_reset_and_the_default_file(progress_file, monkeypatch):
     assert store.path() == ROOT / ".course_progress.json"
 
 
-# --- tables and reports
-# -------------------------------------------------------------------------
+# --- tables and reports ---------------------------------------------------------------
 
 
 def test_report(tmp_path):

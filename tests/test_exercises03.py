@@ -62,8 +62,7 @@ def test_the_eight_dtypes_are_measured_and_those_of_the_solution(monkeypatch):
     assert Counter(other.values()) == {"float32": 5, "bfloat16": 3}
 
 
-# --- a layer
-# ------------------------------------------------------------------------------------
+# --- a layer --------------------------------------------------------------------------
 
 
 def fade(edits=()):

@@ -31,8 +31,7 @@ def kept(edits=()):
     return edited(CHECKPOINT.solution, "checkpoint", edits)
 
 
-# --- six loops: what the probe says of each is printed by the notebook's own cell
-# ---------------
+# --- six loops: what the probe says of each is printed by the notebook's own cell -----
 
 
 @pytest.mark.parametrize("letter", "ACE")
@@ -41,8 +40,7 @@ def test_three_of_the_six_take_the_first_step_of_the_right_loop(letter):
     assert watched.length == pytest.approx(1, abs=0.01) and watched.cosine > 0.999
 
 
-# --- one step for every policy
-# ------------------------------------------------------------------
+# --- one step for every policy --------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", [
@@ -67,8 +65,7 @@ def test_a_mistake_is_found_under_its_policy():
     )
 
 
-# --- what must be in the checkpoint
-# -------------------------------------------------------------
+# --- what must be in the checkpoint ---------------------------------------------------
 
 
 def built_late(model, optimizer, iterator):
@@ -86,8 +83,7 @@ def test_other_right_checkpoints(function):
     assert CHECKPOINT.answer(function) is None
 
 
-# --- the kernel and its settings
-# ----------------------------------------------------------------
+# --- the kernel and its settings ------------------------------------------------------
 
 
 def changes_the_policy(*arguments):

@@ -41,8 +41,7 @@ def same(a, b):
     )
 
 
-# --- decode: every code
-# -------------------------------------------------------------------------
+# --- decode: every code ---------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -88,8 +87,7 @@ def test_the_kinds_and_the_value_follow_from_the_fields(fmt):
         assert found.sign == ("1" if code >> (info.bits - 1) else "0")
 
 
-# --- encode: exact, once
-# ------------------------------------------------------------------------
+# --- encode: exact, once --------------------------------------------------------------
 
 
 def oracle(value, fmt, rounding):
@@ -183,8 +181,7 @@ def test_numbers_one_should_know(value, fmt, code, options):
     assert formats.encode(value, fmt, **options).code == code
 
 
-# --- facts
-# ------------------------------------------------------------------------------------
+# --- facts ----------------------------------------------------------------------------
 
 
 @every_dtype
@@ -202,8 +199,7 @@ def test_facts_are_those_of_finfo(fmt, dtype):
     assert facts["has_infinity"] == (fmt in ("float16", "bfloat16", "float8_e5m2"))
 
 
-# --- what one may give
-# --------------------------------------------------------------------------
+# --- what one may give ----------------------------------------------------------------
 
 
 def complaint(function, *arguments):

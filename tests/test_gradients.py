@@ -43,8 +43,7 @@ LARGEST = {
 }
 
 
-# --- the other way: round every value
-# -----------------------------------------------------------
+# --- the other way: round every value -------------------------------------------------
 
 
 def by_casting(values, scale, fraction, lowest, largest):
@@ -165,8 +164,7 @@ def test_values_and_scales_far_beyond_every_format():
     )
 
 
-# --- what the histogram holds
-# -------------------------------------------------------------------
+# --- what the histogram holds ---------------------------------------------------------
 
 
 def same(one, other):
@@ -186,8 +184,7 @@ def test_what_was_written_down_comes_back_with_its_dtypes(values):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
 
 
-# --- what one may give
-# --------------------------------------------------------------------------
+# --- what one may give ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

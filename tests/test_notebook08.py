@@ -188,8 +188,7 @@ def test_sure_and_right_are_compared_in_ten_bins(names):
     )
 
 
-# --- the plumbing
-# --------------------------------------------------------------------------------
+# --- the plumbing ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"TFL3" * 100])

@@ -119,8 +119,7 @@ def test_only_a_report_is_overwritten(tmp_path):
     assert other.read_text("utf-8") == "<p>mine" and "Second" in path.read_text("utf-8")
 
 
-# --- the class board
-# ----------------------------------------------------------------------------
+# --- the class board ------------------------------------------------------------------
 
 
 def hand_in(path, found, before=""):

@@ -22,8 +22,8 @@ WORDS, LINE, FIGURE = 180, 0.1, 0.5
 # and lines of code. What is alike in all notebooks takes no minute and is not counted:
 # the lines of the setup cell, the line for those who come back, and the help at the
 # end.
-BUDGET = (20, 45, 45, 45, 40, 50, 50, 45, 45, 40, 60)
-MOST = {"written": 1_974, "lines": 210}
+BUDGET = (21, 45, 45, 45, 41, 50, 50, 45, 45, 40, 60)
+MOST = {"written": 1_974, "lines": 211}
 # What has a clock of its own. What does not, such as the prediction, goes with what is
 # above it.
 TIMED = re.compile(r"\d+\. |Setup|Common mistakes|Recap")

@@ -32,8 +32,8 @@ PLANS = {
         20,
         (0, 2, 4),
         """\
-Setup / 00 / setup-text setup load-exercises predict-text prediction / How many times faster? \
-Hands up for half, 1, 2 and 4. Type in the median.
+Setup / 00 / setup-text setup load-exercises predict-text prediction expect / How many times \
+faster? Hands up for half, 1, 2 and 4. Type in the median.
 Time a product / 00 / machine-text matmul-sizes-text matmul-sizes matmul-see / Which row of the \
 table is this machine?
 Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
@@ -47,8 +47,8 @@ of the gradients become zero: how wrong is the step? Then: say stop at the best 
         90,
         (0, 1, 2, 3, 4),
         """\
-Setup / 00 / setup-text setup load-exercises predict-text prediction / How many times faster? \
-Collect the guesses before the cell runs.
+Setup / 00 / setup-text setup load-exercises predict-text prediction expect / How many times \
+faster? Collect the guesses before the cell runs.
 Time a product / 00 / machine-text matmul-text matmul-by-hand matmul-sizes-text matmul-sizes \
 matmul-see / Which row of the table is this machine?
 Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \

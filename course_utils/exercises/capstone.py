@@ -10,8 +10,7 @@ import numpy as np
 from .answers import a_layer, call, describe, missing_key, number
 from .functions import edit
 
-# --- three repairs
-# ------------------------------------------------------------------------------
+# --- three repairs --------------------------------------------------------------------
 
 PARTS = ("positions", "attention", "head")
 CODE = """\
@@ -212,8 +211,7 @@ def _works(model):
     return None if same else "Saved and loaded, the model gives other numbers."
 
 
-# --- a scale for gradients
-# ----------------------------------------------------------------------
+# --- a scale for gradients ------------------------------------------------------------
 
 CHOOSE = """\
 import numpy as np
@@ -275,8 +273,7 @@ def choose_problem(choose, size):
     return None
 
 
-# --- a paired comparison
-# ------------------------------------------------------------------------
+# --- a paired comparison --------------------------------------------------------------
 
 VERDICT = """\
 import numpy as np

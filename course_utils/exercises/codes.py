@@ -5,8 +5,7 @@ import struct
 from .judges import Choice, Fields, Number
 from .lab import lab, lab_of_number
 
-# --- a code by hand
-# -----------------------------------------------------------------------------
+# --- a code by hand -------------------------------------------------------------------
 
 
 def which_code(value):
@@ -86,8 +85,7 @@ def lab_of_code(answer):
     return lab_of_number(value)
 
 
-# --- a format for a tensor
-# ----------------------------------------------------------------------
+# --- a format for a tensor ------------------------------------------------------------
 
 SIXTEEN = ("float16", "bfloat16", "neither")
 FORMATS = Fields(

@@ -55,8 +55,7 @@ six = {
     for letter, (_, edits) in FAULTS.items()
 }
 
-# --- one's own step
-# -----------------------------------------------------------------------------
+# --- one's own step -------------------------------------------------------------------
 
 CLIP = 0.1  # the length that a gradient may have
 CLIPPED = CODE.replace(APPLY, LIMIT.format("optimizer.scale_loss(0.1)") + APPLY)

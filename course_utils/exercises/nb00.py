@@ -39,8 +39,7 @@ none.""",
     read=read_guess,
 )
 
-# --- 1: which policy to train in
-# ----------------------------------------------------------------
+# --- 1: which policy to train in ------------------------------------------------------
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "cannot tell")
 OVERLAP = "the medians differ by less than the steps of one policy do. The next run may reverse it."
@@ -86,8 +85,7 @@ RUNS = {
     ),
 }
 
-# --- 2: a speedup to trust
-# ----------------------------------------------------------------------
+# --- 2: a speedup to trust ------------------------------------------------------------
 
 SPEEDUP = Number(
     0.25,
@@ -134,8 +132,7 @@ SPEEDUP = Number(
     otherwise="You gave {value:g}, on the right side of 1. Divide float32's median by the other.",
 )
 
-# --- 3: the policy that comes too late
-# ----------------------------------------------------------
+# --- 3: the policy that comes too late ------------------------------------------------
 
 
 def switch_problem(build, _):

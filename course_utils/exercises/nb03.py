@@ -38,8 +38,7 @@ Section 1 measures it.""",
     read=read_guess,
 )
 
-# --- 1: which policy to try first
-# ---------------------------------------------------------------
+# --- 1: which policy to try first -----------------------------------------------------
 
 
 def policy(right, **wrong):
@@ -73,8 +72,7 @@ CHOOSE = Fields(
 # held by a test
 BITS = dict(zip(tensors.WHY, (32, 16, 16, 32, 16, 32, 32, 32), strict=True))
 
-# --- 5: a file that keeps its loss scale
-# --------------------------------------------------------
+# --- 5: a file that keeps its loss scale ----------------------------------------------
 
 LOAD = """\
 import keras

@@ -36,8 +36,7 @@ that needs less is what share of its peak memory under `float32`?
     read=read_guess,
 )
 
-# --- 1: which comparison is fair
-# -----------------------------------------------------------------
+# --- 1: which comparison is fair ------------------------------------------------------
 
 FAULTS = ("fair", "steps", "batch", "order")
 FAIR = Fields(
@@ -60,8 +59,7 @@ FAIR = Fields(
     }
 )
 
-# --- 2: the peak of a batch that was not measured
-# ------------------------------------------------
+# --- 2: the peak of a batch that was not measured -------------------------------------
 
 PREDICT = """\
 import numpy as np
@@ -121,8 +119,7 @@ def predict_problem(predict, line):
     return " ".join([seen, *(said for holds, said in why if holds)][:2])
 
 
-# --- 3: from which batch on 16 bits save memory
-# --------------------------------------------------
+# --- 3: from which batch on 16 bits save memory ---------------------------------------
 
 PAYS = Number(
     2048,
@@ -145,8 +142,7 @@ PAYS = Number(
     " bytes for its copied weights.",
 )
 
-# --- 4: which accuracy is better
-# ----------------------------------------------------------------
+# --- 4: which accuracy is better ------------------------------------------------------
 
 FRACTION = "That standard error is a fraction. Multiply it by 100 to get points."
 VERDICT = Fields(

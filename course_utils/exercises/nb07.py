@@ -22,8 +22,7 @@ section 2 measures it.""",
     read=percentage("You expect {value:g} % of the weights to be finite.", zero=True),
 )
 
-# --- 2: what the two orders send
-# -----------------------------------------------------------------
+# --- 2: what the two orders send ------------------------------------------------------
 
 WEIGHTS, DEVICES, GOOD = 1_011_466, 8, 2_000
 SIZE = 4 * WEIGHTS / 1e6  # MB in float32
@@ -74,8 +73,7 @@ ORDERS = Fields(
     }
 )
 
-# --- 3: which way fits
-# ---------------------------------------------------------------------------
+# --- 3: which way fits ----------------------------------------------------------------
 
 OWN, CURE, JAX = WAYS = ("Keras's own", "all decide", "Keras on JAX")
 NO_SCALE = (
@@ -98,8 +96,7 @@ PLAN = Fields(
     {name: Choice(right, wrong, options=WAYS) for name, (right, wrong) in PLANS.items()}
 )
 
-# --- 4: how far it scales
-# ------------------------------------------------------------------------
+# --- 4: how far it scales -------------------------------------------------------------
 
 AGAIN = (
     "you gave {value:.4g}. Add up the step of each first: products, then the exchange."

@@ -6,8 +6,7 @@ import struct
 from .judges import Fields, Number
 from .lab import lab, lab_of_number
 
-# --- the first gap, and where infinity begins
-# ---------------------------------------------------
+# --- the first gap, and where infinity begins -----------------------------------------
 
 
 def whole(right, wrong, otherwise):
@@ -71,8 +70,7 @@ LIMIT = whole(
     first_infinity,
 )
 
-# --- updates that vanish, and where a sum stalls
-# ------------------------------------------------
+# --- updates that vanish, and where a sum stalls --------------------------------------
 
 
 def share(right):

@@ -8,8 +8,7 @@ import numpy as np
 
 from .judges import Choice, Fields, Number
 
-# --- a scale for an array
-# -----------------------------------------------------------------------
+# --- a scale for an array -------------------------------------------------------------
 
 ARRAY = """\
 import numpy as np
@@ -102,8 +101,7 @@ CHOSEN = Fields(
 )
 
 
-# --- the order of a step
-# ------------------------------------------------------------------------
+# --- the order of a step --------------------------------------------------------------
 
 STEP = ("forward", "scale", "backward", "unscale", "clip", "update")
 LATE = {  # one line of a step that stands behind another, and what is said of it
