@@ -77,14 +77,13 @@ class Workers:
 
     def __iter__(self):
         """Pairs (rank, line printed), until all workers have ended."""
-        failed = None
-        until = self._deadline
+        first_failure = None
+        deadline = self._deadline
         for process, line in self._watching:
-            if time.monotonic() > until and any(
-                p.poll() is None for p in self._processes
-            ):
-                break  # also where one prints without end
-            if process is None:
+            # A worker that prints without end would keep this loop alive.
+            if time.monotonic() > deadline and self._is_any_alive():
+                break
+            if process is None:  # nothing new: a chance to look at the clock
                 continue
             rank = self._processes.index(process)
             if line is not None:
@@ -92,13 +91,18 @@ class Workers:
                 continue
             self.endings[rank] = processes.ending(process)
             if process.returncode != 0 or rank in self._killed:
-                failed = rank if failed is None else failed
-                until = min(until, time.monotonic() + self.grace)
-        if failed is None and None in self.endings:
+                # The others wait for it in vain: they get `grace` seconds.
+                if first_failure is None:
+                    first_failure = rank
+                deadline = min(deadline, time.monotonic() + self.grace)
+        if first_failure is None and None in self.endings:
             self._say_that_time_is_up()
         self.stop()
-        if failed is not None and not self._killed:
-            raise ProcessError(self._what_failed(failed))
+        if first_failure is not None and not self._killed:
+            raise ProcessError(self._what_failed(first_failure))
+
+    def _is_any_alive(self):
+        return any(process.poll() is None for process in self._processes)
 
     @property
     def results(self) -> list:

@@ -89,18 +89,27 @@ def _dtype_problem(layer, policy, dtype, found):
     """What is wrong with a layer that returns `found` where `dtype` is wanted."""
     from course_utils.precision.inside import works_in_float32
 
-    if found != dtype:
-        said = "the dtype is written into the layer. `self.compute_dtype` follows the policy."
-        if found == "float32":
-            said = f"your layer promotes what Keras hands it in {dtype}. Which part is float32?"
-        return f"Under {policy} the output is {found}: {said}"
-    if any(weight.dtype != "float32" for weight in layer.weights):
-        said = "Your layer stores a weight in 16 bits: the float32 master weights are lost."
-        return f"{said} Leave the `dtype` out where it is made."
-    if dtype != "float32" and call(works_in_float32, layer, example()[0])[0]:
-        said = "your layer still works in float32 and casts only its result: nothing is gained."
+    if found == "float32" != dtype:
         return (
-            f"Under {policy} {said} Keras hands it the inputs and the gain in {dtype}."
+            f"Under {policy} the output is float32: your layer promotes what Keras hands it in "
+            f"{dtype}. Which part is float32?"
+        )
+    if found != dtype:
+        return (
+            f"Under {policy} the output is {found}: the dtype is written into the layer. "
+            "`self.compute_dtype` follows the policy."
+        )
+    if any(weight.dtype != "float32" for weight in layer.weights):
+        return (
+            "Your layer stores a weight in 16 bits: the float32 master weights are lost. "
+            "Leave the `dtype` out where it is made."
+        )
+    # Tracing runs the learner's code, which may raise there and nowhere else.
+    hides_float32, _ = call(works_in_float32, layer, example()[0])
+    if dtype != "float32" and hides_float32:
+        return (
+            f"Under {policy} your layer still works in float32 and casts only its result: "
+            f"nothing is gained. Keras hands it the inputs and the gain in {dtype}."
         )
     return None
 
@@ -111,8 +120,10 @@ def _number_problem(layer, keras):
     """
     inputs, gain = example()
     if len(layer.trainable_weights) != 1:
-        said = "Keras knows no trainable weight of yours, or several: a raw `tf.Variable` is"
-        return f"{said} neither trained nor saved. `self.add_weight` makes the gain."
+        return (
+            "Keras knows no trainable weight of yours, or several: a raw `tf.Variable` is "
+            "neither trained nor saved. `self.add_weight` makes the gain."
+        )
     weight = layer.trainable_weights[0]
     if tuple(weight.shape) != gain.shape:
         return f"Your gain has the shape {tuple(weight.shape)}, and the inputs have 8 features."
@@ -122,11 +133,11 @@ def _number_problem(layer, keras):
         )
     weight.assign(gain)  # one that differs from feature to feature
     values = keras.ops.convert_to_numpy(keras.ops.cast(layer(inputs), "float32"))
-    off = np.abs(
-        values - (inputs * gain.astype(np.float64) + np.linspace(0, 1, 8))
-    ).max()
-    said = f"A value of your layer is off by {off:.3g}; 0.01 is allowed. Change dtypes alone."
-    return None if off <= TOLERANCE else said
+    right = inputs * gain.astype(np.float64) + np.linspace(0, 1, 8)
+    error = np.abs(values - right).max()
+    if error <= TOLERANCE:
+        return None
+    return f"A value of your layer is off by {error:.3g}; 0.01 is allowed. Change dtypes alone."
 
 
 judge = Function(check, POLICIES, asked="the class itself, without parentheses")
