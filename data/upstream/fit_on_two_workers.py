@@ -14,12 +14,8 @@ import tensorflow as tf
 
 port, rank = 20000 + 2 * (os.getpid() % 5000), 0 if os.fork() else 1
 faulthandler.dump_traceback_later(60, exit=True)
-cluster = tf.train.ClusterSpec(
-    {"worker": [f"localhost:{port}", f"localhost:{port + 1}"]}
-)
-resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-    cluster, "", "worker", rank
-)
+cluster = tf.train.ClusterSpec({"worker": [f"localhost:{port}", f"localhost:{port + 1}"]})
+resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, "", "worker", rank)
 with tf.distribute.MultiWorkerMirroredStrategy(resolver).scope():
     model = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1)])
     model.compile("sgd", "mse", jit_compile=False)

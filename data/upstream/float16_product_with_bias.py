@@ -19,15 +19,7 @@ x, w, b = (tf.zeros(shape, "float16") for shape in ((32, 256), (256, 64), (64,))
 tf.function(lambda: tf.nn.relu(tf.nn.bias_add(x @ w, b)))()"""
 for remapping in ("True", "False"):
     command = [sys.executable, "-c", CODE.replace("REMAPPING", remapping)]
-    said = subprocess.check_output(
-        command, env=os.environ | {"ONEDNN_VERBOSE": "1"}, text=True
-    )
-    found = [
-        line
-        for line in said.splitlines()
-        if ",exec,cpu," in line and "reorder" not in line
-    ]
+    said = subprocess.check_output(command, env=os.environ | {"ONEDNN_VERBOSE": "1"}, text=True)
+    found = [line for line in said.splitlines() if ",exec,cpu," in line and "reorder" not in line]
     time = f", {float(found[-1].split(',')[-1]):,.2f} ms" if found else ""
-    print(
-        f"remapping {remapping}: reference kernel {',ref:any,' in ''.join(found)}{time}"
-    )
+    print(f"remapping {remapping}: reference kernel {',ref:any,' in ''.join(found)}{time}")

@@ -13,18 +13,12 @@ import tensorflow as tf
 
 port, rank = 20000 + 2 * (os.getpid() % 5000), 0 if os.fork() else 1
 faulthandler.dump_traceback_later(60, exit=True)
-cluster = tf.train.ClusterSpec(
-    {"worker": [f"localhost:{port}", f"localhost:{port + 1}"]}
-)
-resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-    cluster, "", "worker", rank
-)
+cluster = tf.train.ClusterSpec({"worker": [f"localhost:{port}", f"localhost:{port + 1}"]})
+resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, "", "worker", rank)
 with (strategy := tf.distribute.MultiWorkerMirroredStrategy(resolver)).scope():
     weight = tf.keras.Variable([1.0])
     optimizer = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.SGD())
-run = tf.function(
-    lambda gradient: strategy.run(optimizer.apply, ([gradient], [weight]))
-)
+run = tf.function(lambda gradient: strategy.run(optimizer.apply, ([gradient], [weight])))
 for step in (0, 1):
     faulthandler.dump_traceback_later(15, exit=True)  # it says where it hangs, and ends
     run(tf.constant([float("inf") if rank > step else 1.0]))

@@ -22,6 +22,4 @@ for built in (None, True, False):  # first the model that is saved
         model.save_weights(f"{folder.name}/saved.weights.h5")
     else:
         model.load_weights(f"{folder.name}/saved.weights.h5")
-        print(
-            f"built before loading {built}: scale {float(model.optimizer.scale_loss(1)):.0f}"
-        )
+        print(f"built before loading {built}: scale {float(model.optimizer.scale_loss(1)):.0f}")

@@ -14,12 +14,7 @@ import tensorflow as tf
 weight = keras.Variable(1.0)
 optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
 optimizer.build([weight])
-for name, count, gradient in (
-    ("200 overflows", 200, float("inf")),
-    ("a good step", 1, 0.0),
-):
+for name, count, gradient in (("200 overflows", 200, float("inf")), ("a good step", 1, 0.0)):
     for _ in range(count):
         optimizer.apply([tf.constant(gradient)])
-    print(
-        f"after {name}: scale {optimizer.dynamic_scale.numpy()}, weight {weight.numpy()}"
-    )
+    print(f"after {name}: scale {optimizer.dynamic_scale.numpy()}, weight {weight.numpy()}")

@@ -13,24 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 cpu = tf.config.list_physical_devices("CPU")[0]
-tf.config.set_logical_device_configuration(
-    cpu, 2 * [tf.config.LogicalDeviceConfiguration()]
-)
+tf.config.set_logical_device_configuration(cpu, 2 * [tf.config.LogicalDeviceConfiguration()])
 keras.config.set_dtype_policy("mixed_float16")
-for replica in (
-    0,
-    1,
-):  # each gets 2 of 4 rows; one label makes float16 gradients overflow
+for replica in (0, 1):  # each gets 2 of 4 rows; one label makes float16 gradients overflow
     with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
         model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
         model.compile("sgd", "mse", jit_compile=False)
-    model.fit(
-        np.ones((4, 1)), 1e5 * np.eye(4)[:, [2 * replica]], 4, shuffle=False, verbose=0
-    )
-    finite, scale = (
-        np.isfinite(model.get_weights()[0]).all(),
-        model.optimizer.dynamic_scale,
-    )
-    print(
-        f"overflow on replica {replica}: weights finite {finite}, scale {scale.numpy():.0f}"
-    )
+    model.fit(np.ones((4, 1)), 1e5 * np.eye(4)[:, [2 * replica]], 4, shuffle=False, verbose=0)
+    finite, scale = np.isfinite(model.get_weights()[0]).all(), model.optimizer.dynamic_scale
+    print(f"overflow on replica {replica}: weights finite {finite}, scale {scale.numpy():.0f}")

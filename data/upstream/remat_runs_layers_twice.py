@@ -13,20 +13,12 @@ import tensorflow as tf
 
 x = tf.fill((1, 1000), 10.0)
 for name, remat in (("plain", lambda layer: layer), ("remat", keras.remat)):
-    dropout, norm = (
-        keras.layers.Dropout(0.5),
-        keras.layers.BatchNormalization(momentum=0.9),
-    )
+    dropout, norm = keras.layers.Dropout(0.5), keras.layers.BatchNormalization(momentum=0.9)
     norm.build(x.shape)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         dropped = remat(dropout)(x, training=True)
         normalized = remat(norm)(x, training=True)
-    same, _ = (
-        np.all(tape.gradient(dropped, x) * x == dropped),
-        tape.gradient(normalized, x),
-    )
+    same, _ = np.all(tape.gradient(dropped, x) * x == dropped), tape.gradient(normalized, x)
     average = norm.moving_mean.numpy()[0]
-    print(
-        f"{name}: gradient by the mask of the forward pass {same}, moving mean {average:.1f}"
-    )
+    print(f"{name}: gradient by the mask of the forward pass {same}, moving mean {average:.1f}")

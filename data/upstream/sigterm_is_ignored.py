@@ -13,12 +13,8 @@ import time
 
 import tensorflow as tf
 
-cluster = tf.train.ClusterSpec(
-    {"worker": [f"localhost:{20000 + 2 * (os.getpid() % 5000)}"]}
-)
-resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-    cluster, "", "worker", 0
-)
+cluster = tf.train.ClusterSpec({"worker": [f"localhost:{20000 + 2 * (os.getpid() % 5000)}"]})
+resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, "", "worker", 0)
 tf.distribute.MultiWorkerMirroredStrategy(resolver)
 os.kill(os.getpid(), signal.SIGTERM)
 time.sleep(2)

@@ -20,7 +20,5 @@ for policy in ("float32", "mixed_float16"):
     model.optimizer.build(model.trainable_variables)
     with tempfile.TemporaryDirectory() as folder:
         model.save(os.path.join(folder, "model.keras"))
-        size = os.path.getsize(os.path.join(folder, "model.keras")) / (
-            4 * model.count_params()
-        )
+        size = os.path.getsize(os.path.join(folder, "model.keras")) / (4 * model.count_params())
     print(f"{policy}: file {size:.1f} times as large as the weights")

@@ -17,8 +17,6 @@ ids = np.arange(19_990)[None]
 for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
     keras.config.set_dtype_policy(policy)
     table = keras.layers.Embedding(20_000, 8)
-    inside = keras.Sequential(
-        [keras.Input((None,)), keras.layers.Lambda(table)]
-    )  # a layer's call
+    inside = keras.Sequential([keras.Input((None,)), keras.layers.Lambda(table)])  # a layer's call
     wrong = np.any(inside(ids) != table(ids), axis=-1)
     print(f"{policy}: {100 * wrong.mean():.0f} of 100 ids read another row")
