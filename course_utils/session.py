@@ -77,7 +77,8 @@ def setup(cpus: int = 1) -> hardware.Hardware:
 
 
 def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
-    """Prints what to expect of the machine that `setup` gave: after the learner's guess.
+    """Prints what to expect of the machine that `setup` gave: after the learner's
+    guess.
 
     `cpus` is what `setup` was given.
 
@@ -102,7 +103,9 @@ def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
 
 
 def _in_use(machine, cpus):
-    """The machine without the GPUs that a notebook with several CPU devices leaves alone."""
+    """The machine without the GPUs that a notebook with several CPU devices leaves
+    alone.
+    """
     if cpus == 1 or len(machine.working("GPU")) >= 2:  # as `distributed.choose` decides
         return machine
     return dataclasses.replace(machine, accelerators=machine.working("TPU"))

@@ -6,6 +6,7 @@ import keras
 import ml_dtypes
 import numpy as np
 import pytest
+from helpers.tasks import CELLS
 
 from course_utils import exercises, hardware
 from course_utils.exercises import layer, nb03, tensors
@@ -29,7 +30,7 @@ def policy():
 
 def test_guesses_are_told_in_the_megabytes_that_section_1_measures():
     assert sum(w.numpy().nbytes for w in mnist_cnn().weights) / 1e6 == nb03.FLOAT32_MB
-    assert f"in {nb03.FLOAT32_MB:.2f} MB" in nb03.PREDICTION.task
+    assert f"in {nb03.FLOAT32_MB:.2f} MB" in CELLS["03"]["predict"]
     said = exercises.load("03").predict(2.02).message
     assert (
         said
@@ -128,7 +129,7 @@ def test_other_right_layers():
 
 def test_the_layer_of_the_stub_is_the_one_that_is_told():
     names = {}
-    exec(exercises.load("03")[3].exercise.stub.replace("answer = ...", ""), names)
+    exec(CELLS["03"]["exercise-3"].partition("answer = ...")[0], names)
     said = verdict(3, names["Fade"]).message
     assert said.startswith("Under mixed_float16 the output is float32:")
     made, (x, _) = names["Fade"](), layer.example()

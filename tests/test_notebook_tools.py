@@ -51,19 +51,18 @@ We adjust $n!$, and ![A falling line](../data/line.png) shows it; see [this](htt
 
 
 class Question:
-    exercise = SimpleNamespace(task="How many bits?", minutes=14)
-    cell = ("answer = ...", "answer = 8\nprint(answer)")
+    exercise = SimpleNamespace(minutes=14)
+    call = "print(answer)"
+    cell = "answer = 8\nprint(answer)"
 
     def __repr__(self):
-        return "Exercise 0.1 · A byte"
+        return "Exercise 0.1"
 
 
 SHEET = SimpleNamespace(
     title="Small",
     exercises=[Question.exercise],
-    prediction=SimpleNamespace(
-        task="Guess it.", stub="guess = ...", solution="guess = 2"
-    ),
+    prediction=SimpleNamespace(solution="guess = 2"),
     questions={1: Question()},
 )
 
@@ -76,12 +75,12 @@ def good_notebook():
     cells = [
         new_markdown_cell(TITLE, id="title"),
         new_code_cell("import os, sys", id="setup"),
-        tagged(new_code_cell, "guess = ...", "prediction"),
+        tagged(new_code_cell, "guess = ...  # q.predict(guess)", "prediction"),
         new_markdown_cell(SECTIONS, id="sections"),
         tagged(
             new_markdown_cell, "### Exercise 0.1 · A byte\n\nHow many bits?", "task-1"
         ),
-        tagged(new_code_cell, "answer = ...", "exercise-1"),
+        tagged(new_code_cell, "answer = ...  # print(answer)", "exercise-1"),
         tagged(new_markdown_cell, "## Predict\n\nGuess it.", "predict"),
         new_markdown_cell(canonical.TROUBLE, id="trouble"),
     ]
@@ -145,10 +144,6 @@ MENDABLE = {
     "version": (lambda nb: nb.metadata.language_info.update(version="3.1"), "metadata"),
     "format": (lambda nb: nb.update(nbformat_minor=4), "metadata"),
     "setup": (setter(1, source="import os"), "'setup': its source"),
-    "stub": (setter(5, source="answer = 7"), "'exercise-1': its source"),
-    "task": (setter(4, source="### Exercise 0.1"), "'task-1': its source"),
-    "question": (setter(6, source="## Predict"), "'predict': its source"),
-    "prediction": (setter(2, source="guess = 1"), "'prediction': its source"),
     "tag order": (tags(5, "going-further", "exercise-1"), "'exercise-1': its metadata"),
     "slides": (lambda nb: nb.cells[0].metadata.update(slideshow={}), "its metadata"),
     "no help": (lambda nb: nb.cells.pop(), "no cell 'trouble'"),
@@ -156,7 +151,7 @@ MENDABLE = {
     "no way back": (text(f"\n\n{canonical.COMING_BACK}", ""), "'title': its source"),
     "an old way back": (text("Click the cell", "Click it"), "'title': its source"),
     "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "its metadata"),
-    "a new cell": (setter(6, id="a1b2c3d4", source=""), "'a1b2c3d4': its source"),
+    "a new cell": (setter(6, id="a1b2c3d4"), "'a1b2c3d4' is random"),
     "spaces": (text("## Recap", "## Recap  "), "'sections': its source"),
 }
 
@@ -179,6 +174,10 @@ REFUSED = [
     (adds("x\n" * 16), "16 lines"),
     (adds(""), "empty"),
     (tags(5, "exercise-2"), "stands for no exercise"),
+    (setter(5, source="answer = 7"), "'exercise-1': its cell lacks 'print(answer)'"),
+    (setter(4, source="### 0.1"), "'task-1': its cell lacks '### Exercise 0.1 ·'"),
+    (setter(6, source="## Guess"), "'predict': its cell lacks '## Predict'"),
+    (setter(2, source="guess = 1"), "'prediction': its cell lacks"),
     (lambda nb: nb.cells.pop(5), "0 cells have the tag 'exercise-1'"),
     (adds(metadata={"tags": ["exercise-1"]}), "2 cells have the tag 'exercise-1'"),
     (lambda nb: nb.cells.pop(2), "0 cells have the tag 'prediction'"),

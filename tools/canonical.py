@@ -105,25 +105,16 @@ def opening_source(cell, name):
     return source if source != cell.source else None
 
 
-def prescribed_source(cell, name, solved=False):
-    """Return the text that the course prescribes for an exercise's cell, or None."""
+def solution_of(cell, name):
+    """Return the code that solves an exercise's cell or makes its guess, else None."""
     match = next(filter(None, map(EXERCISE_TAG.fullmatch, tags_of(cell))), None)
-    if not match:
+    if not match or match[0] == "predict" or match[1] == "task":
         return None
     sheet = exercises.load(name[:2])
-    number = int(match[2] or 0)
-    if match[0] == "predict":
-        return f"## Predict\n\n{sheet.prediction.task}"
-    if number == 0:
-        return sheet.prediction.solution if solved else sheet.prediction.stub
-    if number not in sheet.questions:
-        raise ValueError(
-            f"tag {match[0]!r} stands for no exercise of course_utils/exercises."
-        )
-    question = sheet.questions[number]
-    if match[1] == "task":
-        return f"### {question}\n\n{question.exercise.task}"
-    return question.cell[solved]
+    if match[0] == "prediction":
+        return sheet.prediction.solution
+    question = sheet.questions.get(int(match[2]))
+    return question.cell if question else None
 
 
 def without_trailing_space(source):
@@ -201,8 +192,6 @@ def canonical(nb, name, solved=False):
         if tag and RANDOM_ID.fullmatch(cell.get("id", "")):
             cell.id = tag
         source = opening_source(cell, name)
-        if source is None and not solved:
-            source = prescribed_source(cell, name)
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:
             cell.outputs, cell.execution_count = [], None
@@ -228,7 +217,7 @@ def solution_form(blank, name):
     """
     nb = canonical(blank, name)
     for cell in nb.cells:
-        source = prescribed_source(cell, name, solved=True)
+        source = solution_of(cell, name)
         cell.source = cell.source if source is None else without_trailing_space(source)
         if cell.cell_type == "markdown":
             cell.source = LOCAL_LINK.sub(r"\1../", cell.source)
@@ -260,7 +249,7 @@ def cell_faults(nb):
 
 
 def exercise_faults(nb, name):
-    """Return exercises without their two cells, and tags on the wrong kind of cell."""
+    """Return what an exercise's cells lack: they are two, and call it by its number."""
     used = [(tag, cell) for cell in nb.cells for tag in tags_of(cell)]
     used = [(tag, cell) for tag, cell in used if EXERCISE_TAG.fullmatch(tag)]
     faults = []
@@ -271,13 +260,21 @@ def exercise_faults(nb, name):
             faults.append(
                 f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell."
             )
-    numbers = exercises.load(name[:2]).questions if tags else []
-    needed = [f"{kind}-{number}" for number in numbers for kind in ("task", "exercise")]
-    for tag in [*needed, *(["predict", "prediction"] if tags else [])]:
+    wanted = {}
+    if tags:
+        wanted = {"predict": "## Predict\n", "prediction": "q.predict(guess)"}
+        for number, question in exercises.load(name[:2]).questions.items():
+            wanted[f"task-{number}"] = f"### {question} · "
+            wanted[f"exercise-{number}"] = question.call
+    for tag, text in wanted.items():
         if tags.count(tag) != 1:
             faults.append(
                 f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted."
             )
+        elif text not in dict(used)[tag].source:
+            faults.append(f"tag {tag!r}: its cell lacks {text.strip()!r}.")
+    for tag in set(tags) - set(wanted):
+        faults.append(f"tag {tag!r} stands for no exercise of course_utils/exercises.")
     return faults
 
 

@@ -22,6 +22,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 from course_utils import claims, exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
 from tools import clock  # noqa: E402
+from tools.canonical import read, tags_of  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
@@ -91,6 +92,8 @@ def guide(path):
     """Return the instructor's page of a notebook, in Markdown."""
     sheet = exercises.load(path.name[:2])
     account = clock.account(path)
+    texts = {tag: cell.source for cell in read(path).cells for tag in tags_of(cell)}
+    question = texts["predict"].removeprefix("## Predict").strip()
     lines = [
         f"# Teach {path.name[:2]} · {sheet.title}",
         "",
@@ -105,15 +108,12 @@ def guide(path):
         lines.append(
             f"| {section.heading or 'Start'} | {section.minutes:.0f} | {after} |"
         )
-    lines += ["", "## Ask before anybody runs a cell", "", sheet.prediction.task, ""]
+    lines += ["", "## Ask before anybody runs a cell", "", question, ""]
     lines += ["Collect the guesses aloud. The notebook keeps each learner's own.", ""]
     lines += ["## Exercises, and what people answer"]
     for number, exercise in enumerate(sheet.exercises, 1):
-        lines += [
-            "",
-            f"### {path.name[:2]}.{number} · {exercise.title} ({exercise.minutes} min)",
-            "",
-        ]
+        heading = texts[f"task-{number}"].splitlines()[0]
+        lines += ["", f"{heading} ({exercise.minutes} min)", ""]
         right = getattr(exercise.answer, "right", None)
         names = {}
         if right is None and hasattr(exercise.answer, "examples"):

@@ -83,19 +83,16 @@ class Exercise:
     """One exercise, as written in `nb00.EXERCISES`; its place in the list is its
     number.
 
-    Progress is kept under `id`, which stays when other exercises come or go. `task` is
-    Markdown; a call of `check` is added to `stub` and `solution`. `answer` judges the
-    variable `name`; of a right one `right` is said; `explore(wrong answer)` may show
-    why, in an explorer, or is None. For the tests: `slips` is {a part of what is said:
-    the edits that make the solution a wrong one}, `wrong` has further (answer, a part
-    of what is said of it).
+    Heading, task and stub stand in the notebook alone. Progress is kept under `id`,
+    which stays when other exercises come or go. A call of `check` is added to
+    `solution`. `answer` judges the variable `name`; of a right one `right` is said;
+    `explore(wrong answer)` may show why, in an explorer, or is None. For the tests:
+    `slips` is {a part of what is said: the edits that make the solution a wrong one},
+    `wrong` has further (answer, a part of what is said of it).
     """
 
     id: int
-    title: str
     minutes: int
-    task: str
-    stub: str
     solution: str
     answer: Callable
     hints: list
@@ -113,26 +110,20 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The question asked before any code of a notebook, as in `nb00.PREDICTION`.
+    """What becomes of the guess that a notebook asks for before any code, as in
+    `nb00.PREDICTION`.
 
-    `comment` stands behind the stub's `...`; `read(number)` returns `(guess to keep or
+    The question stands in the notebook. `read(number)` returns `(guess to keep or
     None, one sentence)` for what `number` makes of a guess: a finite number, or several
     numbers or texts by name, or None. `wanted` says what it takes, and `shown(kept)` is
     the guess again.
     """
 
-    task: str
-    comment: str
     example: object
     read: Callable
     number: Callable = number
     wanted: str = ""
     shown: Callable = "{:g}".format
-
-    @property
-    def stub(self):
-        """The cell that asks for the guess."""
-        return f"guess = ...  # {self.comment}\nq.predict(guess)"
 
     @property
     def solution(self):
@@ -189,7 +180,7 @@ class Question:
     _hints_given: int = field(default=0, repr=False)
 
     def __repr__(self):
-        return f"Exercise {int(self.notebook)}.{self.number} · {self.exercise.title}"
+        return f"Exercise {int(self.notebook)}.{self.number}"
 
     @property
     def call(self):
@@ -200,17 +191,11 @@ class Question:
 
     @property
     def cell(self):
-        """The cells of stub and solution, `(str, str)`."""
-        cells = []
-        for code in (self.exercise.stub, self.exercise.solution):
-            code = code.rstrip()
-            top = [
-                line for line in code.splitlines() if line and not line.startswith(" ")
-            ][-1]
-            # behind a function
-            blank = "\n\n" if top.startswith(("def ", "class ")) else ""
-            cells.append(f"{code}\n{blank}{self.call}")
-        return tuple(cells)
+        """The cell with the solution, which checks it."""
+        code = self.exercise.solution.rstrip()
+        outer = [line for line in code.splitlines() if line and line[0] != " "]
+        blank = "\n\n" if outer[-1].startswith(("def ", "class ")) else ""
+        return f"{code}\n{blank}{self.call}"
 
     def check(self, *answers):
         """Judge one answer of any type, as in `q[2].check(7.3)`: `Feedback`; nothing
@@ -261,4 +246,4 @@ class Question:
 
     def solution(self):
         """The reference code."""
-        return Note("Solution.", "", self.cell[1])
+        return Note("Solution.", "", self.cell)

@@ -40,14 +40,6 @@ class Function:
         return None
 
 
-def stub(code, wanted):
-    """The head of the function that code defines, and a comment on what is wanted of
-    it.
-    """
-    head, body, _ = code.partition("):\n")
-    return f"{head}{body}    ...  # {wanted}"
-
-
 def parts(values, comment=""):
     """The cell of an answer in parts, one on each line: {name: its code, such as
     "..."}.

@@ -2,7 +2,7 @@
 
 from .answers import call, describe
 from .engine import Exercise, Prediction
-from .functions import Function, parts
+from .functions import Function
 from .judges import Choice, Fields, Number
 
 TITLE = "Start here"
@@ -28,13 +28,6 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
-    task="""\
-float32 gives every number 32 bits. Two formats take half, **float16** and **bfloat16**. How many
-times faster does one training step get on **this** machine with the better of the two?
-
-1.0 means as fast as float32, 2.0 twice as fast, 0.5 half as fast. A wrong guess teaches more than
-none.""",
-    comment="1.0 = as fast as float32, 0.5 = half as fast",
     example=2.0,
     read=read_guess,
 )
@@ -169,20 +162,7 @@ def switch_problem(build, _):
 EXERCISES = [
     Exercise(
         id=4,
-        title="which policy to train in",
         minutes=2,
-        task="""\
-Four people send you their runs: ms for a step, the median and the middle half. Which policy do you
-tell them to train in? Where a run cannot decide, answer `"cannot tell"`. A and B are
-recorded, C and D made up.
-
-| run | float32 | mixed_bfloat16 | mixed_float16 |
-|---|---|---|---|
-| A: CPU with `avx512_bf16`, 188 steps | 41 (39 to 46) | 25 (24 to 29) | 168 (162 to 175) |
-| B: same CPU, fast routines switched off | 61 (58 to 64) | 375 (367 to 393) | 166 (160 to 171) |
-| C: GPU of capability 8.0, small network | 3.1 (2.8 to 3.5) | 3.0 (2.7 to 3.4) | 3.2 (2.8 to 3.6) |
-| D: GPU of capability 7.5, one step each | 2100 | 3900 | 2400 |""",
-        stub=parts(dict.fromkeys(RUNS, "...")),
         solution="""\
 answer = {
     "A": "mixed_bfloat16",
@@ -200,15 +180,7 @@ answer = {
     ),
     Exercise(
         id=2,
-        title="a speedup to trust",
         minutes=1,
-        task="""\
-Here are the first six steps of a training under each policy, in ms. What is the speedup of
-`mixed_float16` against `float32`? Two decimals are enough.""",
-        stub="""\
-float32 = [412, 45, 44, 90, 45, 43]
-mixed_float16 = [630, 181, 179, 250, 180, 180]
-answer = ...""",
         solution="""\
 from statistics import median
 
@@ -225,23 +197,7 @@ answer = median(float32[1:]) / median(mixed_float16[1:])""",
     ),
     Exercise(
         id=5,
-        title="the policy that comes too late",
         minutes=2,
-        task="""\
-This function is meant to make a model that computes in bfloat16. Keras accepts it, and the model
-computes in float32:
-
-```python
-def build():
-    model = keras.Sequential([keras.Input((784,)), keras.layers.Dense(10)])
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    return model
-```
-
-Write it so that it does, and so that the policy is float32 again when it ends.""",
-        stub="""\
-def build():
-    ...  # the same lines and one more""",
         solution="""\
 import keras
 

@@ -23,12 +23,6 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
-    task="""\
-You start at 0 and add 1.0 ten thousand times. Every sum on the way is a `float16` number. What
-does the sum say at the end?
-
-Guess before you run any code; section 6 measures it.""",
-    comment="the sum at the end",
     example="10_000",
     read=read_guess,
 )
@@ -36,16 +30,7 @@ Guess before you run any code; section 6 measures it.""",
 EXERCISES = [
     Exercise(
         id=9,
-        title="to the code and back",
         minutes=5,
-        task="""\
-By hand, in float16: which code has −6.25, and which number has the code `0xB500`? Python reads
-hexadecimal (`0x3C00`) and binary (`0b0011110000000000`) integers; both are the code of 1.0.""",
-        stub="""\
-answer = {
-    "code of -6.25": ...,  # 0x and four hexadecimal digits
-    "number of 0xB500": ...,
-}""",
         solution="""\
 answer = {
     "code of -6.25": 0b1_10001_1001000000,  # 6.25 = 1.5625 * 2**2
@@ -80,11 +65,7 @@ answer = {
     ),
     Exercise(
         id=3,
-        title="the first gap",
         minutes=2,
-        task="""\
-Count bits: which is the smallest positive whole number that bfloat16 **cannot** hold exactly?""",
-        stub="answer = ...  # a whole number",
         solution="""\
 answer = 2 ** (1 + 7) + 1  # the implicit bit and 7 stored ones; 2**8 itself is a power of two""",
         answer=rounding.FIRST_GAP,
@@ -104,16 +85,7 @@ answer = 2 ** (1 + 7) + 1  # the implicit bit and 7 stored ones; 2**8 itself is 
     ),
     Exercise(
         id=10,
-        title="a format for each tensor",
         minutes=3,
-        task="""\
-Three tensors are to be stored in 16 bits. Choose `"float16"` or `"bfloat16"` for each, or
-`"neither"` where both lose what matters.
-
-- *gradients*, from 1e-9 to 1e-3: none may become 0.
-- *scores*, from 1 to 2: a difference of 0.002 must survive.
-- *counts*, whole numbers up to 100,000: each must stay exact.""",
-        stub=parts(dict.fromkeys(codes.LOST, "...")),
         solution=parts({name: f'"{fmt}"' for name, fmt in codes.FORMATS.right.items()}),
         answer=codes.FORMATS,
         explore=codes.lab_of_format,
@@ -126,12 +98,7 @@ Three tensors are to be stored in 16 bits. Choose `"float16"` or `"bfloat16"` fo
     ),
     Exercise(
         id=4,
-        title="where infinity begins",
         minutes=2,
-        task="""\
-float16's largest number is 65504. Which is the smallest positive whole number that it turns into
-infinity?""",
-        stub="answer = ...  # a whole number",
         solution="""\
 largest = (2 - 2**-10) * 2**15
 gap = 2**-10 * 2**15
@@ -148,13 +115,7 @@ answer = largest + gap / 2  # a tie: the largest number has an odd code""",
     ),
     Exercise(
         id=5,
-        title="updates that vanish",
         minutes=4,
-        task="""\
-Each of the 1,024 float16 numbers w from 1 to 2 gets an update of w / ratio, in float16. What share
-of them does not change? Reason with the gap before you count; to 0.1 is near enough.""",
-        stub="""\
-answer = {2048: ..., 3072: ..., 4096: ...}  # shares between 0 and 1""",
         solution="""\
 # Half a gap is 2**-11, so w stays where w / ratio < 2**-11, that is where w < ratio / 2048.
 answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
@@ -175,13 +136,7 @@ answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
     ),
     Exercise(
         id=6,
-        title="where a sum stalls",
         minutes=3,
-        task="""\
-Start at 0 and add 3 ten thousand times. What does the sum say at the end in float16, and what
-in bfloat16?""",
-        stub="""\
-answer = {"float16": ..., "bfloat16": ...}""",
         solution="""\
 def last_sum(fraction_bits):
     low = 1  # a power of two; from there on the gap is low / 2**fraction_bits

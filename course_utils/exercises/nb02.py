@@ -2,17 +2,10 @@
 
 from . import scaler, scales
 from .engine import Curve, Exercise, Prediction, percentage
-from .functions import stub
 
 TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 
 PREDICTION = Prediction(
-    task="""\
-Train a small network until it fits its data well, and look at the gradients of its weights. Float16
-rounds the smallest numbers to zero. What percentage of the nonzero gradients would that be?
-
-Guess before you run any code.""",
-    comment="percent: 1 = one in a hundred, 100 = all",
     example=10,
     read=percentage(
         "You expect that {value:g} % of them become zero.",
@@ -40,15 +33,7 @@ CURVE = Curve(
 EXERCISES = [
     Exercise(
         id=8,
-        title="choose a scale",
         minutes=4,
-        task="""\
-The first lines below make an array of gradients. Measure, and give two whole numbers:
-
-- `s`: multiplied by `2**s`, rounded to float16 and divided again, the array has a relative error
-  below 0.1 %, and gradients eight times as large would not overflow either. Many s do.
-- `overflow`: the first s with which one of these gradients becomes infinity.""",
-        stub=scales.ARRAY + 'answer = {"s": ..., "overflow": ...}  # s, not 2**s',
         solution=scales.ARRAY
         + """
 
@@ -74,20 +59,7 @@ print(f"{error(overflow - 4):.3%}")""",
     ),
     Exercise(
         id=7,
-        title="the order of a step",
         minutes=2,
-        task="""\
-These are the lines of a training step with a loss scale S, each under a name, in no order:
-
-- `"update"`: `w = w - lr * g`
-- `"scale"`: `scaled = S * loss`
-- `"clip"`: `g = g * min(1, limit / length(g))`
-- `"forward"`: `loss = loss_fn(y, model(x))`
-- `"unscale"`: `g = g / S`
-- `"backward"`: `g = gradient(scaled, w)`
-
-Give the names in the order in which the step is right with every S and every limit.""",
-        stub="answer = [..., ..., ..., ..., ..., ...]  # the six names, each once",
         solution="""\
 before = ["forward", "scale", "backward"]  # S goes in before the gradients are made
 answer = [*before, "unscale", "clip", "update"]  # and out before anything looks at them""",
@@ -101,21 +73,7 @@ answer = [*before, "unscale", "clip", "update"]  # and out before anything looks
     ),
     Exercise(
         id=9,
-        title="write the scaler",
         minutes=8,
-        task="""\
-Write `after_backward(gradients, scale, good)`. It gets the gradients of `scale` times the loss, two
-NumPy arrays in a list, the scale, and the number of good steps in a row. It returns the unscaled
-gradients, or None to skip the step, then the new scale and the new number.
-
-The rule: skip a step with an infinity or NaN and halve the scale, but not below 1; double it after
-10 good steps in a row. Keras's `LossScaleOptimizer` is forbidden.
-
-The check trains the sensor's network with your function, 900 steps from `2**15` on. It grades what
-the network restores, and that it survives: 100 broken batches, then overflows.""",
-        stub=stub(
-            scaler.CODE, "return unscaled or None, the new scale, the new counter"
-        ),
         solution=scaler.CODE,
         name="after_backward",
         answer=scaler.JUDGE,

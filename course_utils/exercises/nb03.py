@@ -7,7 +7,7 @@ import numpy as np
 from . import layer, tensors
 from .answers import call, describe
 from .engine import Exercise, Prediction
-from .functions import Function, edit, parts
+from .functions import Function, parts
 from .judges import Choice, Fields
 
 TITLE = "Setting the policy"
@@ -26,14 +26,6 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
-    task="""\
-A CNN has 1,011,466 weights. Made under the policy `float32`, it keeps them in 4.05 MB (1 MB =
-1,000,000 bytes). Now you make the same model under `mixed_float16`. In how many MB does it keep its
-weights?
-
-Only the weights count, no gradients and no optimizer. Guess before you run any code.
-Section 1 measures it.""",
-    comment="MB; under float32 it is 4.05",
     example=2.02,
     read=read_guess,
 )
@@ -138,16 +130,7 @@ def load_problem(function, _):
 EXERCISES = [
     Exercise(
         id=6,
-        title="which policy to try first",
         minutes=2,
-        task="""\
-Four people ask which policy to try first, for speed.
-
-- **T4**: a GPU of compute capability 7.5, with tensor cores
-- **H100**: a GPU of compute capability 9.0
-- **laptop**: a CPU without 16-bit instructions
-- **T4, wide**: the same T4, for a model some of whose activations reach 200,000""",
-        stub=parts(dict.fromkeys(CHOOSE.judges, "...")),
         solution=parts({name: f'"{right}"' for name, right in CHOOSE.right.items()}),
         answer=CHOOSE,
         hints=[
@@ -158,22 +141,7 @@ Four people ask which policy to try first, for speed.
     ),
     Exercise(
         id=7,
-        title="eight tensors",
         minutes=4,
-        task=f"""\
-This model takes a training step:
-
-```python
-{tensors.CODE}
-```
-
-Which dtype has
-
-- the **kernel** of `conv`, as it is stored, and the **kernel in use**, which `conv` multiplies,
-- what `conv` hands on (**after conv**),
-- the variance that `norm` divides by (**inside norm**), and what it hands on (**after norm**),
-- the **logits**, the **loss**, and the **gradient** of the kernel, as it reaches the optimizer?""",
-        stub=parts(dict.fromkeys(tensors.WHY, "...")),
         solution=parts({name: f'"float{bits}"' for name, bits in BITS.items()}),
         answer=tensors.judge,
         hints=[
@@ -184,19 +152,7 @@ Which dtype has
     ),
     Exercise(
         id=4,
-        title="repair a layer",
         minutes=6,
-        task="""\
-The layer below multiplies each feature by a gain of its own and adds a ramp from 0 to 1. In float32
-it works. Under a mixed policy it computes in float32 all the same, and Keras never trains its gain.
-
-Repair it for the policies `mixed_float16`, `mixed_bfloat16` and `float32`, with one class for all:
-
-- the gain is a float32 weight that Keras trains, and it begins at 1,
-- it computes, and returns, in the compute dtype of the policy,
-- the values stay within 0.01 of float32's.""",
-        stub=edit(layer.CODE, layer.GIVEN)
-        + "\nanswer = ...  # repair Fade above, then put Fade here",
         solution=layer.CODE + "\nanswer = Fade",
         answer=layer.judge,
         slips=layer.SLIPS,
@@ -215,17 +171,7 @@ Repair it for the policies `mixed_float16`, `mixed_bfloat16` and `float32`, with
     ),
     Exercise(
         id=8,
-        title="a file that keeps its loss scale",
         minutes=4,
-        task="""\
-The file at `path` holds a model that was trained under `mixed_float16` and compiled with `"adam"`.
-It stopped at step 3 with the loss scale 4,096. The global policy is float32 today.
-
-Write `load(path)`. It returns the model, ready to train on from there, and leaves the global policy
-as it was.""",
-        stub="""\
-def load(path):
-    ...  # return the model, ready to train on""",
         solution=LOAD,
         answer=Function(load_problem),
         name="load",

@@ -2,7 +2,7 @@
 
 from .answers import call, describe, near, number
 from .engine import Exercise, Prediction
-from .functions import Function, parts, stub
+from .functions import Function, parts
 from .judges import Choice, Fields, Number
 
 TITLE = "The MNIST CNN, three ways"
@@ -25,13 +25,6 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
-    task="""\
-`mixed_float16` and `mixed_bfloat16` compute in 16 bits instead of 32. Take one training step of
-this CNN with the batch of section 4 (256 images on a CPU). Its peak memory under the 16-bit policy
-that needs less is what share of its peak memory under `float32`?
-
-1.0 means the same memory, 0.25 a quarter of it. Guess before you measure.""",
-    comment="a share: 1.0 = the same memory, 0.25 = a quarter",
     example=0.5,
     read=read_guess,
 )
@@ -176,19 +169,7 @@ VERDICT = Fields(
 EXERCISES = [
     Exercise(
         id=6,
-        title="which comparison is fair",
         minutes=2,
-        task="""\
-Four people compare `float32` with `mixed_bfloat16` on one laptop:
-
-- **A** trains each for one minute, batch 256, and compares the accuracies.
-- **B** compares images per second at the largest batch that fits: 256 and 512.
-- **C** times 500 steps of `float32`, then 500 of `mixed_bfloat16`, batch 256, on a cold morning.
-- **D** lets them take turns, 500 steps each, batch 256, and compares times and accuracies.
-
-What spoils each: `"steps"` (unequal numbers of them), `"batch"` (another size), `"order"` (one
-after the other) or nothing (`"fair"`)?""",
-        stub=parts(dict.fromkeys("ABCD", "...")),
         solution=parts({"A": '"steps"', "B": '"batch"', "C": '"order"', "D": '"fair"'}),
         answer=FAIR,
         wrong=[({"A": "steps"}, "key 'B' is missing")],
@@ -200,13 +181,7 @@ after the other) or nothing (`"fair"`)?""",
     ),
     Exercise(
         id=7,
-        title="the peak of a batch that you did not measure",
         minutes=3,
-        task="""\
-Write `predict(batch_sizes, peaks, batch)`. It gets a list of batch sizes, the peaks measured at
-them in MB, and another batch size; it returns the peak to expect there, in MB. The cell below then
-asks it for a batch that your sweep left out, and measures.""",
-        stub=stub(PREDICT, "the peak at this batch, in MB"),
         solution=PREDICT,
         name="predict",
         answer=Function(predict_problem, LINES),
@@ -223,13 +198,7 @@ asks it for a batch that your sweep left out, and measures.""",
     ),
     Exercise(
         id=8,
-        title="from which batch on",
         minutes=2,
-        task="""\
-Another network has 8 dense layers, each 2,048 wide (2,048² weights; leave out the biases). A
-16-bit policy adds a copy of the weights, 2 bytes each, and saves 2 bytes for each activation: 2,048
-numbers an image and layer. From which batch size on does it save memory?""",
-        stub="answer = ...  # images per batch",
         solution="answer = 2 * 2048**2 / (2 * 2048)",
         answer=PAYS,
         wrong=[(100, "At batch 100")],
@@ -242,14 +211,7 @@ numbers an image and layer. From which batch size on does it save memory?""",
     ),
     Exercise(
         id=5,
-        title="is it more accurate",
         minutes=3,
-        task="""\
-On 10,000 test images the `float32` model reaches 98.0 % and the `mixed_bfloat16` model 98.1 %.
-What is the standard error of the difference, in percentage points, if you treat the two results
-as independent? Two decimals are enough. And which model is better: `"float32"`,
-`"mixed_bfloat16"` or `"cannot tell"`?""",
-        stub='answer = {"standard error": ..., "better": ...}',
         solution="""\
 variance = 0.980 * 0.020 / 10_000 + 0.981 * 0.019 / 10_000
 answer = {"standard error": 100 * variance**0.5, "better": "cannot tell"}""",

@@ -8,15 +8,6 @@ from .judges import Number, nearly
 TITLE = "Find out where time and memory go"
 
 PREDICTION = Prediction(
-    task="""\
-The CNN of notebook 04 takes a training step in `float32`, with 128 images that lie ready in memory.
-A part of the step goes to convolutions and matrix products, forward and backward. These are what
-16-bit units make faster. The rest adds, pools, compares, updates the weights, or only gets
-operations started.
-
-How many percent of the step go to convolutions and matrix products? Guess before you run any code;
-section 1 measures it.""",
-    comment="percent of the step, 100 = all",
     example=50,
     read=percentage(
         "You expect that they take {value:g} % of the step.",
@@ -60,17 +51,7 @@ ROOFLINE = Number(
 EXERCISES = [
     Exercise(
         id=1,
-        title="what a T4 makes of a layer",
         minutes=4,
-        task="""\
-A T4, a GPU, does at most 8.1 TFLOP/s (10¹² operations a second) in `float32` and 65 TFLOP/s in
-`float16`. Its memory moves at most 320 GB/s, which is 0.32 TB/s. A layer does 50 operations for
-each byte that it moves in `float32`. In `float16` it does the same operations and moves half the
-bytes.
-
-In each dtype, either arithmetic or memory sets the limit, whichever allows less. How many times as
-fast is the layer in `float16` at best? Give two decimals.""",
-        stub="answer = ...",
         solution="""\
 in_float32 = min(8.1, 0.32 * 50)  # TFLOP/s: the peak, or what memory allows
 in_float16 = min(65, 0.32 * 100)
@@ -87,16 +68,7 @@ answer = in_float16 / in_float32""",
     ),
     Exercise(
         id=7,
-        title="three traces to read",
         minutes=5,
-        task="""\
-Three made-up traces are drawn above, and lie in `mysteries["A"]` to `mysteries["C"]`.
-
-**First**, say what takes most of each step, by its time budget: `"input"`, `"launch"`,
-`"products"` or `"other"`. **Then** somebody sets a 16-bit policy that halves the time of the
-products and changes nothing else. How many times as fast does each training get, from one step to
-the next? Two decimals.""",
-        stub=parts(dict.fromkeys(mystery.JUDGE.judges, "...")),
         solution="""\
 answer = {
     "A": "input",  # the pipeline takes the whole step to make the next batch
@@ -115,16 +87,7 @@ answer = {
     ),
     Exercise(
         id=8,
-        title="six faults in one training",
         minutes=8,
-        task=f"""\
-`colleague()` is a training step with six faults that cost time, and none that raises an error.
-Each letter repairs one: `colleague("ABDEF")` leaves C in. The picture above shows the step with all
-repaired and with each fault left in alone.
-
-Which letter is which fault? Give each one of: {", ".join(f"*{f}*" for f in slow.FAULTS.values())}.
-Where the time budget does not decide, ask `profiling.op_times(found["A left in"])`.""",
-        stub=parts(dict.fromkeys(slow.FAULTS, "...")),
         solution=parts({letter: f'"{fault}"' for letter, fault in slow.FAULTS.items()}),
         answer=slow.JUDGE,
         hints=[

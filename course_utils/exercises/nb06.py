@@ -2,20 +2,12 @@
 
 from . import checkpoint, loops
 from .engine import Exercise, Prediction, percentage
-from .functions import parts, stub
+from .functions import parts
 from .judges import Choice, Fields
 
 TITLE = "Your own training loop"
 
 PREDICTION = Prediction(
-    task="""\
-A network learns ten handwritten digits with Adam, under `mixed_float16` and in a loop of your own.
-The right loop gets about 90 % of the test images right. Now a loop forgets to scale the loss, and
-the optimizer unscales all the same: every gradient arrives 32,768 times too small.
-
-After the same number of steps, what percentage does that loop get right? Blind guessing gets 10 %.
-Guess before you run any code; section 2 measures it.""",
-    comment="percent of the test images, 100 = all",
     example=10,
     read=percentage(
         "You expect that {value:g} % of the test images are right.",
@@ -48,13 +40,7 @@ from course_utils.precision import probe
 EXERCISES = [
     Exercise(
         id=7,
-        title="six loops that you cannot read",
         minutes=6,
-        task=f"""\
-`six["A"]` to `six["F"]` are functions like `build_loop`; their source is hidden. None raises an
-error. Which may you use, and what is wrong with the others? Probe them, and give each letter one
-of: *{"*, *".join(NAMES)}*.""",
-        stub=SIX + parts(dict.fromkeys(LETTERS, "...")),
         solution=SIX
         + """\
 for letter, build_loop in six.items():
@@ -70,15 +56,7 @@ for letter, build_loop in six.items():
     ),
     Exercise(
         id=8,
-        title="one step for every policy, with a limit",
         minutes=7,
-        task="""\
-Write `step(model, optimizer, loss_fn, x, y)`: one training step that cuts the gradient to a length
-of at most 0.1 with `tf.clip_by_global_norm` and returns the loss. It has to be right under
-`float32`, `mixed_float16` and `mixed_bfloat16`, with a plain optimizer and with a
-`LossScaleOptimizer`, without asking which one it was given. `loss_fn(y, predictions)` returns one
-number. `probe` is the judge.""",
-        stub=stub(loops.CLIPPED, "update the model, return the loss"),
         solution=loops.CLIPPED,
         name="step",
         answer=loops.judge,
@@ -91,16 +69,7 @@ number. `probe` is the judge.""",
     ),
     Exercise(
         id=5,
-        title="what must be in the checkpoint",
         minutes=6,
-        task="""\
-Write `checkpoint(model, optimizer, iterator)`. It returns a `tf.train.Checkpoint` from which a
-stopped training goes on as if it had never stopped. The model computes under `mixed_float16`, the
-optimizer is a `LossScaleOptimizer` around Adam and not built yet, the iterator goes over shuffled
-data. There is no dropout.
-
-The check saves a training with it, restores it into new objects, and compares what follows.""",
-        stub=stub(checkpoint.CODE, "return a tf.train.Checkpoint"),
         solution=checkpoint.CODE,
         name="checkpoint",
         answer=checkpoint.judge,

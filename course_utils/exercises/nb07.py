@@ -3,21 +3,13 @@
 from . import replicas
 from .answers import near
 from .engine import Exercise, Prediction, percentage
-from .functions import parts, stub
+from .functions import parts
 from .judges import Choice, Fields, Number, nearly
 
 TITLE = "Train on many devices without losing the weights"
 
 
 PREDICTION = Prediction(
-    task="""\
-Two replicas, each with a copy of all weights, train under `mixed_float16` with Keras's own
-`LossScaleOptimizer`. In one step the gradient of the *second* replica overflows; that of the first
-is finite. Training goes on.
-
-At the end, what percentage of all these weights are finite numbers? Guess before you run any code;
-section 2 measures it.""",
-    comment="percent of the weights, 100 = all",
     example=50,
     read=percentage("You expect {value:g} % of the weights to be finite.", zero=True),
 )
@@ -147,13 +139,7 @@ SCALING = Fields(
 EXERCISES = [
     Exercise(
         id=7,
-        title="a check on which all agree",
         minutes=5,
-        task="""\
-Write the check. Each replica calls it with its own `gradients`, a list of tensors, and its replica
-context. It returns True if every gradient *of every replica* is finite.
-`context.all_reduce("SUM", tensor)` adds up what the replicas bring.""",
-        stub=stub(replicas.CODE, "return one True or False"),
         solution=replicas.CODE,
         name="check_finite",
         answer=replicas.judge,
@@ -167,13 +153,7 @@ context. It returns True if every gradient *of every replica* is finite.
     ),
     Exercise(
         id=8,
-        title="what the two orders send",
         minutes=3,
-        task="""\
-Eight devices train the CNN of notebook 04, with 1,011,466 weights. Of 2,001 steps one is skipped.
-The gradients of a step go in one ring all-reduce. How many all-reduces are there in all, for *check
-first* and *sum first*? And how many MB (10⁶ bytes) does each device send in one of gradients?""",
-        stub=parts(dict.fromkeys(ORDERS.judges, "...")),
         solution="""\
 answer = {
     "check first": 2001 + 2000,  # flags in all, gradients where the step is taken
@@ -191,18 +171,7 @@ answer = {
     ),
     Exercise(
         id=9,
-        title="which way fits",
         minutes=2,
-        task="""\
-With what does each plan run and come out right: *Keras's own* on TensorFlow, an optimizer with
-which *all decide*, or only *Keras on JAX*?
-
-- A: `fit`, `mixed_bfloat16`, one machine with four devices.
-- B: the same under `mixed_float16`.
-- C: as B, with gradients accumulated over two batches.
-- D: `mixed_float16`, two machines, a loop of your own.
-- E: `fit`, `float32`, two devices, `steps_per_execution=8`.""",
-        stub=parts(dict.fromkeys(PLANS, "...")),
         solution=parts({name: f'"{right}"' for name, (right, _) in PLANS.items()}),
         answer=PLAN,
         hints=[
@@ -214,15 +183,7 @@ which *all decide*, or only *Keras on JAX*?
     ),
     Exercise(
         id=10,
-        title="how far it scales",
         minutes=3,
-        task="""\
-The products of a step take 40 ms in float32 and 20 ms in mixed precision, the exchange 20 ms.
-
-How many times as fast is the mixed step (*speedup*)? What percentage of its step does a device
-compute, in *float32* and in *mixed*? And how many times as fast is mixed if the exchange is
-*hidden* under the products, so that a step takes as long as the longer of the two?""",
-        stub=parts(dict.fromkeys(SCALING.judges, "...")),
         solution="""\
 answer = {
     "speedup": (40 + 20) / (20 + 20),

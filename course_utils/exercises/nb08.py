@@ -2,7 +2,7 @@
 
 from . import smaller
 from .engine import Exercise, Prediction
-from .functions import Function, stub
+from .functions import Function
 from .judges import Choice, Fields, Number
 
 TITLE = "Smaller still"
@@ -33,15 +33,6 @@ def shown(orders):
 
 
 PREDICTION = Prediction(
-    task="""\
-One network that reads digits, in five forms, all run by the same interpreter:
-
-**A** weights in float32 · **B** weights in float16 · **C** weights and arithmetic in int8 ·
-**D** as A, but most weights pruned to zero · **E** as D, in int8.
-
-Order them three times, the best first: by the **size** of the compressed file, by **accuracy**, and
-by **latency**, the time for one image.""",
-    comment='{"size": "ABCDE", "accuracy": "ABCDE", "latency": "ABCDE"} in your orders',
     example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
     read=lambda value: (
         value,
@@ -82,14 +73,6 @@ PEAK = Fields(
     }
 )
 
-TABLE = """\
-| network | file, kB | packed, kB | right, % | ms |
-|---|---|---|---|---|
-| A float32 | 258 | 238 | 96.7 | 0.010 |
-| B float16 | 132 | 120 | 96.7 | 0.010 |
-| C int8 | 70 | 60 | 96.7 | 0.008 |
-| D pruned, float32 | 258 | 63 | 96.4 | 0.011 |
-| E pruned, int8 | 70 | 23 | 96.4 | 0.008 |"""
 WRONG: dict[str, dict] = {
     "microcontroller": {
         ("A", "B"): "its file has more than 128 kB.",
@@ -110,13 +93,7 @@ DEVICES = Fields(
 EXERCISES = [
     Exercise(
         id=1,
-        title="the peak of a deep network",
         minutes=2,
-        task="""\
-A network has 64 equal layers, and the output of each takes 10 MB; leave gradients and weights out.
-Under remat in **blocks of 4** layers, how many MB of outputs are there at the peak? And how many
-layers has the **best block**, the one with the lowest peak?""",
-        stub='answer = {"blocks of 4": ..., "best block": ...}',
         solution='answer = {"blocks of 4": (64 / 4 + 4) * 10, "best block": 8}',
         answer=PEAK,
         wrong=[({"blocks of 4": 170, "best block": 8}, "170 does not fit")],
@@ -128,14 +105,7 @@ layers has the **best block**, the one with the lowest peak?""",
     ),
     Exercise(
         id=2,
-        title="a mask that only grows",
         minutes=3,
-        task="""\
-While a network is pruned, a weight once set to zero must stay zero, and the share of zeros grows.
-Write `update(weights, mask, share)`: `mask` has 0 where a weight is already pruned and 1 elsewhere.
-Return the new mask, with `round(share * weights.size)` zeros: the old ones, and then the weights of
-the smallest magnitude. All are NumPy arrays of one shape.""",
-        stub=stub(smaller.MASK, "the new mask"),
         solution=smaller.MASK,
         name="update",
         answer=Function(smaller.mask_problem, tuple(range(4))),
@@ -152,13 +122,7 @@ the smallest magnitude. All are NumPy arrays of one shape.""",
     ),
     Exercise(
         id=3,
-        title="scale and zero point",
         minutes=2,
-        task="""\
-Write `affine(low, high)`: for values between `low` and `high` return `(scale, zero)`, so that
-`round(value / scale) + zero` runs over the 256 integers from −128 to 127. The real number 0 must
-be met exactly: the range has to contain it, and `zero` is an integer.""",
-        stub=stub(smaller.AFFINE, "(scale, zero)"),
         solution=smaller.AFFINE,
         name="affine",
         answer=Function(smaller.affine_problem, smaller.RANGES),
@@ -175,13 +139,7 @@ be met exactly: the range has to contain it, and `zero` is an integer.""",
     ),
     Exercise(
         id=4,
-        title="a model that converts",
         minutes=2,
-        task="""\
-Repair it: write `to_float32(model, build)`. `build()` makes the network afresh, under the policy
-then in force. Return a network that computes in float32 and has this model's weights; afterwards
-the global policy is what it was.""",
-        stub=stub(smaller.FLOAT32, "the same network in float32"),
         solution=smaller.FLOAT32,
         name="to_float32",
         answer=Function(smaller.float32_problem, ("mixed_bfloat16", "mixed_float16")),
@@ -195,20 +153,7 @@ the global policy is what it was.""",
     ),
     Exercise(
         id=5,
-        title="a network for each device",
         minutes=2,
-        task=f"""\
-Another network of this kind:
-
-{TABLE}
-
-Which form goes where? If several fit, take the one that is right most often; of equal ones, the one
-to which less was done.
-
-- **microcontroller**: 128 kB for the file, which is read where it lies.
-- **download**: at most 30 kB over a slow network, unpacked afterwards.
-- **laptop**: no limits.""",
-        stub='answer = {"microcontroller": ..., "download": ..., "laptop": ...}',
         solution=f"answer = {RIGHT}".replace("'", '"'),
         answer=DEVICES,
         hints=[

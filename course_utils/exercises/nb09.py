@@ -8,7 +8,7 @@ from course_utils import paths
 
 from . import careful
 from .engine import Exercise, Prediction
-from .functions import Function, parts, stub
+from .functions import Function, parts
 from .judges import Choice, Fields
 
 TITLE = "The debugging clinic"
@@ -52,10 +52,7 @@ def diagnosis(id, patient, right, *hints):
     """The exercise that asks for the cause of a patient."""
     return Exercise(
         id=id,
-        title=f"the cause of patient {NUMBERS[patient]}",
         minutes=1,
-        task=f"What ails patient {NUMBERS[patient]}? Answer with a word from the list of causes.",
-        stub="answer = ...",
         solution=f'answer = "{patient}"',
         answer=causes(patient),
         hints=[*hints, "What the readings have left stands in the last line above."],
@@ -71,11 +68,6 @@ def read(value):
 
 
 PREDICTION = Prediction(
-    task=f"""\
-“If training is unstable, increase the loss scale”, many articles say. {len(SCALED)} of this
-clinic's patients train with a loss scale, and badly. The scale of each is multiplied by 1,024. How
-many of them get well?""",
-    comment=f"0 to {len(SCALED)}",
     example=3,
     read=read,
 )
@@ -112,13 +104,7 @@ WARD = Fields(
 EXERCISES = [
     Exercise(
         id=1,
-        title="triage",
         minutes=2,
-        task="""\
-Four of the curves: of which family is each, by eye? The words are `"nan"` (not a number), `"still"`
-(does not learn), `"worse"` (learns worse), `"slow"` (no speedup) and `"scale"` (the scale
-collapses).""",
-        stub=parts(dict.fromkeys(TRIAGE.judges, "...")),
         solution=parts(
             {number: f'"{family}"' for number, family in TRIAGE.right.items()}
         ),
@@ -149,13 +135,7 @@ collapses).""",
     ),
     Exercise(
         id=5,
-        title="a step that leaves nothing behind",
         minutes=4,
-        task="""\
-Write `careful(model, x, y)`: one step by `model.train_on_batch(x, y)`, whose loss it returns. If
-the step was skipped, which is if `model.optimizer.dynamic_scale` is smaller afterwards, the moving
-statistics, `model.non_trainable_variables`, are set to what they were before.""",
-        stub=stub(careful.CAREFUL, "the loss of this step"),
         solution=careful.CAREFUL,
         name="careful",
         answer=Function(careful.careful_problem),
@@ -178,10 +158,7 @@ statistics, `model.non_trainable_variables`, are set to what they were before.""
     ),
     Exercise(
         id=7,
-        title="the rest of the ward",
         minutes=10,
-        task='What ails the others? One of them is healthy: `"accumulate"`.',
-        stub=parts(dict.fromkeys(WARD.judges, "...")),
         solution=parts({number: f'"{cause}"' for number, cause in WARD.right.items()}),
         answer=WARD,
         hints=[

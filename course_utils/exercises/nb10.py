@@ -3,7 +3,7 @@
 from . import capstone
 from .answers import number
 from .engine import Exercise, Prediction
-from .functions import Function, stub
+from .functions import Function
 from .judges import Fields, Number
 
 TITLE = "The capstone"
@@ -33,15 +33,6 @@ def shown(guess):
 
 
 PREDICTION = Prediction(
-    task="""\
-A small Transformer can tell the digits 0 to 4 apart. You teach it 5 to 9 from **one hundred
-images**, which it sees three times, in the 16-bit policy of your machine. Guess three numbers:
-
-- `speedup`: how many times as fast as in float32 is a training step of it, with 256 images?
-- `memory`: the peak memory of that step, as a share of float32's?
-- `accuracy`: how many percent of the digits 5 to 9 that it never saw will it tell right? (20 is
-  chance.)""",
-    comment='{"speedup": 1.0, "memory": 1.0, "accuracy": 50} with your numbers',
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
     read=lambda value: (value, f"You expect: {shown(value)}. Section 8 measures it."),
     number=three,
@@ -76,15 +67,7 @@ DECIDE = Fields(
 EXERCISES = [
     Exercise(
         id=1,
-        title="three repairs",
         minutes=6,
-        task="""\
-Repair the three things that `examine` found, with one set of parts for `mixed_bfloat16` and
-`mixed_float16`: a class of layers for the positions (repair `Positions` above and run its cell
-again, or write another), and two dtypes, each a name or None. The check makes a model of your parts
-under both policies, and asks more than `examine`: it looks at dtypes, at 2,048 positions, at
-gradients, and at the model once saved and loaded.""",
-        stub=capstone.STUB,
         solution=capstone.CODE,
         answer=capstone.Repair(),
         wrong=[
@@ -108,14 +91,7 @@ gradients, and at the model once saved and loaded.""",
     ),
     Exercise(
         id=2,
-        title="a scale for your own gradients",
         minutes=4,
-        task="""\
-Write `choose(gradients)`. It gets a list of float32 arrays and returns a loss scale for float16, a
-power of two: gradients eight times as large as the largest of these do not overflow, and what is
-rounded to zero holds less than a thousandth of the sum of all squares. The check tries several
-networks' sizes, small and large.""",
-        stub=stub(capstone.CHOOSE, "the scale, a power of two"),
         solution=capstone.CHOOSE,
         name="choose",
         answer=Function(capstone.choose_problem, capstone.SIZES),
@@ -133,15 +109,7 @@ networks' sizes, small and large.""",
     ),
     Exercise(
         id=3,
-        title="the batch that fits",
         minutes=2,
-        task="""\
-A network for a device with **16 GB** (1 GB = 1,000 MB). Its account in float32: 4 GB at any batch,
-and 50 MB an image, all of it activations. A 16-bit policy adds a copy of the weights, 1 GB.
-
-How many `images` fit into a step in 16 bits? And you want the gradient of **1,024** images: in how
-many `micro-batches`, at least?""",
-        stub='answer = {"images": ..., "micro-batches": ...}',
         solution="""\
 import math
 
@@ -156,14 +124,7 @@ answer = {"images": images, "micro-batches": math.ceil(1024 / images)}""",
     ),
     Exercise(
         id=4,
-        title="a, b or cannot tell",
         minutes=4,
-        task="""\
-Write `verdict(a, b, t)`. `a` and `b` are accuracies of two ways to train, in pairs: the same seeds
-in the same order. Let *m* be the mean of the differences a − b, and *e* its standard error: their
-standard deviation (with n − 1) over √n. Return `"cannot tell"` if |m| is at most *t* times *e*,
-else `"a"` or `"b"`, whichever is higher. (For three seeds and 95 %, t is 4.3.)""",
-        stub=stub(capstone.VERDICT, '"a", "b" or "cannot tell"'),
         solution=capstone.VERDICT,
         name="verdict",
         answer=Function(capstone.verdict_problem, capstone.RUNS),
