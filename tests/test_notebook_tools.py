@@ -193,6 +193,7 @@ REFUSED = [
     (text("## Recap", ""), "'## Recap'"),
     (text("## Further reading", "Further reading"), "'## Further reading'"),
     (text("## 2. Second", "## 3. Second"), "[1, 3]"),
+    (text("## 2. Second", "## 2. Going further"), "before the recap"),
     (text("**15 minutes**", "15 minutes"), "no minutes"),
     (text("We adjust", "We simply adjust"), "'simply'"),
     (text("We adjust", "Just adjust"), "'just'"),

@@ -52,6 +52,9 @@ def structure(nb):
     numbers = [int(number) for number in re.findall(r"^## +(\d+)\.", text, re.M)]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
         found.append(f"The sections '## 1. …' have the numbers {numbers}.")
+    order = re.findall(r"^## .*?(Recap|Going further)", text, re.M)
+    if "Recap" in order and order[0] != "Recap":
+        found.append("A section 'Going further' stands before the recap.")
     if not re.search(f"At a glance.*{GLANCE.pattern}", text):
         found.append("'At a glance' says no minutes like **15 minutes**.")
     return found
