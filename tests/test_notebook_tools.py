@@ -27,7 +27,7 @@ What you’ll do · What you'll learn · What you'll need: [data](../data/README
 SECTIONS = """\
 ## 1. First
 
-*≈1 min · 1 min so far*
+*≈2 min · 2 min so far*
 
 We adjust $n!$, and ![A falling line](../data/line.png) shows it; see [this](https://a.org/!x).
 
@@ -37,21 +37,21 @@ We adjust $n!$, and ![A falling line](../data/line.png) shows it; see [this](htt
 
 ## 2. Second
 
-*≈1 min · 1 min so far*
+*≈1 min · 2 min so far*
 
 ## Common mistakes
 
-*≈1 min · 1 min so far*
+*≈1 min · 2 min so far*
 
 ## Recap
 
-*≈14 min · 15 min so far*
+*≈13 min · 15 min so far*
 
 ## Further reading"""
 
 
 class Question:
-    exercise = SimpleNamespace(minutes=14)
+    exercise = SimpleNamespace(minutes=13)
     call = "print(answer)"
     cell = "answer = 8\nprint(answer)"
 
@@ -226,10 +226,10 @@ def test_what_fix_cannot_mend_is_named(folder, edit, fragment):
 STALE = {
     "the layout": ("\n}\n", "\n}"),
     "the clock of a section": (
-        "*≈14 min · 15 min so far*",
+        "*≈13 min · 15 min so far*",
         "*≈14 min · 20 min so far*",
     ),
-    "no clock": ('    "*≈14 min · 15 min so far*\\n",\n    "\\n",\n', ""),
+    "no clock": ('    "*≈13 min · 15 min so far*\\n",\n    "\\n",\n', ""),
     "at a glance": ("**15 minutes**", "**20 minutes**, of which 15 core"),
     "a map": ("| 00 · Small | 15 |", "| 00 · Small | 12 to 15 |"),
     "the core path": (
@@ -326,31 +326,39 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     nb.cells[-2].metadata["seconds"] = 60
     notebooks.write(folder / "solved" / path.name, nb)
     first, second = clock.account(path).sections
-    # A title and a prediction above; a task, a recorded figure, ten lines, a minute's
-    # wait below.
+    # A title and a prediction above; a task, a recorded figure, a row, ten lines and a
+    # minute's wait below.
     # the same in all notebooks
     above = clock.words(TITLE.replace(canonical.COMING_BACK, ""))
     assert (first.words, first.lines, first.figures) == (above + 361, 1, 1)
-    assert 359 + 900 < first.written < 359 + 900 + 100  # what is folded, too
     assert (second.words, second.lines, second.figures) == (181 + 10 + 180, 1 + 10, 1)
-    assert second.minutes == pytest.approx(371 / 180 + 1.1 + 0.5 + 14 + 1)
-    assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
-    assert clock.account(path).span == "3 to 22"
+    assert (first.guesses, second.guesses, second.rows) == (1, 0, 1)
+    assert second.minutes == pytest.approx(371 / 120 + 11 / 6 + 2 / 3 + 1 / 20 + 13 + 1)
+    assert clock.account(path).clocks()["2. Going further: two"] == "*≈20 min*"
+    assert clock.account(path).span == "5 to 25"
     wound = clock.wound("## 1. One\n\nA word.", clock.account(path)).removesuffix(
         "\n\nA word."
     )
     assert wound.count("min") == 2 and clock.wound(wound, clock.account(path)) == wound
     notebooks.fix([path])
-    assert not any("00: its core" in fault for fault in notebooks.check([path]))
     monkeypatch.setattr(clock, "BUDGET", (2,))
-    monkeypatch.setattr(clock, "MOST", {"written": 300, "lines": 0})
-    faults = [fault for fault in notebooks.check([path]) if "00: its core" in fault]
-    assert "no minutes for its core" in clock.over(clock.Account("01", []))[0]
-    assert [fault.split("has ")[1].split(", at")[0] for fault in faults] == [
-        "3 minutes",
-        f"{clock.account(path).sections[0].written:,} words",
-        "1 lines of code",
+    assert not any("00: its core" in fault for fault in notebooks.check([path]))
+    monkeypatch.setattr(clock, "REWORKED", ("00",))
+    assert "00: its core takes 5 minutes, at most 2." in notebooks.check([path])
+    assert "no minutes for it" in clock.over(clock.Account("01", []))
+
+
+def test_the_clock_reproduces_what_close_readings_estimated():
+    """Until a core is reworked, which changes its minutes and its estimate."""
+    paths = notebooks.selected(canonical.COURSE / "notebooks")
+    pairs = [
+        (clock.account(path).core, estimated)
+        for path, estimated in zip(paths, clock.ESTIMATED, strict=False)
+        if path.name[:2] not in clock.REWORKED
     ]
+    assert all(0.7 <= core / estimated <= 1.3 for core, estimated in pairs)
+    cores, estimates = map(sum, zip(*pairs, strict=True))
+    assert 0.9 <= cores / estimates <= 1.1
 
 
 def test_a_stored_table_of_progress_has_every_exercise(folder, monkeypatch):

@@ -30,7 +30,6 @@ def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(
     shown.write_text(shown.read_text().replace("relative error 1", "relative error 2"))
     stale = workshop.faults(folder)
     assert [re.match(r"\S+(?=.*--fix)", fault)[0] for fault in stale] == [
-        "solved/lightning_20.ipynb:",
         "workshop_90.ipynb:",
         "solved/workshop_90.ipynb:",
     ]
@@ -42,7 +41,7 @@ def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(
 
 
 @pytest.mark.parametrize(
-    "name, spare", [("workshop_90.ipynb", 15), ("lightning_20.ipynb", 3)]
+    "name, spare", [("workshop_90.ipynb", 10), ("lightning_20.ipynb", 2)]
 )
 def test_its_minutes_are_the_clock_s_and_leave_some_for_questions(name, spare):
     nb, solved, account = workshop.made(name)
@@ -58,7 +57,7 @@ def test_its_minutes_are_the_clock_s_and_leave_some_for_questions(name, spare):
     assert int(rows[-1][1]) == int(name[-8:-6]) >= account.core + spare
     assert f"*≈{round(account.sections[0].minutes)} min" in text_of(nb)
     waited = sum(cell.metadata.get("seconds", 0) for cell in code_cells(solved))
-    assert waited == account.total("seconds") > 20
+    assert waited == account.total("seconds") >= 20
 
 
 def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(
@@ -71,14 +70,13 @@ def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(
             assert cell.id.endswith(f"-{number}")
     assert "`q[" not in text_of(nb)
     names = {"exercises": exercises}
-    given = (('"float16": ...', '"float16": 8192'),)
     parts = Cells(PATH.stem)
-    parts.run("load-exercises-01", "load-exercises-04", names=names)
-    parts.run(
-        "exercise-6-01", names=names, replaced=given + (('16": ...', '16": 1024'),)
-    )  # back in an earlier part
+    # back in an earlier part
+    parts.run("load-exercises-00", "load-exercises-04", names=names)
+    answer = exercises.load("00")[1].exercise.solution
+    exec(f"{answer}\nq00[1].check(answer)", names)
     parts.run("prediction-04", names=names, replaced=(("...", "0.5"),))
-    assert exercises.load("01").solved == [6] and exercises.load("04").guess == 0.5
+    assert exercises.load("00").solved == [1] and exercises.load("04").guess == 0.5
 
 
 def test_a_section_is_called_by_the_number_that_it_has_here():

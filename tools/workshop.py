@@ -34,43 +34,28 @@ PLANS = {
         """\
 Setup / 00 / setup-text setup load-exercises predict-text prediction expect / How many times \
 faster? Hands up for half, 1, 2 and 4. Type in the median.
-Time a product / 00 / machine-text matmul-sizes-text matmul-sizes matmul-see / Which row of the \
-table is this machine?
 Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
-guess-beside-measured compare-see / Which of the three will not learn?
-Put a tenth into bits / 01 / convert-text bit-strips encode-see floatlab-text floatlab \
-floatlab-try / Which 16-bit format comes nearer to 0.1? Then let them say which bit you flip.
-Lose a gradient, and save it / 02 / see-text late late-see weigh weigh-see scope scope-see / Half \
-of the gradients become zero: how wrong is the step? Then: say stop at the best scale.""",
+guess-beside-measured / Which of the three will not learn?
+Lose a gradient, and save it / 02 / see-text late late-see scope scope-see / Half of the \
+gradients become zero: how wrong is the step? Then: say stop at the best scale.""",
     ),
     "workshop_90.ipynb": (
         90,
-        (0, 1, 2, 3, 4),
+        (0, 1, 2, 4),
         """\
 Setup / 00 / setup-text setup load-exercises predict-text prediction expect / How many times \
 faster? Collect the guesses before the cell runs.
-Time a product / 00 / machine-text matmul-text matmul-by-hand matmul-sizes-text matmul-sizes \
-matmul-see / Which row of the table is this machine?
 Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
 guess-beside-measured compare-see exercises-text task-1 exercise-1 / Which of the three will not \
 learn?
-Guess a sum, and look into a float / 01 / predict-text load-exercises prediction fields-text halve \
-three-fields by-hand by-hand-see decode / What is ten thousand times 1.0, added one by one?
-Flip bits / 01 / convert-text bit-strips encode-see converter-text converter converter-try \
-floatlab-text floatlab floatlab-try / Which 16-bit format comes nearer to 0.1?
-Split 16 bits / 01 / compare-text spacing spacing-see table table-see own-text own own-see / Five \
-bits for the exponent, or eight?
-Watch updates vanish / 01 / vanish-text vanish-lead vanish vanish-see sgd sgd-see long-sum \
-long-sum-figure long-sum-see task-6 exercise-6 / How small must an update be to be lost?
-Guess a share, and train in 16 bits alone / 02 / predict-text load-exercises prediction \
-master-text step step-see network five-text train train-five five-see / Which of the five networks \
-fall behind?
+Flip bits / 01 / convert-text bit-strips encode-see floatlab-text floatlab floatlab-try / Which \
+16-bit format comes nearer to 0.1?
+Guess a share, and train in 16 bits alone / 02 / predict-text load-exercises prediction network \
+five-text train train-five five-see / Which of the five networks fall behind?
 Look at the gradients / 02 / see-text late late-see weigh weigh-see scope scope-see / Half of the \
 gradients become zero: how wrong is the step?
 Scale the loss / 02 / scale-text volts twin bathtub bathtub-see train-volts volts-see task-1 \
 exercise-1 / Which scale will train: 1, 512, 2¹⁵, 2²⁴, 2⁵⁴?
-See the cure break a softmax / 03 / output-text gradients softmax-cliff-text softmax-cliff \
-softmax-cliff-see / Does a larger scale help here?
 Guess the memory, and train the CNN / 04 / predict-text load-exercises prediction data look \
 pipeline-text pipeline model-text model build-model train-text panel panel-result panel-see / What \
 share of the memory is left?
