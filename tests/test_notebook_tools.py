@@ -337,7 +337,7 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
         371 / 120 + 11 / 6 + 2 / 3 + 1 / 20 + 12.8 + 1
     )
     assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
-    assert clock.account(path).span == "5 to 25"
+    assert clock.account(path).span == "5 to 24"
     wound = clock.wound("## 1. One\n\nA word.", clock.account(path)).removesuffix(
         "\n\nA word."
     )
