@@ -41,11 +41,13 @@ def main(arguments: list[str] | None = None) -> int:
     examine.add_argument(
         "--fix", action="store_true", help="print a diff that repairs its config"
     )
-    told = "put lab reports side by side on one page"
+    told = "put what a class handed in side by side on one page"
     class_board = commands.add_parser("class-board", help=told)
     class_board.add_argument(
-        "reports", nargs="+", help="the .html files, or folders of them"
+        "reports", nargs="+", help="the .json and .html files, or folders of them"
     )
+    told = "a table to write too, for a learning platform"
+    class_board.add_argument("--csv", type=_file, help=told)
     told = "the page to write (class_board.html)"
     class_board.add_argument(
         "--out", type=_file, default=Path("class_board.html"), help=told
@@ -84,7 +86,7 @@ def _run(options):
     if options.command == "class-board":
         from course_utils.report import board  # late, like the others
 
-        return board.run(options.reports, options.out)
+        return board.run(options.reports, options.out, options.csv)
     # Findings stand alone on the output, for scripts; measurements say what they were
     # made on.
     shown = io.StringIO() if options.command == "examine" else sys.stdout

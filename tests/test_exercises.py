@@ -609,23 +609,3 @@ def test_reset_and_the_default_file(progress_file, monkeypatch):
 
 
 # --- tables and reports ---------------------------------------------------------------
-
-
-def test_report(tmp_path):
-    q = exercises.load("00")
-    file = tmp_path / "report.md"
-    notes = tmp_path / "notes.txt"
-    assert repr(q.save_report(file)).startswith("Saved.")
-    solve()
-    q.save_report(str(file))
-    before = file.read_text()
-    assert "| Exercise 0.2 | solved |" in before
-    assert "choose another name" in repr(exercises.load("04").save_report(file))
-    notes.write_text("mine")
-    assert (
-        "choose another name" in repr(q.save_report(notes))
-        and notes.read_text() == "mine"
-    )
-    for bad in (None, 3, [], "", "a\0b", tmp_path, notes / "x.md", "x" * 5000):
-        assert repr(q.save_report(bad)).startswith("Not saved."), bad
-    assert file.read_text() == before

@@ -13,8 +13,9 @@ from helpers.reports import HOSTILE, card, report
 
 from course_utils import exercises
 from course_utils.__main__ import main
+from course_utils.exercises import hand_ins as data
 from course_utils.exercises import store
-from course_utils.report import LabReport, board, data
+from course_utils.report import LabReport, board
 
 
 class Page(HTMLParser):
@@ -100,7 +101,8 @@ def test_what_a_learner_left_out_and_numbers_of_any_kind(tmp_path):
     )
     for wrong in ([{"quantity": "speed"}], [card(unit=3)], [card(quantity=None)]):
         with pytest.raises(
-            ValueError, match="of an item of 'card' of the report is missing or of"
+            ValueError,
+            match="of an item of 'card' of what is handed in is missing or of",
         ):
             LabReport("t", {}, wrong, {}, pd.DataFrame(), [])
 
@@ -181,11 +183,61 @@ def test_forty_reports_side_by_side(good, tmp_path, capsys):
     assert ran(capsys, tmp_path, "--out", out)[1][0].endswith("40 of 40 files.")
 
 
+def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
+    tmp_path, capsys, monkeypatch, progress_file
+):
+    """Ten of forty files are hostile, damaged, foreign or there twice."""
+    monkeypatch.chdir(tmp_path)
+    assert "Write your name" in repr(exercises.load("00").hand_in(...))
+    for n in range(30):
+        progress_file.unlink(missing_ok=True)
+        q = exercises.load(f"{n % 4:02}")
+        q.predict(2 + n % 4)
+        q.measured = np.float32(0.05 * 1.1**n)
+        name = HOSTILE[n % len(HOSTILE)] if n > 24 else f"Ana {n}"
+        assert repr(q.hand_in(name)).startswith("Handed in."), name
+    assert len(list(tmp_path.glob("hand-in-*.json"))) == 30
+    q = exercises.load("00")
+    store.save("00", solved=[q[1].exercise.id])
+    q.predict(2.0)
+    q.measured = 1.86
+    note = repr(exercises.hand_in('=HYPERLINK("x")'))
+    assert "1 of 9 exercises solved" in note
+    assert "speedup of the better 16 bits: guessed 2, measured 1.86" in note
+    whole = next(tmp_path.glob("hand-in-Ana-0-00.json")).read_text("utf-8")
+    for number, text in enumerate(
+        (
+            whole[:-90],
+            whole,
+            "{}",
+            "[]",
+            "",
+            "x",
+            '{"a": 1}',
+            whole.replace('"of"', '"o"'),
+        )
+    ):
+        (tmp_path / f"bad{number}.json").write_text(text, encoding="utf-8")
+    status, out, err = ran(
+        capsys, tmp_path, "--out", tmp_path / "b.html", "--csv", tmp_path / "c.csv"
+    )
+    assert status == 0 and out[0].endswith("shows 31 of 40 files."), (out, err)
+    assert len(err) == 9 and all(line.startswith("Left out ") for line in err)
+    page = harmless((tmp_path / "b.html").read_text("utf-8"))
+    assert "Ana 24" in page.text and "1 of 9" in page.text
+    table = pd.read_csv(tmp_path / "c.csv")
+    assert set(table["notebook"].dropna().astype(int)) == {0, 1, 2, 3}
+    assert not table["name"].str.startswith("=").any()
+    other = tmp_path / "hand-in-Eve-00.json"
+    other.write_text("mine")
+    assert "was not handed in" in repr(q.hand_in("Eve")) and other.read_text() == "mine"
+
+
 def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
     good, tmp_path, capsys
 ):
     whole = hand_in(tmp_path / "in" / "good.html", good()).read_text("utf-8")
-    none, cut = "it is no lab report", "its data are damaged"
+    none, cut = "it is neither a hand-in nor a lab report", "its data are damaged"
     broken = {
         "empty": (none, ""),
         "foreign": (none, "<!doctype html><p>Hello"),
@@ -197,11 +249,11 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
         "digits": (cut, whole.replace(": 31.0", f": {'9' * 5000}")),
         "large": ("it is larger than 10 MB", whole + " " * data.LARGEST),
         "less": (
-            "'words' of the report is missing or",
+            "'words' of what is handed in is missing or",
             whole.replace('"words"', '"word"'),
         ),
         "types": (
-            "an item of 'card' of the rep",
+            "an item of 'card' of what",
             whole.replace('"card": [', '"card": [3, '),
         ),
         "same": ("it is the same as good", whole),
@@ -280,7 +332,7 @@ def test_a_board_takes_no_other_files_place(good, tmp_path, capsys):
     other = hand_in(tmp_path / "a\x7f.html", good(words=""))  # looks the same
     kept = path.read_bytes()
     out = tmp_path / "c.html"
-    why = {other: "exists and is no class board", path: "There is no lab report"}
+    why = {other: "exists and is no class board", path: "There is no hand-in"}
     for given, told in (why | {tmp_path / "*.htm": "no such file"}).items():
         status, said, err = ran(capsys, given, "--out", path)
         assert (

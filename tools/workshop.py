@@ -130,6 +130,7 @@ def made(name, folder=COURSE / "notebooks"):
     cells += [
         new_markdown_cell("\n".join(["## Recap", "", *recap, "", KNOWN]), id="recap"),
         new_code_cell("exercises.progress()", id="progress"),
+        new_code_cell("exercises.hand_in(...)  # your name", id="hand-in"),
         new_markdown_cell(FURTHER, id="further"),
         new_markdown_cell(id="trouble"),
     ]
@@ -153,6 +154,12 @@ def solved(blank, ran, name):
     nb = copy.deepcopy(blank)
     ran["progress"] = new_code_cell(
         "exercises.progress()", outputs=[progress(ran.values())]
+    )
+    asked = exercises.hand_in(...)
+    shown = {"text/html": asked._repr_html_(), "text/plain": repr(asked)}
+    ran["hand-in"] = new_code_cell(
+        "exercises.hand_in(...)  # your name",
+        outputs=[new_output("execute_result", shown)],
     )
     for cell in template.markdown(nb):
         cell.source = canonical.LOCAL_LINK.sub(r"\1../", cell.source)
@@ -194,6 +201,8 @@ def moved(cell, notebook, sections, heading):
     first one.
     """
     source = re.sub(r"\bq(?=[\[.]| = |$)", f"q{notebook}", cell.source, flags=re.M)
+    loads = f'exercises.load("{notebook}"'
+    source = source.replace(f"{loads})", f'{loads}, called="q{notebook}")')
     if cell.cell_type == "code":
         return source
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from course_utils.claims import Table
 
-from . import store
-from .answers import describe
+from . import hand_ins, store
+from .answers import describe, number
 from .engine import Feedback, Note, Question
 
 
@@ -18,7 +18,7 @@ class _OfEach(Note):
     """
 
     def __init__(self, call):
-        super().__init__("Which exercise?", f"For the first one, write `q[1].{call}`.")
+        super().__init__("Which exercise?", f"For the first one, write `{call}`.")
 
     def __call__(self, *given):
         return self
@@ -29,35 +29,35 @@ class Sheet:
     `q.summary()`.
     """
 
-    check = _OfEach("check(answer)")
-    hint = _OfEach("hint()")
-    solution = _OfEach("solution()")
-
-    def __init__(self, notebook, module):
+    def __init__(self, notebook, module, called="q"):
         self.notebook = notebook
+        self.called = called
+        self.check = _OfEach(f"{called}[1].check(answer)")
+        self.hint = _OfEach(f"{called}[1].hint()")
+        self.solution = _OfEach(f"{called}[1].solution()")
         self.title = module.TITLE
         self.prediction = module.PREDICTION
         self.exercises = module.EXERCISES
         self.curve = getattr(module, "CURVE", None)
         numbered = enumerate(self.exercises, 1)
         self.questions = {
-            number: Question(notebook, number, each) for number, each in numbered
+            n: Question(notebook, n, each, called=called) for n, each in numbered
         }
 
     def __repr__(self):
         return f"Notebook {self.notebook} · {self.title}: exercises 1 to {len(self.exercises)}"
 
-    def __getitem__(self, number):
+    def __getitem__(self, place):
         try:
-            return self.questions[number]
+            return self.questions[place]
         except (KeyError, TypeError):
-            known = f"1 to {len(self.exercises)}, such as `q[1]`"
-            asked = f"you asked for {describe(number)}."
+            known = f"1 to {len(self.exercises)}, such as `{self.called}[1]`"
+            asked = f"you asked for {describe(place)}."
             raise IndexError(f"This notebook has exercises {known}; {asked}") from None
 
-    def __call__(self, number=None):
+    def __call__(self, place=None):
         """`q(1)` is `q[1]`."""
-        return self[number]
+        return self[place]
 
     @property
     def guess(self):
@@ -66,6 +66,35 @@ class Sheet:
         """
         known = store.entry(self.notebook)["guess"]
         return None if known is None else self.prediction.number(known)
+
+    @property
+    def measured(self):
+        """What was measured for the guess, in its form, or None."""
+        return store.entry(self.notebook)["measured"]
+
+    @measured.setter
+    def measured(self, value):
+        several = isinstance(value, dict)
+        parts = value if several else {"": value}
+        kept = {k: v if isinstance(v, str) else number(v) for k, v in parts.items()}
+        known = {part: value for part, value in kept.items() if value is not None}
+        store.save(self.notebook, measured=known if several else kept[""])
+
+    def card(self):
+        """The guess beside what was measured: dicts, as in a hand-in's card."""
+        rows = []
+        for part, (quantity, unit) in self.prediction.measures.items():
+            guess, measured = (
+                value.get(part) if isinstance(value, dict) else value
+                for value in (self.guess, self.measured)
+            )
+            row = {"quantity": quantity, "unit": unit}
+            rows.append(row | {"guess": guess, "measured": measured})
+        return rows
+
+    def hand_in(self, name=""):
+        """Write what was guessed, measured and solved into one file: `q.hand_in("Ana")`."""
+        return _handed_in([self], name)
 
     @property
     def drawn(self):
@@ -132,38 +161,45 @@ class Sheet:
         rows = [("Prediction", guess)]
         if self.curve:
             rows.append(("Drawn curve", "recorded" if self.drawn else "not drawn"))
-        for number, question in self.questions.items():
-            rows.append((str(question), "solved" if number in self.solved else "open"))
+        for n, question in self.questions.items():
+            rows.append((str(question), "solved" if n in self.solved else "open"))
         note = f"{len(self.solved)} of {len(self.exercises)} exercises solved."
         return Table(
             f"Notebook {self.notebook} · {self.title}", ("Part", "State"), rows, note
         )
 
-    def save_report(self, path):
-        """Write the summary as Markdown and say where: `q.save_report("report_00.md")`.
 
-        A file that is no report of this notebook is never overwritten.
-        """
-        table = self.summary()
-        heading = f"# Report: {table.title}"
-        rows = [
-            f"| {' | '.join(row)} |"
-            for row in [table.header, ("---", "---"), *table.rows]
-        ]
-        try:
-            file = Path(path)
-            if file.exists() and not file.read_bytes().startswith(heading.encode()):
-                problem = f"{file} exists and is no report of this notebook: choose another name."
-                return Note("Not saved.", problem)
-            file.write_text(
-                "\n".join([heading, "", *rows, "", table.note, ""]), encoding="utf-8"
-            )
-        except (OSError, TypeError, ValueError):
-            problem = (
-                f"No report can be written to {describe(path)}: give another file name."
-            )
-            return Note("Not saved.", problem)
-        return Note("Saved.", f"The report is in {file}.")
+def _handed_in(sheets, name):
+    if name is ...:
+        how = 'Write your name in place of `...`, or `""` for none, and run the cell again.'
+        return Note("Not handed in yet.", how)
+    try:
+        path, found = hand_ins.save(sheets, name)
+    except ValueError as error:  # NoReport too
+        return Note("Not handed in.", str(error))
+    solved = sum(len(each["solved"]) for each in found["progress"].values())
+    total = sum(int(each["of"]) for each in found["progress"].values())
+    lines = [f"{solved} of {total} exercises solved"]
+    for row in found["card"]:
+        if row["guess"] is not None:
+            guess, measured = map(_short, (row["guess"], row["measured"]))
+            lines.append(f"{row['quantity']}: guessed {guess}, measured {measured}")
+    return Note(
+        "Handed in.", f"Give this file to your instructor: {path}", "\n".join(lines)
+    )
+
+
+def _short(value):
+    if value is None:
+        return "not yet"
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def hand_in(name=""):
+    """Write what was done in all notebooks into one file: `exercises.hand_in("Ana")`."""
+    sheets = [load(notebook) for notebook in available()]
+    begun = [s for s in sheets if s.guess is not None or s.measured or s.solved]
+    return _handed_in(begun, name)
 
 
 def available():
@@ -171,15 +207,18 @@ def available():
     return sorted(module.stem[2:] for module in Path(__file__).parent.glob("nb*.py"))
 
 
-def load(notebook=None):
-    """The exercises of a notebook, named "00", "0" or 0; ValueError for an unknown one."""
+def load(notebook=None, called="q"):
+    """The exercises of a notebook, named "00", "0" or 0; ValueError for an unknown one.
+
+    `called` is the name of the variable that holds them, for what they tell to write.
+    """
     name = next((n for n in available() if str(notebook) in (n, str(int(n)))), None)
     if name is None:
         choice = ", ".join(available())
         raise ValueError(
             f"No exercises for notebook {notebook!r}: choose one of {choice}."
         )
-    return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"))
+    return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"), called)
 
 
 def progress():

@@ -113,12 +113,14 @@ class Prediction:
     """What becomes of the guess that a notebook asks for before any code, as in
     `nb00.PREDICTION`.
 
-    The question stands in the notebook. `read(number)` returns `(guess to keep or
+    The question stands in the notebook. `measures` is {part of the guess, "" for the one
+    of a single number: (what it is, its unit)}. `read(number)` returns `(guess to keep or
     None, one sentence)` for what `number` makes of a guess: a finite number, or several
     numbers or texts by name, or None. `wanted` says what it takes, and `shown(kept)` is
     the guess again.
     """
 
+    measures: dict
     example: object
     read: Callable
     number: Callable = number
@@ -177,6 +179,7 @@ class Question:
     notebook: str
     number: int
     exercise: Exercise
+    called: str = "q"  # the variable that holds the sheet
     _hints_given: int = field(default=0, repr=False)
 
     def __repr__(self):
@@ -187,7 +190,7 @@ class Question:
         """What a learner writes to have the answer checked, such as
         `q[2].check(answer)`.
         """
-        return f"q[{self.number}].check({self.exercise.name})"
+        return f"{self.called}[{self.number}].check({self.exercise.name})"
 
     @property
     def cell(self):
@@ -233,14 +236,16 @@ class Question:
         if number is None:
             if self._hints_given == len(hints):
                 return Note(
-                    "No further hint.", f"`q[{self.number}].solution()` shows the code."
+                    "No further hint.",
+                    f"`{self.called}[{self.number}].solution()` shows the code.",
                 )
             self._hints_given += 1
             number = self._hints_given
         if number not in range(1, len(hints) + 1):
             known = f"This exercise has {len(hints)} hints"
             return Note(
-                "No such hint.", f"{known}: `q[{self.number}].hint()` gives the next."
+                "No such hint.",
+                f"{known}: `{self.called}[{self.number}].hint()` gives the next.",
             )
         return Note(f"Hint {number} of {len(hints)}.", hints[int(number) - 1])
 

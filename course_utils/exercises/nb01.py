@@ -23,6 +23,7 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
+    measures={"": ("ten thousand ones, summed in float16", "the sum")},
     example="10_000",
     read=read_guess,
 )

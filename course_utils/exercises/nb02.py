@@ -6,6 +6,7 @@ from .engine import Curve, Exercise, Prediction, percentage
 TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 
 PREDICTION = Prediction(
+    measures={"": ("gradients that float16 rounds to zero", "%")},
     example=10,
     read=percentage(
         "You expect that {value:g} % of them become zero.",

@@ -26,6 +26,7 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
+    measures={"": ("weights under mixed_float16", "MB")},
     example=2.02,
     read=read_guess,
 )

@@ -25,6 +25,7 @@ def read_guess(value):
 
 
 PREDICTION = Prediction(
+    measures={"": ("peak memory of a CNN's step", "×")},
     example=0.5,
     read=read_guess,
 )

@@ -8,6 +8,7 @@ from .judges import Number, nearly
 TITLE = "Find out where time and memory go"
 
 PREDICTION = Prediction(
+    measures={"": ("products, of a step's time", "%")},
     example=50,
     read=percentage(
         "You expect that they take {value:g} % of the step.",

@@ -8,6 +8,7 @@ from .judges import Choice, Fields
 TITLE = "Your own training loop"
 
 PREDICTION = Prediction(
+    measures={"": ("right without scale_loss, by Adam", "%")},
     example=10,
     read=percentage(
         "You expect that {value:g} % of the test images are right.",

@@ -10,6 +10,7 @@ TITLE = "Train on many devices without losing the weights"
 
 
 PREDICTION = Prediction(
+    measures={"": ("weights finite after one overflow", "%")},
     example=50,
     read=percentage("You expect {value:g} % of the weights to be finite.", zero=True),
 )

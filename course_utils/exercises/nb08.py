@@ -33,6 +33,10 @@ def shown(orders):
 
 
 PREDICTION = Prediction(
+    measures={
+        name: (f"order by {name}", "best first")
+        for name in ("size", "accuracy", "latency")
+    },
     example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
     read=lambda value: (
         value,

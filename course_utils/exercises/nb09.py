@@ -68,6 +68,7 @@ def read(value):
 
 
 PREDICTION = Prediction(
+    measures={"": ("patients cured by a larger scale", "of 9")},
     example=3,
     read=read,
 )

@@ -33,6 +33,11 @@ def shown(guess):
 
 
 PREDICTION = Prediction(
+    measures={
+        "speedup": ("speedup of a Transformer", "×"),
+        "memory": ("peak memory of a Transformer's step", "×"),
+        "accuracy": ("digits 5 to 9 told right", "%"),
+    },
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
     read=lambda value: (value, f"You expect: {shown(value)}. Section 8 measures it."),
     number=three,

@@ -34,12 +34,13 @@ def entry(notebook):
     with contextlib.suppress(OSError):
         state = _load(path())
     state = _merged(state, _unsaved.get(path(), {}))
-    return {"guess": None, "drawn": None, "solved": [], **state.get(notebook, {})}
+    nothing = {"guess": None, "measured": None, "drawn": None, "solved": []}
+    return nothing | state.get(notebook, {})
 
 
 def save(notebook, **change):
-    """Remember `solved=[ids]` beside those known, `guess=…` or `drawn=[ints]` in its
-    place.
+    """Remember `solved=[ids]` beside those known; `guess=…`, `measured=…` or
+    `drawn=[ints]` in its place.
     """
     file = path()
     change = _merged(_unsaved.get(file, {}), {notebook: change})
@@ -110,14 +111,17 @@ def _load(file):
 
 
 def _valid(known):
-    guess = known.get("guess")
     whole = [*(known.get("drawn") or []), *known.get("solved", [])]
-    several = isinstance(guess, dict)
-    parts = guess.values() if several else [guess or 0]
-    fit = all(
-        number(part) is not None or several and isinstance(part, str) for part in parts
-    )
-    return fit and all(type(n) is int for n in whole)
+    values = (_is_value(known.get(key)) for key in ("guess", "measured"))
+    return all(values) and all(type(n) is int for n in whole)
+
+
+def _is_value(value):
+    """Whether it is nothing, a finite number, or several numbers or texts by name."""
+    if isinstance(value, dict):
+        parts = value.values()
+        return all(isinstance(part, str) or number(part) is not None for part in parts)
+    return value is None or number(value) is not None
 
 
 def _merged(state, change):

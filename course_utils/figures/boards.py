@@ -6,6 +6,7 @@ import itertools
 
 import matplotlib
 import numpy as np
+from matplotlib.ticker import NullLocator
 
 from course_utils.figures.base import INK, Picture, canvas, legend
 from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
@@ -122,6 +123,9 @@ def guesses(table, quantity: str, unit: str) -> Picture:
     far = ((values < edges[0]) | (values > edges[-1])).sum()
     ax.set(xscale="log" if log else "linear", ylabel="reports", title=short(quantity))
     ax.yaxis.get_major_locator().set_params(integer=True)
+    if log:  # no powers of ten in a class's numbers
+        ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]], minor=False)
+        ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel(short(unit) + f" ({far} beyond the edge)" * bool(far))
     ax.title.set_size(10)
     legend(ax, fontsize=8)

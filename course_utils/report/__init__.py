@@ -9,7 +9,8 @@ policy forbids too.
 import json
 from pathlib import Path
 
-from course_utils.report import data
+from course_utils import exercises
+from course_utils.exercises import hand_ins as data
 
 
 class LabReport:
@@ -33,13 +34,24 @@ class LabReport:
     """
 
     def __init__(self, title, settings, card, curves, table, findings, words=""):
-        self.data = data.gather(title, settings, card, curves, table, findings, words)
+        if any(table.index.names) or hasattr(table.index, "str"):  # more than a count
+            table = table.reset_index()
+        keys = data.SHAPE["findings"][0]
+        self.data = data.gather(
+            title,
+            [exercises.load(notebook) for notebook in exercises.available()],
+            card,
+            settings=settings,
+            curves=curves,
+            table={"columns": list(map(str, table.columns)), "rows": table.values},
+            findings=[{k: getattr(each, k) for k in keys} for each in findings],
+            words="" if words is ... else words,
+        )
 
     def html(self) -> str:
         """The page."""
         from markupsafe import Markup  # late, as all that only a page needs
 
-        from course_utils import exercises
         from course_utils.figures import boards
 
         drawn = [

@@ -1,5 +1,5 @@
-"""The class board: the lab reports of a class side by side, on one page of the
-instructor's.
+"""The class board: what a class handed in, side by side, on one page of the
+instructor's, and as a table for a learning platform.
 """
 
 import glob
@@ -13,15 +13,18 @@ import pandas as pd
 
 from course_utils import exercises
 from course_utils.exercises import answers
+from course_utils.exercises import hand_ins as data
 from course_utils.figures import boards as figures
 from course_utils.figures.boards import short
-from course_utils.report import data, page, write
+from course_utils.report import page, write
 
 DRAWN = 9  # quantities, those that most have guessed
 ASKED = 8  # questions of one report
+PROGRESS = ("notebook", "solved", "of")
+CARD = ("quantity", "unit", "guess", "measured")
 
 
-def run(paths: list[str], out: Path) -> int:
+def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
     """Reads reports, writes the board, says what was left out: 0, or 1 if there is no
     board.
     """
@@ -31,9 +34,14 @@ def run(paths: list[str], out: Path) -> int:
     try:
         if not reports:
             raise ValueError(
-                "There is no lab report in what was given, so no board was made."
+                "There is no hand-in and no lab report in what was given, so no board was made."
             )
         write(html(reports, left_out), out, "class board")
+        if csv:
+            rows(reports).to_csv(csv, index=False)
+    except OSError as error:
+        print(f"{csv} cannot be written ({error.strerror}).", file=sys.stderr)
+        return 1
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -54,7 +62,7 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
     reports, left_out, known = {}, {}, {}
     for file in files:
         name = data.plain(os.path.relpath(file, start) if start else str(file))
-        name = name.removesuffix(".html")
+        name = name.removesuffix(".html").removesuffix(".json")
         while name in reports or name in left_out:
             name += "*"
         try:
@@ -70,7 +78,8 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
 def _files(text):
     path = Path(text)
     if path.is_dir():
-        return sorted(each for each in path.rglob("*.html") if not each.is_dir())
+        found = (file for end in ("html", "json") for file in path.rglob(f"*.{end}"))
+        return sorted(file for file in found if not file.is_dir())
     # Windows leaves the stars to us.
     return [path] if path.exists() else map(Path, sorted(glob.glob(text)) or [text])
 
@@ -78,8 +87,9 @@ def _files(text):
 def html(reports: dict, left_out: dict) -> str:
     """The page of reports {name: data} and of what was left out, {name: why}."""
     cards = []
-    rows = []
+    lines = []
     solved = Counter()
+    handed_in = Counter()
     questions = {}
     for name, report in reports.items():
         for row in report["card"]:
@@ -92,9 +102,13 @@ def html(reports: dict, left_out: dict) -> str:
         # its GPU, where it has one
         device = short(report["device"].split(" · ")[-1], 80)
         settings = (str(report["settings"].get("policy") or ""), report["versions"])
-        rows.append((name, short(report["title"], 80), device, *settings, len(done)))
+        whose = short(report["name"], 40) or name
+        title = short(report["title"], 80)
+        lines.append((name, whose, title, device, *settings, len(done)))
+        handed_in.update(report["progress"].keys())
     table = pd.DataFrame(
-        rows, columns=["name", "title", "device", "policy", "versions", "solved"]
+        lines,
+        columns=["name", "who", "title", "device", "policy", "versions", "solved"],
     )
     cards = pd.DataFrame(
         cards, columns=["name", "quantity", "unit", "guess", "measured"]
@@ -122,9 +136,31 @@ def html(reports: dict, left_out: dict) -> str:
         ),
         sheets={name: exercises.load(name).questions for name in exercises.available()},
         solved=solved,
+        handed_in=handed_in,
         questions=sorted(questions.items(), key=lambda each: -len(each[1])),
         left_out=left_out,
     )
+
+
+def rows(reports: dict) -> pd.DataFrame:
+    """One row for each notebook and quantity that was handed in: name, device, notebook,
+    solved, of, quantity, unit, guess, measured.
+    """
+    found = []
+    for file, report in reports.items():
+        who = {"name": report["name"] or file, "device": report["device"]}
+        for notebook, progress in report["progress"].items():
+            solved = {"solved": len(progress["solved"]), "of": int(progress["of"])}
+            found.append(who | {"notebook": notebook} | solved)
+        for row in report["card"]:
+            found.append(who | {key: row[key] for key in CARD})
+    table = pd.DataFrame(found, columns=["name", "device", *PROGRESS, *CARD])
+    # A spreadsheet would run a text that begins so.
+    text = table.select_dtypes("object")
+    table[text.columns] = text.map(
+        lambda value: f"'{value}" if str(value)[:1] in "=+-@\t" else value
+    )
+    return table
 
 
 def _solved(progress):

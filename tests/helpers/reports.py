@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from course_utils.report import LabReport, data
+from course_utils.exercises import hand_ins as data
+from course_utils.report import LabReport
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

@@ -1,23 +1,28 @@
-"""What a lab report holds: gathered from a run, and read back from a file with
-mistrust.
+"""What a learner hands in, in one form: gathered from a run, and read back from a file
+with mistrust.
+
+`q.hand_in("Ana")` writes it as JSON, and notebook 10's lab report, a page, holds it too.
 """
 
 import datetime
 import json
 import platform
+import re
 import sys
 import unicodedata
 from pathlib import Path
 
-from course_utils import __version__, exercises, hardware
-from course_utils.exercises import answers
+from course_utils import __version__, hardware
+
+from . import answers
 
 LARGEST = 10_000_000  # bytes of a file; a usual one has some 100,000
-# The page holds the data between these, and there writes "<" in another way.
+KIND = "Mixed Precision, Measured: hand-in"  # how a file of JSON begins
+# A page holds the data between these, and there writes "<" in another way.
 BEGIN, END = '<script type="application/json" id="lab-report">', "</script>"
 CELL = float | str | None
 SHAPE: dict = {
-    **dict.fromkeys(("title", "date", "device", "words"), str),
+    **dict.fromkeys(("title", "name", "date", "device", "words"), str),
     "versions": {str: str},
     "settings": {str: CELL},
     "card": [
@@ -37,19 +42,20 @@ SHAPE: dict = {
 
 
 class NoReport(ValueError):
-    """What was to be a lab report is none; the message says why in a few words."""
+    """What was to be handed in is not; the message says why in a few words."""
 
 
-def gather(title, settings, card, curves, table, findings, words) -> dict:
-    """The data of a `LabReport`, in the form of `SHAPE`; NoReport names what has
-    another form.
+def gather(title, sheets, card, name="", **more) -> dict:
+    """What is handed in, in the form of `SHAPE`; NoReport names what has another form.
+
+    `sheets` are those whose guesses and solved exercises are told; `more` is what a lab
+    report has besides.
     """
-    if any(table.index.names) or hasattr(table.index, "str"):  # more than a count
-        table = table.reset_index()
     loaded = {name: sys.modules.get(name) for name in ("tensorflow", "keras", "numpy")}
     versions = {name: module.__version__ for name, module in loaded.items() if module}
     found = {
         "title": title,
+        "name": name,
         "date": str(datetime.date.today()),
         "device": str(hardware.detect()),
         "versions": {
@@ -57,19 +63,46 @@ def gather(title, settings, card, curves, table, findings, words) -> dict:
             "Python": platform.python_version(),
             **versions,
         },
-        "settings": settings,
         "card": [dict.fromkeys(SHAPE["card"][0]) | row for row in card],
-        "curves": curves,
-        "table": {"columns": list(map(str, table.columns)), "rows": table.values},
-        "findings": [
-            {k: getattr(each, k) for k in SHAPE["findings"][0]} for each in findings
-        ],
-        "progress": {
-            name: _progress(exercises.load(name)) for name in exercises.available()
-        },
-        "words": "" if words is ... else words,
+        "progress": {sheet.notebook: _progress(sheet) for sheet in sheets},
+        "settings": {},
+        "curves": {},
+        "table": {"columns": [], "rows": []},
+        "findings": [],
+        "words": "",
     }
-    return checked(found)
+    return checked(found | more)
+
+
+def of(sheets, name="") -> dict:
+    """What is handed in of these sheets, under a name or none."""
+    card = [row for sheet in sheets for row in sheet.card()]
+    titles = ", ".join(sheet.notebook for sheet in sheets)
+    return gather(f"{name or 'No name'}: {titles}", sheets, card, name)
+
+
+def save(sheets, name="") -> tuple[Path, dict]:
+    """Writes what is handed in into the working folder: its path, and the data.
+
+    An older file of the same name and notebooks gives way; ValueError says what to do
+    where another one has its name, or nothing can be written.
+    """
+    found = of(sheets, name)
+    words = [*re.findall(r"\w+", found["name"])[:6], *(s.notebook for s in sheets)]
+    path = Path("-".join(["hand-in", *(word[:20] for word in words)]) + ".json")
+    try:
+        if path.exists() and KIND.encode() not in path.read_bytes()[:80]:
+            raise ValueError(
+                f"{path} exists and was not handed in: move it away, then run the cell again."
+            )
+        text = json.dumps({"kind": KIND, **found}, ensure_ascii=False, indent=1)
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written ({error.strerror}): change the working folder with "
+            "`%cd`, then run the cell again."
+        ) from None
+    return path.absolute(), found
 
 
 def _progress(sheet):
@@ -79,8 +112,8 @@ def _progress(sheet):
 
 
 def read(path: Path) -> dict:
-    """The data of a lab report's file; NoReport says why there are none, whatever it
-    is.
+    """What a file hands in, JSON or a lab report's page; NoReport says why it is nothing,
+    whatever it is.
     """
     try:
         if not path.is_file():
@@ -92,10 +125,14 @@ def read(path: Path) -> dict:
     if len(content) > LARGEST:
         raise NoReport(f"it is larger than {LARGEST / 1e6:g} MB")
     _, *inside = content.split(BEGIN.encode())
-    if len(inside) != 1:
-        raise NoReport("it is no lab report")
+    if KIND.encode() in content[:80]:
+        text = content
+    elif len(inside) == 1:
+        text = inside[0].split(END.encode())[0]
+    else:
+        raise NoReport("it is neither a hand-in nor a lab report")
     try:
-        return checked(json.loads(inside[0].split(END.encode())[0]))
+        return checked(json.loads(text))
     except NoReport:
         raise
     except (ValueError, RecursionError):
@@ -105,7 +142,7 @@ def read(path: Path) -> dict:
 def checked(value) -> dict:
     """The same in plain values; NoReport if they have not the form of `SHAPE`."""
     value = plain(value)
-    if where := _misfit(value, SHAPE, "the report"):
+    if where := _misfit(value, SHAPE, "what is handed in"):
         raise NoReport(f"{where} is missing or of another form")
     return value
 
