@@ -102,8 +102,8 @@ pins: .venv/test.stamp
 # What Colab does: notebooks alone in a folder, nothing of the checkout beside them. Quick sections run twice.
 pins-run: .venv/test.stamp .venv-colab/colab.stamp
 	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
-	.venv/bin/python -m tools.colab "$$folder/notebooks" && \
-	.venv/bin/python -m tools.twice "$$folder/notebooks" && cd "$$folder/notebooks" && \
+	.venv/bin/python -m tools.release "$$folder/notebooks" && \
+	.venv/bin/python -m tools.runs twice "$$folder/notebooks" && cd "$$folder/notebooks" && \
 	COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
 	    workshop_90.ipynb lightning_20.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)
 
@@ -121,16 +121,16 @@ notebooks: .venv/test.stamp
 	.venv/bin/python -m tools.notebooks --solve
 
 colab: .venv/test.stamp
-	.venv/bin/python -m tools.colab dist/colab
+	.venv/bin/python -m tools.release dist/colab
 
 site: .venv/test.stamp
 	.venv/bin/python -m tools.site dist/site
 
 matrix: .venv/test.stamp
-	.venv/bin/python -m tools.matrix
+	.venv/bin/python -m tools.runs matrix
 
 soak: .venv/test.stamp
-	.venv/bin/python -m tools.soak $(N) $(NAMES)
+	.venv/bin/python -m tools.runs soak $(N) $(NAMES)
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .hypothesis

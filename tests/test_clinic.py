@@ -2,14 +2,19 @@
 other's.
 """
 
+import dataclasses
 import re
+import tempfile
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from course_utils import clinic, diagnosis
+from course_utils import clinic
 from course_utils.benchmark import records
-from tools import instruments
+from course_utils.training import dtype_policy
+from tools import record
 
 RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())
@@ -57,7 +62,7 @@ def read_anew(patient):
 
     On a patient whom they tell from others they read anew, too.
     """
-    few = diagnosis.fewest(records.clinic(), patient)
+    few = clinic.fewest(records.clinic(), patient)
     kinds = {
         p: {i: reading["kind"] for i, reading in RECORD[p]["readings"].items()}
         for p in NAMES
@@ -73,8 +78,8 @@ def read_anew(patient):
 def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one(
     patient,
 ):
-    assert SEES[patient](instruments._visit(patient))
-    found = instruments.record(patient, read_anew(patient))
+    assert SEES[patient](clinic.run(patient))
+    found = record.patient(patient, read_anew(patient))
     stored = RECORD[patient]
     for instrument, reading in found["readings"].items():
         assert reading["kind"] == stored["readings"][instrument]["kind"], instrument
@@ -142,11 +147,10 @@ def test_each_script_is_short_and_names_its_thread():
     assert all(
         len(p[curve]) <= 60 for p in RECORD.values() for curve in ("loss", "healthy")
     )
-    minutes = {key: minutes for key, (_, minutes, _) in instruments.INSTRUMENTS.items()}
-    tools = records.clinic()["instruments"]
-    assert {key: tool["minutes"] for key, tool in tools.items()} == minutes and len(
-        tools
-    ) == 11
+    stored = records.clinic()["instruments"]
+    assert list(stored) == list(clinic.INSTRUMENTS) and len(stored) == 11
+    for key, instrument in clinic.INSTRUMENTS.items():
+        assert stored[key] == {"name": instrument.name, "minutes": instrument.minutes}
 
 
 def test_patients_have_names_and_numbers_and_nothing_else():
@@ -157,8 +161,6 @@ def test_patients_have_names_and_numbers_and_nothing_else():
 
 
 def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
-    import keras
-
     policy = keras.config.dtype_policy().name
     visit = clinic.run("scale_loss", steps=2, policy="float32")
     assert (
@@ -178,3 +180,88 @@ def test_what_speaks_against_a_wrong_cause_is_a_reading_that_differs():
         for guess, message in nb09.causes(patient).wrong.items():
             then, here = re.findall("reads “(.*?)”", message)
             assert then != here and message.startswith(RECORD[guess]["diagnosis"])
+
+
+class TooLarge(keras.layers.Layer):
+    def call(self, x):
+        return x * 1e5 / 1e5
+
+
+def own(*hidden):
+    """A model of one's own, which learns which of four numbers is the largest."""
+    x = np.random.default_rng(0).random((256, 4), "float32")
+    y = x.argmax(axis=1)
+
+    def build():
+        keras.utils.set_random_seed(0)
+        layers = [layer() for layer in hidden]
+        last = keras.layers.Dense(4, activation="softmax", dtype="float32")
+        dense = keras.layers.Dense(16, activation="relu")
+        model = keras.Sequential([keras.Input((4,)), *layers, dense, last])
+        model.compile(keras.optimizers.Adam(0.05), "sparse_categorical_crossentropy")
+        return model
+
+    def read_again(model):
+        again = build()
+        again.optimizer.build(again.trainable_variables)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_weights(f"{folder}/a.weights.h5")
+            again.load_weights(f"{folder}/a.weights.h5")
+        return again
+
+    return clinic.Patient(
+        build,
+        batches=[(x[at : at + 32], y[at : at + 32]) for at in range(0, 192, 32)] * 10,
+        well=lambda visit: visit.report["accuracy"] > 0.8,
+        held=(x[192:], y[192:]),
+        resumed=read_again,
+    )
+
+
+def test_every_instrument_reads_a_model_of_ones_own():
+    well = own()
+    sick = dataclasses.replace(own(TooLarge), resumed=None)
+    with dtype_policy("mixed_float16"):
+        readings = {
+            key: (clinic.read(key, well), clinic.read(key, sick))
+            for key in clinic.INSTRUMENTS
+        }
+    kinds = {key: (one.kind, two.kind) for key, (one, two) in readings.items()}
+    assert kinds == {
+        "examine": ("nothing", "a constant"),
+        "scale": ("steady", "falls"),
+        "flow": ("mixed", "mixed"),
+        "files": ("whole", "no file"),
+        "probe": ("nothing", "no step"),
+        "ranges": ("finite", "in a layer"),
+        "histogram": ("fits", "not finite"),
+        "profiler": ("computes", "computes"),
+        "numerics": ("passes", "stops: mul"),
+        "twin": ("well", "well"),
+        "layer": ("cured", "cured"),
+    }
+    assert readings["numerics"][1].text == "too_large/mul in: return x * 1e5 / 1e5"
+    assert readings["layer"][1].text == "It learns with too_large in float32."
+    scales = readings["scale"][1].values
+    assert scales[:3] == [2.0**15, 2.0**14, 2.0**13] and len(scales) == 60
+
+
+def test_an_instrument_leaves_the_model_s_settings_and_tensorflow_s():
+    sick = own(TooLarge)
+    with dtype_policy("mixed_float16"):
+        model = sick.build()
+    former = model.jit_compile
+    assert clinic.numerics(model, sick.batches).kind == "stops: mul"
+    assert model.jit_compile == former and not model.run_eagerly
+    assert np.isinf(tf.function(tf.math.log)(tf.zeros(())))  # the check is off
+    assert np.isnan(clinic.train(model, sick.batches, steps=2).losses).all()
+
+
+def test_batches_may_be_a_dataset_and_who_asks_says_what_is_well():
+    patient = own()
+    (x, y), model = patient.batches[0], patient.build()
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    reading = clinic.profiler(model, dataset)
+    assert len(reading.values[0]) == len(reading.values[1]) == 4
+    with pytest.raises(ValueError, match="what is wanted: give `train` a function"):
+        assert clinic.train(model, dataset).well

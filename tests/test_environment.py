@@ -262,7 +262,7 @@ def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     for target in "lab test full quick notebooks colab matrix soak clean".split():
         assert re.search(rf"^make {target}\b", output, re.MULTILINE)
         assert machine.make("-n", target)[0] == 0
-    assert "tools.soak 3" in machine.make("-n", "soak", "N=3")[1]
+    assert "tools.runs soak 3" in machine.make("-n", "soak", "N=3")[1]
 
 
 def test_no_command_sets_jupyterlab_s_token_to_what_is_not_random():

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.every_explorer import SOURCES
-from test_diagnosis import invented
+from test_elimination import invented
 from test_formats import TINY, exact_values
 
-from course_utils import diagnosis, formats, gradients, numerals
+from course_utils import clinic, formats, gradients, numerals
 from course_utils.explorers import (
     FloatLab,
     ScaleScope,
@@ -759,4 +759,4 @@ def test_readings_rule_out_what_they_do_in_python(run):
             {**record, "asked": asked},
         )
         for patient, those, pairs in zip(record["patients"], asked, found, strict=True):
-            assert dict(pairs) == diagnosis.struck(record, patient["key"], those)
+            assert dict(pairs) == clinic.struck(record, patient["key"], those)

@@ -13,9 +13,9 @@ import pytest
 from helpers.every_explorer import SOURCES, made
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_diagnosis import RECORDS, invented
+from test_elimination import RECORDS, invented
 
-from course_utils import diagnosis, formats, gradients, numerals, splits
+from course_utils import clinic, formats, gradients, numerals, splits
 from course_utils.benchmark import records
 from course_utils.explorers import (
     BitSplit,
@@ -245,11 +245,11 @@ def test_the_static_table_says_what_tells_each_cause(record=RECORDS["recorded"])
     page = Reader(shown(EXPLORERS["panel"])["text/html"])
     assert len(page.rows) == 1 + len(record["patients"])
     for patient, row in zip(record["patients"], page.rows[1:], strict=True):
-        few = diagnosis.fewest(record, patient["key"])
+        few = clinic.fewest(record, patient["key"])
         assert row[:2] == [patient["diagnosis"], patient["symptom"]]
         assert (
             row[2].count("; ") >= len(few) - 1
-            and row[3] == f"{diagnosis.minutes(record, few):g}"
+            and row[3] == f"{clinic.minutes(record, few):g}"
         )
         for tool in few:
             read = f"{record['instruments'][tool]['name']}: {patient['readings'][tool]['text']}"

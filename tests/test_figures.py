@@ -21,9 +21,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 from PIL import Image
-from test_diagnosis import invented, leaves
+from test_elimination import invented, leaves
 
-from course_utils import diagnosis, figures, formats, splits
+from course_utils import clinic, figures, formats, splits
 from course_utils.benchmark import records
 from course_utils.figures import (
     base,
@@ -708,7 +708,7 @@ def test_a_loop_stands_where_its_step_and_infinity_put_it():
 
 
 def test_the_tree_draws_every_question_and_a_row_for_each_end():
-    found = list(leaves(diagnosis.tree(CLINIC)))
+    found = list(leaves(clinic.tree(CLINIC)))
     said = written(drawn("decision_tree").texts)
     causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
     ends = [" or ".join(causes[key] for key in left) for _, left in found]

@@ -48,7 +48,7 @@ def test_the_notebooks_settle_all_claims_and_no_other():
 
 
 def test_the_page_has_every_claim_once_with_the_counts_of_today():
-    """That it is not stale is what `notebooks.py --check` says, and `--fix` writes it
+    """That it is not stale is what `tools.notebooks --check` says, and `--fix` writes it
     anew.
     """
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))

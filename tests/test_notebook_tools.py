@@ -11,7 +11,7 @@ from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_utils.explorers import BitSplit
-from tools import canonical, clock, notebooks, template, twice
+from tools import canonical, clock, notebooks, runs, template
 
 TITLE = (
     """\
@@ -95,7 +95,7 @@ def folder(tmp_path, monkeypatch):
     """The notebooks folder of a course of one exercise, with a good notebook in it."""
     monkeypatch.setattr(canonical.exercises, "load", lambda name: SHEET)
     monkeypatch.setattr(
-        canonical.release, "setup_cell", lambda **arguments: "import os, sys"
+        canonical.publishing, "setup_cell", lambda **arguments: "import os, sys"
     )
     (tmp_path / "data").mkdir()
     (tmp_path / "README.md").write_text("# A course\n")
@@ -499,7 +499,7 @@ def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
         cells=[new[text[:2]](text, id=id) for id, text in sources.items()]
     )
     repeated = [
-        cell.id for cell in twice.twice(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]
+        cell.id for cell in runs.repeated(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]
     ]
     assert repeated == ["a-2", "d-2"]
 

@@ -17,7 +17,7 @@ from helpers.unreliable import Server, serving
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import course_utils
-from tools import colab, notebooks, release
+from tools import notebooks, publishing, release
 
 PUBLISHED = '\n[project.urls]\nRepository = "{}"\n'
 SESSION = """\
@@ -39,7 +39,7 @@ def make_course(root, version="0.2.0", says="ours", address=""):
     """Make a small course whose setup() prints what it is told to, and files that are
     no part.
     """
-    settings = (release.COURSE / "pyproject.toml").read_text(encoding="utf-8")
+    settings = (publishing.COURSE / "pyproject.toml").read_text(encoding="utf-8")
     settings = settings.replace('version = "0.1.0"', f'version = "{version}"')
     files = {
         "pyproject.toml": settings + PUBLISHED.format(address) * bool(address),
@@ -111,11 +111,11 @@ def kernel(tmp_path):
 
 def cells(course):
     """Return the two ways by which a notebook of this course brings it to Colab."""
-    name, data = release.wheel(course)
-    address, version = release.published(course)
+    name, data = publishing.wheel(course)
+    address, version = publishing.published(course)
     Server.files[PAGE.format(version, version)] = data
-    carry = f"{colab.files_cell(name, data).source}\n{release.SETUP.format('')}"
-    return {"fetch": release.setup_cell(course), "carry": carry}
+    carry = f"{release.files_cell(name, data).source}\n{publishing.SETUP.format('')}"
+    return {"fetch": publishing.setup_cell(course), "carry": carry}
 
 
 def printed(result):
@@ -173,7 +173,7 @@ def test_a_checkout_that_is_installed_is_left_alone(course, tmp_path, kernel):
     checkout = make_course(tmp_path / "checkout", says="checkout")
     options = "--quiet --no-deps --no-build-isolation --no-index"
     kernel(f'%pip install {options} -e "{checkout}"')
-    assert printed(kernel(release.SETUP.format("cpus=2"))) == "checkout {'cpus': 2}"
+    assert printed(kernel(publishing.SETUP.format("cpus=2"))) == "checkout {'cpus': 2}"
     assert printed(kernel(cells(course)["carry"])) == "checkout {}"
 
 
@@ -191,8 +191,8 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
     course, tmp_path, monkeypatch, capsys
 ):
     for name in ("published", "wheel"):  # each time anew
-        read = getattr(release, name).__wrapped__
-        monkeypatch.setattr(release, name, lambda *_, read=read: read(course))
+        read = getattr(publishing, name).__wrapped__
+        monkeypatch.setattr(publishing, name, lambda *_, read=read: read(course))
     unpublished = (course / "pyproject.toml").read_text()
     files = [
         course / "README.md",
@@ -228,11 +228,11 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
             "\n\nText."
         )
         assert "https://github.com/ana/course/releases" in setup.source
-        digest = release.hashlib.sha256(release.wheel(course)[1]).hexdigest()
+        digest = publishing.hashlib.sha256(publishing.wheel(course)[1]).hexdigest()
         assert f"#sha256={digest}\n" in setup.source
-    colab.main(tmp_path / "out", course)
+    release.main(tmp_path / "out", course)
     _, carrier, setup, _ = nbformat.read(tmp_path / "out/00_a.ipynb", 4).cells
-    assert "%pip" in carrier.source and setup.source == release.SETUP.format("")
+    assert "%pip" in carrier.source and setup.source == publishing.SETUP.format("")
     (course / "pyproject.toml").write_text(unpublished)
     capsys.readouterr()
     tool("--fix")
@@ -240,16 +240,16 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
 
 
 def test_the_version_stands_in_one_more_place_and_is_the_same():
-    table = tomllib.loads((release.COURSE / "pyproject.toml").read_text())
+    table = tomllib.loads((publishing.COURSE / "pyproject.toml").read_text())
     assert table["project"]["version"] == course_utils.__version__
-    assert len(release.setup_cell().splitlines()) == 3
+    assert len(publishing.setup_cell().splitlines()) == 3
 
 
 # The notebooks for Colab: alone in an empty folder, they bring the course with them
 
 
 def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
-    colab.main(tmp_path / "out", course)
+    release.main(tmp_path / "out", course)
     nb = nbformat.read(tmp_path / "out/00_a.ipynb", as_version=4)
     nbformat.validate(nb)
     assert [cell.id for cell in nb.cells] == ["title", "course-files", "setup"]
@@ -257,7 +257,7 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
         "cellView": "form",
         "jupyter": {"source_hidden": True},
     }
-    name, data = release.wheel(course)
+    name, data = publishing.wheel(course)
     assert (tmp_path / "out" / name).read_bytes() == data
     assert max(map(len, nb.cells[1].source.splitlines())) <= 120
     assert kernel(nb.cells[1].source).returncode == 0
@@ -282,7 +282,7 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
 
 @pytest.mark.parametrize("kept", [0, 9, 119])
 def test_damaged_files_are_refused_with_one_sentence(course, kept, kernel):
-    lines = colab.files_cell(*release.wheel(course)).source.splitlines()
+    lines = release.files_cell(*publishing.wheel(course)).source.splitlines()
     place = lines.index("packed = '''") + 1
     lines[place] = lines[place][:kept]
     result = kernel("\n".join(lines))
@@ -292,31 +292,31 @@ def test_damaged_files_are_refused_with_one_sentence(course, kept, kernel):
 
 
 def test_the_same_files_give_the_same_wheel(course):
-    first = release.wheel.__wrapped__(course)
+    first = publishing.wheel.__wrapped__(course)
     for path in course.rglob("*"):
         os.utime(path, (1_000_000_000, 1_000_000_000))
-    assert release.wheel.__wrapped__(course) == first
+    assert publishing.wheel.__wrapped__(course) == first
 
 
 def test_the_notebooks_folder_itself_is_refused(course):
     with pytest.raises(SystemExit, match="choose another"):
-        colab.main(course / "notebooks", course)
+        release.main(course / "notebooks", course)
     assert "course-files" not in (course / "notebooks/00_a.ipynb").read_text()
 
 
 def test_the_real_course_s_wheel_holds_what_is_needed_and_is_small(tmp_path):
-    name, data = release.wheel()
+    name, data = publishing.wheel()
     (tmp_path / name).write_bytes(data)
     names = set(zipfile.ZipFile(tmp_path / name).namelist())
     places = {"course_utils": "course_utils", "data": "course_utils/data"}
     wanted = {
-        f"{place}/{path.relative_to(release.COURSE / folder).as_posix()}"
+        f"{place}/{path.relative_to(publishing.COURSE / folder).as_posix()}"
         for folder, place in places.items()
-        for path in (release.COURSE / folder).rglob("*")
+        for path in (publishing.COURSE / folder).rglob("*")
         if path.is_file() and not {"__pycache__", "own", "mnist.npz"} & set(path.parts)
     }
     assert {name for name in names if ".dist-info/" not in name} == wanted
-    files = colab.files_cell(name, data)
-    for path in (release.COURSE / "notebooks").glob("*.ipynb"):
-        size = len(colab.text_of(colab.carrying(path, files)).encode())
+    files = release.files_cell(name, data)
+    for path in (publishing.COURSE / "notebooks").glob("*.ipynb"):
+        size = len(release.text_of(release.carrying(path, files)).encode())
         assert size <= 600_000, (path.name, size)

@@ -1,4 +1,4 @@
-"""The canonical form of a notebook: what `notebooks.py --check` demands and `--fix`
+"""The canonical form of a notebook: what `tools.notebooks --check` demands and `--fix`
 writes.
 """
 
@@ -10,8 +10,8 @@ import nbformat
 
 from course_utils import exercises
 from course_utils.explorers import fragment
-from tools import release
-from tools.release import COURSE  # noqa: F401 (which the tests take from here)
+from tools import publishing
+from tools.publishing import COURSE  # noqa: F401 (which the tests take from here)
 
 LONGEST_CELL = 15  # lines
 METADATA = {
@@ -95,13 +95,13 @@ def opening_source(cell, name):
     if cell.get("id") == "trouble":
         return TROUBLE
     if cell.get("id") == "setup":
-        return release.setup_cell(cpus=CPUS.get(name[:2]))
+        return publishing.setup_cell(cpus=CPUS.get(name[:2]))
     source = cell.source
     if cell.cell_type == "markdown" and "At a glance" in source:
         above = re.sub(r"\n+\*\*Coming back\?\*\*.*", "", source)
         source = f"{above.rstrip()}\n\n{COMING_BACK}"
     if cell.cell_type == "markdown" and source.startswith("# "):
-        source = release.with_badge(source, name, *release.published())
+        source = publishing.with_badge(source, name, *publishing.published())
     return source if source != cell.source else None
 
 

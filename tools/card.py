@@ -1,10 +1,9 @@
-"""Write the decision card: formats, the loss scale, what stays in float32, and
-symptoms, on a page.
+"""The decision card: formats, the loss scale, what stays in float32, and symptoms, on a
+page.
 
-    python -m tools.card      write data/decision_card.html
-
-Numbers and pictures come from the course: `formats.facts`, what makers write of their
-units, recorded gradients, `hardware.recommended_policy` and the picture of a step. A4,
+`python -m tools.site --card` writes it into data/decision_card.html. Numbers and
+pictures come from the course: `formats.facts`, what makers write of their units,
+recorded gradients, `hardware.recommended_policy` and the picture of a step. A4,
 landscape.
 """
 
@@ -306,5 +305,5 @@ limit.</li>
 """
 
 
-if __name__ == "__main__":
+def write():
     PATH.write_text(page(), encoding="utf-8")

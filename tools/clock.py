@@ -3,7 +3,7 @@ course.
 
     python -m tools.clock [NAMES]     print the account of these notebooks by section
 
-`notebooks.py --fix` writes the minutes into the sections' clocks, *At a glance*, the
+`tools.notebooks --fix` writes the minutes into the sections' clocks, *At a glance*, the
 map of notebook 00 and the README; `--check` names those that are stale. The constants
 reproduce what four close readings estimated of notebooks 00 to 10 (`ESTIMATED`).
 """

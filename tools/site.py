@@ -1,8 +1,12 @@
-"""Make the course's web site, of what is in the course: `python -m tools.site OUT`.
+"""Make the course's web site, of what is in the course, and the pages beside it.
 
-The solved notebooks with their stored outputs, the ledger, a guide for instructors
-written from the exercises and the clock, the faults for maintainers. Nothing is run,
-and nothing asks a network.
+    python -m tools.site OUT               write the site into this folder
+    python -m tools.site --card            write the decision card, data/decision_card.html
+    python -m tools.site --pictures SITE   write the README's pictures, of what SITE shows
+
+The site holds the solved notebooks with their stored outputs, the ledger, a guide for
+instructors written from the exercises and the clock, the faults for maintainers.
+Nothing is run, and nothing asks a network.
 """
 
 import difflib
@@ -21,19 +25,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import claims, exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
-from tools import clock  # noqa: E402
+from tools import card, clock, pictures  # noqa: E402
 from tools.canonical import read, tags_of  # noqa: E402
+from tools.pictures import PICTURED  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
-# The cell that shows what a picture of the README does. A README can link headings
-# only; the cell may stand screens below.
-PICTURED = {
-    "00_start_here": "guess-beside-measured",
-    "01_floats": "floatlab",
-    "02_loss_scaling": "scope",
-    "07_devices": "cured",
-}
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
 TO_HEADING = re.compile(
@@ -230,11 +227,10 @@ def write_sources(folder):
     (folder / "glossary.md").write_text(glossary(paths), encoding="utf-8")
 
 
-def main():
+def build(out):
     """Build the site, with the pages' sources in a folder that goes away; return an
     exit status.
     """
-    out = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         write_sources(source)
@@ -248,8 +244,19 @@ def main():
             "-d",
             f"{scratch}/doctrees",
         ]
-        return build_main([*options, str(source), str(out)])
+        return build_main([*options, str(source), str(Path(out).resolve())])
+
+
+def main(*arguments):
+    match arguments:
+        case ["--card"]:
+            return card.write()
+        case ["--pictures", site]:
+            return pictures.write(site)
+        case [out] if not out.startswith("-"):
+            return build(out)
+    raise SystemExit(__doc__)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

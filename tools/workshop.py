@@ -2,7 +2,7 @@
 
     python -m tools.workshop      print their accounts, part by part
 
-`notebooks.py --fix` writes them, and `--check` names them once a cell they take has
+`tools.notebooks --fix` writes them, and `--check` names them once a cell they take has
 changed. What a notebook calls `q`, they call `q00`, `q01`, ...: its exercises are
 checked, and remembered, as in their own notebooks, whichever part ran last. Nothing
 runs here but exercises: what a solved cell shows, and how long it took, is stored with

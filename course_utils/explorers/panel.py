@@ -2,7 +2,7 @@
 leaves.
 """
 
-from course_utils import diagnosis
+from course_utils.clinic import elimination
 from course_utils.explorers import fragment
 
 
@@ -30,12 +30,12 @@ class InstrumentPanel:
         patients = []
         instruments = self.record["instruments"]
         for patient in self.record["patients"]:
-            few = diagnosis.fewest(self.record, patient["key"])
+            few = elimination.fewest(self.record, patient["key"])
             read = [
                 f"{instruments[i]['name']}: {patient['readings'][i]['text']}"
                 for i in few
             ]
-            cost = f"{diagnosis.minutes(self.record, few):g}"
+            cost = f"{elimination.minutes(self.record, few):g}"
             rows.append(
                 [patient["diagnosis"], patient["symptom"], "; ".join(read), cost]
             )

@@ -5,7 +5,7 @@ import textwrap
 
 import numpy as np
 
-from course_utils import diagnosis
+from course_utils.clinic import elimination
 from course_utils.figures.base import INK, Picture, canvas, panels
 from course_utils.figures.looks import COLORS
 
@@ -52,7 +52,7 @@ def decision_tree(record: dict) -> Picture:
     """Which instrument to take first, and what its reading leaves, down to a cause in
     each row.
 
-    `record`: what `benchmark.records.clinic` gives; the tree is `diagnosis.tree`'s.
+    `record`: what `benchmark.records.clinic` gives; the tree is `clinic.tree`'s.
     """
     names = {patient["key"]: patient["diagnosis"] for patient in record["patients"]}
     figure, ax = canvas(9.0, ROW * len(names))
@@ -83,7 +83,7 @@ def decision_tree(record: dict) -> Picture:
         ax.text(x + BOX / 2, row, told, ha="center", va="center", fontsize=8, bbox=look)
         return row
 
-    place(diagnosis.tree(record), 0, [])
+    place(elimination.tree(record), 0, [])
     end = max(x for x, _ in leaves)
     for row, (x, cause) in enumerate(leaves):
         ax.plot([x, end], [row, row], color=INK, linewidth=1, linestyle=":")

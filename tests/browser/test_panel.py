@@ -8,7 +8,7 @@ import pytest
 from explorer_pages import Panel
 from playwright.sync_api import expect
 
-from course_utils.diagnosis import fewest, minutes, struck
+from course_utils.clinic import fewest, minutes, struck
 from course_utils.explorers import InstrumentPanel
 from tools.canonical import COURSE
 

@@ -8,7 +8,7 @@ import subprocess
 import nbformat
 import pytest
 
-from tools import matrix, soak
+from tools import runs
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,8 @@ def course(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", id="a")])
     nbformat.write(notebook, tmp_path / "notebooks" / "00_small.ipynb")
-    for tool in (matrix, soak):
-        monkeypatch.setattr(tool, "COURSE", tmp_path)
-    monkeypatch.setattr(soak, "RECORDS", tmp_path)
+    monkeypatch.setattr(runs, "COURSE", tmp_path)
+    monkeypatch.setattr(runs, "RECORDS", tmp_path)
     return tmp_path
 
 
@@ -37,15 +36,15 @@ def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypat
         return results.pop(0)
 
     asked = []
-    monkeypatch.setattr(matrix, "environment", environment)
-    monkeypatch.setattr(matrix, "versions", lambda python: "keras 3")
-    monkeypatch.setattr(matrix, "run_leg", run_leg)
+    monkeypatch.setattr(runs, "environment", environment)
+    monkeypatch.setattr(runs, "versions", lambda python: "keras 3")
+    monkeypatch.setattr(runs, "run_leg", run_leg)
     results = ["passed", "passed", "failed: notebooks", "passed", "passed"]
-    assert matrix.main(["3.11", "3.12", "3.13"]) == 1
-    assert asked == [{}, {}, {"TF_ENABLE_ONEDNN_OPTS": "0"}, {}, matrix.TPU]
+    assert runs.matrix("3.11", "3.12", "3.13") == 1
+    assert asked == [{}, {}, {"TF_ENABLE_ONEDNN_OPTS": "0"}, {}, runs.TPU]
     results = ["passed", "passed", "failed: notebooks", "passed"]
     with pytest.raises(KeyboardInterrupt):  # in the last leg
-        matrix.main(["3.11", "3.12", "3.13"])
+        runs.matrix("3.11", "3.12", "3.13")
     (record,) = course.glob("matrix-*.md")
     said = record.read_text(encoding="utf-8")
     legs = re.findall(r"^\| Python (.*?) \|", said, re.MULTILINE)
@@ -67,7 +66,7 @@ def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypat
 def test_the_record_of_a_soak_counts_what_finished_and_names_what_raised(course):
     bad = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", id="b")])
     nbformat.write(bad, course / "notebooks" / "01_bad.ipynb")
-    assert soak.main(2) == 1
+    assert runs.soak("2") == 1
     (record,) = course.glob("soak-*.md")
     said = record.read_text(encoding="utf-8")
     assert "| 00_small | 2 of 2 |" in said and "| 01_bad |" not in said

@@ -7,15 +7,15 @@ import linecache
 import re
 import runpy
 import sys
-import time
 import types
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
 import keras
-import numpy as np
 
 from course_utils import paths
+from course_utils.clinic.visits import Patient, Visit, train
 from course_utils.training import dtype_policy
 
 FOLDER = paths.data("clinic")
@@ -96,99 +96,63 @@ def admit(patient, cure=None, policy=None) -> dict:
     return vars(module)
 
 
-def batches(names) -> list:
-    """The batches of all epochs, `[(x, y)]`; the last seventh of the data is held out."""
+@dataclass
+class _Afresh:
+    """What a script's own generator of batches gives, each time from its beginning."""
+
+    make: Callable
+
+    def __iter__(self):
+        return self.make()
+
+
+def batches(names) -> Iterable:
+    """The batches of all epochs, (x, y) after (x, y), of what a script defines.
+
+    They are a list, unless the script makes batches itself. The last seventh of the
+    data is held out.
+    """
     if "batches" in names:
-        return names["batches"]()
+        return _Afresh(names["batches"])
     x = names["x"]
     y = names.get("y", names["x"])
     size = min(64, len(x) // 8)
     last = len(x) * 6 // 7
     starts = range(0, last - last % size, size)
-    return [(x[at : at + size], y[at : at + size]) for at in starts] * names.get(
-        "EPOCHS", 2
+    epoch = [(x[at : at + size], y[at : at + size]) for at in starts]
+    return epoch * names.get("EPOCHS", 2)
+
+
+def patient(key, cure=None, policy=None) -> Patient:
+    """A patient by name or number, as instruments take it, of this cure and policy.
+
+    Example:
+        >>> patient(3).build().optimizer.name
+        'loss_scale_optimizer'
+    """
+    names = admit(key, cure, policy)
+    x = names["x"]
+    y = names.get("y", x)
+    held = slice(len(x) * 6 // 7, None)
+    return Patient(
+        build=names["build"],
+        batches=batches(names),
+        well=charts()[name_of(key)]["well"],
+        held=(x[held], y[held]),
+        resumed=names.get("resumed"),
+        in_float32=lambda: patient(key, cure, "float32"),
     )
 
 
-@dataclass(repr=False)
-class Visit:
-    """What a run of a patient showed.
-
-    Attributes:
-        names: what its script defines.
-        model: as it is afterwards.
-        losses, scales, ms, waits: of each step; the scale is NaN where there is none, `waits` are
-            the part of the milliseconds in which the batch came.
-        report: accuracy and loss on what was held out, {} where the script compiles no loss.
-    """
-
-    patient: str
-    names: dict
-    model: object
-    losses: list
-    scales: list
-    ms: list
-    waits: list
-    report: dict
-
-    @property
-    def well(self):
-        """Whether it does what its learner wants of it."""
-        return bool(charts()[self.patient]["well"](self))
-
-    def __repr__(self):
-        few = [self.losses[at * (len(self.losses) - 1) // 5] for at in range(6)]
-        shown = f"loss in {len(self.losses)} steps: {'  '.join(f'{loss:.3g}' for loss in few)}"
-        if self.report:
-            shown += "\nheld out: {accuracy:.0%} right, loss {loss:.3g}".format(
-                **self.report
-            )
-        return shown
-
-
-def run(patient, cure=None, policy=None, steps=None, change=None, step=None) -> Visit:
-    """Run a patient as its learner did.
+def run(key, cure=None, policy=None, steps=None, change=None, step=None) -> Visit:
+    """Run a patient, by name or number, as its learner did.
 
     `cure` is a patient whose cure is applied, `policy` another policy, `steps` the most
     steps; `change(model)` may change the network before the first, and `step(model, x,
     y)` takes them.
     """
-    names = admit(patient, cure, policy)
-    model = names["build"]()
-    given = batches(names)
+    case = patient(key, cure, policy)
+    model = case.build()
     if change:
         change(model)
-    losses = []
-    scales = []
-    ms = []
-    waits = []
-    start = time.perf_counter()
-    for at, batch in enumerate(given):
-        if at == steps:
-            break
-        if "resumed" in names and at == len(given) * 3 // 4:
-            model = names["resumed"](model)
-        waits.append(1e3 * (time.perf_counter() - start))
-        scales.append(scale(model.optimizer))
-        model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
-        result = (step or type(model).train_on_batch)(model, *batch)
-        # A step that is not written yet returns nothing.
-        losses.append(float(np.ravel(np.nan if result is None else result)[0]))
-        ms.append(1e3 * (time.perf_counter() - start))
-        start = time.perf_counter()
-    report = {}
-    if model.loss and steps is None:
-        held = slice(len(names["x"]) * 6 // 7, None)
-        x = names["x"][held]
-        y = names["y"][held]
-        model.reset_metrics()
-        right = np.argmax(model.predict(x, verbose=0), axis=-1) == y
-        report = {"accuracy": np.mean(right), "loss": model.evaluate(x, y, verbose=0)}
-    return Visit(name_of(patient), names, model, losses, scales, ms, waits, report)
-
-
-def scale(optimizer) -> float:
-    """The dynamic scale, NaN where there is none."""
-    if not optimizer.built:
-        return getattr(optimizer, "initial_scale", np.nan)
-    return float(getattr(optimizer, "dynamic_scale", np.nan))
+    return train(model, case.batches, **case.options(), steps=steps, step=step)

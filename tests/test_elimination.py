@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from course_utils import diagnosis
+from course_utils import clinic
 from course_utils.benchmark import records
 
 
@@ -66,7 +66,7 @@ def test_a_reading_rules_out_those_who_read_another_kind(record):
         key = patient["key"]
         for _ in range(20):
             asked = chance.sample(tools, chance.randint(0, len(tools)))
-            out = diagnosis.struck(record, key, asked)
+            out = clinic.struck(record, key, asked)
             assert {p["key"] for p in record["patients"]} - set(out) == fit(
                 record, key, asked
             )
@@ -79,15 +79,13 @@ def test_a_reading_rules_out_those_who_read_another_kind(record):
 def test_fewer_instruments_leave_more_and_as_many_are_not_quicker(record):
     tools = list(record["instruments"])
     for patient in record["patients"]:
-        few = diagnosis.fewest(record, patient["key"])
+        few = clinic.fewest(record, patient["key"])
         key = patient["key"]
         least = fit(record, key, tools)
         assert fit(record, key, few) == least
         for n in range(len(few) + 1):
             for other in itertools.combinations(tools, n):
-                cheaper = diagnosis.minutes(record, other) < diagnosis.minutes(
-                    record, few
-                )
+                cheaper = clinic.minutes(record, other) < clinic.minutes(record, few)
                 assert (n == len(few) and not cheaper) or fit(
                     record, key, other
                 ) != least
@@ -105,7 +103,7 @@ def leaves(tree, way=()):
 
 @each
 def test_the_tree_leads_every_patient_to_its_cause(record):
-    found = list(leaves(diagnosis.tree(record)))
+    found = list(leaves(clinic.tree(record)))
     read = {patient["key"]: patient["readings"] for patient in record["patients"]}
     assert sorted(key for _, left in found for key in left) == sorted(read)
     for way, left in found:
@@ -120,4 +118,4 @@ def test_it_asks_first_what_tells_most_apart_in_a_minute():
     for tool in record["instruments"].values():
         tool["minutes"] = 9
     record["instruments"]["tool 4"]["minutes"] = 0.5
-    assert diagnosis.tree(record)["ask"] == "tool 4"
+    assert clinic.tree(record)["ask"] == "tool 4"

@@ -1,0 +1,95 @@
+"""Where the course is published, and what the notebooks and the README say of it.
+
+The address and the version stand in pyproject.toml. `tools.notebooks --fix` writes
+badges and setup cells that follow from them, and from the wheel that a release holds.
+"""
+
+import functools
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from string import Template
+
+COURSE = Path(__file__).resolve().parents[1]
+COLAB, GITHUB = "https://colab.research.google.com", "https://github.com/"
+BADGE = re.compile(r"\A(# [^\n]*)(\n\n\[!\[Open in Colab\][^\n]*)?")
+
+SETUP = """\
+from course_utils import session
+
+machine = session.setup({})"""
+# pip refuses what has another checksum.
+INSTALL = """\
+import os
+
+if "COLAB_RELEASE_TAG" in os.environ:  # elsewhere `make lab` has installed the course
+    wheel = "$address/releases/download/v$version/$name"
+    %pip install --quiet --no-deps {wheel}#sha256=$digest
+
+"""
+
+
+@functools.cache
+def wheel(course=COURSE):
+    """Return the name and the bytes of the course's wheel: the same files give the same
+    bytes.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "hatchling",
+            "build",
+            "-t",
+            "wheel",
+            "-d",
+            folder,
+        ]
+        subprocess.run(command, cwd=course, check=True, capture_output=True)
+        (path,) = Path(folder).iterdir()
+        return path.name, path.read_bytes()
+
+
+@functools.cache
+def published(course=COURSE):
+    """Return the address of the course ("" while it has none) and its version."""
+    table = tomllib.loads((course / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    return table.get("urls", {}).get("Repository", "").rstrip("/"), table["version"]
+
+
+def install_lines(course=COURSE):
+    """Return what a notebook of a published course begins with: Colab installs the
+    release.
+    """
+    address, version = published(course)
+    if not address:
+        return ""
+    name, data = wheel(course)
+    digest = hashlib.sha256(data).hexdigest()
+    return Template(INSTALL).substitute(
+        address=address, version=version, name=name, digest=digest
+    )
+
+
+def setup_cell(course=COURSE, cpus=None):
+    """Return the first code cell of a notebook."""
+    return install_lines(course) + SETUP.format(f"cpus={cpus}" if cpus else "")
+
+
+def with_badge(text, notebook, address, version):
+    """Return a text under a title with the badge that opens this notebook of the
+    release, or none.
+
+    Colab opens what lies on GitHub, and with a fragment as slides.
+    """
+    place = address.removeprefix(GITHUB)
+    target = f"{COLAB}/github/{place}/blob/v{version}/notebooks/{notebook}"
+    badge = f"\n\n[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({target})"
+    badge += f" [as slides]({target}#slideshowMode=true)"
+    return BADGE.sub(lambda match: match[1] + badge * address.startswith(GITHUB), text)
