@@ -38,9 +38,6 @@ def main(arguments: list[str] | None = None) -> int:
     told = "look for mixed-precision mistakes in a saved .keras model"
     examine = commands.add_parser("examine", help=told)
     examine.add_argument("model", help="the .keras file")
-    examine.add_argument(
-        "--fix", action="store_true", help="print a diff that repairs its config"
-    )
     told = "put what a class handed in side by side on one page"
     class_board = commands.add_parser("class-board", help=told)
     class_board.add_argument(
@@ -100,7 +97,7 @@ def _run(options):
     if options.command == "examine":
         from course_utils.precision import command
 
-        return command.run(options.model, options.fix)
+        return command.run(options.model)
     return _bench(options)
 
 

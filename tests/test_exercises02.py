@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers.loss_scale import DynamicLossScale
 
 from course_utils import exercises
 from course_utils.exercises import scaler, scales
 from course_utils.gradients import OctaveHistogram
-from course_utils.loss_scale import DynamicLossScale
 
 
 def verdict(number, answer):

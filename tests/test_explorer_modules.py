@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.every_explorer import SOURCES
+from helpers.loss_scale import DynamicLossScale
 from test_elimination import invented
 from test_formats import TINY, exact_values
 
@@ -31,7 +32,6 @@ from course_utils.explorers import (
     gradientlife,
     scalescope,
 )
-from course_utils.loss_scale import DynamicLossScale
 from tools.canonical import COURSE
 
 NAMES = list(formats.FORMATS)

@@ -4,8 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-
-from course_utils.loss_scale import LARGEST, SMALLEST_NORMAL, DynamicLossScale
+from helpers.loss_scale import LARGEST, SMALLEST_NORMAL, DynamicLossScale
 
 STEPS = 10_000
 # the largest float32 significand: its half is no float32 below 2**-126

@@ -392,15 +392,6 @@ ConstantAndBack = own(
     lambda self, x: ops.cast(ops.multiply(x, tf.constant(2.0)), x.dtype)
 )
 RawConstant = own(lambda self, x: ops.multiply(x, tf.constant(2.0)))
-RawConstantFails = own(lambda self, x: x * tf.constant(2.0))
-ConstantCounts = own(lambda self, x: ops.add(x, tf.constant(np.arange(8), tf.float32)))
-RawVariable = own(
-    lambda self, x: x * tf.cast(self.scale, x.dtype),
-    scale=lambda self: tf.Variable(2.0),
-)
-RawAttribute = own(
-    lambda self, x: ops.multiply(x, self.scale), scale=lambda self: tf.constant(2.0)
-)
 Promotes = own(lambda self, x: x * self.scale, scale(shape=(8,), autocast=False))
 Follows = own(lambda self, x: x * self.scale, scale(shape=(8,)))
 CastsItsWeight = own(
@@ -458,10 +449,6 @@ WRONG = [
     ("MP002 error", lambda: [compiled(stack(), "sgd", auto_scale_loss=False)]),
     ("MP002 warning", lambda: [per_layer(optimizer=None)]),
     ("MP002 error", lambda: [per_layer(optimizer=None), "sgd"]),
-    ("MP003 warning .* Fix: .*SGD", lambda: [stack(policy="float32"), LossScaleOptimizer(SGD())]),
-    ("MP003", lambda: [stack(policy=MIXED[1]), SGD(loss_scale_factor=8)]),
-    ("MP004 warning .* Fix: .*auto_scale_loss=False",
-     lambda: [stack(optimizer=None), SGD(loss_scale_factor=1024)]),
     *(("MP005 warning .*float32", lambda layer=layer: [stack(layer)])
       for layer in (CastsUp, CastsUpAndHidesIt, CastsUpByName)),
     *(("MP005 warning", lambda layer=layer: [unbuilt(layer)])
@@ -478,14 +465,10 @@ WRONG = [
     ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
     (r"MP005 .*Fix: cast\(..., x.dtype\)",
      lambda: [lambda_layer(lambda x: tf.cast(x, tf.float32))]),
-    ("MP006 error .*self.scale", lambda: [stack(RawVariable)]),
-    ("MP006 .*above 2,048.*Fix: keras.ops.cast", lambda: [stack(ConstantCounts)]),
-    (r"MP006 .*tf.constant\(2.0\)", lambda: [stack(RawConstant)]),
-    ("MP006 .*self.scale", lambda: [stack(RawAttribute)]),
-    ("MP006 error", lambda: [unbuilt(RawConstantFails)]),
     *(("MP007 warning own.*float32", lambda policy=policy: [stack(Promotes, policy=policy)])
       for policy in MIXED),
     ("MP007 warning .*inner: ", lambda: [stack(HoldsOneThatPromotes)]),
+    ("MP007 warning .*something in it is wider", lambda: [stack(RawConstant)]),
     *((r"MP025 warning .*range counts .* above 256: .*Fix: .*cast\(made, .*float32 or int32",
        lambda layer=layer: [stack(layer, policy=MIXED[1])])
       for layer in (CountsNarrowly, CastsCounts, CastsCountsOfBuild)),
@@ -504,12 +487,6 @@ WRONG = [
     ("MP009 warning mul.*: -1e.09 is infinite", lambda: [task(lambda x: (1 - x) * -1e9)]),
     ("MP009 .*optimizer's epsilon", lambda: [pure()]),
     ("MP009 .*optimizer's epsilon", lambda: [pure(), LossScaleOptimizer(Adam())]),
-    *((f"MP011 error .*: {name} .*", lambda name=name, value=value: [with_setting("", name, value)])
-      for name, value in {
-          "clipnorm": 1.0, "clipvalue": 1.0, "global_clipnorm": 1.0, "weight_decay": 0.1,
-          "use_ema": True, "ema_overwrite_frequency": 5, "gradient_accumulation_steps": 2,
-          "loss_scale_factor": 8.0,
-      }.items()),
     ("MP013 .*loss scaling .*Fix: keras.config.set_dtype_policy.\"mixed_float16",
      lambda: [stack(), None, "mixed_float16"]),
     ("MP013 .*those that you add compute otherwise", lambda: [stack(), None, "mixed_bfloat16"]),
@@ -552,12 +529,6 @@ RIGHT = [
     ("MP002", lambda: [stack(dense(dtype="mixed_bfloat16"), policy="float32")]),
     # No gradient flows through what comes before the first weights.
     ("MP002", lambda: [stack(lambda: layers.Rescaling(0.5, dtype="float16"), policy="float32")]),
-    *(("MP003", lambda policy=policy: [stack(policy=policy), "sgd"])
-      for policy in ("float32", MIXED[1])),
-    ("MP004", lambda: [stack(optimizer=None), "sgd"]),
-    ("MP004", lambda: [compiled(stack(), SGD(loss_scale_factor=64), auto_scale_loss=False)]),
-    # it is dropped by now
-    ("MP004", lambda: [compiled(stack(), SGD(loss_scale_factor=64))]),
     *(("MP005", lambda layer=layer: [stack(layer, policy="float32")])
       for layer in (CastsUp, CastsUpByName)),
     # At the end of a model, widening is what MP001 asks for.
@@ -568,11 +539,9 @@ RIGHT = [
     ("MP005", lambda: [stack(hold(None))], "MP008", "MP009"),
     ("MP005", lambda: [unbuilt(CastsUpAndBack)]),
     ("MP005", lambda: [lambda_layer(lambda x: tf.cast(x, x.dtype) * 2)]),
-    ("MP006", lambda: [stack(RawVariable, policy="float32")]),
-    ("MP006", lambda: [stack(GoodConstants)]),
-    ("MP006", lambda: [stack(ConstantAndBack)]),
-    ("MP006", lambda: [unbuilt(GoodConstants)]),
-    *(("MP007", lambda layer=layer: [stack(layer)]) for layer in (Follows, CastsItsWeight)),
+    *(("MP007", lambda layer=layer: [stack(layer)])
+      for layer in (Follows, CastsItsWeight, GoodConstants, ConstantAndBack)),
+    ("MP007", lambda: [unbuilt(GoodConstants)]),
     ("MP007", lambda: [stack(Promotes, policy="float32")]),
     *(("MP025", lambda layer=layer: [stack(layer, policy=MIXED[1])])
       for layer in (CountsAndCasts, CountsAFew, CountsFractions)),
@@ -591,7 +560,6 @@ RIGHT = [
         lambda x: x / (ops.max(x) + 1e-7), lambda x: ops.cast(x, "float32") / 1e-12)),
     ("MP009", lambda: [pure(), LossScaleOptimizer(Adam(epsilon=1e-4))], "MP008"),
     ("MP009", lambda: [stack(), "adam"]),
-    ("MP011", lambda: [with_setting("inner_optimizer", "clipnorm", 1.0)]),
     ("MP014", lambda: [stack(), LossScaleOptimizer(SGD())]),
     ("MP015", lambda: [stack(kind=ScaledLoop)]),
     ("MP015", lambda: [stack(kind=Counting)]),
@@ -618,20 +586,12 @@ def test_what_is_right_is_left_in_peace(case):
 def test_each_rule_has_models_that_break_it_and_others():
     rules = [rule.__doc__[:5] for rule in RULES]  # each says its code
     elsewhere = {"MP010", "MP012"}
-    assert len(set(rules)) == len(rules) == 18
+    assert len(set(rules)) == len(rules) == 14
     assert {said[:5] for said, _ in WRONG} | elsewhere == set(rules)
     assert {case[0] for case in RIGHT} | elsewhere | {"MP013"} == set(rules)
 
 
 def test_facts_behind_the_findings():
-    steps = []  # the wrapper ignores a setting
-    for on_inner in (False, True):
-        variable = keras.Variable([1.0])
-        wrapper = LossScaleOptimizer(SGD(1.0))
-        (wrapper.inner_optimizer if on_inner else wrapper).clipnorm = 0.5
-        wrapper.apply([ops.array([5 * 32768.0])], [variable])
-        steps.append(1 - float(variable.numpy()[0]))
-    assert steps == [5, 0.5]
     # float16 rounds half of them
     model = unstarted()
     ids = np.arange(2100, 2200).reshape(-1, 1)

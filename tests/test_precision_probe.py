@@ -8,8 +8,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from helpers.loss_scale import DynamicLossScale  # noqa: F401
 
-from course_utils import loss_scale, precision, training  # noqa: F401
+from course_utils import precision, training  # noqa: F401
 from course_utils.exercises.functions import edit
 
 layers = keras.layers
@@ -42,7 +43,7 @@ HAND = {  # a scale that is nobody's but the loop's own
     "o.scale_loss(loss)": "loss * s.scale",
     "        o.apply(g, w)": "        S, fine = s.scale, finite(g)\n        s.update(fine)\n"
     "        if fine:\n            g = [each / S for each in g]\n            o.apply(g, w)",
-    "def step": "s = loss_scale.DynamicLossScale()\n    def step",
+    "def step": "s = DynamicLossScale()\n    def step",
 }
 SUMS = {  # four small batches to an update
     "def step": "sums = [tf.Variable(tf.zeros(v.shape)) for v in w]\n    def step",
@@ -255,7 +256,7 @@ WRONG = {
     "MP018 sums": SUMS | {"for s in sums:\n": "for s in filter(finite, [[s] for s in sums]):\n",
                           "s.assign(tf.zeros_like(s))": "s[0].assign(tf.zeros_like(s[0]))"},
     "MP018 velocity": HAND | {
-        "s = loss": "V = [tf.Variable(tf.zeros(v.shape)) for v in w]\n    s = loss",
+        "s = Dynamic": "V = [tf.Variable(tf.zeros(v.shape)) for v in w]\n    s = Dynamic",
         "if fine": "[v.assign(0.9 * v + each / S) for v, each in zip(V, g)]\n        if fine",
         "o.apply(g": "o.apply(V"},
     "MP019 does not fall": edits(instead="o.apply(g, w) if finite(g) else None"),

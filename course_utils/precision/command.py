@@ -4,19 +4,8 @@ bits.
 The file is loaded as `keras.saving.load_model` does it in safe mode, under the dtype
 policy that it was saved under. It holds a configuration and no source, so only built-in
 layers are examined.
-
-`--fix` changes no file. It prints the repair as a unified diff of the file's
-config.json, where the repair is mechanical:
-
-    MP001          the layer at the end gets the policy float32
-    MP002, MP013   the optimizer is wrapped in a LossScaleOptimizer
-    MP008          a policy float16 becomes mixed_float16, and bfloat16 mixed_bfloat16
-    MP009          a UnitNormalization gets the policy float32
-
-Everything else is for you to decide.
 """
 
-import difflib
 import json
 import re
 import sys
@@ -28,7 +17,6 @@ from pathlib import Path
 import keras
 
 from course_utils.precision import examine
-from course_utils.precision.layers import walk
 
 # with it Keras knows the course's optimizer
 from course_utils.training import dtype_policy
@@ -38,9 +26,8 @@ class FileError(Exception):
     """A file that cannot be examined; the message is one sentence for the learner."""
 
 
-def run(path, fix: bool = False) -> int:
-    """Prints the findings about a .keras file, one a line, and with `fix` a diff that
-    repairs them.
+def run(path) -> int:
+    """Print the findings about a .keras file, one a line.
 
     Returns 0 without errors and warnings, 1 with any, 2 if the file could not be
     examined (why goes to stderr).
@@ -55,14 +42,6 @@ def run(path, fix: bool = False) -> int:
         return 2
     findings = examine(model, saved_policy="mixed_float16" if relies else None)
     print(*map(str, findings) if findings else ["Nothing found."], sep="\n")
-    if fix:
-        configs = repaired(model, [], relies), repaired(model, findings, relies)
-        before, after = (
-            json.dumps(config, indent=2).splitlines() for config in configs
-        )
-        names = "config.json", "config.json, repaired"
-        diff = "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))
-        print(diff or "Nothing can be repaired mechanically.")
     return int(any(finding.severity != "advice" for finding in findings))
 
 
@@ -100,35 +79,6 @@ def _usual_policy(model):
     ]
     counted = Counter(layer.dtype_policy.name for layer in held).most_common(1)
     return counted[0][0] if counted else model.dtype_policy.name
-
-
-def repaired(model, findings, wrap: bool) -> dict:
-    """The configuration of a loaded model after the mechanical repairs, made on its
-    layers.
-
-    `findings` are those of `examine`; `wrap` says whether MP013 is to be cured by
-    wrapping the optimizer.
-    """
-    codes = {finding.code for finding in findings}
-    places = {place.path: place.layer for place in walk(model)}
-    for finding in findings:
-        layer = places.get(finding.layer)
-        unit = isinstance(layer, keras.layers.UnitNormalization)
-        if layer is not None and (
-            finding.code == "MP001" or finding.code == "MP009" and unit
-        ):
-            layer.dtype_policy = "float32"
-    for layer in model._flatten_layers() if "MP008" in codes else ():
-        if layer.dtype_policy.name in ("float16", "bfloat16"):
-            layer.dtype_policy = f"mixed_{layer.dtype_policy.name}"
-    config = keras.saving.serialize_keras_object(model)
-    optimizer = (config.get("compile_config") or {}).get("optimizer")
-    if ("MP002" in codes or "MP013" in codes and wrap) and isinstance(optimizer, dict):
-        wrapper = keras.optimizers.LossScaleOptimizer(
-            keras.optimizers.deserialize(optimizer)
-        )
-        config["compile_config"]["optimizer"] = keras.optimizers.serialize(wrapper)
-    return config
 
 
 def _load(path, policy):

@@ -1,4 +1,4 @@
-"""Rules about the policy and the optimizer: MP002 to MP004, MP008 and MP011 to MP015."""
+"""Rules about the policy and the optimizer: MP002, MP008 and MP012 to MP015."""
 
 import ast
 
@@ -7,13 +7,6 @@ import keras
 from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
 from course_utils.precision.source import methods
-
-# What the constructor of LossScaleOptimizer refuses; set afterwards, it is never looked
-# at.
-SETTINGS = (
-    "weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema",
-    "ema_overwrite_frequency", "gradient_accumulation_steps", "loss_scale_factor",
-)  # fmt: skip
 
 # Why float16 is slow on CPUs with instructions for it.
 DENSE = (
@@ -57,36 +50,6 @@ def missing(case):
     yield Finding("MP002", severity, case.model.name, message, fix)
 
 
-def useless(case):
-    """MP003: the loss is scaled, and nothing computes in float16."""
-    # A layer that holds others may compute besides, in its own dtype.
-    own = any(layer.compute_dtype == "float16" for layer in case.own_layers)
-    if not _scaled(case) or case.computing_in("float16") or own:
-        return
-    message = (
-        "The loss is scaled though no layer computes in float16: bfloat16 and float32 have the "
-        "range for small gradients, and each step checks for overflow in vain."
-    )
-    fix = "model.compile(..., auto_scale_loss=False)  # with the optimizer unwrapped"
-    if case.scales_dynamically:
-        inner = type(case.optimizer.inner_optimizer).__name__
-        fix = f"model.compile(optimizer=keras.optimizers.{inner}(...), auto_scale_loss=False, ...)"
-    yield Finding("MP003", "warning", case.model.name, message, fix)
-
-
-def fixed_scale_dropped(case):
-    """MP004: a fixed scale that `compile` is going to take away."""
-    factor = _factor(case.optimizer)
-    if factor is None or case.scales_dynamically or not case.compile_will_wrap:
-        return
-    message = (
-        f"Under mixed_float16, compile wraps the optimizer and sets its loss_scale_factor={factor} "
-        "to None without a word, so the fixed scale is lost."
-    )
-    fix = "model.compile(optimizer, auto_scale_loss=False, ...)"
-    yield Finding("MP004", "warning", case.model.name, message, fix)
-
-
 def no_master_weights(case):
     """MP008: weights kept in 16 bits, which rounds small updates away."""
     for dtype, step in (("float16", "2048th"), ("bfloat16", "256th")):
@@ -99,21 +62,6 @@ def no_master_weights(case):
             )
             fix = f'keras.config.set_dtype_policy("mixed_{dtype}")  # or dtype="mixed_{dtype}"'
             yield Finding("MP008", "warning", case.model.name, message, fix)
-
-
-def setting_on_the_wrapper(case):
-    """MP011: a setting of the wrapper that only the inner optimizer would obey."""
-    for setting in SETTINGS if case.scales_dynamically else ():
-        value = getattr(case.optimizer, setting, None)
-        if value:
-            message = (
-                f"{setting} is set on the LossScaleOptimizer, which never looks at it: only the "
-                "inner optimizer's settings have an effect."
-            )
-            fix = f"optimizer.inner_optimizer.{setting} = {value!r}  # before the first step"
-            if setting == "loss_scale_factor":
-                fix = f"keras.optimizers.LossScaleOptimizer(inner, initial_scale={value!r})"
-            yield Finding("MP011", "error", case.model.name, message, fix)
 
 
 def slow_here(case):
@@ -177,9 +125,13 @@ def loss_not_scaled(case):
 
 
 RULES = (
-    missing, useless, fixed_scale_dropped, no_master_weights, setting_on_the_wrapper, slow_here,
-    other_than_saved, unscaled_twice, loss_not_scaled,
-)  # fmt: skip
+    missing,
+    no_master_weights,
+    slow_here,
+    other_than_saved,
+    unscaled_twice,
+    loss_not_scaled,
+)
 
 
 def _scaled(case):

@@ -1,4 +1,4 @@
-"""The source of layers that are not Keras's: dtypes, raw tensors and numbers in it. A
+"""The source of layers that are not Keras's: dtypes, counts and numbers in it. A
 heuristic.
 """
 
@@ -103,14 +103,12 @@ def dtypes(method):
     "float32", ...).
 
     Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its
-    policy. So is a constant in a wide dtype, which `raw_constants` finds.
+    policy.
     """
     for call in _calls(method.tree):
         name = _name(call)
         for dtype in filter(None, map(_dtype, _arguments(call))):
-            if not name[:1].isupper() and (
-                name != "constant" or dtype in ("float16", "bfloat16")
-            ):
+            if not name[:1].isupper():
                 yield name, dtype, ast.unparse(call)
 
 
@@ -169,30 +167,6 @@ def following_counts(layer, method, ends, exact):
 def follows(method) -> bool:
     """Whether a method casts to a dtype that is not spelled out, such as x.dtype."""
     return any(_is_following_cast(call) for call in _calls(method.tree))
-
-
-def raw_constants(method):
-    """The source of each floating `tf.constant` that does not follow a tensor.
-
-    One with a dtype that is not spelled out follows something, and so does one within a
-    cast to such a dtype. What is given as whole numbers is no floating-point tensor.
-    """
-    safe = _parts_of(filter(_is_following_cast, _calls(method.tree)))
-    for call in _calls(method.tree):
-        library = getattr(getattr(call.func, "value", None), "id", "")
-        raw = (
-            _name(call) == "constant" and library in ("tf", "tensorflow") and call.args
-        )
-        if id(call) in safe or not raw:
-            continue
-        given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "dtype")]
-        if given and not any(_dtype(d) in ("float32", "float64") for d in given):
-            continue
-        kinds = {
-            type(n.value) for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)
-        }
-        if float in kinds or given:
-            yield ast.unparse(call)
 
 
 def numbers(method, layer):

@@ -1,4 +1,4 @@
-"""Rules about layers that are not Keras's own: MP005, MP006, MP007 and MP025.
+"""Rules about layers that are not Keras's own: MP005, MP007 and MP025.
 
 What a layer puts out is measured. The source is read to say why it is wrong, or where
 nothing can be measured; a cast that the measured output shows to be undone is no
@@ -15,7 +15,6 @@ from course_utils.precision.source import (
     following_counts,
     follows,
     methods,
-    raw_constants,
 )  # fmt: skip
 
 WIDE = ("float32", "float64")
@@ -60,39 +59,9 @@ def hard_coded_dtype(case):
             yield Finding("MP005", severity, case.path_of(layer), message, fix)
 
 
-def raw_tensor(case):
-    """MP006: a raw tf.Variable or tf.constant, which does not follow the policy."""
-    for layer in case.own_layers:
-        if layer.compute_dtype not in NARROW:
-            continue
-        (variables, constants), path = _raw_attributes(layer), case.path_of(layer)
-        code = [*computing(layer), *(m for m in methods(layer) if m.name == "__init__")]
-        constants += [found for method in code for found in raw_constants(method)]
-        if variables:
-            message = (
-                f"{variables[0]} is a raw tf.Variable: it stays in its dtype beside "
-                f"{layer.compute_dtype} tensors, and Keras neither trains nor saves it."
-            )
-            fix = "self.add_weight(shape=(), initializer=..., name=...)"
-            yield Finding("MP006", "error", path, message, fix)
-        unknown = id(layer) not in case.put_out
-        if constants and (unknown or _widens(case, layer)):
-            message = (
-                f"{constants[0]} is a float32 tensor: beside {layer.compute_dtype} ones "
-                "TensorFlow raises an error and keras.ops widens the result."
-            )
-            fix = "tf.constant(..., dtype=self.compute_dtype)  # or a Python number"
-            if counts(layer, constants[0]):
-                message = _spared(message, layer.compute_dtype)
-                fix = _cast_of("the constant in float32")
-            yield Finding(
-                "MP006", "error" if unknown else "warning", path, message, fix
-            )
-
-
 def silent_promotion(case):
     """MP007: the output is wider than the layer's compute dtype, and no code says so."""
-    explained = {f.layer for rule in (hard_coded_dtype, raw_tensor) for f in rule(case)}
+    explained = {finding.layer for finding in hard_coded_dtype(case)}
     for layer in case.own_layers:
         path = case.path_of(layer)
         found = case.put_out.get(id(layer))
@@ -179,23 +148,4 @@ def _widens(case, layer):
     return any(dtype in WIDE for dtype in case.put_out[id(layer)])
 
 
-def _raw_attributes(layer):
-    """The names of the attributes that hold raw floating-point variables, or wide
-    tensors.
-    """
-    import tensorflow as tf
-
-    variables, constants = [], []
-    for name, value in vars(layer).items():
-        if name.startswith("_self_"):  # TensorFlow's own bookkeeping
-            continue
-        held = value.values() if isinstance(value, dict) else value
-        for item in held if isinstance(value, dict | list | tuple) else [value]:
-            if isinstance(item, tf.Variable) and item.dtype.is_floating:
-                variables.append(f"self.{name}")
-            elif isinstance(item, tf.Tensor) and item.dtype in (tf.float32, tf.float64):
-                constants.append(f"self.{name}")
-    return variables, constants
-
-
-RULES = (hard_coded_dtype, raw_tensor, silent_promotion, rounded_counts)
+RULES = (hard_coded_dtype, silent_promotion, rounded_counts)

@@ -17,12 +17,12 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import distributed
-from course_utils.loss_scale import DynamicLossScale
 from course_utils.training import (
     LossScaleRecorder,
     ReplicaSafeLossScaleOptimizer,
     dtype_policy,
 )
+from helpers.loss_scale import DynamicLossScale
 from tools.cells import Cells
 
 KerasOwn = keras.optimizers.LossScaleOptimizer
