@@ -1,14 +1,15 @@
 """Exercises of notebook 10: other right answers, and the card of guesses."""
 
+import keras
 import numpy as np
 import pytest
 
-from course_utils import exercises, figures
+from course_utils import exercises, figures, precision
 from course_utils.exercises import capstone
+from course_utils.training import dtype_policy
 
 
 def test_other_repairs_are_right():
-    import keras
     from keras import ops
 
     class InCall(keras.layers.Layer):
@@ -77,3 +78,17 @@ def row(guess=None, predicted=2.0, measured=1.0, unit="×"):
 def test_the_report_card_tells_what_is_known(card, words):
     picture = figures.report_card(card)
     assert words in picture.alt and len(picture.png()) > 5000
+
+
+def test_counts_in_the_compute_dtype_are_told_by_the_exercise_and_by_examine(tmp_path):
+    file = tmp_path / "parts.py"
+    names = {"__name__": "parts"}
+    file.write_text(
+        capstone.CODE.replace('dtype="float32"', "dtype=self.compute_dtype")
+    )
+    exec(compile(file.read_text(), file, "exec"), names)
+    assert "641 are left" in exercises.load("10")[1].check(names["answer"]).message
+    with dtype_policy("mixed_bfloat16"):
+        model = keras.Sequential([keras.Input((16, 64)), names["Positions"]()])
+    (found,) = (f for f in precision.examine(model, "adam") if f.code == "MP025")
+    assert "above 256" in found.message

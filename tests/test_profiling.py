@@ -325,6 +325,17 @@ def test_a_saved_trace_holds_every_event_in_chrome_s_format(tmp_path):
     assert ran["train"] == ("/host:CPU python", 0, 10000)
 
 
+def test_a_trace_and_what_is_saved_of_it_hold_names_and_none_of_the_data():
+    pictures = np.random.default_rng(5).random((16, 28, 28, 1), dtype="float32")
+    model = models.mnist_cnn()
+    trace = profiling.record(tf.function(lambda: model(pictures)), steps=2)
+    (file,) = trace.folder.glob("*.xplane.pb")
+    saved = profiling.save_for_perfetto(trace, file.with_name("s.trace.json.gz"))
+    for data in (file.read_bytes(), gzip.decompress(saved.read_bytes())):
+        assert b"Conv2D" in data
+        assert not any(picture.tobytes()[:32] in data for picture in pictures)
+
+
 # --- memory
 
 # every activation 2 MiB in float32, every kernel 16 KiB

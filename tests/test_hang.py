@@ -1,0 +1,79 @@
+"""What a learner sees of workers that wait, and of workers that were killed: a hang is
+followed to its end, and training goes on from a checkpoint that all have.
+"""
+
+import sys
+import time
+
+import pytest
+
+from course_utils import distributed
+from tools import record
+from tools.cells import Cells
+
+NOTEBOOK = Cells("07_devices")
+
+
+@pytest.mark.slow
+def test_a_hang_is_followed_to_its_end_and_nothing_is_left(capsys):
+    notes, workers = distributed.play_on_workers("own", 1, when=1)
+    done = [
+        (note["step"], note["replica"], note["taken"], note["scale"]) for note in notes
+    ]
+    assert sorted(done) == [
+        (0, 0, True, 2**15),
+        (0, 1, True, 2**15),
+        (1, 1, False, 2**14),
+    ]
+    printed = capsys.readouterr().out.splitlines()
+    assert {"worker 0 · silence", "worker 1 · silence"} <= set(printed)
+    assert workers.stubborn == [0, 1] and "was ended by SIGKILL" in workers.endings
+
+
+@pytest.mark.slow
+def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(
+    monkeypatch,
+):
+    """Recorded by tools/record.py, for those who have no JAX."""
+    tries = record.tries()
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.util.find_spec", lambda name: None)
+        recorded = distributed.on_jax(tries)
+    where = recorded.pop("where")
+    assert where.startswith("Keras 3.") and " on JAX " in where and "2 devices" in where
+    assert list(recorded) == list(tries)
+    uneven = recorded.pop("batches of one less")
+    assert "Error" in uneven and set(list(recorded.values())[-2:]) == {
+        "100% of the weights finite"
+    }
+    assert set(list(recorded.values())[:-2]) == {"works"}
+    pytest.importorskip("jax")
+    fresh = distributed.on_jax(tries)
+    assert {name: fresh.get(name) for name in recorded} == recorded, fresh["where"]
+
+
+def test_workers_go_on_from_the_newest_checkpoint_that_all_have(tmp_path):
+    """A kill can fall between two of them."""
+    import tensorflow as tf
+
+    newest = NOTEBOOK.run("killed-newest", names={"tf": tf})["newest_of_all"]
+    assert newest(tmp_path, 2) is None
+    for rank, steps in ((0, (5, 10, 15)), (1, (5, 10))):
+        checkpoint = tf.train.Checkpoint(n=tf.Variable(rank))
+        manager = tf.train.CheckpointManager(
+            checkpoint, tmp_path / str(rank), max_to_keep=2
+        )
+        for step in steps:
+            manager.save(checkpoint_number=step)
+        assert newest(tmp_path, rank + 1) == {0: 15, 1: 10}[rank]
+    assert newest(tmp_path, 3) is None
+
+
+def test_a_worker_that_waits_says_so_once_after_its_last_step(capfd, monkeypatch):
+    """Two that said so together once printed it into one line, in two of ten runs."""
+    # the package has a function of this name
+    play = sys.modules["course_utils.distributed.play"]
+    monkeypatch.setattr(play, "SILENCE", 0.3)
+    play.print_as_they_come([["step 0"], ["step 1"], ["step 2"]])
+    time.sleep(1)
+    assert capfd.readouterr().out == '["step 0"]\n["step 1"]\n["step 2"]\nsilence\n'

@@ -1,0 +1,54 @@
+"""Files of LiteRT: what is no model, what cannot calibrate, and what is not installed."""
+
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from course_utils.benchmark import lite
+
+
+def test_without_litert_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.delattr(tf.lite, "Interpreter")
+    monkeypatch.setattr(lite.importlib.util, "find_spec", lambda name: None)
+    said = lite.missing()
+    assert "pip install ai-edge-litert" in said and said.count(". ") == 0
+    monkeypatch.delattr(tf.lite, "TFLiteConverter")
+    assert "converter" in lite.missing()
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"TFL3" * 100])
+def test_a_file_that_is_no_model_is_told_in_one_sentence(content):
+    with pytest.raises(
+        ValueError, match="LiteRT finds no whole model in these .* bytes"
+    ) as error:
+        lite.Lite(content)
+    assert str(error.value).count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("images", "said"),
+    [
+        (np.zeros((5, 28, 28, 1)), "are float64"),
+        (np.zeros((5, 28, 28, 1), "uint8"), "are uint8"),
+        (np.zeros((5, 28, 28), "float32"), "have the shape (5, 28, 28)"),
+        (np.zeros((0, 28, 28, 1), "float32"), "have the shape (0, 28, 28, 1)"),
+        (np.float32(0), "have the shape (1,)"),
+        (np.full((5, 28, 28, 1), np.nan, "float32"), "hold NaN or infinity"),
+    ],
+)
+def test_images_that_cannot_calibrate_are_told_in_one_sentence(images, said):
+    with pytest.raises(ValueError) as error:
+        lite.calibration(images, (28, 28, 1))
+    assert said in str(error.value) and "float32 images of shape (28, 28, 1)" in str(
+        error.value
+    )
+
+
+def test_what_is_run_quietly_prints_nothing_and_may_raise(capfd):
+    lite.quietly(lambda: (print("out"), os.write(1, b"raw"), os.write(2, b"native")))
+    with pytest.raises(ZeroDivisionError):
+        lite.quietly(lambda: 1 / 0)
+    print("heard")
+    assert capfd.readouterr().out == "heard\n"
