@@ -79,11 +79,7 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
 # --- operations
 
 PRODUCTS = [
-    (layers.Conv1D(6, 3, dilation_rate=2), (20, 4), 16 * 6 * 3 * 4),
     (layers.Conv2D(6, 3, strides=2, groups=2), (9, 9, 4), 4 * 4 * 6 * 9 * 2),
-    (layers.Conv3D(2, 2), (4, 4, 4, 3), 27 * 2 * 8 * 3),
-    (layers.Conv2DTranspose(5, 3, strides=2), (4, 4, 2), 4 * 4 * 2 * 9 * 5),
-    (layers.DepthwiseConv2D(3, depth_multiplier=2), (6, 6, 4), 16 * 8 * 9),
     (layers.Dense(3, use_bias=False), (5, 4), 5 * 4 * 3),
 ]
 N = 4 * 4 * 8  # numbers that go in, for one sample
@@ -302,7 +298,6 @@ def doubled():
     return keras.Model(inputs, layers.Dense(6)(inputs) * 2.0)
 
 
-STEPS = (5, 3)  # of 3 numbers each
 # {kind: (model, weights, activations of one sample, their gradients)}, in numbers of
 # float32.
 COUNTED = {
@@ -311,27 +306,6 @@ COUNTED = {
     "a layer that adds to one inside": (one(Residual()), 42, 2 * 6, 2 * 6),
     "normalized": (normalized(), 40 + 16, 2 * 28, 2 * 28),
     "nothing to train": (one(layers.ReLU()), 0, 6, 0),
-    # 7 arrays a step for an LSTM, 5 for a GRU, and what goes on.
-    "LSTM": (one(layers.LSTM(4), shape=STEPS), 4 * (12 + 16 + 4), 5 * 7 * 4 + 4, 4),
-    "all steps": (
-        one(layers.LSTM(4, return_sequences=True), shape=STEPS),
-        128,
-        160,
-        20,
-    ),
-    "GRU": (one(layers.GRU(4), shape=STEPS), 3 * (12 + 16 + 8), 5 * 5 * 4 + 4, 4),
-    "both ways": (
-        one(layers.Bidirectional(layers.SimpleRNN(4)), shape=STEPS),
-        64,
-        56,
-        16,
-    ),
-    "at each time": (
-        one(layers.TimeDistributed(layers.Dense(2)), shape=STEPS),
-        8,
-        10,
-        10,
-    ),
     # queries, keys, values, scores, their weighted sum; the output, the sum, the
     # normalized.
     "attention": (

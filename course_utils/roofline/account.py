@@ -5,11 +5,6 @@ from dataclasses import dataclass
 from course_utils.roofline.formulas import VIEWS, attention_arrays, size
 from course_utils.roofline.steps import between, calls_with_batch
 
-# Arrays of the size of the output that a recurrent layer's gradient needs of each time
-# step: four gates, the cell's state, its tanh and the output; two gates, the candidate,
-# what the reset gate multiplies and the output. Other cells: one for each state.
-KEPT = {"LSTM": 7, "GRU": 5}
-
 
 @dataclass(frozen=True)
 class MemoryAccount:
@@ -36,9 +31,8 @@ def account(model, batch_size: int) -> MemoryAccount:
 
     ValueError if the shape of the inputs, or of what a layer makes of them, stays open.
     A layer that is called twice counts twice. Attention counts its projections and
-    scores, a recurrent layer its gates at every time step (whose gradients are there
-    for one step at a time). Layers before the first one with weights to train get no
-    gradient.
+    scores; a recurrent layer counts by its output alone, so the sum is too small
+    there. Layers before the first one with weights to train get no gradient.
 
     A measured peak lies near the sum: below, because the backward pass gives
     activations back while it makes their gradients; above, because of the kernels'
@@ -70,8 +64,8 @@ def account(model, batch_size: int) -> MemoryAccount:
         handed_on = graph or (call.hands_on and layer not in whole)
         if layer in inside or type(layer).__name__ in VIEWS or handed_on:
             continue
-        kept, steps = _kept(call)
-        activations += kept + steps
+        kept = _kept(call)
+        activations += kept
         gradients += trains * kept
     others = keras.tree.flatten([operation.output for operation in between(model)])
     made_between = sum(size((batch_size, *x.shape[1:]), x.dtype) for x in others)
@@ -87,9 +81,7 @@ def account(model, batch_size: int) -> MemoryAccount:
 
 
 def _kept(call):
-    """Bytes of what a call makes for the backward pass: with a gradient, and at each
-    time step.
-    """
+    """Bytes of what a call makes for the backward pass."""
     import keras
 
     layer = call.layer
@@ -100,18 +92,8 @@ def _kept(call):
         )
     made = sum(size(*output) for output in call.left)
     if isinstance(layer, keras.layers.MultiHeadAttention):
-        return made + sum(
-            attention_arrays(layer, [shape for shape, _ in call.arrived])
-        ), 0
-    if not isinstance(layer, keras.layers.RNN):
-        return made, 0
-    (shape, dtype), steps = call.left[0], call.arrived[0][0][1]
-    states = layer.cell.state_size
-    arrays = KEPT.get(
-        type(layer).__name__, len(states) if isinstance(states, list | tuple) else 1
-    )
-    one = (shape[0], *shape[1 + layer.return_sequences :])
-    return made, steps * arrays * size(one, dtype)
+        made += sum(attention_arrays(layer, [shape for shape, _ in call.arrived]))
+    return made
 
 
 def _copies(model):

@@ -106,14 +106,11 @@ def _weighted(layer, arrays):
     """Dense layers and convolutions: the product, the bias, the activation."""
     trainable = layer.trainable
     flops = _function(layer)
-    kind = type(layer).__name__
-    # The kernel meets every number that comes out, or goes in; its last axes are
-    # channels out.
-    numbers = arrays.n_in if "Transpose" in kind else arrays.n_out
-    window = layer.kernel.shape[: -2 if "Depthwise" in kind else -1]
+    # Each number that comes out meets the kernel, whose last axis is the channels out.
+    window = layer.kernel.shape[:-1]
     w = sum(size(v.shape, layer.compute_dtype) for v in layer.weights)
     to_x = arrays.to_inputs
-    products = numbers * math.prod(window)
+    products = arrays.n_out * math.prod(window)
     total = _product(products, arrays.x, w, arrays.y, to_x, trainable)
     if layer.use_bias:  # its gradient is a sum over the output's
         total += Count(arrays.n_out, 0, arrays.n_out * trainable, 0)
@@ -234,26 +231,20 @@ def _only_activation(layer, arrays):
 
 VIEWS = ("Flatten", "Reshape", "InputLayer", "Identity")
 NAMES = {
-    _weighted: "Dense Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose "
-    "DepthwiseConv1D DepthwiseConv2D",
-    _norm: "BatchNormalization LayerNormalization GroupNormalization RMSNormalization "
-    "UnitNormalization",
+    _weighted: "Dense Conv2D",
+    _pool: "MaxPooling2D AveragePooling2D GlobalMaxPooling2D GlobalAveragePooling2D",
+    _norm: "BatchNormalization LayerNormalization",
     _attention: "MultiHeadAttention",
     _embedding: "Embedding",
-    _only_activation: "Activation ReLU LeakyReLU ELU Softmax",
-    _sum: "Add Subtract",
-    _copy: "Concatenate Permute RepeatVector ZeroPadding1D ZeroPadding2D ZeroPadding3D Cropping1D "
-    "Cropping2D Cropping3D UpSampling1D UpSampling2D UpSampling3D",
+    _only_activation: "Activation ReLU Softmax",
+    _sum: "Add",
+    _copy: "Concatenate",
     _dropout: "Dropout",
     lambda layer, arrays: Count(): " ".join(VIEWS),
-    lambda layer, arrays: _pointwise(arrays): "Multiply Maximum Minimum Average",
+    lambda layer, arrays: _pointwise(arrays): "Multiply",
     lambda layer, arrays: _pointwise(arrays, 2, 1): "Rescaling",
 }
 FORMULAS = {name: formula for formula, names in NAMES.items() for name in names.split()}
-POOLS = [f"{kind}Pooling{n}D" for kind in ("Max", "Average") for n in (1, 2, 3)]
-FORMULAS |= {
-    f"{everywhere}{pool}": _pool for everywhere in ("", "Global") for pool in POOLS
-}
 PRODUCTS = {
     name for name, formula in FORMULAS.items() if formula in (_weighted, _attention)
 }
