@@ -141,11 +141,11 @@ POINTS = [
 ]
 POINTS = rows("label dtype intensity tflops ms", POINTS)
 COMPARED = [
-    (20.0, 19.0, 22.0, 1.0, 100.0, 0.9, 0.01, 7),
-    (10.0, 9.0, 12.0, 2.0, 50.0, 0.91, 0.01, 7),
-    (80.0, 70.0, 90.0, 0.25, np.nan, np.nan, np.nan, 7),
+    (20.0, 1.0, 1.0, 1.0, 100.0, 0.9, 0.01, 7),
+    (10.0, 2.0, 1.8, 2.2, 50.0, 0.91, 0.01, 7),
+    (80.0, 0.25, np.nan, np.nan, np.nan, np.nan, np.nan, 7),
 ]
-COLUMNS = "step_ms step_ms_q1 step_ms_q3 speedup peak_mb accuracy accuracy_se steps"
+COLUMNS = "step_ms speedup speedup_low speedup_high peak_mb accuracy accuracy_se steps"
 COMPARED = rows(COLUMNS, COMPARED, pd.Index(POLICIES, name="policy"))
 COMPARISON = SimpleNamespace(table=COMPARED, batch_size=64, device="CPU:0")
 RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(

@@ -51,9 +51,13 @@ def test_a_record_is_complete_and_consistent(path):
         rows = {row["policy"]: row for row in m[model]}
         assert set(rows) == set(POLICIES)
         for row in rows.values():
-            assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
             once = rows["float32"]["step_ms"] / row["step_ms"]
-            assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
+            if "step_ms_q1" in row:  # of before the ratios were paired
+                assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
+                assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
+            else:
+                assert 0 < row["speedup_low"] <= row["speedup"] <= row["speedup_high"]
+                assert row["speedup"] == pytest.approx(once, rel=0.2)
             seconds = row["steps"] * max(r["step_ms"] for r in rows.values()) / 1e3
             assert row["steps"] >= 20 or seconds > 30, "too few steps for a record"
     assert {"float32", "bfloat16", "float16", "memory"} <= {

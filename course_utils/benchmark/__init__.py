@@ -11,6 +11,7 @@ _HOME = {
     **dict.fromkeys(("POLICIES", "Comparison", "compare_policies"), "compare"),
     **dict.fromkeys(("batch_sweep", "loss_curves"), "compare"),
     **dict.fromkeys(("ceilings", "matmul_rates"), "rates"),
+    **dict.fromkeys(("Ratio", "paired"), "ratios"),
     "in_turns": "timer",
     **dict.fromkeys(("Trainee", "batches", "counts_memory", "device"), "trainee"),
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from course_utils.benchmark.ratios import paired
 from course_utils.benchmark.timer import rounds
 from course_utils.benchmark.trainee import Trainee, batches, counts_memory, device
 from course_utils.progress import tqdm
@@ -26,11 +27,12 @@ class Comparison:
     """What `compare_policies` measured.
 
     Attributes:
-        table: one row per policy: step_ms (median), step_ms_q1 and step_ms_q3
-            (quartiles), speedup (median of float32 / median), peak_mb (weights, optimizer, and
-            the peak of a step above them, mean of several fresh builds), memory_ratio (against
-            float32), accuracy and accuracy_se (standard error) on the same test images,
-            loss_scale, steps. NaN where something is unknown.
+        table: one row per policy: step_ms (median), speedup (against float32, the median of
+            paired ratios), speedup_low and speedup_high (its interval, see `ratios.paired`),
+            verdict (`float32`, the policy, "the same within x %" or "cannot tell"), peak_mb
+            (weights, optimizer, and the peak of a step above them, mean of several fresh
+            builds), memory_ratio (against float32), accuracy and accuracy_se (standard error)
+            on the same test images, loss_scale, steps. NaN where something is unknown.
         steps: every timed step: policy, round, seconds, loss.
         batch_size, jit_compile, device: the conditions.
         notes: sentences on what could not be measured, or was measured otherwise, and why.
@@ -142,12 +144,15 @@ def _table(policies, steps, peaks, right, scales):
     ms = (1e3 * steps["seconds"].astype(float)).groupby(steps["policy"])
     peaks = pd.DataFrame(peaks, columns=["policy", "mb"])
     peak = peaks["mb"].astype(float).groupby(peaks["policy"]).mean()
-    q1, step_ms, q3 = (ms.quantile(q).reindex(policies) for q in (0.25, 0.5, 0.75))
+    turns = steps.pivot(index="round", columns="policy", values="seconds")
+    turns = turns.reindex(columns=list(dict.fromkeys(["float32", *policies])))
+    speed = {p: paired(turns[p], turns["float32"]) for p in policies}
     columns = {
-        "step_ms": step_ms,
-        "step_ms_q1": q1,
-        "step_ms_q3": q3,
-        "speedup": step_ms.get("float32", np.nan) / step_ms,
+        "step_ms": ms.median().reindex(policies),
+        "speedup": pd.Series({p: found.median for p, found in speed.items()}),
+        "speedup_low": pd.Series({p: found.low for p, found in speed.items()}),
+        "speedup_high": pd.Series({p: found.high for p, found in speed.items()}),
+        "verdict": pd.Series({p: r.verdict(p, "float32") for p, r in speed.items()}),
         "peak_mb": peak,
         "memory_ratio": peak / peak.get("float32", np.nan),
         "accuracy": right.mean(),

@@ -21,7 +21,7 @@ def speedups(comparison, guess: float | None = None) -> Picture:
     `benchmark.Comparison`.
 
     The axis is logarithmic: half as fast reaches as far to the left as twice as fast to
-    the right. A dashed bar is the guess; whiskers are the quartiles of the step time.
+    the right. A dashed bar is the guess; whiskers are the interval of the speedup.
     """
     table = comparison.table.drop(index="float32", errors="ignore")
     baseline = comparison.table["step_ms"].get("float32", np.nan)
@@ -34,7 +34,7 @@ def speedups(comparison, guess: float | None = None) -> Picture:
         ends.append(_from_one(ax, 0, guess, **look))
         labels.append("your guess")
     for name, row in table.iterrows():
-        spread = (baseline / row["step_ms_q3"], baseline / row["step_ms_q1"])
+        spread = (row["speedup_low"], row["speedup_high"])
         ends.append(
             _from_one(ax, len(labels), row["speedup"], spread, **bar_look(name))
         )
@@ -94,7 +94,8 @@ def recorded(table) -> Picture:
 
 
 def comparison(result, guess: float | None = None) -> Picture:
-    """Three panels: step time with quartiles, peak memory beside the guess, accuracy.
+    """Three panels: step time, with the interval of its ratio to float32's, peak memory
+    beside the guess, accuracy.
 
     `result`: a `benchmark.Comparison`, where NaN is called unknown; `guess`: the
     predicted share of float32's peak, or None.
@@ -104,7 +105,10 @@ def comparison(result, guess: float | None = None) -> Picture:
     time, memory, right = axes
     title = f"One model, three policies: batch {result.batch_size} on {result.device}"
     figure.suptitle(title, color=INK)
-    spread = np.abs(table[["step_ms_q1", "step_ms_q3"]].sub(table["step_ms"], axis=0)).T
+    baseline = table["step_ms"].get("float32", np.nan)
+    ends = baseline / table[["speedup_high", "speedup_low"]]
+    ends[table.index == "float32"] = np.nan  # which has no ratio to itself
+    spread = ends.sub(table["step_ms"], axis=0).abs().T
     _bars(time, table["step_ms"], spread)
     _bars(memory, table["peak_mb"])
     _dots(right, 100 * table["accuracy"], 200 * table["accuracy_se"])
@@ -115,7 +119,7 @@ def comparison(result, guess: float | None = None) -> Picture:
     if guess is not None and not np.isnan(baseline):
         memory.axhline(guess * baseline, color=INK, linestyle="--")
     dashed = "" if guess is None else ", dashed: your guess"
-    time.set_title("Step time (ms, quartiles)", fontsize=9)
+    time.set_title("Step time (ms, 95 % interval)", fontsize=9)
     memory.set_title(f"Peak memory (MB){dashed}", fontsize=9)
     steps = table["steps"].max()
     right.set_title(f"Accuracy (%, ±2 std. errors), {steps} steps", fontsize=9)
