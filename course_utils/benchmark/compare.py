@@ -152,7 +152,9 @@ def _table(policies, steps, peaks, right, scales):
         "speedup": pd.Series({p: found.median for p, found in speed.items()}),
         "speedup_low": pd.Series({p: found.low for p, found in speed.items()}),
         "speedup_high": pd.Series({p: found.high for p, found in speed.items()}),
-        "verdict": pd.Series({p: r.verdict(p, "float32") for p, r in speed.items()}),
+        "verdict": pd.Series(
+            {p: r.verdict(p, "float32") for p, r in speed.items() if p != "float32"}
+        ),
         "peak_mb": peak,
         "memory_ratio": peak / peak.get("float32", np.nan),
         "accuracy": right.mean(),

@@ -36,7 +36,9 @@ PREDICTION = Prediction(
 # --- 1: which policy to train in ------------------------------------------------------
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "cannot tell")
-OVERLAP = "the medians differ by less than the steps of one policy do. The next run may reverse it."
+HOLDS_ONE = (
+    "both intervals hold 1, and reach 15 % to either side. The next run may reverse it."
+)
 FIRST = "one step each is the first step, which traces the model. It says nothing of the others."
 
 
@@ -59,18 +61,18 @@ def run(right, **why_not):
 RUNS = {
     "A": run(
         "mixed_bfloat16",
-        float32="25 ms is less than 41, and the middle halves lie far apart.",
-        float16="its step takes four times as long as in float32.",
-        tell="the middle halves of 25 and 41 ms lie far apart, and each has 188 steps.",
+        float32="bfloat16 is 1.43 times as fast, and its interval lies above 1.",
+        float16="its step takes two and a half times as long as in float32.",
+        tell="no interval holds 1, and there are 102 rounds.",
     ),
     "B": run(
         "float32",
         bfloat16="the chip has the circuits, and here TensorFlow does not use them. What was"
         " measured goes before what is listed.",
         float16="it beats bfloat16, and float32 beats both.",
-        tell="61 ms lies far from 375 and 166.",
+        tell="both intervals lie far below 1.",
     ),
-    "C": run("cannot tell", float32=OVERLAP, bfloat16=OVERLAP, float16=OVERLAP),
+    "C": run("cannot tell", float32=HOLDS_ONE, bfloat16=HOLDS_ONE, float16=HOLDS_ONE),
     "D": run(
         "cannot tell",
         float32=FIRST,
@@ -174,7 +176,7 @@ answer = {
         answer=Fields(RUNS),
         wrong=[({**Fields(RUNS).right, "A": "bf16"}, "choose from float32")],
         hints=[
-            "Do the middle halves of two policies overlap? Then the next run may reverse them.",
+            "Does the interval of a speedup hold 1? Then the next run may reverse it.",
             "What did section 2 say of the first call?",
         ],
         right="What a chip lists says what to try; what you measure says what to keep.",
