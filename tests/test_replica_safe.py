@@ -12,12 +12,11 @@ from helpers.replicas import (
     Adam,
     KerasOwn,
     Rig,
-    compare,
     data,
-    fit_wanted,
     fitted,
     patterns,
 )
+from helpers.replicas_wanted import compare, fit_wanted
 
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 

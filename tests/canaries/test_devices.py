@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import pytest
 from helpers import replicas as rig
+from helpers.replicas_wanted import compare, fit_wanted
 
 from course_utils.distributed import run_workers
 from course_utils.training import ReplicaSafeLossScaleOptimizer
@@ -78,7 +79,7 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
                 assert (
                     len(result["iterations"]) == len(result["weights"][0]) == replicas
                 )
-                rig.compare(rig.patterns(2)[name], result)
+                compare(rig.patterns(2)[name], result)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
 def test_fit_on_two_devices_skips_the_batches_that_overflow(found, name, bad):
     """Also run eagerly, and with clipping, decay and averages."""
     steps, (first, second) = found["fit"][name]
-    assert steps == rig.fit_wanted(bad)
+    assert steps == fit_wanted(bad)
     assert first == second != [0.125] * 4 and np.isfinite(first).all()
 
 

@@ -5,7 +5,8 @@ that plays all.
     replicas.py worker               one of two workers
 
 Both print what they found as JSON. `tests/canaries/test_devices.py` starts them once
-and asserts on it; `tests/test_replica_safe.py` plays the same on one device.
+and asserts on it; `tests/test_replica_safe.py` plays the same on one device. As workers run
+it as a script, it imports nothing of its own folder.
 """
 
 import json
@@ -22,7 +23,6 @@ from course_utils.training import (
     ReplicaSafeLossScaleOptimizer,
     dtype_policy,
 )
-from helpers.loss_scale import DynamicLossScale
 from tools.cells import Cells
 
 KerasOwn = keras.optimizers.LossScaleOptimizer
@@ -34,7 +34,7 @@ GROWTH = 3
 RATE = 2.0**-6
 BAD = [float("inf"), float("-inf"), float("nan")]
 
-# What is played, and what has to come out of it
+# What is played
 
 
 def patterns(replicas):
@@ -59,23 +59,6 @@ def patterns(replicas):
     )
     found["at random"] = marks.tolist()
     return found
-
-
-def compare(script, found):
-    """Hold what `Rig.play` found against plain arithmetic, on every replica of the
-    process.
-    """
-    loss_scale = DynamicLossScale(START, GROWTH)
-    applied = 0
-    weight = 1.0
-    for marks, step in zip(script, found["scales"], strict=True):
-        if loss_scale.update(bool(np.isfinite(marks).all())):
-            applied += 1
-            weight -= RATE * sum(range(1, len(marks) + 1))
-        assert step == [[loss_scale.scale]] * len(step)
-    assert all(count == [applied] for count in found["iterations"])
-    for replicas in found["weights"]:
-        assert all(value == weight for replica in replicas for value in replica)
 
 
 def on_each_replica(variable):
@@ -171,16 +154,6 @@ def fitted(spoiled, eager=False, inner=None):
         x, y, batch_size=4 * replicas, shuffle=False, verbose=0, callbacks=[recorder]
     )
     return model, recorder.table[["scale", "applied"]].T.values.tolist()
-
-
-def fit_wanted(bad_batches):
-    loss_scale = DynamicLossScale(2.0**12, 2)
-    scales = []
-    applied = []
-    for batch in range(6):
-        scales.append(loss_scale.scale)
-        applied.append(loss_scale.update(batch not in bad_batches))
-    return [scales, applied]
 
 
 # What TensorFlow and Keras do, refuse and get wrong

@@ -1,0 +1,33 @@
+"""What has to come out of the trainings of `helpers.replicas`, by plain arithmetic."""
+
+import numpy as np
+
+from helpers.loss_scale import DynamicLossScale
+from helpers.replicas import GROWTH, RATE, START
+
+
+def compare(script, found):
+    """Hold what `Rig.play` found against plain arithmetic, on every replica of the
+    process.
+    """
+    loss_scale = DynamicLossScale(START, GROWTH)
+    applied = 0
+    weight = 1.0
+    for marks, step in zip(script, found["scales"], strict=True):
+        if loss_scale.update(bool(np.isfinite(marks).all())):
+            applied += 1
+            weight -= RATE * sum(range(1, len(marks) + 1))
+        assert step == [[loss_scale.scale]] * len(step)
+    assert all(count == [applied] for count in found["iterations"])
+    for replicas in found["weights"]:
+        assert all(value == weight for replica in replicas for value in replica)
+
+
+def fit_wanted(bad_batches):
+    loss_scale = DynamicLossScale(2.0**12, 2)
+    scales = []
+    applied = []
+    for batch in range(6):
+        scales.append(loss_scale.scale)
+        applied.append(loss_scale.update(batch not in bad_batches))
+    return [scales, applied]
