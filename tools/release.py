@@ -23,7 +23,7 @@ from tools.publishing import COURSE, install_lines, wheel
 
 CELL = """\
 # @title Course files: run this cell first, it installs the course_utils that this notebook carries
-import base64, lzma, tempfile
+import base64, lzma, os, sys, tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -31,17 +31,28 @@ packed = '''
 $payload
 '''
 digest = "$digest"
-found = [d.read_text("direct_url.json") or "" for d in metadata.distributions(name="$project")]
-# The same files are not installed twice, and a checkout that is installed is left alone.
-if not any(digest in text or "editable" in text for text in found):
-    try:
-        wheel = lzma.decompress(base64.b85decode("".join(packed.split())))
-    except (ValueError, lzma.LZMAError):
-        raise ValueError("The files in this notebook are damaged: download it again.") from None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "$name")
-        file.write_bytes(wheel)
-        %pip install --quiet --no-deps --no-index --force-reinstall "{file}"
+lock = None
+if os.name == "posix":  # notebooks that start together install one after the other
+    import fcntl
+
+    lock = os.open(sys.prefix, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+try:
+    found = metadata.distributions(name="$project")
+    origins = [each.read_text("direct_url.json") or "" for each in found]
+    # The same files are not installed twice, and a checkout that is installed is left alone.
+    if not any(digest in text or "editable" in text for text in origins):
+        try:
+            wheel = lzma.decompress(base64.b85decode("".join(packed.split())))
+        except (ValueError, lzma.LZMAError):
+            raise ValueError("The files in this notebook are damaged: download it again.") from None
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "$name")
+            file.write_bytes(wheel)
+            %pip install --quiet --no-deps --no-index --force-reinstall "{file}"
+finally:
+    if lock is not None:
+        os.close(lock)
 """
 
 
