@@ -49,7 +49,8 @@ try:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "$name")
             file.write_bytes(wheel)
-            %pip install --quiet --no-deps --no-index --force-reinstall "{file}"
+            origin = f"{file.as_uri()}#sha256={digest}"  # which pip notes down
+            %pip install --quiet --no-deps --no-index --force-reinstall "{origin}"
 finally:
     if lock is not None:
         os.close(lock)
