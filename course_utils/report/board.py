@@ -155,12 +155,13 @@ def rows(reports: dict) -> pd.DataFrame:
         for row in report["card"]:
             found.append(who | {key: row[key] for key in CARD})
     table = pd.DataFrame(found, columns=["name", "device", *PROGRESS, *CARD])
+    return table.map(_harmless)
+
+
+def _harmless(value):
     # A spreadsheet would run a text that begins so.
-    text = table.select_dtypes("object")
-    table[text.columns] = text.map(
-        lambda value: f"'{value}" if str(value)[:1] in "=+-@\t" else value
-    )
-    return table
+    runs = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t"))
+    return f"'{value}" if runs else value
 
 
 def _solved(progress):
