@@ -280,6 +280,16 @@ def test_a_guess_of_several_parts_is_kept_and_shown(name, given, said, asked, ot
     assert q.guess is None and "no guess" in repr(q.summary())
 
 
+def test_a_result_without_a_guess_asks_for_one_and_goes_on(capsys):
+    q = exercises.load("00")
+    q.measured = 1.5
+    assert "give one in the cell with `q.predict(guess)`" in capsys.readouterr().out
+    assert q.measured == 1.5
+    q.predict(2.0)
+    q.measured = 1.5
+    assert capsys.readouterr().out == ""
+
+
 def test_what_is_said_of_a_guess_gives_nothing_away():
     for name, guesses, found in (
         ("01", (10_000, 65504, 0.5), r"2,?048|stall|stop|stay"),

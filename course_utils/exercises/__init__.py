@@ -69,7 +69,9 @@ class Sheet:
 
     @property
     def measured(self):
-        """What was measured for the guess, in its form, or None."""
+        """What was measured for the guess, in its form, or None. Whoever sets it without
+        a guess is asked for one.
+        """
         return store.entry(self.notebook)["measured"]
 
     @measured.setter
@@ -79,6 +81,11 @@ class Sheet:
         kept = {k: v if isinstance(v, str) else number(v) for k, v in parts.items()}
         known = {part: value for part, value in kept.items() if value is not None}
         store.save(self.notebook, measured=known if several else kept[""])
+        if self.guess is None:
+            print(
+                "No guess yet: before you read this result, give one in the cell with "
+                f"`{self.called}.predict(guess)`, and run this cell again."
+            )
 
     def card(self):
         """The guess beside what was measured: dicts, as in a hand-in's card."""
