@@ -48,7 +48,7 @@ def curve(lines: dict, title: str) -> Picture:
         words.append(f"{short(name)} {said} in {len(values)} points{gaps}")
     ax.set_title(short(title), fontsize=10)
     if words:
-        legend(ax, fontsize=8)
+        legend(ax, fontsize=9)
     return Picture(figure, f"{short(title, 80)}: {'; '.join(words) or 'nothing'}.")
 
 
@@ -81,7 +81,7 @@ def speed_by_device(table) -> Picture:
             words[-1],
             transform=ax.get_yaxis_transform(),
             color=INK,
-            fontsize=8,
+            fontsize=9,
         )
     around_one(ax, table["speedup"])
     ax.set(yticks=[], ylim=(len(middle) - 0.5, -0.7))
@@ -128,5 +128,5 @@ def guesses(table, quantity: str, unit: str) -> Picture:
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel(short(unit) + f" ({far} beyond the edge)" * bool(far))
     ax.title.set_size(10)
-    legend(ax, fontsize=8)
+    legend(ax, fontsize=9)
     return Picture(figure, f"{short(quantity)} in {short(unit)}, {'; '.join(words)}.")

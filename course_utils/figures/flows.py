@@ -178,7 +178,7 @@ def _write(ax, x, y, text, ha="center", **options):
         text.replace(", float", "\nfloat"),
         ha=ha,
         color=INK,
-        fontsize=7,
+        fontsize=9,
         **options,
     )
 
@@ -211,7 +211,7 @@ def _signs(ax, dtypes, cast, changed):
         )
     ncols = len(signs) if len(signs) < 5 else math.ceil(len(signs) / 2)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
-    legend(ax, handles=signs, fontsize=8, **place)
+    legend(ax, handles=signs, fontsize=9, **place)
 
 
 def _distinct(names):
@@ -264,7 +264,7 @@ def policy_timeline(history) -> Picture:
     ]
     for row, (line, band) in enumerate(zip(lines, bands, strict=True)):
         y = -(row + 0.5) * ROW
-        text = {"fontsize": 8, "va": "center", "color": INK}
+        text = {"fontsize": 9, "va": "center", "color": INK}
         ax.text(0, y, line, family="monospace", **text)
         style = _lane(dtype_of(band)) | {"hatch": "", "alpha": 0.2}
         ax.add_patch(Rectangle((left, y - ROW / 2), right - left, ROW, **style))
@@ -276,7 +276,7 @@ def policy_timeline(history) -> Picture:
         look = {"color": COLORS[dtype], "linewidth": 3, "zorder": 3}
         ax.plot([x, x], [-(born + 0.5) * ROW, low], **look)
         ax.plot(x, -(born + 0.5) * ROW, MARKERS[dtype], markersize=11, **look)
-        ax.text(x, 0.08, name, fontsize=8, ha="center", va="bottom", color=INK)
+        ax.text(x, 0.08, name, fontsize=9, ha="center", va="bottom", color=INK)
     ax.set_title(
         "A layer keeps the policy in force when it was made, or its own", fontsize=11
     )

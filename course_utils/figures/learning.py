@@ -63,7 +63,7 @@ def loss_curves(curves) -> Picture:
         yscale="log",
         title=title,
     )
-    legend(ax, fontsize=8)
+    legend(ax, fontsize=9)
     return Picture(figure, f"in the first and the last ten steps, {'; '.join(words)}.")
 
 
@@ -178,7 +178,7 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
             title="Draw the loss scale",
         )
     axes[0].set_ylabel("loss scale")
-    legend(axes[0], fontsize=8)
+    legend(axes[0], fontsize=9)
     return Picture(figure, "; ".join(words) + ".")
 
 

@@ -191,7 +191,7 @@ def spacing(names=tuple(SPACING), tensors=None) -> Picture:
         ylabel="gap / number, at powers of two",
     )
     ax.set_title("More exponent bits: longer. More fraction bits: finer.")
-    legend(ax, fontsize=8, ncols=2)
+    legend(ax, fontsize=9, ncols=2)
     text = "relative gap against size; flat over the normal numbers, rising to 1 on the left. "
     return Picture(figure, text + "; ".join(words) + ".")
 

@@ -34,7 +34,7 @@ def by_dtype(times) -> Picture:
     side_by_side(ax, ratios)
     for bars, dtype in zip(ax.containers, times, strict=True):
         said = ["" if np.isnan(ms) else _ms(ms) for ms in times[dtype]]
-        ax.bar_label(bars, said, color=INK, padding=3, fontsize=8)
+        ax.bar_label(bars, said, color=INK, padding=3, fontsize=9)
     ax.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)  # labels stand on it
     ax.margins(x=0.15)
     ax.set(
@@ -102,13 +102,13 @@ def accumulator_errors(table) -> Picture:
         ax.set_xticks(
             sorted(set(rows["k"])), [f"{k:,}" for k in sorted(set(rows["k"]))]
         )
-        ax.tick_params(axis="x", labelsize=8, which="minor", bottom=False)
+        ax.tick_params(axis="x", labelsize=9, which="minor", bottom=False)
         ax.set_title(values, fontsize=10)
     axes[0].set_ylabel("relative error of D")
     figure.suptitle(
         "The error of a sum, by its length and its accumulator", color=INK, fontsize=11
     )
-    legend(axes[0], fontsize=8)
+    legend(axes[0], fontsize=9)
     return Picture(figure, "; ".join(words) + ".")
 
 

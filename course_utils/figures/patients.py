@@ -37,7 +37,7 @@ def gallery(record: dict) -> Picture:
         )
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
-        ax.tick_params(labelsize=7)
+        ax.tick_params(labelsize=9)
         words.append(
             f"patient {number}: {told}, cured {healthy[0]:.3g} to {healthy[-1]:.3g}"
         )
@@ -73,14 +73,14 @@ def decision_tree(record: dict) -> Picture:
             more = BOX / 2 if "ask" in tree["then"][kind] else 0
             bend = [x + 0.6 * BOX, x + 1.1 * BOX, x + BOX + EDGE + more]
             ax.plot(bend, [row, end, end], color=INK, linewidth=1)
-            ax.text(bend[1], end - 0.07, kind, color=INK, fontsize=8, style="italic")
+            ax.text(bend[1], end - 0.07, kind, color=INK, fontsize=9, style="italic")
         told = f"{textwrap.fill(tool['name'], 14)}\n{tool['minutes']} min"
         look = {
             "boxstyle": "round",
             "facecolor": "#ffffff",
             "edgecolor": COLORS["float32"],
         }
-        ax.text(x + BOX / 2, row, told, ha="center", va="center", fontsize=8, bbox=look)
+        ax.text(x + BOX / 2, row, told, ha="center", va="center", fontsize=9, bbox=look)
         return row
 
     place(elimination.tree(record), 0, [])

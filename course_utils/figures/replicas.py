@@ -78,7 +78,7 @@ def lanes(runs: dict, title: str) -> Picture:
         Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
     ]
     bars = [Patch(label=label, **look) for label, look in kinds.items()]
-    legend_below(figure, 4, fontsize=8, handles=[*marks, *bars])
+    legend_below(figure, 4, fontsize=9, handles=[*marks, *bars])
     return Picture(figure, " ".join(words))
 
 
@@ -119,7 +119,7 @@ def _steps(ax, table, ends, steps):
         shown = None
         for row in own.itertuples():
             if row.scale != shown:
-                text = {"ha": "center", "va": "center", "color": INK, "fontsize": 8}
+                text = {"ha": "center", "va": "center", "color": INK, "fontsize": 9}
                 ax.text(row.step + 0.27, lane + 0.3, _power(row.scale), **text)
             shown = row.scale
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")

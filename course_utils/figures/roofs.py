@@ -111,7 +111,7 @@ def _dots(ax, points, scale, unit):
                 "textcoords": "offset points",
                 "arrowprops": line,
             }
-            ax.annotate(dot.label, at, color=INK, fontsize=8, **beside)
+            ax.annotate(dot.label, at, color=INK, fontsize=9, **beside)
         if dot.label in named:
             told = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
             words.append(f"{dot.label} in {dot.dtype}: {told}")

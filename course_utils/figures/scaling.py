@@ -68,7 +68,7 @@ def _bands(ax):
         look = {
             "ha": "center",
             "va": "top",
-            "fontsize": 8,
+            "fontsize": 9,
             "rotation": 90,
             "color": INK,
         }

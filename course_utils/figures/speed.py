@@ -114,7 +114,7 @@ def comparison(result, guess: float | None = None) -> Picture:
     _dots(right, 100 * table["accuracy"], 200 * table["accuracy_se"])
     names = [name.replace("mixed_", "mixed_\n") for name in table.index]
     for ax in axes:
-        ax.set_xticks(range(len(table)), names, fontsize=8)
+        ax.set_xticks(range(len(table)), names, fontsize=9)
     baseline = table["peak_mb"].get("float32", np.nan)
     if guess is not None and not np.isnan(baseline):
         memory.axhline(guess * baseline, color=INK, linestyle="--")
@@ -215,7 +215,7 @@ def published(rows, own: Sequence[tuple] = ()) -> Picture:
         ax.scatter(speedups, [height] * len(speedups), **style)
         words.append(f"{label} {' and '.join(f'{s:.2f}' for s in speedups)} times")
     ax.axvline(1, color=INK, linewidth=1)
-    ax.set_yticks(range(len(labels)), labels, fontsize=8)
+    ax.set_yticks(range(len(labels)), labels, fontsize=9)
     ax.invert_yaxis()
     ax.set(xlabel="speed in mixed precision against the baseline (×)", xlim=(0, None))
     ax.set_title("Circles: published, filled if both had the same batch size")

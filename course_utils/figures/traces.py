@@ -55,7 +55,7 @@ def op_times(tables: dict) -> Picture:
     figure, ax = canvas(width=8.0, height=1.4 + 0.42 * len(shown))
     side_by_side(ax, shown.div(shown.max(axis=1), axis=0))
     for bars, policy in zip(ax.containers, shown, strict=True):
-        ax.bar_label(bars, map(_ms, shown[policy]), color=INK, padding=3, fontsize=8)
+        ax.bar_label(bars, map(_ms, shown[policy]), color=INK, padding=3, fontsize=9)
     ax.margins(x=0.1)
     ax.set(
         xlabel="time against the row's longest bar; beside it, ms per step over all threads"
@@ -117,7 +117,7 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
             width = run.end - run.start
             if width > 0.0115 * len(name) * end:
                 place = (run.start + width / 2, at[run.lane])
-                ax.text(*place, name, ha="center", va="center", fontsize=7, bbox=PLATE)
+                ax.text(*place, name, ha="center", va="center", fontsize=9, bbox=PLATE)
     ax.set_yticks(list(places.values()), [lane for _, lane in lanes])
     ax.set(
         xlim=(0, end), ylim=(max(places.values()) + 0.6, -0.6), xlabel="ms", title=title
@@ -145,7 +145,7 @@ def walks(diagnoses: dict) -> Picture:
         for row, (_, number, yes) in enumerate(found.walk):
             if not yes:
                 ax.plot(at, row, "o", color=INK, markersize=5)
-                ax.text(at, row, f"   no, {number}", color=INK, va="center", fontsize=8)
+                ax.text(at, row, f"   no, {number}", color=INK, va="center", fontsize=9)
         number = "".join(f"\n{number}" for _, number, yes in found.walk if yes)
         color = "#56B4E9" if found.name == "done" else "#E69F00"
         plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
@@ -192,7 +192,7 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
             edgecolor=INK, linestyle=":", linewidth=1.2, visible=bar.get_width() > 0
         )
     legend_below(figure, len(parts.columns))
-    inside = {"ha": "center", "va": "center", "fontsize": 8, "bbox": PLATE}
+    inside = {"ha": "center", "va": "center", "fontsize": 9, "bbox": PLATE}
     for part, group in zip(parts, ax.containers, strict=True):
         for at, (label, bar) in enumerate(zip(rows, group, strict=True)):
             bar.set_alpha(0.45 if label.startswith("predicted") else 1)
