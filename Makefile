@@ -87,7 +87,7 @@ every: .venv/test.stamp
 	$(UNIT) --cov course_utils --cov-report term:skip-covered
 
 solved: .venv/test.stamp
-	$(PYTEST) --nbval $(NBVAL) --junitxml=.pytest_cache/solved.xml \
+	$(PYTEST) --nbval $(NBVAL) --nbval-sanitize-with tests/nbval.cfg --junitxml=.pytest_cache/solved.xml \
 	    $(foreach n,$(LONGEST),notebooks/solved/$(n)_*.ipynb)
 
 blank: .venv/test.stamp

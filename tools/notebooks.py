@@ -4,6 +4,7 @@ copies.
     python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1
     python -m tools.notebooks --fix [NAMES]      rewrite what can be, report the rest
     python -m tools.notebooks --solve [NAMES]    write and run notebooks/solved/
+    python -m tools.notebooks --draw [NAMES]     give stored explorers their pictures
 
 A name is the start of a notebook's file name, such as 04. Without names, all notebooks.
 """
@@ -23,7 +24,7 @@ from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
 from course_utils import claims, exercises
-from tools import clock, publishing, template, workshop
+from tools import clock, pictures, publishing, template, workshop
 from tools.canonical import (
     COURSE,
     VIEW,
@@ -140,7 +141,7 @@ def check(paths):
                 )
             # a damaged copy, which `faults` names
             with contextlib.suppress(ValueError):
-                found += progress_faults(solved)
+                found += progress_faults(solved) + picture_faults(solved)
     return found
 
 
@@ -318,8 +319,29 @@ def solve(path):
         return f"{path.name}: solved copy not written, {failure}"
     settle_panels(nb)
     waited_less(nb, folder / path.name)
-    write(folder / path.name, canonical(nb, path.name, solved=True))
+    nb = canonical(nb, path.name, solved=True)
+    if (folder / path.name).exists():
+        pictures.carry(read(folder / path.name), nb)
+    write(folder / path.name, nb)
     return None
+
+
+def draw(paths):
+    """Give the explorers of the solved copies their pictures."""
+    files = [file for path in paths for file in with_copy(path)[1:]]
+    notebooks = [read(file) for file in files]
+    pictures.draw(notebooks)
+    for file, nb in zip(files, notebooks, strict=True):
+        write(file, nb)
+
+
+def picture_faults(path):
+    """Return which explorers of a solved copy have no picture of what they are now."""
+    return [
+        f"{named(path)}: cell {cell.id!r} has no picture of its explorer, run --draw."
+        for cell, data in pictures.explorers(read(path))
+        if not pictures.is_fresh(data["text/html"])
+    ]
 
 
 def waited_less(nb, before):
@@ -337,13 +359,16 @@ def waited_less(nb, before):
 
 def main(arguments, folder=COURSE / "notebooks"):
     action, *names = arguments or [""]
-    if action not in ("--check", "--fix", "--solve"):
+    if action not in ("--check", "--fix", "--solve", "--draw"):
         raise SystemExit(__doc__)
     paths = selected(folder, names)
     if action == "--solve":
         found = list(filter(None, map(solve, paths)))
         wind(folder)
     else:
+        if action == "--draw":
+            draw(paths)
+            wind(folder)
         if action == "--fix":
             fix(paths)
         found = check(paths)
