@@ -1,7 +1,7 @@
 """Keep the notebooks in one canonical form and to their template, and make their solved
 copies.
 
-    python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1
+    python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1; notes on wording
     python -m tools.notebooks --fix [NAMES]      rewrite what can be, report the rest
     python -m tools.notebooks --solve [NAMES]    write and run notebooks/solved/
     python -m tools.notebooks --draw [NAMES]     give stored explorers their pictures
@@ -362,6 +362,7 @@ def main(arguments, folder=COURSE / "notebooks"):
     if action not in ("--check", "--fix", "--solve", "--draw"):
         raise SystemExit(__doc__)
     paths = selected(folder, names)
+    notes: list[str] = []
     if action == "--solve":
         found = list(filter(None, map(solve, paths)))
         wind(folder)
@@ -372,7 +373,10 @@ def main(arguments, folder=COURSE / "notebooks"):
         if action == "--fix":
             fix(paths)
         found = check(paths)
-    print(*found, sep="\n", end="\n" if found else "")
+        for path in paths:
+            with contextlib.suppress(ValueError):  # a file that `check` has named
+                notes += template.wording(path)
+    print(*notes, *found, sep="\n", end="\n" if notes + found else "")
     return 1 if found else 0
 
 

@@ -82,9 +82,10 @@ def links(nb, folder):
     return found
 
 
-def wording(nb):
+def wording(path):
+    """Return words that a reader is better spared: notes to the author, no faults."""
     found = []
-    for cell in markdown(nb):
+    for cell in markdown(read(path)):
         text = prose(cell.source)
         for name, pattern in UNWANTED.items():
             match = re.search(
@@ -92,7 +93,7 @@ def wording(nb):
             )
             if match:
                 found.append(f"cell {cell.id!r}: {name} in '{match[0].strip()}'.")
-    return found
+    return [f"note: {named(path)}: {each}" for each in found]
 
 
 def alternative_text(nb):
@@ -119,5 +120,5 @@ def faults(path):
     if path.stat().st_size > LARGEST:
         found.append(f"it is larger than {LARGEST:,} bytes.")
     if path.parent.name != "solved":  # whose text is that of the blank notebook
-        found += structure(nb) + wording(nb) + alternative_text(nb)
+        found += structure(nb) + alternative_text(nb)
     return [f"{named(path)}: {fault}" for fault in found]

@@ -249,11 +249,7 @@ def faults(folder):
                 f"{canonical.named(path)}: it does not follow from the notebooks, run --fix."
             )
             continue
-        own = (
-            canonical.cell_faults(new)
-            + template.links(new, path.parent)
-            + template.wording(new)
-        )
+        own = canonical.cell_faults(new) + template.links(new, path.parent)
         found += [f"{canonical.named(path)}: {fault}" for fault in own]
     return found
 
