@@ -9,6 +9,7 @@ import io
 import pkgutil
 import re
 from functools import partial
+from itertools import pairwise
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -842,3 +843,19 @@ def test_a_drawing_is_shown_with_its_words_and_reads_on_light_and_dark(name, sho
     assert reads(ink)
     for color in re.findall(r"#[0-9a-fA-F]{6}", picture.svg):
         assert color.lower() in (*OKABE_ITO, base.INK, base.CARD)
+
+
+def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
+    table = pd.DataFrame(
+        {
+            "device": [f"A processor with a long name, number {n}" for n in range(40)],
+            "policy": "mixed_bfloat16",
+            "speedup": 0.2 * 20 ** (np.arange(40) / 39),
+        }
+    )
+    figure = boards.speed_by_device(table).figure
+    figure.draw_without_rendering()
+    assert figure.get_figheight() * 96 < 950  # pixels of a page
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+    assert len(boxes) == 40
+    assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))
