@@ -50,7 +50,8 @@ function makeChart(batches, pick) {
   const last = Math.log2(batches.at(-1));
   let plot = { left: 0, width: 1 };
   const xOf = (batch) => plot.left + (plot.width * Math.log2(batch)) / last;
-  const yOf = (share) => TOP + (TALL * (HIGH - Math.max(LOW, Math.min(HIGH, share)))) / (HIGH - LOW);
+  const yOf = (share) =>
+    TOP + (TALL * (HIGH - Math.max(LOW, Math.min(HIGH, share)))) / (HIGH - LOW);
   whilePressed(element, (x) => {
     const distances = batches.map((batch) => Math.abs(xOf(batch) - x));
     pick(distances.indexOf(Math.min(...distances)));
@@ -98,8 +99,8 @@ function makeChart(batches, pick) {
     const tall = floor + BELOW;
     setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}` });
     element.replaceChildren(zone("less", 0, HIGH), zone("more", LOW, 0), axis,
-      write(plot.left + 6, TOP + 15, "16 bits save", { class: "side", "text-anchor": "start" }),
-      write(right - 6, floor - 8, "16 bits cost", { class: "side", "text-anchor": "end" }),
+      write(plot.left + 6, TOP + 15, "16 bits save memory", { "text-anchor": "start" }),
+      write(right - 6, floor - 8, "16 bits cost memory", { "text-anchor": "end" }),
       write(right, floor + 33, "batch", { class: "small", "text-anchor": "end" }),
       equal, wall, line, dots, here);
   }
@@ -146,7 +147,7 @@ function buildDoesItPay({ networks, batches, points, note }) {
   const element = make("div", { class: "explorer" },
     make("div", { class: "options" }, labelled("network", choice)),
     ...Object.values(dials).map((dial) => dial.element), verdict, stage, reason,
-    make("p", { class: "head" }, "Share of float32's memory that 16 bits save, counted"), chart.element,
+    make("p", { class: "head" }, "Counted share of memory that 16 bits save"), chart.element,
     make("div", { class: "scroller" }, table), about, make("p", { class: "note" }, note),
     speaker.element);
 
@@ -178,7 +179,8 @@ function buildDoesItPay({ networks, batches, points, note }) {
     }
     const list = Object.entries(parts).map(([name, one]) => `${name} ${bytesText(sumOf(one))}`);
     setOne(stage, "aria-label", `Memory of a step: ${list.join(", ")}. The table has the parts.`);
-    chart.update({ counts, batch, shown, label: `What 16 bits save, over the batch. ${said} ${why}` });
+    const label = `What 16 bits save, over the batch. ${said} ${why}`;
+    chart.update({ counts, batch, shown, label });
     speaker.say(`${network.name}, width ${counted(width)}. ${said}`);
   }
   function fit(given) {

@@ -162,8 +162,8 @@ NETWORKS = (
         "The course's CNN", cnn, 28, 32, "pixels", (SIDES[:-1], (8, 16, 32, 64, 128)),
         "Two convolutions, a pooling and two dense layers, counted as roofline.account does. The "
         "width is the number of filters of the first one. The 10 logits stay in float32. In "
-        "so short a network the gradients of the activations count: those of the first two layers "
-        "take about three quarters of what all activations take.",
+        "so short a network the gradients of the activations are large: those of the first two "
+        "layers take about three quarters of what all activations take.",
     ),
     Network(
         "ResNet-50", resnet50, 224, 64, "pixels", (SIDES[2:], (16, 32, 64, 128, 256)),

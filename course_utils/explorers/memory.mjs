@@ -48,10 +48,9 @@ export function verdictOf(counts, batch, places, unit) {
 // Why, and from which batch on they save.
 export function reasonOf([copies, , , activations], width, places, unit) {
   const equal = copies / activations;
-  const one = unit === "pixels" ? "image" : "sequence";
-  const where = unit === "pixels" ? `at batch ${numberText(equal)}`
-    : `at ${counted(Math.round(equal * places))} tokens in a batch, and the width is ${
-      counted(width)}`;
+  const [one, where] = unit === "pixels" ? ["image", `batch ${numberText(equal)}`]
+    : ["sequence", `${counted(Math.round(equal * places))} tokens in a batch, and the width is `
+      + counted(width)];
   return `Each of ${roughly(copies)} weights gets a copy of 2 bytes, and each ${one} saves 2 bytes `
-    + `for each of its ${roughly(activations)} activations. The two are equal ${where}.`;
+    + `for each of its ${roughly(activations)} activations. The two are equal at ${where}.`;
 }
