@@ -84,7 +84,8 @@ function makeChart(batches, pick) {
   function fit(width) {
     plot = { left: 46, width: width - 66 };
     const [right, floor] = [plot.left + plot.width, TOP + TALL];
-    const axis = draw("g", { class: "axis" });
+    const axis = draw("g", { class: "axis" },
+      write(right, floor + 33, "batch", { "text-anchor": "end" }));
     for (const percent of [-10, 0, 10, 20, 30, 40, 50]) {
       const y = yOf(percent / 100);
       axis.append(draw("path", { class: percent ? "rule" : "", d: `M${plot.left},${y}H${right}` }),
@@ -99,9 +100,8 @@ function makeChart(batches, pick) {
     const tall = floor + BELOW;
     setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}` });
     element.replaceChildren(zone("less", 0, HIGH), zone("more", LOW, 0), axis,
-      write(plot.left + 6, TOP + 15, "16 bits save memory", { "text-anchor": "start" }),
-      write(right - 6, floor - 8, "16 bits cost memory", { "text-anchor": "end" }),
-      write(right, floor + 33, "batch", { class: "small", "text-anchor": "end" }),
+      write(plot.left + 6, TOP + 15, "16 bits save", { "text-anchor": "start" }),
+      write(right - 6, floor - 8, "16 bits cost", { "text-anchor": "end" }),
       equal, wall, line, dots, here);
   }
   return { element, update, fit };

@@ -217,21 +217,7 @@ class DoesItPay:
         )
         heads = ["network", "weights", "activations of one example", "equal at batch",
                  *(f"saved at batch {batch}" for batch in TABLE_BATCHES)]  # fmt: skip
-        rows = []
-        for each in NETWORKS:
-            counts = each.count(each.places, each.width)
-            places = f"{each.places} ×" * (each.unit == "pixels")
-            rows.append(
-                [
-                    f"{each.name}, {places} {each.places} {each.unit}".replace(
-                        ",  ", ", "
-                    ),
-                    f"{sum(counts[:3]):,}",
-                    f"{counts.activations + counts.logits:,}",
-                    f"{counts.break_even:.3g}",
-                    *(f"{100 * share_saved(counts, b):.3g} %" for b in TABLE_BATCHES),
-                ]
-            )
+        rows = [_row(network) for network in NETWORKS]
         return fragment.bundle("doesitpay", title, heads, rows, self._data())
 
     def _data(self):
@@ -251,3 +237,17 @@ class DoesItPay:
             "points": self.points,
             "note": LEFT_OUT,
         }
+
+
+def _row(network):
+    """A preset's line of the static table."""
+    counts = network.count(network.places, network.width)
+    side = f"{network.places} × " if network.unit == "pixels" else ""
+    shares = [f"{100 * share_saved(counts, batch):.3g} %" for batch in TABLE_BATCHES]
+    return [
+        f"{network.name}, {side}{network.places} {network.unit}",
+        f"{sum(counts[:3]):,}",
+        f"{counts.activations + counts.logits:,}",
+        f"{counts.break_even:.3g}",
+        *(share.replace("-", "−") for share in shares),
+    ]
