@@ -130,7 +130,7 @@ function buildDoesItPay({ networks, batches, points, note }) {
     set({ network: Number(index), place, width });
   });
   const verdict = make("p", { class: "verdict" });
-  const [reason, about] = [make("p", { class: "reason" }), make("p", { class: "note" })];
+  const [reason, key, about] = ["reason", "note", "note"].map((name) => make("p", { class: name }));
   const bars = { float32: makeBar("float32"), "16 bits": makeBar("16 bits") };
   const stage = make("div", { role: "img" }, ...Object.values(bars).map((bar) => bar.element));
   const chart = makeChart(batches, (batch) => set({ batch }));
@@ -143,12 +143,15 @@ function buildDoesItPay({ networks, batches, points, note }) {
     return { part, values };
   });
   const dtypes = [...new Set(points.map(([, dtype]) => dtype))].join(" and ");
-  const key = ` A diamond is the share that you measured in ${dtypes}.`;
+  const legend = `A diamond is the share that you measured in ${dtypes}. The line is counted, and `
+    + "the count leaves some things out.";
   const element = make("div", { class: "explorer" },
     make("div", { class: "options" }, labelled("network", choice)),
     ...Object.values(dials).map((dial) => dial.element), verdict, stage, reason,
     make("p", { class: "head" }, "Counted share of memory that 16 bits save"), chart.element,
-    make("div", { class: "scroller" }, table), about, make("p", { class: "note" }, note),
+    key, make("div", { class: "scroller" }, table),
+    make("details", {}, make("summary", {}, "What is counted, and what is left out"), about,
+      make("p", { class: "note" }, note)),
     speaker.element);
 
   function refresh() {
@@ -168,7 +171,8 @@ function buildDoesItPay({ networks, batches, points, note }) {
     setText(verdict, said);
     verdict.classList.toggle("fine", savingOf(counts, batch).saved > 0);
     setText(reason, why);
-    setText(about, `${network.name}: ${network.note}${shown.length ? key : ""}`);
+    setText(about, `${network.name}: ${network.note}`);
+    setText(key, shown.length ? legend : "");
     for (const [name, bar] of Object.entries(bars)) {
       bar.update({ parts: parts[name], most, width: room - 140 });
     }

@@ -78,7 +78,7 @@ def test_points_belong_to_the_network_that_was_measured(show):
     panel = show(POINTS)
     expect(panel.points).to_have_count(1)
     assert "bfloat16 at batch 64: 25 %" in panel.label.get_attribute("aria-label")
-    expect(panel.inside.locator(".note").first).to_contain_text("measured in bfloat16")
+    expect(panel.inside.get_by_text("measured in bfloat16")).to_be_visible()
     panel.width.evaluate(SET, 0)
     expect(panel.points).to_have_count(0)
     assert "Measured" not in panel.label.get_attribute("aria-label")
