@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from course_utils.figures.base import INK, Picture, canvas, legend
 from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
-from course_utils.figures.speed import around_one
+from course_utils.figures.speedups import around_one
 
 LINES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-.")]
 SHOWN = (
