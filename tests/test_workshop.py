@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from course_utils import exercises
-from tools import card, workshop
-from tools.canonical import COURSE, code_cells, read, text_of
+from tools import card, notebooks, site, workshop
+from tools.canonical import COURSE, code_cells, read, tags_of, text_of
 from tools.cells import Cells
 
 PATH = COURSE / "notebooks/workshop_90.ipynb"
@@ -38,6 +38,30 @@ def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(
     assert workshop.faults(folder) == []
     path.rename(folder / "14_mnist_cnn.ipynb")
     assert workshop.made(PATH.name, folder) is None
+
+
+def test_a_changed_task_stands_in_copy_lesson_and_site_after_one_command(tmp_path):
+    shutil.copytree(COURSE / "notebooks", folder := tmp_path / "notebooks")
+    shutil.copy(COURSE / "README.md", tmp_path)
+    path = folder / "04_mnist_cnn.ipynb"
+    nb = read(path)
+    for cell in nb.cells:
+        if {"task-1", "predict"} & set(tags_of(cell)):
+            cell.source = re.sub(
+                r"( · |\n\n)", rf"\1Changed {tags_of(cell)[0]} ", cell.source, count=1
+            )
+    notebooks.write(path, nb)
+    notebooks.main(["--fix", "04"], folder)
+    guide = site.guide(path)
+    for new in ("Changed task-1", "Changed predict"):
+        for file in (path.name, PATH.name):
+            assert new in text_of(site.page_of(folder / "solved" / file, set())), file
+        assert new in guide
+    source = "\n".join(cell.source for cell in read(path).cells)
+    clocks = re.findall(r"## (.+)\n\n\*≈(\d+) min(?: · (\d+))?", source)
+    for heading, own, so_far in clocks:
+        assert f"| {heading} | {own} | {so_far or 'can be left out'} |" in guide
+    assert len(clocks) == guide.count("\n| ", 0, guide.index("## Ask")) - 1
 
 
 @pytest.mark.parametrize(
