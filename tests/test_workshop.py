@@ -103,6 +103,17 @@ def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(
     assert exercises.load("00").solved == [1] and exercises.load("04").guess == 0.5
 
 
+@pytest.mark.parametrize("name", workshop.PLANS)
+def test_each_guess_of_a_lesson_is_shown_beside_what_is_measured_for_it(name):
+    cells = [cell.source for cell in code_cells(read(COURSE / "notebooks" / name))]
+    for q in re.findall(r"^(q\d\d)\.predict\(", "\n".join(cells), re.M):
+        (place,) = (n for n, cell in enumerate(cells) if f"{q}.measured = " in cell)
+        beside = f"{q}.guess" in "".join(cells[place:])
+        if q == "q02" and not beside:
+            pytest.xfail("tools/lessons.yaml takes no cell of 02 that shows the guess")
+        assert beside, q
+
+
 def test_a_section_is_called_by_the_number_that_it_has_here():
     text = {cell.id: cell.source for cell in read(PATH).cells}
     numbers = {
