@@ -77,6 +77,10 @@ PALE = """root => {
       byte > 10 ? ((byte / 255 + 0.055) / 1.055) ** 2.4 : byte / 3295);
     return 0.05 + 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
+  const size = (node) => {
+    const {a = 1, b = 0} = node.getScreenCTM?.() ?? {};
+    return Math.hypot(a, b) * parseFloat(getComputedStyle(node).fontSize);
+  };
   const page = luminance("transparent");
   const probe = host.shadowRoot.appendChild(document.createElement("i"));
   probe.style.color = "var(--quiet)";
@@ -86,7 +90,7 @@ PALE = """root => {
   const small = [...root.querySelectorAll("*")].filter((node) =>
     node.checkVisibility({visibilityProperty: true}) && !node.closest(".spoken, sup, sub")
     && [...node.childNodes].some(({nodeType, data}) => nodeType === 3 && data.trim())
-    && (Math.hypot(node.getScreenCTM?.().a, node.getScreenCTM?.().b) || 1) * parseFloat(getComputedStyle(node).fontSize) < 11.99);
+    && size(node) < 11.99);
   return [...new Set(small.map((node) => node.outerHTML.slice(0, 60))),
     ...(contrast < 7 ? [`contrast ${contrast}`] : [])];
 }"""
