@@ -154,9 +154,11 @@ def rows(reports: dict) -> pd.DataFrame:
 
 
 def _harmless(value):
+    if not isinstance(value, str):
+        return value
     # A spreadsheet would run a text that begins so.
-    runs = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t"))
-    return f"'{value}" if runs else value
+    quote = "'" * value.startswith(("=", "+", "-", "@", "\t"))
+    return quote + short(value, 100, end=20)
 
 
 def _solved(progress):
