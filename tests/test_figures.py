@@ -889,7 +889,10 @@ def test_a_drawing_is_shown_with_its_words_and_reads_on_light_and_dark(name, sho
 def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
     table = pd.DataFrame(
         {
-            "device": [f"A processor with a long name, number {n}" for n in range(40)],
+            "device": [
+                f"A processor with a {'very ' * 9}long name, number {n}"
+                for n in range(40)
+            ],
             "policy": "mixed_bfloat16",
             "speedup": 0.2 * 20 ** (np.arange(40) / 39),
         }
@@ -899,4 +902,6 @@ def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
     assert figure.get_figheight() * 96 < 950  # pixels of a page
     boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
     assert len(boxes) == 40
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len({name.split(":")[0] for name in names}) == 40
     assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))

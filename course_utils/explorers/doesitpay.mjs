@@ -82,7 +82,7 @@ function makeChart(batches, pick) {
     setOne(element, "aria-label", label + measures.join(""));
   }
   function fit(width) {
-    plot = { left: 46, width: width - 66 };
+    plot = { left: 48, width: width - 68 };
     const [right, floor] = [plot.left + plot.width, TOP + TALL];
     const axis = draw("g", { class: "axis" },
       write(right, floor + 33, "batch", { "text-anchor": "end" }));
