@@ -248,6 +248,33 @@ def test_reset_brings_back_what_was_deleted_renamed_or_is_no_text(course):
     assert len(list((course / "backups").rglob("*.ipynb"))) == 1
 
 
+def test_reset_leaves_alone_what_was_staged_and_brings_back_what_was_moved(
+    course, capsys
+):
+    first, mine = (course / f"notebooks/{n}.ipynb" for n in ("00_start_here", "mine"))
+    given = first.read_bytes()
+    moved = first.with_name("moved.ipynb")
+    for arguments in (["add", mine], ["mv", first, moved]):
+        subprocess.run(["git", *arguments], cwd=mine.parent, check=True)
+        (moved if moved.exists() else first).write_text("changed")
+        assert reset.run(notebooks=True, sure=True) == 0
+        assert first.read_bytes() == given and mine.read_text() == "mine"
+        assert "mine.ipynb: left alone" in capsys.readouterr().out
+    assert moved.read_text() == "changed"
+
+
+def test_reset_forgets_nothing_before_git_has_given_everything(
+    course, progress_file, monkeypatch
+):
+    first = course / "notebooks/00_start_here.ipynb"
+    first.write_text("changed")
+    ask = reset._git
+    words = {"show": ("show", "HEAD:./gone")}
+    monkeypatch.setattr(reset, "_git", lambda *a: ask(*words.get(a[0], a)))
+    assert reset.run(notebooks=True, sure=True) == 1
+    assert progress_file.exists() and first.read_text() == "changed"
+
+
 def test_reset_of_notebooks_says_that_it_needs_git(
     course, progress_file, monkeypatch, capsys
 ):
