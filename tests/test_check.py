@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 
 from course_utils import __main__ as command
 from course_utils import check, datasets, exercises, hardware, paths, processes, reset
-from tools.canonical import COURSE
+from tools.canonical import COURSE, TROUBLE
 
 RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
 GFLOAT = "Name: gfloat\nVersion: 0.1\n"
@@ -310,6 +311,26 @@ def test_reset_does_not_say_done_where_nothing_was_deleted(course, monkeypatch, 
     said = capsys.readouterr().out
     assert "stopped before the end (progress.json: Permission denied)" in said
     assert "Done" not in said and Path(said.split()[-1]).is_dir()
+
+
+def test_the_line_of_the_help_works_in_the_folder_of_a_notebook(
+    course, progress_file, monkeypatch
+):
+    """It names no folder, which is another one on Windows, and none on Colab."""
+    for path in (COURSE / "notebooks").rglob("*.ipynb"):
+        assert ".venv/" not in path.read_text(encoding="utf-8"), path
+    (line,) = re.findall(r"`(%run -m .*?)`", TROUBLE)
+    shutil.copytree(COURSE / "course_utils", course / "course_utils")
+    monkeypatch.setenv("PYTHONPATH", str(course))
+    first = course / "notebooks/00_start_here.ipynb"
+    given = first.read_bytes()
+    first.write_text("changed")
+    command = [sys.executable, "-m", "IPython", "--quick", "-c", f"{line} --yes"]
+    done = subprocess.run(
+        command, cwd=first.parent, capture_output=True, text=True, timeout=120
+    )
+    assert "Done." in done.stdout and first.read_bytes() == given, done
+    assert not progress_file.exists()
 
 
 def test_reset_without_room_for_a_copy_changes_nothing(course, progress_file, capsys):
