@@ -66,13 +66,15 @@ def run(notebooks: bool = False, sure: bool = False) -> int:
                 copy = backup / path.relative_to(paths.FOLDER)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
+        given = [
+            _git("show", f"HEAD:./{path.relative_to(paths.FOLDER).as_posix()}")
+            for path in changed
+        ]
         if progress:
             store.clear()
-        for path in changed:
+        for path, text in zip(changed, given, strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(
-                _git("show", f"HEAD:./{path.relative_to(paths.FOLDER).as_posix()}")
-            )
+            path.write_bytes(text)
     except (OSError, NoGit) as error:
         why = (
             f"{error.filename}: {error.strerror}"
@@ -89,13 +91,18 @@ def _changed():
     """The notebooks that are not as Git has them; says which are not of the course."""
     if not _git("ls-files", "notebooks"):
         raise NoGit(f"it does not keep {paths.FOLDER / 'notebooks'}")
-    own = _git("ls-files", "-z", "--others", "--exclude-standard", "notebooks")
-    for name in filter(None, own.decode().split("\0")):
-        print(f"{paths.FOLDER / name}: left alone, because it is your own.")
-    names = _git(
-        "diff", "-z", "--name-only", "--relative", "HEAD", "--", "notebooks"
-    ).decode()
-    return [paths.FOLDER / name for name in names.split("\0") if name]
+    others = _git("ls-files", "-z", "--others", "--exclude-standard", "notebooks")
+    # staged ones too; one that was moved is missing where it was, and new where it is
+    against = "diff -z --name-only --relative --no-renames HEAD".split()
+    added = _git(*against, "--diff-filter=A", "--", "notebooks")
+    for path in _paths(others + added):
+        print(f"{path}: left alone, because it is your own.")
+    return _paths(_git(*against, "--diff-filter=a", "--", "notebooks"))
+
+
+def _paths(names):
+    """The paths of what Git lists with a zero byte behind each name."""
+    return [paths.FOLDER / name for name in names.decode().split("\0") if name]
 
 
 def _git(*arguments):

@@ -456,6 +456,12 @@ def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
     assert all(bar.n == bar.total for bar in bars)  # else they turn red
 
 
+def test_a_bar_of_rounds_counts_seconds_and_none_a_second(capsys):
+    assert list(timer.rounds(0.2, "x", at_least=1))
+    text = capsys.readouterr().err
+    assert "of 0.2 s" in text and "/s" not in text
+
+
 def test_the_median_counts_without_first_calls_and_short_ones_together(monkeypatch):
     clock = Clock(monkeypatch)
     order = []

@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 
 from course_utils import __main__ as command
 from course_utils import check, datasets, exercises, hardware, paths, processes, reset
-from tools.canonical import COURSE
+from tools.canonical import COURSE, TROUBLE
 
 RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
 GFLOAT = "Name: gfloat\nVersion: 0.1\n"
@@ -248,6 +249,33 @@ def test_reset_brings_back_what_was_deleted_renamed_or_is_no_text(course):
     assert len(list((course / "backups").rglob("*.ipynb"))) == 1
 
 
+def test_reset_leaves_alone_what_was_staged_and_brings_back_what_was_moved(
+    course, capsys
+):
+    first, mine = (course / f"notebooks/{n}.ipynb" for n in ("00_start_here", "mine"))
+    given = first.read_bytes()
+    moved = first.with_name("moved.ipynb")
+    for arguments in (["add", mine], ["mv", first, moved]):
+        subprocess.run(["git", *arguments], cwd=mine.parent, check=True)
+        (moved if moved.exists() else first).write_text("changed")
+        assert reset.run(notebooks=True, sure=True) == 0
+        assert first.read_bytes() == given and mine.read_text() == "mine"
+        assert "mine.ipynb: left alone" in capsys.readouterr().out
+    assert moved.read_text() == "changed"
+
+
+def test_reset_forgets_nothing_before_git_has_given_everything(
+    course, progress_file, monkeypatch
+):
+    first = course / "notebooks/00_start_here.ipynb"
+    first.write_text("changed")
+    ask = reset._git
+    words = {"show": ("show", "HEAD:./gone")}
+    monkeypatch.setattr(reset, "_git", lambda *a: ask(*words.get(a[0], a)))
+    assert reset.run(notebooks=True, sure=True) == 1
+    assert progress_file.exists() and first.read_text() == "changed"
+
+
 def test_reset_of_notebooks_says_that_it_needs_git(
     course, progress_file, monkeypatch, capsys
 ):
@@ -283,6 +311,26 @@ def test_reset_does_not_say_done_where_nothing_was_deleted(course, monkeypatch, 
     said = capsys.readouterr().out
     assert "stopped before the end (progress.json: Permission denied)" in said
     assert "Done" not in said and Path(said.split()[-1]).is_dir()
+
+
+def test_the_line_of_the_help_works_in_the_folder_of_a_notebook(
+    course, progress_file, monkeypatch
+):
+    """It names no folder, which is another one on Windows, and none on Colab."""
+    for path in (COURSE / "notebooks").rglob("*.ipynb"):
+        assert ".venv/" not in path.read_text(encoding="utf-8"), path
+    (line,) = re.findall(r"`(%run -m .*?)`", TROUBLE)
+    shutil.copytree(COURSE / "course_utils", course / "course_utils")
+    monkeypatch.setenv("PYTHONPATH", str(course))
+    first = course / "notebooks/00_start_here.ipynb"
+    given = first.read_bytes()
+    first.write_text("changed")
+    command = [sys.executable, "-m", "IPython", "--quick", "-c", f"{line} --yes"]
+    done = subprocess.run(
+        command, cwd=first.parent, capture_output=True, text=True, timeout=120
+    )
+    assert "Done." in done.stdout and first.read_bytes() == given, done
+    assert not progress_file.exists()
 
 
 def test_reset_without_room_for_a_copy_changes_nothing(course, progress_file, capsys):

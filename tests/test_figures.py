@@ -9,7 +9,7 @@ import io
 import pkgutil
 import re
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -508,6 +508,35 @@ def test_the_end_of_a_sum_is_written_beside_its_line():
         assert 0 < box.x0 - x < 20 and box.y0 < y < box.y1
 
 
+CROWD = {str(n): SimpleNamespace(length=1 + n / 9, moves=False) for n in range(3)}
+CROWD["far"] = SimpleNamespace(length=1e5, moves=True)
+
+
+@pytest.mark.parametrize(
+    ("draw", "given", "beside"),
+    [
+        (figures.adam_curve, 2.0 ** np.arange(-20, -9), (8, -14)),
+        (figures.loop_plane, CROWD, (8, 0)),
+    ],
+)
+def test_a_point_is_named_right_beside_it(draw, given, beside):
+    """Left of it where it is at the right; and no name covers another's, or a point."""
+    picture = draw(given)
+    picture.png()
+    (ax,) = picture.figure.axes
+    points = [line for line in ax.lines if line.get_marker() in ("o", "X")]
+    boxes = [text.get_window_extent() for text in ax.texts]
+    for point, box in zip(points, boxes, strict=True):
+        x, y = ax.transData.transform((point.get_xdata()[0], point.get_ydata()[0]))
+        near = min(abs(box.x0 - x), abs(box.x1 - x)) * 72 / picture.figure.dpi
+        assert near == pytest.approx(beside[0], abs=2)
+        drop = ((box.y0 + box.y1) / 2 - y) * 72 / picture.figure.dpi
+        assert beside[1] - 2 <= drop <= beside[1] + 7
+        assert not box.contains(x, y)
+        assert ax.bbox.x0 < box.x0 and box.x1 < ax.bbox.x1
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
 def test_a_run_that_is_lost_says_so():
     losses = {"a": [1.0, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}
     picture = figures.histories(losses, "Losses")
@@ -533,6 +562,10 @@ def test_a_title_tells_what_these_data_show():
     assert figures.recorded(slower.assign(speedup=2)).figure.axes[
         0
     ].get_title() == wanted.format(*POLICIES[1:], 3)
+    for policy, count in (("float32", 1), ("mixed_float16", 0)):
+        lines = [("a", policy, {"a": "float32"})]
+        title = figures.policy_timeline(lines).figure.axes[0].get_title()
+        assert title.endswith(f"when they were made: {count} of 1")
     wrong = {"fixed": SimpleNamespace(length=1.0, moves=True)}
     assert (
         figures.loop_plane(wrong)

@@ -2,6 +2,7 @@
 names.
 """
 
+import ast
 import re
 import subprocess
 import sys
@@ -29,6 +30,12 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
         [sys.executable, "-c", code], cwd=COURSE, capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_no_check_vanishes_where_python_is_run_with_o():
+    for path in (COURSE / "course_utils").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree)), path
 
 
 def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):

@@ -211,18 +211,27 @@ def test_a_file_of_before_is_read_and_a_newer_one_says_its_library():
     assert records.table([OLD, JAX], "transformer")["step_ms"].tolist() == [2.0]
 
 
+HALF = {**ROW, "policy": "mixed_float16", "step_ms": None, "speedup": None}
+DAMAGED = [{"device": ["x"]}, {"device": 3}, {"date": 20260102}, {"settings": []}]
+DAMAGED += [{"cnn": [{**HALF, "speedup": odd}]} for odd in ("fast", -1, 0, [], 1e999)]
+DAMAGED += [{"cnn": [{**HALF, "policy": odd}]} for odd in ("float8", 1, None, [])]
+DAMAGED += [{"cnn": {}, "transformer": [{"policy": "float32"}]}]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", "null", '{"device": 1, "date": 2, "settings": {}, "cnn": [{"policy": 1}]}',
-     json.dumps({**JAX, "transformer": [{"policy": "float32"}]})],
-)  # fmt: skip
+    ["", "[]", "{}", "null", None, *[json.dumps(OLD | change) for change in DAMAGED]],
+)
 def test_a_file_that_is_no_measurement_is_named_and_the_others_are_shown(
     text, tmp_path, capsys
 ):
-    (tmp_path / "odd.json").write_text(text)
-    (tmp_path / "right.json").write_text(json.dumps(OLD))
-    assert records.load(tmp_path) == [OLD]
+    odd = tmp_path / "odd.json"
+    odd.mkdir() if text is None else odd.write_text(text)
+    right = OLD | {"cnn": [ROW, HALF]}
+    (tmp_path / "right.json").write_text(json.dumps(right))
+    assert records.load(tmp_path) == [right]
     assert "Left out odd.json, which is not a measurement" in capsys.readouterr().out
+    assert figures.recorded(records.table([right])).png()
 
 
 def test_two_machines_of_one_name_are_two():

@@ -36,6 +36,9 @@ except ValueError:
     print("still here", file=sys.stderr)
 import keras
 keras.layers.Dense(1, input_shape=(1,))  # a warning that speaks of the learner's model
+for _ in range(9):
+    tf.function(lambda: 1)()  # TensorFlow's false alarm where many models are built
+tf.get_logger().warning("another warning")
 """
 
 
@@ -47,7 +50,8 @@ def test_setup_prints_versions_and_splits_the_cpu_before_tensorflow_starts_or_no
     back, *warned = done.stderr.strip().splitlines()
     # what is quiet while TensorFlow starts is not afterwards
     assert back == "still here"
-    assert len(warned) == 2 and "UserWarning: Do not pass an `input_shape`" in warned[0]
+    assert len(warned) == 3 and "UserWarning: Do not pass an `input_shape`" in warned[0]
+    assert warned[2] == "WARNING:tensorflow:another warning"
     for word in ("Python 3.", "TensorFlow 2.", "Keras 3."):
         assert word in done.stdout
     assert done.stdout.count("LogicalDevice(name='/device:CPU:") == 2

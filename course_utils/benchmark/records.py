@@ -5,6 +5,7 @@ gradients.
 import collections
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 
@@ -71,9 +72,8 @@ def load(folder: str | Path | None = None) -> list[dict]:
             measurement = json.loads(path.read_text(encoding="utf-8"))
             if measurement.get("kind") in ("gradients", "splits", "smaller", "clinic"):
                 continue  # the functions of these names read those
-            for model in MODELS:
-                list(_rows(measurement, model))
-        except (ValueError, KeyError, AttributeError, TypeError):
+            _look_over(measurement)
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
             print(
                 f"Left out {path.name}, which is not a measurement: record it again with "
                 "`python -m course_utils bench`, or remove it."
@@ -105,7 +105,23 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
         if names[name] > 1:  # another machine, or another day
             measurement = measurement | {"device": f"{name[0]} ({names[name]})"}
         rows += _rows(measurement, model)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table.astype(dict.fromkeys(COLUMNS[4:], float))
+
+
+def _look_over(measurement):
+    """Raises an error of some kind if a table or a figure could not show this."""
+    from course_utils.benchmark.compare import POLICIES  # late: it loads Keras
+
+    rows = [row for model in MODELS for row in _rows(measurement, model)]
+    words = [measurement["device"], measurement["date"], label(measurement)]
+    numbers = [number for row in rows for number in row[4:] if number is not None]
+    if not (
+        all(isinstance(word, str) for word in words)
+        and all(row[3] in POLICIES for row in rows)
+        and all(0 < number < math.inf for number in numbers)
+    ):
+        raise ValueError
 
 
 def _rows(measurement, model):

@@ -181,29 +181,35 @@ function guardKeys(root) {
   }
 }
 
-// Build an explorer into the shadow root of each of its hosts: others may use its attribute, but
-// not with data. build(data) gives {element, fit(width)}, and fit is called with the width of
-// `measured` (or the element) when it changes. A page that is printed gets narrower without a
-// ResizeObserver being told.
+// Put what build(data) gives, {element, fit(width)}, into a host's shadow root. `fit` is called
+// with the width of `measured` (or the element) when it changes. A page that is printed gets
+// narrower without a ResizeObserver being told.
+function put(host, css, { element, measured = element, fit }) {
+  const root = host.attachShadow({ mode: "open" });
+  root.append(make("style", {}, css), element);
+  guardKeys(root);
+  let width = measured.clientWidth;
+  const refit = (most = Infinity) => {
+    if (width) fit(Math.min(width, most)); // else it is not shown yet
+  };
+  refit();
+  addEventListener("beforeprint", () => refit(PAPER));
+  addEventListener("afterprint", () => refit());
+  new ResizeObserver(([{ contentRect }]) => {
+    width = contentRect.width;
+    refit();
+  }).observe(measured);
+}
+
+// Build an explorer into each of its hosts. Others may use its attribute, with data that
+// build(data) cannot read: the console says why, and the next host may be one.
 export function attach(name, css, build) {
   const all = document.querySelectorAll(`[data-${name}] > script[type="application/json"]`);
   for (const { parentElement: host, textContent } of all) {
-    if (host.shadowRoot) continue;
-    const data = JSON.parse(textContent);
-    const root = host.attachShadow({ mode: "open" });
-    const { element, measured = element, fit } = build(data);
-    root.append(make("style", {}, css), element);
-    guardKeys(root);
-    let width = measured.clientWidth;
-    const refit = (most = Infinity) => {
-      if (width) fit(Math.min(width, most)); // else it is not shown yet
-    };
-    refit();
-    addEventListener("beforeprint", () => refit(PAPER));
-    addEventListener("afterprint", () => refit());
-    new ResizeObserver(([{ contentRect }]) => {
-      width = contentRect.width;
-      refit();
-    }).observe(measured);
+    try {
+      if (!host.shadowRoot) put(host, css, build(JSON.parse(textContent)));
+    } catch (error) {
+      reportError(error);
+    }
   }
 }

@@ -171,8 +171,8 @@ function build(data) {
     refresh();
   }
   function addTo2048() {
-    state.tab = "arithmetic";
-    readEntry("2049");
+    set({ tab: "arithmetic" });
+    if (!state.value) readEntry("2048"); // there is nothing to show yet
     arithmetic.set("2048", "add", "1");
   }
 

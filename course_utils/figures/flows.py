@@ -269,16 +269,19 @@ def policy_timeline(history) -> Picture:
         style = _lane(dtype_of(band)) | {"hatch": "", "alpha": 0.2}
         ax.add_patch(Rectangle((left, y - ROW / 2), right - left, ROW, **style))
         ax.text(right - 0.06, y, band * (row in changes), ha="right", **text)
+    kept = 0
     for column, name in enumerate(names):
         x = left + (column + 0.5) * LANE
         dtype = dtype_of(layers[-1][name])
         born = next(row for row, made in enumerate(layers) if name in made)
+        kept += layers[-1][name] == bands[born]
         look = {"color": COLORS[dtype], "linewidth": 3, "zorder": 3}
         ax.plot([x, x], [-(born + 0.5) * ROW, low], **look)
         ax.plot(x, -(born + 0.5) * ROW, MARKERS[dtype], markersize=11, **look)
         ax.text(x, 0.08, name, fontsize=9, ha="center", va="bottom", color=INK)
     ax.set_title(
-        "A layer keeps the policy in force when it was made, or its own", fontsize=11
+        f"Layers with the policy in force when they were made: {kept} of {len(names)}",
+        fontsize=11,
     )
     told = [f"{name} has {policy}" for name, policy in layers[-1].items()]
     policies = listed([f"from line {row + 1} on {bands[row]}" for row in changes])

@@ -153,8 +153,11 @@ def test_nothing_stands_out_of_paper(shown):
 @each
 def test_a_stranger_with_the_attribute_of_a_host_is_passed_over(name, pages):
     html = made(SOURCES[name])._repr_mimebundle_()["text/html"]
-    pages.open(f"<!doctype html><div data-{name}></div>{html}", 1000)
+    data = [f'<script type="application/json">{text}</script>' for text in ("{", "5")]
+    strangers = "".join(f"<div data-{name}>{text}</div>" for text in ["", *data])
+    pages.open(f"<!doctype html>{strangers}{html}", 1000)
     expect(pages.page.locator(".explorer")).to_be_visible()
+    pages.wrong.clear()  # the console may say what it thinks of them
 
 
 @each

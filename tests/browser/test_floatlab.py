@@ -116,6 +116,10 @@ def test_chips_rounding_and_saturation(show):
         )
     panel.button("2048+1").click()
     expect(panel.inside.get_by_role("cell", name="2048 + 1").first).to_be_visible()
+    expect(panel.entry).to_have_value("65520")
+    panel = show("nothing")
+    panel.button("2048+1").click()
+    expect(panel.inside.get_by_role("cell", name="2048 + 1").first).to_be_visible()
 
 
 def test_keys_on_the_bits(show):
