@@ -152,9 +152,7 @@ COMPARED["verdict"] = [np.nan, "mixed_bfloat16", "cannot tell"]
 TAKEN = [(p, n, 0.01, 8.0 - n) for p in POLICIES for n in range(7)]
 TAKEN = rows("policy round seconds loss", TAKEN)
 COMPARISON = SimpleNamespace(table=COMPARED, steps=TAKEN, batch_size=64, device="CPU:0")
-RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(
-    device="a CPU", settings=""
-)
+RECORDED = COMPARED.reset_index().assign(device="a CPU", settings="")
 # A step that began at 30 MB and took 12 MB of activations.
 PARTS = dict.fromkeys(traces.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
 IN_USE = rows(
@@ -930,11 +928,23 @@ def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
             "speedup": 0.2 * 20 ** (np.arange(40) / 39),
         }
     )
-    figure = boards.speed_by_device(table).figure
-    figure.draw_without_rendering()
-    assert figure.get_figheight() * 96 < 950  # pixels of a page
-    boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
-    assert len(boxes) == 40
-    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert len({name.split(":")[0] for name in names}) == 40
-    assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))
+    machines = table.assign(settings="", speedup_low=np.nan, speedup_high=np.nan)
+    for picture in (boards.speed_by_device(table), figures.recorded(machines)):
+        figure = picture.figure
+        figure.draw_without_rendering()
+        assert figure.get_figheight() * 96 < 950  # pixels of a page
+        labels = figure.axes[0].get_yticklabels()
+        boxes = [label.get_window_extent() for label in labels]
+        assert len(boxes) == 40
+        assert len({label.get_text().split(":")[0] for label in labels}) == 40
+        assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))
+
+
+def test_recorded_speedups_have_the_interval_of_their_records():
+    ends = [line.get_xdata() for line in drawn("recorded").lines[:2]]
+    wanted = COMPARED[["speedup_low", "speedup_high"]].drop("float32")
+    np.testing.assert_array_equal(ends, wanted)
+    old = records.load()[0]
+    assert records.table([old])["speedup_low"].isna().all()
+    new = old | {"cnn": [row | {"speedup_low": 0.9} for row in old["cnn"]]}
+    assert set(records.table([new])["speedup_low"]) == {0.9}

@@ -88,11 +88,18 @@ def made(name, folder=COURSE / "notebooks"):
             ran[cell.id] = copy.deepcopy(stored[notebook].get(id, cell))
             ran[cell.id].source = moved(ran[cell.id], notebook, sections, "")
             cells.append(cell)
+    asked = [
+        f"q{cell.id[-2:]}[{tag.removeprefix('exercise-')}]"
+        for cell in cells
+        for tag in tags_of(cell)
+        if tag.startswith("exercise-")
+    ]
+    hand_in = f"exercises.hand_in(..., of=[{', '.join(asked)}])  # ...: your name"
     recap = [f"- {line}" for line in plan["recap"]]
     cells += [
         new_markdown_cell("\n".join(["## Recap", "", *recap, "", KNOWN]), id="recap"),
         new_code_cell("exercises.progress()", id="progress"),
-        new_code_cell("exercises.hand_in(...)  # your name", id="hand-in"),
+        new_code_cell(hand_in, id="hand-in"),
         new_markdown_cell(FURTHER, id="further"),
         new_markdown_cell(id="trouble"),
     ]
@@ -124,9 +131,9 @@ def solved(blank, ran, name):
     )
     asked = exercises.hand_in(...)
     shown = {"text/html": asked._repr_html_(), "text/plain": repr(asked)}
+    (source,) = (cell.source for cell in nb.cells if cell.id == "hand-in")
     ran["hand-in"] = new_code_cell(
-        "exercises.hand_in(...)  # your name",
-        outputs=[new_output("execute_result", shown)],
+        source, outputs=[new_output("execute_result", shown)]
     )
     for cell in template.markdown(nb):
         cell.source = canonical.LOCAL_LINK.sub(r"\1../", cell.source)

@@ -22,6 +22,7 @@ SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE
 PARTS = ("cnn", "transformer", "ceilings")
 MODELS = ("cnn", "transformer")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
+INTERVAL = ["speedup_low", "speedup_high"]
 
 
 def label(measurement: dict) -> str:
@@ -88,7 +89,8 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
 
     One row per device and policy: device (the second of a name and its settings has a
     "(2)" behind it, and so on), settings (switches, and "Keras/JAX" where it was not
-    TensorFlow), date, policy, step_ms, speedup, memory_ratio. `model` is "cnn" or
+    TensorFlow), date, policy, step_ms, speedup, memory_ratio, and of newer ones the interval,
+    speedup_low and speedup_high. `model` is "cnn" or
     "transformer", which the first measurements did not have.
 
     Example:
@@ -105,8 +107,8 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
         if names[name] > 1:  # another machine, or another day
             measurement = measurement | {"device": f"{name[0]} ({names[name]})"}
         rows += _rows(measurement, model)
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    return table.astype(dict.fromkeys(COLUMNS[4:], float))
+    table = pd.DataFrame(rows, columns=COLUMNS + INTERVAL)
+    return table.astype(dict.fromkeys(COLUMNS[4:] + INTERVAL, float))
 
 
 def _look_over(measurement):
@@ -128,6 +130,7 @@ def _rows(measurement, model):
     # The CNN stands in every file, the block only in newer ones.
     for row in measurement["cnn"] if model == "cnn" else measurement.get(model, []):
         numbers = [row[key] for key in COLUMNS[3:]]
+        numbers += [row.get(key) for key in INTERVAL]
         yield [measurement["device"], label(measurement), measurement["date"], *numbers]
 
 

@@ -152,3 +152,15 @@ def legend_below(figure, columns: int, fontsize: int = 9, **options):
 def listed(words) -> str:
     """Words as one lists them: "a", "a and b", "a, b and c"."""
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def short(text: str, length: int = 40, end: int = 0) -> str:
+    """A text on one line of so many characters at most, so many of them from its end.
+
+    >>> short("a device with a name", 10), short("a device with a name", 10, end=4)
+    ('a device …', 'a dev…name')
+    """
+    line = " ".join(text.split())
+    if len(line) <= length:
+        return line
+    return f"{line[: length - 1 - end]}…{line[len(line) - end :]}"

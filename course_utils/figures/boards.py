@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from course_utils.figures.base import INK, Picture, canvas, legend
+from course_utils.figures.base import INK, Picture, canvas, legend, short
 from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
 from course_utils.figures.speedups import around_one
 
@@ -18,18 +18,6 @@ SHOWN = (
     ("measured", "measured", {"color": "#0072B2", "histtype": "step", "linewidth": 2}),
 )
 anybodys = matplotlib.rc_context({"text.parse_math": False})
-
-
-def short(text: str, length: int = 40, end: int = 0) -> str:
-    """A text on one line of so many characters at most, so many of them from its end.
-
-    >>> short("a device with a name", 10), short("a device with a name", 10, end=4)
-    ('a device …', 'a dev…name')
-    """
-    line = " ".join(text.split())
-    if len(line) <= length:
-        return line
-    return f"{line[: length - 1 - end]}…{line[len(line) - end :]}"
 
 
 @anybodys

@@ -12,6 +12,7 @@ from course_utils.figures.base import (
     legend_below,
     listed,
     panels,
+    short,
 )
 from course_utils.figures.looks import bar_look, line_look
 
@@ -125,27 +126,35 @@ IN_WORDS = {"TF_ENABLE_ONEDNN_OPTS=0": "oneDNN off", "remapping=off": ""}
 
 def recorded(table) -> Picture:
     """Bars of speed against float32, a pair for each machine and its settings, from
-    `benchmark.records.table`.
+    `benchmark.records.table`, with the interval of newer records. Many machines fit on
+    a screen, with a name on one line and no numbers.
     """
     bars = table[table["policy"] != "float32"]
     pairs = list(bars.groupby(["device", "settings"], sort=False))
-    figure, ax = canvas(6.6, 1.4 + 0.8 * len(pairs))
+    many = len(pairs) > 12
+    figure, ax = canvas(6.6, 1.4 + (0.2 if many else 0.8) * len(pairs))
     names, words = [], []
     for y, ((device, settings), rows) in enumerate(pairs):
         # "Some CPU 2 cores amx_bf16 avx512_fp16", as `bench` names it
         cpu = re.fullmatch(r"(.+? \d+ cores?) (\w+16.*)", device)
         parts = [cpu[1], cpu[2].replace(" ", ", ")] if cpu else [device]
         parts += [IN_WORDS.get(word, word) for word in settings.split()]
-        names.append("\n".join(filter(None, parts)))
+        name = "\n".join(filter(None, parts))
+        names.append(short(name, 46, end=20) if many else name)
         for side, row in zip((-0.2, 0.2), rows.itertuples(), strict=False):
             look = {"label": "" if y else row.policy, **bar_look(row.policy)}
-            bar = ax.barh(y + side, row.speedup, 0.38, **look)
+            ax.barh(y + side, row.speedup, 0.38, **look)
             said = f"{row.speedup:.2f}×"
-            ax.bar_label(bar, [said], color=INK, padding=4, fontsize=10)
+            interval = [row.speedup_low, row.speedup_high]
+            if not many:
+                end = np.nanmax([row.speedup, *interval])
+                beside = {"textcoords": "offset points", "va": "center", "color": INK}
+                ax.annotate(said, (end, y + side), (4, 0), fontsize=10, **beside)
+            ax.plot(interval, [y + side] * 2, color=INK, linewidth=2)
             words.append(f"{names[-1].replace(chr(10), ', ')}: {row.policy} {said}")
     ax.set_yticks(range(len(pairs)), names, fontsize=9)
-    ax.invert_yaxis()
     ax.margins(x=0.12)
+    ax.set_ylim(len(pairs) - 0.4, -0.6)
     ax.axvline(1, color=INK, linewidth=1.5)
     faster = table[table["speedup"] > 1].groupby("policy").size()
     gains = [
