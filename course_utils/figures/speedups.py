@@ -147,7 +147,7 @@ def recorded(table) -> Picture:
             said = f"{row.speedup:.2f}×"
             interval = [row.speedup_low, row.speedup_high]
             if not many:
-                end = np.nanmax([row.speedup, *interval])
+                end = np.fmax.reduce([row.speedup, *interval])  # of those known
                 beside = {"textcoords": "offset points", "va": "center", "color": INK}
                 ax.annotate(said, (end, y + side), (4, 0), fontsize=10, **beside)
             ax.plot(interval, [y + side] * 2, color=INK, linewidth=2)
