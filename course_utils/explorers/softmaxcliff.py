@@ -47,6 +47,20 @@ class SoftmaxCliff:
                 ],
             }
 
+    @staticmethod
+    def gaps_of(logits, labels):
+        """How far the wrong classes lie above the right one: (n, k), (n,) → (n,).
+
+        It is ln((1 - p) / p) of the right class's probability p.
+
+        >>> SoftmaxCliff.gaps_of([[5.0, 0.0], [0.0, 5.0]], [1, 1]).tolist()
+        [5.0, -5.0]
+        """
+        logits = np.asarray(logits).astype("float32")
+        is_right = np.asarray(labels)[:, None] == np.arange(logits.shape[1])
+        wrong = np.where(is_right, -np.inf, logits)
+        return np.logaddexp.reduce(wrong, axis=1) - logits[is_right]
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "SoftmaxCliff: at which logit gaps a wrong sample has which gradient"
         heads = ["loss scale, batch of 32", *POLICIES]

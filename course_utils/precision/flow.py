@@ -58,6 +58,8 @@ def dtype_flow(model, batch_size: int = BATCH):
         policy = layer.dtype_policy.name
         stored = _most(mine) or layer.variable_dtype
         read = _read(layer, mine) or stored
+        if here and not moved[id(layer), "weight"]:
+            read = stored  # an Embedding casts the rows that it looked up
         arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
         flowing = (
             layer.compute_dtype,
