@@ -31,8 +31,8 @@ def dtype_flow(model, batch_size: int = BATCH):
     own door, and its first layer nothing), `variable_dtype` that of most of its weights
     and `read_dtype` what the layer's `call` gets when it reads those. `input_moved`,
     `weight_moved` and `inside_moved` are the bytes that casts read and write in one
-    forward pass of `batch_size` samples, from TensorFlow's graph: of its inputs by its
-    policy, of its weights, and by its own code. `parameters` and `weight_bytes` count
+    forward pass of `batch_size` samples, from TensorFlow's graph (none in the body of a
+    loop): of its inputs by its policy, of its weights, and by its own code. `parameters` and `weight_bytes` count
     each weight at one layer only. `attrs["input_dtype"]` is what arrives at the model,
     `attrs["borders"]` {name: such bytes} of models and layers that only hold others.
 
@@ -58,8 +58,9 @@ def dtype_flow(model, batch_size: int = BATCH):
         policy = layer.dtype_policy.name
         stored = _most(mine) or layer.variable_dtype
         read = _read(layer, mine) or stored
-        if here and not moved[id(layer), "weight"]:
-            read = stored  # an Embedding casts the rows that it looked up
+        # an Embedding casts the rows that it looked up
+        if moved[id(layer), "inside"] and not moved[id(layer), "weight"]:
+            read = stored
         arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
         flowing = (
             layer.compute_dtype,
