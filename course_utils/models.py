@@ -62,7 +62,7 @@ def reader():
 
     Example:
         >>> reader().count_params()
-        84277
+        84293
     """
     return keras.Sequential(
         [

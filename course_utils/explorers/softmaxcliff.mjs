@@ -135,7 +135,7 @@ function buildCliff({ step, first, curves, samples }) {
     const dots = drawSamples();
     const far = samples.filter((gap) => gap > end).length;
     svg.append(drawAxes(slim), ...lines, ...dots);
-    if (far) svg.append(write(xOf(end), yOf(0) - DOT * PILE - 14, `${far} of gaps above ${end}`,
+    if (far) svg.append(write(xOf(end), yOf(0) - DOT * PILE - 14, `${far} samples above ${end}`,
       { "text-anchor": "end" }));
     none(zero, end);
     update = (share, [from = end, to = end]) => {

@@ -71,9 +71,11 @@ def dtype_flow(flow) -> Picture:
             border = sum(flow.attrs["borders"].values())
             _moved(ax, x - 0.12, y - 0.12, border, ha="right")
         if cell.layer in leaks:
-            place = x + (CELL[0] + BOX[0]) / 2 + 0.12
-            ax.plot(place, y, "o", markersize=22, **HOLLOW)
-            _write(ax, place, y - 0.2, "leak", va="top", weight="bold")
+            place = x + (CELL[0] + BOX[0]) / 2
+            ax.plot(place + 0.17, y, "o", markersize=22, **HOLLOW)
+            _write(
+                ax, place + 0.03, y - 0.3, "leak", ha="left", va="top", weight="bold"
+            )
         if ends or following[0].input_dtype != cell.output_dtype:
             _write(
                 ax,

@@ -6,7 +6,7 @@ from course_utils.figures.base import INK, Picture, canvas, listed
 from course_utils.figures.looks import COLORS, MARKERS, dtype_of
 
 # in inches: of code; a line of code; a layer's column
-LETTER, ROW, LANE = 0.067, 0.34, 0.72
+LETTER, ROW, LANE = 0.07, 0.34, 0.72
 
 
 def policy_timeline(history) -> Picture:
@@ -31,8 +31,10 @@ def policy_timeline(history) -> Picture:
         y = -(row + 0.5) * ROW
         text = {"fontsize": 9, "va": "center", "color": INK}
         ax.text(0, y, line, family="monospace", **text)
-        style = {"facecolor": COLORS[dtype_of(band)], "linewidth": 0, "alpha": 0.2}
-        ax.add_patch(Rectangle((left, y - ROW / 2), right - left, ROW, **style))
+        corner = (left, y - ROW / 2)
+        box = Rectangle(corner, right - left, ROW, linewidth=0, alpha=0.2)
+        box.set_facecolor(COLORS[dtype_of(band)])
+        ax.add_patch(box)
         ax.text(right - 0.06, y, band * (row in changes), ha="right", **text)
     for column, name in enumerate(names):
         x = left + (column + 0.5) * LANE
