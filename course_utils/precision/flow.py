@@ -33,8 +33,9 @@ def dtype_flow(model, batch_size: int = BATCH):
     `weight_moved` and `inside_moved` are the bytes that casts read and write in one
     forward pass of `batch_size` samples, from TensorFlow's graph (none in the body of a
     loop): of its inputs by its policy, of its weights, and by its own code.
-    `parameters` and `weight_bytes` count each weight at one layer only. `attrs["input_dtype"]` is what arrives at the model,
-    `attrs["borders"]` {name: such bytes} of models and layers that only hold others.
+    `parameters` and `weight_bytes` count each weight at one layer only.
+    `attrs["input_dtype"]` is what arrives at the model, `attrs["borders"]` {name: such
+    bytes} of models and layers that only hold others.
 
         >>> x = keras.Input((3,))
         >>> model = keras.Sequential([x, keras.layers.Dense(2, dtype="mixed_float16")])
