@@ -20,16 +20,16 @@ MERGING_IS_OFF = (
     "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
 )
 CONVOLUTIONS_ARE_SLOW = (
-    "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN has no "
-    "kernel for their gradients: "
+    "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN, "
+    "TensorFlow's library of fast routines for CPUs, has none for their gradients: "
 )
 OLD_KERNELS_ARE_SLOW = (
     "Convolutions in float16 take 30 to 65 times as long as in float32 on this CPU, because "
-    "TensorFlow before 2.21 has only slow kernels for their gradients on x86 CPUs without "
+    "TensorFlow before 2.21 has only slow routines for their gradients on x86 CPUs without "
     "`avx512_fp16`: "
 )
 CURES = {  # by whether XLA is one
-    True: "train them under XLA, with `jit_compile=True`.",
+    True: "train them under XLA, TensorFlow's compiler, with `jit_compile=True`.",
     False: "TensorFlow 2.21 cures it with `jit_compile=True`, this older one does not.",
 }
 
@@ -187,7 +187,8 @@ def _what_differs(machine):
         tf32 = " Its float32 products go through TF32, with 10 of float32's 23 fraction bits."
         told = "On this GPU every time and byte below is the GPU's own."
         return told + tf32 * hardware.has_tf32(machine)
-    if machine.instruction_sets is None:
+    x86 = machine.system.endswith(("x86_64", "AMD64"))
+    if machine.instruction_sets is None or not x86:  # the course ran on no other
         expect, ending = "Whether 16 bits are faster here is for you to measure.", "."
     elif hardware.recommended_policy(machine) == "float32":
         expect = "Expect both 16-bit policies to be slower than float32 here."

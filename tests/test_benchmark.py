@@ -145,7 +145,7 @@ def test_an_interrupt_keeps_complete_rounds(when, monkeypatch):
     unmeasured = when in ("build", "warm-up")
     assert (result.table["steps"].iloc[0] == 0) == unmeasured
     assert "unknown" in figures.comparison(result, guess=0.5).alt
-    assert ("unknown" in figures.speedups(result, guess=2.0).alt) == unmeasured
+    assert ("loss unknown" in figures.policies(result, 2.0).alt) == unmeasured
 
 
 def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):
@@ -360,6 +360,22 @@ def test_no_bfloat16_product_where_it_would_end_the_process(monkeypatch, capsys)
     ):
         machine = dataclasses.replace(machine, onednn=onednn, max_isa=isa)
         assert ("bfloat16" not in rates.likely_dtypes(machine)) is ends
+
+
+def test_float32_and_tf32_are_two_lines_where_a_gpu_has_both(monkeypatch):
+    asked = []
+    gpu = hardware.Accelerator("GPU", "some GPU", True, "", 8.0)
+    machine = hardware.Hardware("Linux x86_64", "", 2, (), accelerators=(gpu,))
+    monkeypatch.setattr(hardware, "detect", lambda: machine)
+    real = rates._product
+    monkeypatch.setattr(
+        rates,
+        "_product",
+        lambda n, d, tf32: asked.append((d, tf32)) or real(n, d, tf32),
+    )
+    found = benchmark.matmul_rates((8,), seconds=0)
+    assert found["dtype"].tolist() == ["float32", "tf32", "bfloat16", "float16"]
+    assert [dtype for dtype, tf32 in asked if tf32] == ["tf32"]
 
 
 @pytest.fixture

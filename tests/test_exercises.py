@@ -211,7 +211,7 @@ def test_predictions(name):
 
 
 RIGHT = {  # tuples are the values of a dictionary
-    ("00", 2): [45 / 180.5, np.float32(0.25), Fraction(1, 4), Decimal("0.249")],
+    ("00", 2): [75 / 50, np.float32(1.5), Fraction(3, 2), Decimal("1.494")],
     ("01", 1): [(np.uint16(0xC640), np.float16(-0.3125))],
     ("01", 3): [("BFLOAT16", np.float16, " neither ")],
     ("01", 5): [(0.001, 513 / 1024, 1), (0.1, np.float32(0.4), np.float64(0.9))],
@@ -229,7 +229,7 @@ RIGHT = {  # tuples are the values of a dictionary
     ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }
 NEARLY_RIGHT = {
-    ("00", 2): [43 / 179, 53.4 / 194],
+    ("00", 2): [74 / 40, 75.5 / 80, 225 / 200],
     ("01", 1): [(0xC640 + 0.5, -0.3125), (0xC640, -0.3126)],
     ("01", 4): [65519.999999],
     ("01", 5): [(0.11, 0.5, 1), (0, 0.39, 1), (-0.01, 0.5, 1)],
@@ -399,8 +399,8 @@ def test_a_function_that_does_nothing_is_a_stub():
 
 def test_feedback_hints_and_solutions():
     q = exercises.load("00")
-    html = q[2].check(4)._repr_html_()
-    assert repr(q[2].check(4)).startswith("Not yet. That is the slowdown")
+    html = q[2].check(2 / 3)._repr_html_()
+    assert repr(q[2].check(2 / 3)).startswith("Not yet. That is the slowdown")
     assert (
         "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
     )
@@ -500,7 +500,7 @@ for n in range(40):
 
 
 def solve(number=2):
-    return exercises.load("00")[number].check(0.25)
+    return exercises.load("00")[number].check(1.5)
 
 
 def names_beside(file):

@@ -149,7 +149,10 @@ COMPARED = [
 ]
 COLUMNS = "step_ms speedup speedup_low speedup_high peak_mb accuracy accuracy_se steps"
 COMPARED = rows(COLUMNS, COMPARED, pd.Index(POLICIES, name="policy"))
-COMPARISON = SimpleNamespace(table=COMPARED, batch_size=64, device="CPU:0")
+COMPARED["verdict"] = [np.nan, "mixed_bfloat16", "cannot tell"]
+TAKEN = [(p, n, 0.01, 8.0 - n) for p in POLICIES for n in range(7)]
+TAKEN = rows("policy round seconds loss", TAKEN)
+COMPARISON = SimpleNamespace(table=COMPARED, steps=TAKEN, batch_size=64, device="CPU:0")
 RECORDED = COMPARED.reset_index()[["policy", "speedup"]].assign(
     device="a CPU", settings=""
 )
@@ -254,7 +257,7 @@ GIVEN = [
     (figures.bit_strips, "0.1", DTYPES),
     (figures.number_line, 3, 3),
     (figures.recorded, RECORDED),
-    (figures.speedups, COMPARISON, 1.5),
+    (figures.policies, COMPARISON, 1.5),
     (figures.training, [STEP]),
     (figures.adam_curve, 2.0 ** np.arange(-20, -9)),
     (figures.loop_plane, LOOPS),
@@ -411,7 +414,12 @@ SAID = [
         "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1",
     ),
     ("accumulator_errors", "one sign, narrow: from 0.001 at K = 16 to 0.5 at K = 64"),
-    ("speedups", "you guessed 1.5"),
+    (
+        "policies",
+        "mixed_bfloat16 takes 10 ms a step, speed 2.00× (1.80 to 2.20), peak 50 MB, loss 2.500;"
+        " mixed_float16 takes 80 ms a step, speed 0.25×, peak unknown, loss 2.500; you guessed 1.5",
+    ),
+    ("recorded", "a CPU: mixed_bfloat16 2.00×; a CPU: mixed_float16 0.25×."),
     ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
     ("timeline", "another, Python: input 3 ms; another, thread 1: products 4 ms."),
@@ -519,11 +527,13 @@ def test_a_title_tells_what_these_data_show():
     """Not what other data showed."""
     table = records.table()
     slower = table.assign(speedup=0.5)
-    wanted = "Faster than float32, of 3: mixed_bfloat16 on {0} and mixed_float16 on {0}"
-    assert figures.recorded(slower).figure.axes[0].get_title() == wanted.format(0)
+    wanted = "Faster than float32 in 3 records: {0} {2} times and {1} {2} times"
+    assert figures.recorded(slower).figure.axes[0].get_title() == wanted.format(
+        *POLICIES[1:], 0
+    )
     assert figures.recorded(slower.assign(speedup=2)).figure.axes[
         0
-    ].get_title() == wanted.format(3)
+    ].get_title() == wanted.format(*POLICIES[1:], 3)
     wrong = {"fixed": SimpleNamespace(length=1.0, moves=True)}
     assert (
         figures.loop_plane(wrong)
@@ -531,6 +541,35 @@ def test_a_title_tells_what_these_data_show():
         .get_title()
         .startswith("0 of 1 loops are right")
     )
+
+
+FOUND = {
+    "mixed_bfloat16": "You guessed 3×\nmixed_bfloat16 is faster than float32: 2.00×",
+    "float32": "You guessed 3×\nmixed_bfloat16 is slower than float32: 2.00×",
+    "the same within 2 %": "You guessed 3×\nmixed_bfloat16 and float32: the same within 2 %",
+    "cannot tell": "You guessed 3×\nmixed_bfloat16: 2.00×, and this run cannot tell more",
+}
+
+
+@pytest.mark.parametrize("verdict", FOUND)
+def test_a_title_says_no_more_than_the_interval_does(verdict):
+    table = COMPARED.assign(verdict=[np.nan, verdict, "float32"])
+    result = SimpleNamespace(**vars(COMPARISON) | {"table": table})
+    assert figures.policies(result, 3).figure.get_suptitle() == FOUND[verdict]
+    nothing = SimpleNamespace(
+        **vars(COMPARISON)
+        | {"table": table.drop(columns="verdict") * np.nan, "steps": TAKEN[:0]}
+    )
+    assert figures.policies(nothing).figure.get_suptitle() == "Not measured"
+
+
+def test_a_record_is_named_in_words():
+    ax = figures.recorded(records.table()).figure.axes[0]
+    assert written(ax.get_yticklabels()) == [
+        "AMD EPYC 2 cores\navx512_bf16",
+        "AMD EPYC 2 cores\navx512_bf16\noneDNN off",
+        "Intel Xeon 2 cores\namx_bf16, avx512_fp16",
+    ]
 
 
 @pytest.mark.parametrize(("name", "words"), SAID)
@@ -552,20 +591,22 @@ SHOWN = [
     # From 1 to the guess and to each speed, and half as fast as far from 1 as twice as
     # fast.
     (
-        "speedups",
-        lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:3]],
-        [1.5, 2.0, 0.25],
+        "policies",
+        lambda axes: [b.get_x() + b.get_width() for b in axes[0].patches[:3]],
+        [1.0, 2.0, 0.25],
     ),
+    # The interval, where there is one, what 1 is, and the guess.
     (
-        "speedups",
-        lambda ax: (ax.get_xscale(), np.prod(ax.get_xlim())),
-        ("log", pytest.approx(1)),
+        "policies",
+        lambda axes: [list(line.get_xdata()) for line in axes[0].lines],
+        [[1.8, 2.2], [1, 1], [1.5, 1.5]],
     ),
-    (
-        "recorded",
-        lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:2]],
-        [2.0, 0.25],
-    ),
+    ("policies", lambda axes: axes[0].get_xscale(), "log"),
+    ("policies", lambda axes: 2.2 < axes[0].get_xlim()[1] < 4, True),
+    ("policies", lambda axes: written(axes[1].texts), ["100 MB", "50 MB", "unknown"]),
+    ("policies", lambda axes: lines(axes[2]), [[8.0 - n for n in range(7)]] * 3),
+    ("recorded", lambda ax: [bar.get_width() for bar in ax.patches], [2.0, 0.25]),
+    ("recorded", lambda ax: ax.get_xlim()[0] == 0 and ax.get_xlim()[1] < 2.5, True),
     # The peak and the accuracy of one policy.
     (
         "comparison",
@@ -849,7 +890,10 @@ def test_a_drawing_is_shown_with_its_words_and_reads_on_light_and_dark(name, sho
 def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
     table = pd.DataFrame(
         {
-            "device": [f"A processor with a long name, number {n}" for n in range(40)],
+            "device": [
+                f"A processor with a {'very ' * 9}long name, number {n}"
+                for n in range(40)
+            ],
             "policy": "mixed_bfloat16",
             "speedup": 0.2 * 20 ** (np.arange(40) / 39),
         }
@@ -859,4 +903,6 @@ def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
     assert figure.get_figheight() * 96 < 950  # pixels of a page
     boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
     assert len(boxes) == 40
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len({name.split(":")[0] for name in names}) == 40
     assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))

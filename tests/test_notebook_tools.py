@@ -311,7 +311,7 @@ def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_
         assert left == ([] if source == "1" else stale)
 
 
-def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
+def test_the_clock_counts_what_a_reader_does(folder, monkeypatch, capsys):
     nb = good_notebook()
     nb.cells[3].source = (
         f"## 1. One\n\n{'word ' * 359}<details><summary>s</summary>{'word ' * 900}</details>\n\n"
@@ -345,6 +345,9 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     notebooks.fix([path])
     monkeypatch.setattr(clock, "BUDGET", (2,))
     assert not any("00: its core" in fault for fault in notebooks.check([path]))
+    capsys.readouterr()
+    notebooks.main(["--check"], folder)
+    assert "note: 00: its core takes 5 minutes, at most 2." in capsys.readouterr().out
     monkeypatch.setattr(clock, "REWORKED", ("00",))
     assert "00: its core takes 5 minutes, at most 2." in notebooks.check([path])
     assert "no minutes for it" in clock.over(clock.Account("01", []))

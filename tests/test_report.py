@@ -4,6 +4,7 @@ does harm.
 
 import copy
 import json
+import os
 from html.parser import HTMLParser
 
 import numpy as np
@@ -202,9 +203,14 @@ def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     q.predict(2.0)
     q.measured = 1.86
     note = repr(exercises.hand_in('=HYPERLINK("x")'))
-    assert "1 of 9 exercises solved" in note
-    assert "speedup of the better 16 bits: guessed 2, measured 1.86" in note
-    whole = next(tmp_path.glob("hand-in-Ana-0-00.json")).read_text("utf-8")
+    assert "1 of 9 exercises solved; speedup of the better 16 bits: guessed 2" in note
+    assert "\n" not in note  # one line to read aloud
+    # of a lesson, those that it has
+    assert "1 of 1 exercises solved" in repr(exercises.hand_in("Lee", [q[1]]))
+    assert "0 of 2 exercises solved" in repr(exercises.hand_in("Lee", [q[2], q[3]]))
+    assert "Handed in. speedup of the" in repr(exercises.hand_in("Lee", of=[]))
+    next(tmp_path.glob("hand-in-Lee-*")).unlink()
+    whole = next(tmp_path.glob("hand-in-Ana-0-00-*.json")).read_text("utf-8")
     for number, text in enumerate(
         (
             whole[:-90],
@@ -228,9 +234,42 @@ def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     table = pd.read_csv(tmp_path / "c.csv")
     assert set(table["notebook"].dropna().astype(int)) == {0, 1, 2, 3}
     assert not table["name"].str.startswith("=").any()
-    other = tmp_path / "hand-in-Eve-00.json"
+    q.hand_in("Eve")
+    (other,) = tmp_path.glob("hand-in-Eve-00-*.json")
     other.write_text("mine")
     assert "was not handed in" in repr(q.hand_in("Eve")) and other.read_text() == "mine"
+
+
+def test_each_learner_has_a_file_and_hands_in_again_into_the_same(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    q = exercises.load("00")
+    q.predict(2.0)
+    several = "Maria del Carmen von der Heide"
+    for name in (f"{several} Lopez", f"{several} Garcia", "🙂", "", "Ana") * 2:
+        q.hand_in(name)
+    monkeypatch.setattr(data.platform, "node", lambda: "another machine")
+    q.hand_in("Ana")
+    assert len(list(tmp_path.glob("hand-in-*.json"))) == 6
+    both = [json.loads(p.read_text("utf-8")) for p in tmp_path.glob("hand-in-Ana-*")]
+    assert len(both) == 2
+    for n, found in enumerate(both):
+        path = tmp_path / "room" / f"ana{n}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(found | {"words": f"{n}?"}), encoding="utf-8")
+    csv = tmp_path / "c.csv"
+    given = [tmp_path / "room", "--out", tmp_path / "b.html", "--csv", csv]
+    assert ran(capsys, *given)[0] == 0
+    text = harmless((tmp_path / "b.html").read_text("utf-8")).text
+    assert "Ana ana0 Ana: 00" in text and "Ana ana1 Ana: 00" in text
+    table = pd.read_csv(csv)
+    assert set(table["file"]) == {"ana0", "ana1"} and set(table["name"]) == {"Ana"}
+    assert ran(capsys, *given)[0] == 0  # a table of its own gives way
+    csv.write_text("name,mark\nAna,1\n")
+    status, _, (said,) = ran(capsys, *given)
+    assert status == 1 and "exists and is no table of a class" in said
+    assert csv.read_text() == "name,mark\nAna,1\n"
 
 
 def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
@@ -238,6 +277,9 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
 ):
     whole = hand_in(tmp_path / "in" / "good.html", good()).read_text("utf-8")
     none, cut = "it is neither a hand-in nor a lab report", "its data are damaged"
+    many = {"kind": data.KIND, **good()}
+    cards = [card()] * 1001
+    sheets = {"progress": dict.fromkeys(map(str, range(1001)), {})}
     broken = {
         "empty": (none, ""),
         "foreign": (none, "<!doctype html><p>Hello"),
@@ -247,7 +289,9 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
         "latin": (cut, whole.replace("A report", "\xe9").encode("latin-1")),
         "deep": (cut, whole.replace('"A report"', "[" * 100_000 + "]" * 100_000)),
         "digits": (cut, whole.replace(": 31.0", f": {'9' * 5000}")),
-        "large": ("it is larger than 10 MB", whole + " " * data.LARGEST),
+        "large": ("it is larger than 1 MB", whole + " " * data.LARGEST),
+        "rows": ("a part of it has 1,001 items", json.dumps(many | {"card": cards})),
+        "sheets": ("a part of it has 1,001 items", json.dumps(many | sheets)),
         "less": (
             "'words' of what is handed in is missing or",
             whole.replace('"words"', '"word"'),
@@ -264,11 +308,14 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
             content = content if isinstance(content, bytes) else content.encode()
             (tmp_path / "in" / f"{name}.html").write_bytes(content)
     (tmp_path / "in" / "folder.html").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "in" / "pipe.html")
+        broken["pipe"] = ("it is no ordinary file", None)
     given = [tmp_path / "in", *(tmp_path / "in" / f"{name}.html" for name in broken)]
     status, out, err = ran(capsys, *given, "--out", tmp_path / "board.html")
-    assert status == 0 and out[0].endswith("shows 1 of 14 files.")
+    assert status == 0 and out[0].endswith(f"shows 1 of {len(broken) + 1} files.")
     page = harmless((tmp_path / "board.html").read_text("utf-8"))
-    assert "left out, see the end: 13" in page.text
+    assert f"left out, see the end: {len(broken)}" in page.text
     for name, (why, _) in broken.items():
         (line,) = (line for line in err if line.startswith(f"Left out {name}: {why}"))
         assert line.removeprefix("Left out ") in page.text
@@ -316,6 +363,10 @@ def test_reports_on_two_drives_make_one_board(tmp_path, good, monkeypatch):
 
 def test_no_number_hides_the_others(good):
     class_ = {str(n): good() for n in range(9)}
+    counts = good()["progress"] | {"00": {"guess": "", "solved": [], "of": 1e308}}
+    long = {"device": "d" * 9999, "progress": counts}
+    table = board.rows({"a": good(**long)}).to_csv()
+    assert max(map(len, table.split(","))) < 110
     for number in (1e308, -1e308, 0.0, 1e-300, 5.0, "inf", None):
         cards = [
             card(guess=number, measured=number),

@@ -253,6 +253,8 @@ TOLD = [
     (a_machine(), "slower"),
     (a_machine(), "microscope"),
     (a_machine(None), "for you to measure"),
+    (Hardware("Darwin arm64", "Apple M3", 8, ()), "for you to measure"),
+    (Hardware("Linux aarch64", "CPU", 2, ("asimdhp", "bf16")), "for you to measure"),
     (a_machine(("avx512_bf16",)), "float16 to be slower"),
     (a_machine(("amx_bf16", "amx_fp16")), "measure whether float16"),
     (a_machine((), Accelerator("GPU", "T4", True, "", 7.5, 1)), "GPU's own"),

@@ -1,5 +1,7 @@
 """Settings of oneDNN: a process for each, ended for certain, and read back whole."""
 
+from types import SimpleNamespace
+
 import keras
 import numpy as np
 import pytest
@@ -51,13 +53,13 @@ src:f32::blocked:acdb::f0 wei:f32:a:blocked:Adcb16a::f0,attr-scratchpad:user,alg
 
 def test_the_tables_hold_the_timed_steps_and_say_what_is_missing():
     result = [
-        ["float32", 10.0, ""],
-        ["mixed_bfloat16", 5.0, ""],
-        ["mixed_float16", np.nan, "No."],
+        ["float32", 10.0, 1.0, ""],
+        ["mixed_bfloat16", 5.0, 2.0, ""],
+        ["mixed_float16", np.nan, np.nan, "No."],
     ]
     outcomes = {
         "default": outcome(result, LINES),
-        "off": outcome([["float32", 40.0, ""]]),
+        "off": outcome([["float32", 40.0, 1.0, ""]]),
     }
     outcomes["dead"] = outcome(problem="Died.")
     found = settings.kernels(outcomes)
@@ -164,7 +166,21 @@ def test_a_policy_without_kernels_leaves_the_others(monkeypatch, capfd):
 
     monkeypatch.setattr(models, "mnist_cnn", Network)
     monkeypatch.setattr(settings, "POLICIES", ("float32", "mixed_bfloat16"))
-    (good, ms, nothing), (bad, unknown, note) = settings.steps(seconds=0, batch_size=2)
-    assert (good, bad) == ("float32", "mixed_bfloat16") and ms > 0 and nothing == ""
-    assert np.isnan(unknown) and note == "It raised RuntimeError: none"
+    good, bad = settings.steps(seconds=0, batch_size=2)
+    assert good[0] == "float32" and good[1] > 0 and good[2:] == [1.0, ""]
+    assert np.isnan(bad[1:3]).all() and bad[3] == "It raised RuntimeError: none"
     assert capfd.readouterr().out.splitlines() == [f"{settings.MARK}float32"] * 4
+
+
+def test_a_speedup_is_the_median_of_paired_ratios(monkeypatch):
+    class Network:
+        compile = train_on_batch = lambda *args, **options: None
+
+    took = iter([0, 1, 0, 1, 0, 2, 0, 1, 0, 10, 0, 5, 0, 10, 0, 10])  # starts and ends
+    monkeypatch.setattr(models, "mnist_cnn", Network)
+    monkeypatch.setattr(settings, "POLICIES", ("float32", "mixed_bfloat16"))
+    monkeypatch.setattr(
+        settings, "time", SimpleNamespace(perf_counter=lambda: next(took))
+    )
+    _, (_, ms, speedup, _) = settings.steps(seconds=0, batch_size=2)
+    assert (ms, speedup) == (3000, 1.5)  # and 2.0 by medians

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from course_utils import exercises
-from tools import card, workshop
-from tools.canonical import COURSE, code_cells, read, text_of
+from tools import card, clock, notebooks, site, workshop
+from tools.canonical import COURSE, code_cells, read, tags_of, text_of
 from tools.cells import Cells
 
 PATH = COURSE / "notebooks/workshop_90.ipynb"
@@ -40,6 +40,42 @@ def test_they_follow_from_the_notebooks_and_are_stale_once_one_of_them_changes(
     assert workshop.made(PATH.name, folder) is None
 
 
+def test_a_changed_task_stands_in_copy_lesson_and_site_after_one_command(tmp_path):
+    shutil.copytree(COURSE / "notebooks", folder := tmp_path / "notebooks")
+    shutil.copy(COURSE / "README.md", tmp_path)
+    path = folder / "04_mnist_cnn.ipynb"
+    nb = read(path)
+    for cell in nb.cells:
+        if {"task-1", "predict"} & set(tags_of(cell)):
+            cell.source = re.sub(
+                r"( · |\n\n)", rf"\1Changed {tags_of(cell)[0]} ", cell.source, count=1
+            )
+    notebooks.write(path, nb)
+    notebooks.main(["--fix", "04"], folder)
+    guide = site.guide(path)
+    for new in ("Changed task-1", "Changed predict"):
+        for file in (path.name, PATH.name):
+            assert new in text_of(site.page_of(folder / "solved" / file, set())), file
+        assert new in guide
+
+
+def test_the_guide_has_the_minutes_of_the_notebook_s_clocks(monkeypatch):
+    names = ("1. One", "2. Two", "3. Going further")
+    parts = [clock.Section(name, exercises=1.4) for name in names]
+    account = clock.Account("04", parts)
+    clocks = dict(zip(names, ("1 min · 1", "2 min · 3", "1 min*"), strict=True))
+    for name, written in clocks.items():
+        assert account.clocks()[name].startswith(f"*≈{written}")
+    monkeypatch.setattr(clock, "account", lambda path: account)
+    guide = site.guide(COURSE / "notebooks/04_mnist_cnn.ipynb")
+    for row in (
+        "1. One | 1 | 1",
+        "2. Two | 2 | 3",
+        f"{names[2]} | 1 | can be left out",
+    ):
+        assert f"| {row} |" in guide
+
+
 @pytest.mark.parametrize(
     "name, spare", [("workshop_90.ipynb", 9), ("lightning_20.ipynb", 2)]
 )
@@ -66,7 +102,8 @@ def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(
     nb = read(PATH)
     for cell in code_cells(nb):
         assert not re.search(r"\bq\b", cell.source), cell.id
-        for number in re.findall(r"\bq(\d\d)\b", cell.source):
+        own = cell.source if cell.id != "hand-in" else ""
+        for number in re.findall(r"\bq(\d\d)\b", own):
             assert cell.id.endswith(f"-{number}")
     assert "`q[" not in text_of(nb)
     names = {"exercises": exercises}
@@ -77,6 +114,17 @@ def test_its_exercises_are_checked_and_remembered_as_in_their_own_notebooks(
     exec(f"{answer}\nq00[1].check(answer)", names)
     parts.run("prediction-04", names=names, replaced=(("...", "0.5"),))
     assert exercises.load("00").solved == [1] and exercises.load("04").guess == 0.5
+
+
+@pytest.mark.parametrize("name", workshop.PLANS)
+def test_each_guess_of_a_lesson_is_shown_beside_what_is_measured_for_it(name):
+    cells = [cell.source for cell in code_cells(read(COURSE / "notebooks" / name))]
+    for q in re.findall(r"^(q\d\d)\.predict\(", "\n".join(cells), re.M):
+        (place,) = (n for n, cell in enumerate(cells) if f"{q}.measured = " in cell)
+        beside = f"{q}.guess" in "".join(cells[place:])
+        if q == "q02" and not beside:
+            pytest.xfail("tools/lessons.yaml takes no cell of 02 that shows the guess")
+        assert beside, q
 
 
 def test_a_section_is_called_by_the_number_that_it_has_here():

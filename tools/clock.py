@@ -105,16 +105,24 @@ class Account:
         )
 
     def clocks(self):
-        """Return {heading: its clock}; a section beyond the core moves no clock on."""
-        so_far, found = 0.0, {}
+        """Return {heading: its clock}."""
+        return {
+            heading: f"*≈{own} min*"
+            if so_far is None
+            else f"*≈{own} min · {so_far} min so far*"
+            for heading, own, so_far in self.minutes()
+        }
+
+    def minutes(self):
+        """Yield heading, minutes and minutes so far; a section beyond the core has None
+        of these and moves no clock on.
+        """
+        end = 0.0
         for section in self.sections:
-            own = max(1, round(section.minutes))
-            found[section.heading] = f"*≈{own} min*"
-            if not section.further:
-                so_far += section.minutes
-                own = max(1, round(so_far) - round(so_far - section.minutes))
-                found[section.heading] = f"*≈{own} min · {round(so_far)} min so far*"
-        return found
+            start, end = end, end + section.minutes * (not section.further)
+            own = section.minutes if section.further else round(end) - round(start)
+            so_far = None if section.further else round(end)
+            yield section.heading, max(1, round(own)), so_far
 
     def glance(self):
         further = f", and {self.whole - self.core} going further"

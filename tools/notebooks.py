@@ -376,8 +376,12 @@ def main(arguments, folder=COURSE / "notebooks"):
             fix(paths)
         found = check(paths)
         for path in paths:
-            with contextlib.suppress(ValueError):  # a file that `check` has named
+            # a file that `check` has named
+            with contextlib.suppress(ValueError, KeyError):
                 notes += template.wording(path)
+                account = clock.account(path)
+                if account.name not in clock.REWORKED and clock.over(account):
+                    notes.append(f"note: {clock.over(account)}")
     print(*notes, *found, sep="\n", end="\n" if notes + found else "")
     return 1 if found else 0
 

@@ -88,7 +88,6 @@ def changed(code, edits):
 def guide(path):
     """Return the instructor's page of a notebook, in Markdown."""
     sheet = exercises.load(path.name[:2])
-    account = clock.account(path)
     texts = {tag: cell.source for cell in read(path).cells for tag in tags_of(cell)}
     question = texts["predict"].removeprefix("## Predict").strip()
     lines = [
@@ -98,13 +97,9 @@ def guide(path):
         "",
     ]
     lines += ["## Minutes", "", "| section | minutes | so far |", "|---|---|---|"]
-    so_far = 0.0
-    for section in account.sections:
-        so_far += section.minutes * (not section.further)
-        after = "can be left out" if section.further else f"{so_far:.0f}"
-        lines.append(
-            f"| {section.heading or 'Start'} | {section.minutes:.0f} | {after} |"
-        )
+    for heading, minutes, so_far in clock.account(path).minutes():
+        after = "can be left out" if so_far is None else so_far
+        lines.append(f"| {heading} | {minutes} | {after} |")
     lines += ["", "## Ask before anybody runs a cell", "", question, ""]
     lines += ["Collect the guesses aloud. The notebook keeps each learner's own.", ""]
     lines += ["## Exercises, and what people answer"]

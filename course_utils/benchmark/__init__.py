@@ -13,7 +13,9 @@ _HOME = {
     **dict.fromkeys(("ceilings", "matmul_rates"), "rates"),
     **dict.fromkeys(("Ratio", "paired"), "ratios"),
     "in_turns": "timer",
-    **dict.fromkeys(("Trainee", "batches", "counts_memory", "device"), "trainee"),
+    **dict.fromkeys(
+        ("Trainee", "batches", "build", "counts_memory", "device"), "trainee"
+    ),
 }
 __all__ = sorted(_HOME)
 

@@ -15,17 +15,16 @@ ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
 def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
     """How fast this device multiplies two square matrices: size, dtype, gflops, q1, q3.
 
-    gflops is the median of 10⁹ operations a second, q1 and q3 are quartiles; a product
-    of n × n takes 2·n³. bfloat16 is left out, and a sentence says so, where it would
-    end the process.
+    The dtypes are those of `likely_dtypes`. gflops is the median of 10⁹ operations a
+    second, q1 and q3 are quartiles; a product of n × n takes 2·n³. bfloat16 is left
+    out, and a sentence says so, where it would end the process.
 
     Example:
         >>> set(matmul_rates((8,), seconds=0)["size"])
         {8}
     """
-    dtypes = ["float32", "bfloat16", "float16"]
-    if hardware.bfloat16_ends_the_process():
-        dtypes.remove("bfloat16")
+    dtypes = likely_dtypes()
+    if "bfloat16" not in dtypes:
         print(
             "Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process."
         )
@@ -33,7 +32,7 @@ def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
     with keras.device(device()):  # TensorFlow may leave a TPU alone unless it is told
         for n in sizes:
             cases |= {
-                (n, dtype): (_product(n, dtype, tf32=True), 2e-9 * n**3)
+                (n, dtype): (_product(n, dtype, tf32=dtype == "tf32"), 2e-9 * n**3)
                 for dtype in dtypes
             }
         found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])

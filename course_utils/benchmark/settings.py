@@ -15,6 +15,7 @@ import pandas as pd
 
 from course_utils import hardware, models
 from course_utils.benchmark.compare import POLICIES
+from course_utils.benchmark.ratios import paired
 from course_utils.benchmark.records import SWITCHES
 from course_utils.benchmark.timer import rounds
 from course_utils.hardware.accelerators import CPU_ALONE
@@ -95,8 +96,8 @@ def cannot_run(variables: dict, machine=None) -> str:
 
 
 def steps(seconds: float, batch_size: int) -> list[list]:
-    """What one leg does, never under XLA: [policy, median ms of its steps or NaN, note]
-    of each.
+    """What one leg does, never under XLA: [policy, median ms of its steps, median of the
+    paired ratios of float32's to them, note] of each, NaN where there is none.
     """
     rng = np.random.default_rng(0)
     x = rng.random((batch_size, 28, 28, 1), dtype="float32")
@@ -122,14 +123,22 @@ def steps(seconds: float, batch_size: int) -> list[list]:
             start = time.perf_counter()
             network.train_on_batch(x, y)
             times[policy].append(1e3 * (time.perf_counter() - start))
-    return [[p, float(np.median(times[p] or [np.nan])), notes[p]] for p in POLICIES]
+    found = []
+    for policy, own in times.items():
+        both = min(len(own), len(times["float32"]))
+        speedup = paired(own[:both], times["float32"][:both]).median
+        found.append(
+            [policy, float(np.median(own or [np.nan])), speedup, notes[policy]]
+        )
+    return found
 
 
 def table(outcomes: dict):
     """The legs of `measure` as a DataFrame: leg, policy, step_ms, speedup, kernels,
     note.
 
-    step_ms is the median; speedup is against float32 in the same leg; kernels names
+    step_ms is the median; speedup, against float32 in the same leg, is that of paired
+    ratios; kernels names
     those of oneDNN's kernels for products that took a sixth of their time or more, with
     the dtype of their input and the calls a step. A leg or policy without a result has
     NaN, and a note says why.
@@ -137,13 +146,10 @@ def table(outcomes: dict):
     named = kernels(outcomes)
     rows = []
     for leg, outcome in outcomes.items():
-        result = [["", np.nan, outcome.problem]] if outcome.problem else outcome.result
-        times = {policy: ms for policy, ms, _ in result}
-        for policy, ms, note in result:
+        none = [["", np.nan, np.nan, outcome.problem]]
+        for policy, ms, speedup, note in none if outcome.problem else outcome.result:
             mine = named[(named["leg"] == leg) & (named["policy"] == policy)]
-            rows.append(
-                [leg, policy, ms, times.get("float32", np.nan) / ms, _most(mine), note]
-            )
+            rows.append([leg, policy, ms, speedup, _most(mine), note])
     return pd.DataFrame(
         rows, columns=["leg", "policy", "step_ms", "speedup", "kernels", "note"]
     )

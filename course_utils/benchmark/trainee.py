@@ -53,6 +53,22 @@ def start_peak() -> int | None:
         return None
 
 
+def build(build_model):
+    """The model of `build_model()`, made where this machine trains.
+
+    That is a TPU, if there is one. Where `training.needs_xla` says so, XLA compiles its
+    step, whatever `build_model` says.
+
+    Example:
+        model = build(build_model)
+    """
+    with distributed.scope():
+        model = build_model()
+    if training.needs_xla(model):
+        model.jit_compile = True
+    return model
+
+
 class Step(NamedTuple):
     """One step: wall time until the loss is back, bytes at the peak above those before,
     the loss.
@@ -70,8 +86,7 @@ class Trainee:
     """A compiled model under one policy that takes training steps when asked.
 
     `build_model()` returns the model, compiled (else ValueError), and is called under
-    the policy of that name; the seed sets the initial weights. Where
-    `training.needs_xla` says so, XLA compiles the step, whatever `build_model` says.
+    the policy of that name, as `build` does it; the seed sets the initial weights.
 
     Example:
         Trainee(build_model, "mixed_bfloat16").step(x[:128], y[:128]).seconds
@@ -80,15 +95,13 @@ class Trainee:
     def __init__(self, build_model, policy: str, seed: int = 0):
         self.policy, self._build = policy, build_model
         with distributed.scope():
-            self.model = self._fresh(seed)
+            self.model = build(lambda: self._fresh(seed))
             if not self.model.compiled:
                 raise ValueError(
                     "build_model must return a compiled model: call model.compile(...) in it."
                 )
             self.model.optimizer.build(self.model.trainable_variables)
         self.needs_xla = training.needs_xla(self.model)
-        if self.needs_xla:
-            self.model.jit_compile = True
         self._optimizer = self.model.optimizer
         self._start = [keras.ops.convert_to_numpy(v) for v in self._optimizer.variables]
 

@@ -186,14 +186,13 @@ def _handed_in(sheets, name):
         return Note("Not handed in.", str(error))
     solved = sum(len(each["solved"]) for each in found["progress"].values())
     total = sum(int(each["of"]) for each in found["progress"].values())
-    lines = [f"{solved} of {total} exercises solved"]
+    parts = [f"{solved} of {total} exercises solved"] * (total > 0)
     for row in found["card"]:
         if row["guess"] is not None:
             guess, measured = map(_short, (row["guess"], row["measured"]))
-            lines.append(f"{row['quantity']}: guessed {guess}, measured {measured}")
-    return Note(
-        "Handed in.", f"Give this file to your instructor: {path}", "\n".join(lines)
-    )
+            parts.append(f"{row['quantity']}: guessed {guess}, measured {measured}")
+    aloud = "; ".join(parts) or "no guess"
+    return Note("Handed in.", f"{aloud}. Give this file to your instructor: {path}")
 
 
 def _short(value):
@@ -202,10 +201,16 @@ def _short(value):
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def hand_in(name=""):
-    """Write what was done in all notebooks into one file: `exercises.hand_in("Ana")`."""
+def hand_in(name="", of=None):
+    """Write what was done in all notebooks into one file: `exercises.hand_in("Ana")`.
+
+    `of`: the exercises that count, such as `[q00[1]]`; without it all.
+    """
     sheets = [load(notebook) for notebook in available()]
     begun = [s for s in sheets if s.guess is not None or s.measured or s.solved]
+    for sheet in begun if of is not None else ():
+        own = [each for each in of if each.notebook == sheet.notebook]
+        sheet.questions = {each.number: each for each in own}
     return _handed_in(begun, name)
 
 

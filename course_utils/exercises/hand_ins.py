@@ -5,6 +5,7 @@ with mistrust.
 """
 
 import datetime
+import hashlib
 import json
 import platform
 import re
@@ -14,9 +15,10 @@ from pathlib import Path
 
 from course_utils import __version__, hardware
 
-from . import answers
+from . import answers, store
 
-LARGEST = 10_000_000  # bytes of a file; a usual one has some 100,000
+LARGEST = 1_000_000  # bytes of a file; a usual one has some 100,000
+MOST = 1000  # items of a list or a dictionary in it
 KIND = "Mixed Precision, Measured: hand-in"  # how a file of JSON begins
 # A page holds the data between these, and there writes "<" in another way.
 BEGIN, END = '<script type="application/json" id="lab-report">', "</script>"
@@ -84,11 +86,15 @@ def of(sheets, name="") -> dict:
 def save(sheets, name="") -> tuple[Path, dict]:
     """Writes what is handed in into the working folder: its path, and the data.
 
-    An older file of the same name and notebooks gives way; ValueError says what to do
-    where another one has its name, or nothing can be written.
+    Their own older file of the same notebooks gives way: another learner's has another
+    checksum at its end. ValueError says what to do where something else has its name,
+    or nothing can be written.
     """
     found = of(sheets, name)
+    learner = f"{found['name']} {platform.node()} {store.path()}"
+    checksum = hashlib.sha256(learner.encode()).hexdigest()[:8]
     words = [*re.findall(r"\w+", found["name"])[:6], *(s.notebook for s in sheets)]
+    words.append(checksum)
     path = Path("-".join(["hand-in", *(word[:20] for word in words)]) + ".json")
     try:
         if path.exists() and KIND.encode() not in path.read_bytes()[:80]:
@@ -108,7 +114,7 @@ def save(sheets, name="") -> tuple[Path, dict]:
 def _progress(sheet):
     guess = "" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
     solved = [sheet[number].exercise.id for number in sheet.solved]
-    return {"guess": guess, "solved": solved, "of": len(sheet.exercises)}
+    return {"guess": guess, "solved": solved, "of": len(sheet.questions)}
 
 
 def read(path: Path) -> dict:
@@ -117,7 +123,10 @@ def read(path: Path) -> dict:
     """
     try:
         if not path.is_file():
-            raise NoReport("there is no such file")
+            missing = not path.exists()
+            raise NoReport(
+                "there is no such file" if missing else "it is no ordinary file"
+            )
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except OSError as error:
@@ -154,9 +163,13 @@ def plain(value):
     >>> plain({"loss": float("nan"), "scale": 8, "words": "a\\x00b", "guess": ...})
     {'loss': 'nan', 'scale': 8.0, 'words': 'ab', 'guess': None}
     """
+    value = value.tolist() if hasattr(value, "tolist") else value  # NumPy's
+    if isinstance(value, (dict, list, tuple)) and len(value) > MOST:
+        raise NoReport(
+            f"a part of it has {len(value):,} items, at most {MOST:,} can be"
+        )
     if isinstance(value, dict):
         return {plain(str(key)): plain(each) for key, each in value.items()}
-    value = value.tolist() if hasattr(value, "tolist") else value  # NumPy's
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if value is None or value is ...:

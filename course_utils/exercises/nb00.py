@@ -35,83 +35,102 @@ PREDICTION = Prediction(
 
 # --- 1: which policy to train in ------------------------------------------------------
 
-POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "cannot tell")
-HOLDS_ONE = (
-    "both intervals hold 1, and reach 15 % to either side. The next run may reverse it."
+VERDICTS = ("float32", "mixed_bfloat16", "mixed_float16", "the same", "cannot tell")
+WIDE = (
+    "both intervals hold 1 and reach 20 % to either side. The next run may reverse the"
+    " order."
 )
-FIRST = "one step each is the first step, which traces the model. It says nothing of the others."
+NARROW = (
+    "both intervals hold 1 and end within 2 % of it. More rounds would find no winner"
+    " that matters."
+)
 
 
 def run(right, **why_not):
-    """The judge of one run; `why_not` says why each other policy does not follow from
+    """The judge of one run; `why_not` says why each other verdict does not follow from
     it.
     """
     names = {
         "bfloat16": "mixed_bfloat16",
         "float16": "mixed_float16",
+        "same": "the same",
         "tell": "cannot tell",
     }
     wrong = {
         names.get(name, name): f"not `{{value}}`: {why}"
         for name, why in why_not.items()
     }
-    return Choice(right, wrong, options=POLICIES)
+    return Choice(right, wrong, options=VERDICTS)
 
 
 RUNS = {
     "A": run(
-        "mixed_bfloat16",
-        float32="bfloat16 is 1.43 times as fast, and its interval lies above 1.",
-        float16="its step takes two and a half times as long as in float32.",
-        tell="no interval holds 1, and there are 102 rounds.",
+        "float32",
+        bfloat16="the chip has a fast routine for it, and for a network this small the"
+        " casts cost more than it saves. What was measured goes before what is listed.",
+        float16="its interval lies below 1, so it is slower than float32.",
+        same="both intervals leave 1 out.",
+        tell="both intervals lie below 1, however near one of them comes.",
     ),
     "B": run(
-        "float32",
-        bfloat16="the chip has the circuits, and here TensorFlow does not use them. What was"
-        " measured goes before what is listed.",
-        float16="it beats bfloat16, and float32 beats both.",
-        tell="both intervals lie far below 1.",
+        "mixed_float16",
+        float32="an interval that lies above 1 belongs to a policy that is faster.",
+        bfloat16="its interval lies below 1.",
+        same="no interval holds 1.",
+        tell="no interval holds 1.",
     ),
-    "C": run("cannot tell", float32=HOLDS_ONE, bfloat16=HOLDS_ONE, float16=HOLDS_ONE),
-    "D": run(
+    "C": run(
         "cannot tell",
-        float32=FIRST,
-        bfloat16=FIRST,
-        float16=f"it is what you would try first on this chip, but {FIRST}",
+        float32=WIDE,
+        bfloat16=WIDE,
+        float16=WIDE,
+        same="intervals this wide leave room for a gain of 20 % and for a loss.",
+    ),
+    "D": run(
+        "the same",
+        float32=NARROW,
+        bfloat16=NARROW,
+        float16=NARROW,
+        tell="the run has told: whichever is ahead, it is ahead by less than 2 %.",
     ),
 }
 
 # --- 2: a speedup to trust ------------------------------------------------------------
 
 SPEEDUP = Number(
-    0.25,
+    1.5,
     # two decimals of it, and no other ratio's
-    accept=lambda value: 0.245 <= value <= 0.255,
+    accept=lambda value: 1.49 <= value <= 1.51,
     asked="give one number without quotes, such as 1.5",
     wrong={
-        4: "That is the slowdown. A speedup is the time before over the time after.",
-        1600
-        / 679: "That is a slowdown, of means with the first step in. Turn it around, and use"
-        " medians of the later steps.",
-        194
-        / 53.4: "That is a slowdown, and of means. Turn it around, and use medians.",
-        679
-        / 1600: "That has the first steps in. They trace the model and are paid once.",
-        412 / 630: "Those are the first steps. They trace the model and are paid once.",
-        53.4 / 194: "Those are means: one slow step moves each of them. Use medians.",
-        43
-        / 179: "Those are the fastest steps. The median says what a step usually takes.",
-        (0.75, 75): "That is by how much the speed falls. Give what remains.",
-        25: "That is the speedup in percent. Give the ratio, such as 0.5 for half.",
+        50
+        / 75: "That is the slowdown. A speedup is the time before over the time after.",
+        75.5
+        / 80: "That has the first steps in. They trace the model, and here they turn a gain"
+        " into a loss.",
+        80
+        / 75.5: "That is a slowdown, and has the first steps in. Leave them out, and turn it"
+        " around.",
         (
-            3,
-            300,
-        ): "That is the extra time as a share of float32's. Divide the two times.",
+            (310 / 900 + 75 / 50 + 74 / 40 + 76 / 110) / 4,
+            (75 / 50 + 76 / 110) / 2,
+        ): "That has the ratio of the first steps in, which trace the model.",
+        (535 / 1100, 310 / 900): "That has the first steps in. They trace the model"
+        " and are paid once.",
+        225 / 200: "Those are means: one slow step moves each of them. Use medians.",
+        200 / 225: "That is a slowdown, and of means. Turn it around, and use medians.",
+        74
+        / 40: "Those are the fastest steps. The median says what a step usually takes.",
+        0.5: "That is by how much it is faster. Give the ratio of the two times.",
         (
-            135,
-            -135,
+            150,
+            50,
+        ): "That is in percent. Give the ratio, such as 1.2 for a fifth faster.",
+        (
+            25,
+            -25,
         ): "That is the difference in ms. A speedup is a ratio and has no unit.",
-        0: "You gave 0; a ratio of two times is positive. Divide with `/`, not `//`.",
+        (0, 1): "A whole number is too coarse. Divide with `/`, not `//`.",
     },
     rules=(
         (
@@ -120,9 +139,10 @@ SPEEDUP = Number(
             "That is a relative change. A speedup is the time before over the time after.",
         ),
         (
-            2,
-            lambda value: value >= 1,
-            "You gave {value:g}. The step takes longer than before, so its speedup is below 1.",
+            0.7,
+            lambda value: value < 1,
+            "You gave {value:g}. A usual step of mixed_float16 is shorter, so its speedup is"
+            " above 1.",
         ),
     ),
     otherwise="You gave {value:g}, on the right side of 1. Divide float32's median by the other.",
@@ -167,19 +187,15 @@ EXERCISES = [
         id=4,
         minutes=2,
         solution="""\
-answer = {
-    "A": "mixed_bfloat16",
-    "B": "float32",
-    "C": "cannot tell",
-    "D": "cannot tell",
-}""",
+answer = {"A": "float32", "B": "mixed_float16", "C": "cannot tell", "D": "the same"}""",
         answer=Fields(RUNS),
         wrong=[({**Fields(RUNS).right, "A": "bf16"}, "choose from float32")],
         hints=[
-            "Does the interval of a speedup hold 1? Then the next run may reverse it.",
-            "What did section 2 say of the first call?",
+            "Look at the intervals first: which of them hold 1?",
+            "An interval that holds 1 and is narrow says that the two are the same.",
         ],
-        right="What a chip lists says what to try; what you measure says what to keep.",
+        right="What a chip lists says what to try; what you measure says what to keep. In D the"
+        " memory decides.",
     ),
     Exercise(
         id=2,
@@ -187,16 +203,16 @@ answer = {
         solution="""\
 from statistics import median
 
-float32 = [412, 45, 44, 90, 45, 43]
-mixed_float16 = [630, 181, 179, 250, 180, 180]
+float32 = [310, 75, 74, 76]
+mixed_float16 = [900, 50, 40, 110]
 answer = median(float32[1:]) / median(mixed_float16[1:])""",
         answer=SPEEDUP,
-        wrong=[(0.5, "right side of 1")],
+        wrong=[(2.5, "right side of 1")],
         hints=[
-            "A speedup of 2 means half the time, 1 the same time. On which side of 1 is this one?",
+            "A speedup of 2 means half the time, 1 the same time, 0.5 twice the time.",
             "Leave the first step out and take the median of the others, as in section 2.",
         ],
-        right="45 / 180 = 0.25: a 16-bit step takes four times as long there.",
+        right="75 / 50 = 1.5. With the first steps in it is 75.5 / 80 = 0.94, a loss.",
     ),
     Exercise(
         id=5,

@@ -70,7 +70,7 @@ function buildLife({ limits, size, mistakes }) {
         write(place(octave), floor + 17, raised(octave)));
     }
     rows.append(draw("path", { d: `M${plot.left},${floor}H${plot.right}` }),
-      write(plot.left + 6, floor + 17, "0"), write(plot.right - 6, floor + 17, "∞"));
+      write(plot.left + 6, floor + 17, "0"), write(plot.right - 3, floor + 17, "∞"));
     return rows;
   }
 

@@ -5,7 +5,7 @@ import { draw, labelled, make, setAttributes, setOne, setProperty, setText } fro
 import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
 
-const TRACE = { height: 200, left: 46, right: 10, top: 10, bottom: 34 };
+const TRACE = { height: 200, left: 46, right: 12, top: 10, bottom: 34 };
 const TICK_MS = 90; // per step while it plays
 const IN_A_ROW = 10;
 const LONGEST_GROWTH = 100;

@@ -37,9 +37,8 @@ from course_utils.figures.speed import (
     comparison,
     matmul,
     published,
-    recorded,
-    speedups,
 )
+from course_utils.figures.speedups import policies, recorded
 from course_utils.figures.traces import (
     op_times,
     step_memory,

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from course_utils.figures.base import INK, Picture, canvas, legend
 from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
-from course_utils.figures.speed import around_one
+from course_utils.figures.speedups import around_one
 
 LINES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-.")]
 SHOWN = (
@@ -20,14 +20,16 @@ SHOWN = (
 anybodys = matplotlib.rc_context({"text.parse_math": False})
 
 
-def short(text: str, length: int = 40) -> str:
-    """A text on one line of so many characters at most.
+def short(text: str, length: int = 40, end: int = 0) -> str:
+    """A text on one line of so many characters at most, so many of them from its end.
 
-    >>> short("a device with a name", 10)
-    'a device …'
+    >>> short("a device with a name", 10), short("a device with a name", 10, end=4)
+    ('a device …', 'a dev…name')
     """
     line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
+    if len(line) <= length:
+        return line
+    return f"{line[: length - 1 - end]}…{line[len(line) - end :]}"
 
 
 @anybodys
@@ -72,7 +74,7 @@ def speed_by_device(table) -> Picture:
             (mark,) = ax.plot(speedup, y, **look | {"linestyle": "", "alpha": 0.7})
             marks.setdefault(policy if known else "other", mark)
         count = f"{len(rows)} report{'s' * (len(rows) > 1)}"
-        words.append(f"{short(device, 46)}: {median:.2f}×, {count}")
+        words.append(f"{short(device, 46, end=20)}: {median:.2f}×, {count}")
     around_one(ax, table["speedup"])
     ax.set_yticks(range(len(words)), words, fontsize=9)
     ax.set_ylim(len(middle) - 0.5, -0.7)

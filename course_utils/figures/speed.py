@@ -9,88 +9,10 @@ from course_utils.figures.base import (
     Picture,
     canvas,
     legend,
-    legend_below,
     listed,
     panels,
 )
 from course_utils.figures.looks import COLORS, bar_look, line_look
-
-
-def speedups(comparison, guess: float | None = None) -> Picture:
-    """Bars from float32's speed to that of the other policies of a
-    `benchmark.Comparison`.
-
-    The axis is logarithmic: half as fast reaches as far to the left as twice as fast to
-    the right. A dashed bar is the guess; whiskers are the interval of the speedup.
-    """
-    table = comparison.table.drop(index="float32", errors="ignore")
-    baseline = comparison.table["step_ms"].get("float32", np.nan)
-    figure, ax = canvas(5.6, 1.4 + 0.55 * len(table) + 0.55 * (guess is not None))
-    labels = []
-    ends = []
-    speed = table["speedup"]
-    if guess is not None:
-        look = {"color": "none", "edgecolor": INK, "linestyle": "--", "linewidth": 1.5}
-        ends.append(_from_one(ax, 0, guess, **look))
-        labels.append("your guess")
-    for name, row in table.iterrows():
-        spread = (row["speedup_low"], row["speedup_high"])
-        ends.append(
-            _from_one(ax, len(labels), row["speedup"], spread, **bar_look(name))
-        )
-        labels.append(name)
-    ax.set_yticks(range(len(labels)), labels, fontsize=11)
-    around_one(ax, ends)
-    found = (
-        f"The better policy: {speed.max():.2f}×"
-        if speed.notna().any()
-        else "Not measured"
-    )
-    ax.set_title(
-        found if guess is None else f"You guessed {guess:g}×. {found}", size=14, pad=22
-    )
-    step = "" if np.isnan(baseline) else f"float32: {baseline:.3g} ms, "
-    where = f"({step}batch {comparison.batch_size} on {comparison.device})"
-    ax.set_xlabel(f"speed of a training step against float32\n{where}")
-    words = [
-        f"{n} {'unknown' if np.isnan(v) else f'{v:.2f}×'}" for n, v in speed.items()
-    ]
-    words += [] if guess is None else [f"you guessed {guess:g}"]
-    return Picture(
-        figure, f"speed of a training step against float32: {'; '.join(words)}."
-    )
-
-
-def recorded(table) -> Picture:
-    """The same bars, a pair for each machine and its settings, from
-    `benchmark.records.table`.
-    """
-    bars = table[table["policy"] != "float32"]
-    pairs = list(bars.groupby(["device", "settings"], sort=False))
-    figure, ax = canvas(6.2, 1.2 + 0.85 * len(pairs))
-    words, ends = [], []
-    for y, ((device, settings), rows) in enumerate(pairs):
-        for side, row in zip((-0.2, 0.2), rows.itertuples(), strict=False):
-            label = "" if y else row.policy
-            look = {"height": 0.38, "label": label, **bar_look(row.policy)}
-            ends.append(_from_one(ax, y + side, row.speedup, **look))
-            words.append(f"{device} {settings} {row.policy} {row.speedup:.2f}×")
-    shown = [
-        f"{d.replace(' cores ', ' cores' + chr(10))}\n{s}".strip()
-        for (d, s), _ in pairs
-    ]
-    ax.set_yticks(range(len(pairs)), shown, fontsize=9)
-    around_one(ax, ends)
-    faster = table[table["speedup"] > 1].groupby("policy").size()
-    gains = [
-        f"{name} on {faster.get(name, 0)}" for name in dict.fromkeys(bars["policy"])
-    ]
-    ax.set_title(
-        f"Faster than float32, of {len(pairs)}: {listed(gains)}", size=13, pad=22
-    )
-    ax.set_xlabel("speed of a training step against float32")
-    legend_below(figure, columns=2)
-    return Picture(figure, "; ".join(" ".join(w.split()) for w in words) + ".")
 
 
 def comparison(result, guess: float | None = None) -> Picture:
@@ -155,7 +77,12 @@ def matmul(rates) -> Picture:
             f"{dtype} reaches {last['gflops']:.0f} GFLOP/s at size {last['size']:.0f}"
         )
     ax.set(xscale="log", ylim=(0, None), xlabel="matrix size n", ylabel="GFLOP/s")
-    ax.set_title("Multiplying two n × n matrices")
+    largest = rates[rates["size"] == rates["size"].max()].set_index("dtype")["gflops"]
+    times = [
+        f"{dtype} {rate / largest.get('float32', np.nan):.2g}×"
+        for dtype, rate in largest.drop("float32", errors="ignore").items()
+    ]
+    ax.set_title(f"At n = {max(rates['size'])}, against float32: {listed(times)}")
     sizes = sorted(set(rates["size"]))
     ax.set_xticks(sizes, [str(n) for n in sizes])
     ax.minorticks_off()
@@ -251,48 +178,6 @@ def _dots(ax, values, spread):
             ax.text(i + 0.06, value, f" {value:.1f}", **said)
     ax.set_xlim(-0.5, len(values) - 0.3)
     ax.margins(y=0.3)
-
-
-def _from_one(ax, y, speed, spread=(), height=0.66, **look):
-    """A lying bar from 1 to a speed, written at its end, which is returned; NaN is
-    "unknown".
-    """
-    known = not np.isnan(speed)
-    ax.barh(y, speed - 1 if known else 0, height, left=1, **look)
-    ax.plot(spread, [y] * len(spread), color=INK, linewidth=1.5)
-    slower = known and speed < 1
-    end = (min if slower else max)([speed, *spread]) if known else 1
-    place = {
-        "textcoords": "offset points",
-        "ha": "right" if slower else "left",
-        "va": "center",
-    }
-    said = f"{speed:.2f}×" if known else "unknown"
-    ax.annotate(said, (end, y), (-6 if slower else 6, 0), color=INK, size=12, **place)
-    return end
-
-
-def around_one(ax, ends):
-    """A logarithmic axis that reaches as far below 1 as above it."""
-    reach = max([2, *(1.5 * np.abs(np.log2(ends)))])  # room for what is written
-    apart = np.searchsorted([4, 8], reach) + 1
-    powers = range(-int(reach // apart * apart), int(reach) + 1, apart)
-    shown = [f"{2**p}×" if p >= 0 else f"1/{2**-p}×" for p in powers]
-    ax.set(xscale="log", xlim=(2.0**-reach, 2.0**reach))
-    ax.set_xticks([2.0**p for p in powers], shown)
-    ax.minorticks_off()
-    ax.invert_yaxis()
-    ax.axvline(1, color=INK, linewidth=1.5)
-    ax.axvspan(2.0**-reach, 1, color=INK, alpha=0.07, linewidth=0)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    above = {
-        "xycoords": ax.get_xaxis_transform(),
-        "textcoords": "offset points",
-        "color": INK,
-    }
-    for side, offset, said in (("right", -8, "← slower"), ("left", 8, "faster →")):
-        ax.annotate(said, (1, 1), (offset, 4), ha=side, va="bottom", **above)
 
 
 def _bars(ax, values, spread=None):

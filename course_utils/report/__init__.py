@@ -80,13 +80,13 @@ def page(template: str, drawn: list, **fields) -> str:
     return made.get_template(template).render(drawn=drawn, **fields)
 
 
-def write(text: str, path: Path, kind: str) -> Path:
-    """Write a page where there is none, or one of its own kind; else ValueError."""
+def write(text: str, path: Path, kind: str, mark: str = "") -> Path:
+    """Write a page where there is none, or one of its own kind, which has this mark;
+    else ValueError.
+    """
+    mark = mark or f"Measured: {kind}"
     try:
-        if (
-            path.exists()
-            and f"Measured: {kind}".encode() not in path.read_bytes()[:800]
-        ):
+        if path.exists() and mark.encode() not in path.read_bytes()[:800]:
             raise ValueError(f"{path} exists and is no {kind}: choose another name.")
         path.write_text(text, encoding="utf-8")
     except OSError as error:

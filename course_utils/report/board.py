@@ -20,8 +20,8 @@ from course_utils.report import page, write
 
 DRAWN = 9  # quantities, those that most have guessed
 ASKED = 8  # questions of one report
-PROGRESS = ("notebook", "solved", "of")
 CARD = ("quantity", "unit", "guess", "measured")
+COLUMNS = ("file", "name", "device", "notebook", "solved", "of", *CARD)
 
 
 def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
@@ -38,10 +38,8 @@ def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
             )
         write(html(reports, left_out), out, "class board")
         if csv:
-            rows(reports).to_csv(csv, index=False)
-    except OSError as error:
-        print(f"{csv} cannot be written ({error.strerror}).", file=sys.stderr)
-        return 1
+            table = rows(reports).to_csv(index=False, lineterminator="\n")
+            write(table, csv, "table of a class", ",".join(COLUMNS))
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -100,9 +98,9 @@ def html(reports: dict, left_out: dict) -> str:
         done = _solved(report["progress"])
         solved.update(done)
         # its GPU, where it has one
-        device = short(report["device"].split(" · ")[-1], 80)
+        device = short(report["device"].split(" · ")[-1], 80, end=40)
         settings = (str(report["settings"].get("policy") or ""), report["versions"])
-        whose = short(report["name"], 40) or name
+        whose = short(report["name"], 40)
         title = short(report["title"], 80)
         lines.append((name, whose, title, device, *settings, len(done)))
         handed_in.update(report["progress"].keys())
@@ -143,25 +141,24 @@ def html(reports: dict, left_out: dict) -> str:
 
 
 def rows(reports: dict) -> pd.DataFrame:
-    """One row for each notebook and quantity that was handed in: name, device, notebook,
-    solved, of, quantity, unit, guess, measured.
-    """
+    """One row for each notebook and quantity that was handed in: `COLUMNS`."""
     found = []
     for file, report in reports.items():
-        who = {"name": report["name"] or file, "device": report["device"]}
+        who = {"file": file, "name": report["name"], "device": report["device"]}
         for notebook, progress in report["progress"].items():
-            solved = {"solved": len(progress["solved"]), "of": int(progress["of"])}
+            solved = {"solved": len(progress["solved"]), "of": progress["of"]}
             found.append(who | {"notebook": notebook} | solved)
         for row in report["card"]:
             found.append(who | {key: row[key] for key in CARD})
-    table = pd.DataFrame(found, columns=["name", "device", *PROGRESS, *CARD])
-    return table.map(_harmless)
+    return pd.DataFrame(found, columns=COLUMNS).map(_harmless)
 
 
 def _harmless(value):
+    if not isinstance(value, str):
+        return value
     # A spreadsheet would run a text that begins so.
-    runs = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t"))
-    return f"'{value}" if runs else value
+    quote = "'" * value.startswith(("=", "+", "-", "@", "\t"))
+    return quote + short(value, 100, end=20)
 
 
 def _solved(progress):

@@ -64,6 +64,36 @@ PRINTED = f"""root => addEventListener("beforeprint", () => {{
   document.found = ({TOO_FAR_OUT})(root.getRootNode().host);
   document.body.style.width = null;
 }})"""
+# Texts below 9 points, and the color of quiet ones if it is paler than 7 to 1.
+PALE = """root => {
+  const host = root.getRootNode().host;
+  const brush = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+  const luminance = (color) => {
+    brush.fillStyle = getComputedStyle(host).backgroundColor;
+    brush.fillRect(0, 0, 1, 1);
+    brush.fillStyle = color;
+    brush.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...brush.getImageData(0, 0, 1, 1).data].map((byte) =>
+      byte > 10 ? ((byte / 255 + 0.055) / 1.055) ** 2.4 : byte / 3295);
+    return 0.05 + 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const size = (node) => {
+    const {a = 1, b = 0} = node.getScreenCTM?.() ?? {};
+    return Math.hypot(a, b) * parseFloat(getComputedStyle(node).fontSize);
+  };
+  const page = luminance("transparent");
+  const probe = host.shadowRoot.appendChild(document.createElement("i"));
+  probe.style.color = "var(--quiet)";
+  const quiet = luminance(getComputedStyle(probe).color);
+  probe.remove();
+  const contrast = Math.max(page, quiet) / Math.min(page, quiet);
+  const small = [...root.querySelectorAll("*")].filter((node) =>
+    node.checkVisibility({visibilityProperty: true}) && !node.closest(".spoken, sup, sub")
+    && [...node.childNodes].some(({nodeType, data}) => nodeType === 3 && data.trim())
+    && size(node) < 11.99);
+  return [...new Set(small.map((node) => node.outerHTML.slice(0, 60))),
+    ...(contrast < 7 ? [`contrast ${contrast}`] : [])];
+}"""
 SETTLED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))"
 each = pytest.mark.parametrize("name", SOURCES)
 
@@ -92,6 +122,18 @@ def test_nothing_stands_out_of_a_page_and_no_labels_meet(shown):
     """In a window of 400 px JupyterLab leaves 264 to an output, as a page of 280 does."""
     for width in (280, 320, 360, 400, 480, 700, 1000):
         assert shown(width).inside.evaluate(EVERYWHERE) == []
+
+
+@each
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_text_is_small_or_pale(shown, scheme):
+    for width in (360, 1000):
+        inside = shown(width).inside
+        inside.page.emulate_media(color_scheme=scheme)
+        for tab in [None, *inside.get_by_role("tab").all()]:
+            if tab:
+                tab.click()
+            assert inside.evaluate(PALE) == []
 
 
 @each

@@ -1,7 +1,11 @@
-"""Where no script runs, a stored explorer is a picture, with its table folded below."""
+"""Where no script runs, a stored explorer is a picture, with its table folded below: in
+an untrusted notebook, in nbconvert's page, and in that page printed, which is the PDF of
+a notebook.
+"""
 
 import pytest
 from harness import FLAGS
+from nbconvert import HTMLExporter
 from playwright.sync_api import sync_playwright
 
 from tools import canonical, pictures
@@ -26,20 +30,24 @@ def test_an_untrusted_notebook_shows_the_picture(lab):
     assert output.locator("table").is_visible()
 
 
-def test_a_page_without_scripts_shows_the_picture_and_a_page_with_them_the_explorer(
+def test_an_export_without_scripts_shows_the_picture_and_one_with_them_the_explorer(
     chromium, tmp_path
 ):
     nb = canonical.read(canonical.COURSE / "notebooks/solved/03_policy.ipynb")
-    ((_, data),) = pictures.explorers(nb)
+    ((cell, _),) = pictures.explorers(nb)
+    nb.cells = [cell]
     page = tmp_path / "page.html"
-    page.write_text(f"<!doctype html><body>{data['text/html']}", encoding="utf-8")
+    page.write_text(HTMLExporter().from_notebook_node(nb)[0], encoding="utf-8")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for scripts in (False, True):
             tab = browser.new_context(java_script_enabled=scripts).new_page()
+            tab.route("https://**", lambda route: route.abort())
             tab.goto(page.as_uri())
             host = tab.locator("[data-softmaxcliff]")
             assert host.locator("> img").is_visible() is not scripts
             assert not host.locator("> details table").is_visible()
+            # without scripts the only picture of the page
+            assert scripts or b"/Subtype /Image" in tab.pdf(format="A4")
         assert host.get_by_role("slider").first.is_visible()
         browser.close()

@@ -16,6 +16,7 @@ SOURCES = {
     "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale:"
     " np.where(gaps < 9, 1, np.nan if policy == 'mixed_float16' and scale > 9 else 0),"
     " [-9, 3, *np.arange(14, 40)])",
+    "doesitpay": "DoesItPay(points=[(64, 'float32', 35e6), (64, 'mixed_bfloat16', 25e6)])",
 }
 HOSTS = ", ".join(f"[data-{name}]" for name in SOURCES)
 
