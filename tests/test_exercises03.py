@@ -1,7 +1,5 @@
 """Notebook 03's exercises: every answer run or counted again, and many other layers."""
 
-from collections import Counter
-
 import keras
 import ml_dtypes
 import numpy as np
@@ -11,8 +9,8 @@ from helpers.tasks import CELLS
 from course_utils import exercises, hardware
 from course_utils.exercises import layer, nb03, tensors
 from course_utils.exercises.functions import edit, edited
-from course_utils.models import mnist_cnn
-from course_utils.precision import examine
+from course_utils.models import reader, six_layers
+from course_utils.precision import dtype_flow, examine
 from course_utils.training import dtype_policy
 
 
@@ -29,12 +27,12 @@ def policy():
 
 
 def test_guesses_are_told_in_the_megabytes_that_section_1_measures():
-    assert sum(w.numpy().nbytes for w in mnist_cnn().weights) / 1e6 == nb03.FLOAT32_MB
-    assert f"in {nb03.FLOAT32_MB:.2f} MB" in CELLS["03"]["predict"]
-    said = exercises.load("03").predict(2.02).message
+    assert sum(w.numpy().nbytes for w in six_layers().weights) / 1e3 == nb03.FLOAT32_KB
+    assert f"{nb03.FLOAT32_KB:.0f} kB" in CELLS["03"]["predict"]
+    said = exercises.load("03").predict(175).message
     assert (
         said
-        == "You expect 2.02 MB, 0.5 times as much as under float32. Section 1 measures it."
+        == "You expect 175 kB, 0.5 times as much as under float32. Section 1 measures it."
     )
 
 
@@ -49,18 +47,20 @@ def test_policies_are_the_ones_that_the_course_recommends_on_such_machines():
         gpu = hardware.Accelerator("GPU", name, True, "", capability)
         assert right[name] == hardware.recommended_policy(machine(gpu))
     assert right["laptop"] == hardware.recommended_policy(machine())
-    assert 200_000 > np.finfo(np.float16).max and right["T4, wide"] == "float32"
+    assert 200_000 > float(np.finfo(np.float16).max) and right["T4, wide"] == nb03.WIDE
+    assert f"`{nb03.WIDE}`" in CELLS["03"]["task-1"]
 
 
-def test_the_eight_dtypes_are_measured_and_those_of_the_solution(monkeypatch):
-    assert tensors.measured() == {
-        name: f"float{bits}" for name, bits in nb03.BITS.items()
-    }
-    monkeypatch.setattr(
-        tensors, "CODE", tensors.CODE.replace("mixed_float16", "mixed_bfloat16")
-    )
-    other = tensors.measured.__wrapped__()  # the model is asked, not a list
-    assert Counter(other.values()) == {"float32": 5, "bfloat16": 3}
+def test_the_panel_gives_the_reading_of_the_solution():
+    right, wrong = tensors.measured()
+    assert right | {"kB at 64": round(right["kB at 64"])} == nb03.READING
+    with dtype_policy("mixed_float16"):
+        flow = dtype_flow(reader(), batch_size=32)
+    # twice the panel's total is too much by what the weights take once
+    weights = flow.weight_moved.sum() / 1e3
+    assert max(wrong) == pytest.approx(right["kB at 64"] + weights, abs=0.2)
+    assert weights / right["kB at 64"] > 0.03  # and the judge allows a hundredth
+    assert all(f"**{name}**" in CELLS["03"]["task-2"] for name in right)
 
 
 # --- a layer --------------------------------------------------------------------------
@@ -72,6 +72,7 @@ def fade(edits=()):
 
 PRODUCT, RAMP = "inputs * self.gain", "tf.linspace(0.0, 1.0, inputs.shape[-1])"
 UNCAST = f"keras.ops.add(keras.ops.multiply(inputs, self.gain), {layer.RAMP})"
+WIDE_INPUTS = 'keras.ops.cast(inputs, "float32")'
 WIDE_SUM = {layer.SUM: f"keras.ops.add({PRODUCT}, ramp)"}
 # what the fix says, the part of the layer that it means, and what widens that part
 LEFT_WIDE = {
@@ -80,6 +81,7 @@ LEFT_WIDE = {
         {layer.ONES: f'{layer.ONES}, name="gain", autocast=False', layer.SUM: UNCAST},
     ),
     "part": ("ramp", WIDE_SUM),
+    "cast": ("", {layer.SUM: UNCAST.replace("inputs", WIDE_INPUTS)}),
     "made": ("ramp", WIDE_SUM | {RAMP: 'tf.range(8, dtype="float32") / 7'}),
 }
 
@@ -100,6 +102,9 @@ def test_the_fix_that_examine_prints_is_one_that_the_exercise_accepts(name, tmp_
     if name == "autocast":
         assert "self.add_weight(name='gain', ...)  # without autocast=False" in fix
         repair = {", autocast=False": ""}
+    elif name == "cast":
+        assert fix.startswith("cast(..., self.compute_dtype)")
+        repair = {'"float32"': "self.compute_dtype"}
     else:
         repair = {
             f"{PRODUCT}, ramp": f"{PRODUCT}, {fix.partition('  #')[0].replace(name, part)}"

@@ -131,7 +131,8 @@ LAYERS = [
 ]
 COLUMNS = "layer kind input_dtype compute_dtype output_dtype variable_dtype read_dtype"
 FLOW = rows(f"{COLUMNS} parameters weight_bytes cast", LAYERS)
-FLOW.attrs["input_dtype"] = "float32"
+FLOW = FLOW.assign(input_moved=6_000, weight_moved=4_000, inside_moved=2_000)
+FLOW.attrs |= {"input_dtype": "float32", "borders": {"model": 9_000}, "batch_size": 8}
 PEAK_TFLOPS = {"float32": 8.0, "bfloat16": 65.0, "float16": 65.0}
 DEVICE = SimpleNamespace(
     name="a chip", tflops=PEAK_TFLOPS, gb_per_s=300.0, bandwidth=3e11

@@ -1,9 +1,12 @@
-"""Notebook 03's cell on normalization, whose numbers no stored output holds."""
+"""Notebook 03's cells whose numbers no stored output holds."""
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from course_utils.explorers import SoftmaxCliff
+from course_utils.models import six_layers
 from course_utils.training import dtype_policy
 from tools.cells import Cells
 
@@ -25,3 +28,33 @@ def test_normalization_layers_but_one_compute_in_float32_inside():
             else float(error.rstrip(",")) > 0.1
         )
     assert [line.split()[0] for line in right] == ["Batch", "Layer", "Group", "RMS"]
+
+
+def test_the_samples_on_the_cliff_are_those_that_teach_the_network_nothing():
+    """The two logits of the cliff stand for the ten of a network, sample by sample."""
+    names = {"np": np, "tf": tf, "keras": keras}
+    cliff = Cells("03_policy").run("gradients", names=names, until="\nfor")["gradients"]
+    keras.utils.set_random_seed(0)
+    images = np.random.default_rng(0).integers(0, 256, (32, 28, 28, 1)).astype("uint8")
+    labels = np.arange(32) % 10
+    with dtype_policy("mixed_bfloat16"):
+        model = six_layers()
+    logits_layer = keras.Model(model.inputs, model.get_layer("logits").output)
+    logits = tf.Variable(0.15 * np.asarray(logits_layer(images)).astype("float32"))
+    loss_of = keras.losses.SparseCategoricalCrossentropy(reduction="sum")
+    with tf.GradientTape() as tape:
+        loss = loss_of(labels, model.get_layer("softmax")(tf.cast(logits, "bfloat16")))
+    gradient = tape.gradient(loss, logits).numpy()[np.arange(32), labels]
+    rounded = tf.cast(logits, "bfloat16")
+    gaps = SoftmaxCliff.gaps_of(rounded, labels)
+    lost = (gaps > 0) & (np.abs(gradient) < 1e-6)
+    assert 0 < lost.sum() < (gaps > 0).sum()
+    # near the edge p may be rounded to either side
+    clear = np.abs(gaps - 16.1) > 0.3
+    expected = cliff("mixed_bfloat16", gaps)
+    np.testing.assert_allclose(-gradient[clear], expected[clear], atol=0.01)
+
+
+def test_gaps_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="gap of the batch is not finite"):
+        SoftmaxCliff(lambda dtype, gaps, scale: gaps, [1, np.inf])

@@ -2,9 +2,12 @@
 returns.
 """
 
+import math
+
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import layers
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
@@ -113,6 +116,7 @@ def test_the_table_holds_what_keras_counts(kind, policy):
         keeps = not row.parameters or row.kind in (
             "BatchNormalization",
             "LayerNormalization",
+            "Embedding",  # it casts the rows that it looked up
         )
         assert row.read_dtype == (row.variable_dtype if keeps else row.compute_dtype), (
             row
@@ -261,7 +265,7 @@ def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
     assert len(diamonds) == 5 * ends  # two of inputs, three of kernels and biases
     told = (
         f"from {low} to float32. 3 casts of weights: ",
-        "16 bits leave 5 of 6 layers",
+        "5 of 6 layers hand on 16 bits; weights stay float32; casts move 6.07 MB",
     )
     assert not ends or all(words in picture.alt for words in told)
 
@@ -278,6 +282,70 @@ def test_the_picture_shows_the_cast_at_the_door():
         x for x in picture.figure.axes[0].lines if x.get_markerfacecolor() == "none"
     ]
     assert len(hollow) == 1 and hollow[0].get_xdata()[0] == 0
+    # 2 rows of 5 numbers, each read in 4 bytes and written in 2
+    texts = [text.get_text() for text in picture.figure.axes[0].texts]
+    assert texts.count("60 B") == 1
+
+
+def casts_of_the_graph(model, x):
+    """Bytes that all casts from float to float in TensorFlow's graph read and write."""
+    graph = tf.function(lambda x: model(x)).get_concrete_function(x).graph
+    ends = [
+        (op.inputs[0], op.outputs[0])
+        for op in graph.get_operations()
+        if op.type == "Cast"
+    ]
+    return sum(
+        math.prod(a.shape) * (a.dtype.size + b.dtype.size)
+        for a, b in ends
+        if a.dtype.is_floating and b.dtype.is_floating
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES[:3])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        models.mnist_cnn,
+        models.six_layers,
+        models.reader,
+        models.transformer_block,
+        transformer,
+        nested,
+        Branches,
+    ],
+)
+def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
+    with dtype_policy(policy):
+        model = kind()
+    if kind is Branches:
+        model(np.zeros((2, 5), "float32"))
+    flow = dtype_flow(model, batch_size=8)
+    symbol = symbols(model, 8)
+    wanted = casts_of_the_graph(model, tf.zeros(symbol.shape, symbol.dtype))
+    assert figure.total_moved(flow) == wanted
+    assert bool(wanted) == (policy != "float32")
+    assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
+
+
+class Leak(layers.Layer):
+    """Adds a number of NumPy's, which has a dtype."""
+
+    def call(self, x):
+        return keras.ops.add(x, np.float32(1))
+
+
+@pytest.mark.parametrize("policy", POLICIES[:3])
+def test_a_leak_is_marked_and_named_in_the_title(policy):
+    with dtype_policy(policy):
+        model = keras.Sequential(
+            [keras.Input((4,)), Leak(name="leak"), layers.Dense(2)]
+        )
+    picture = figure.dtype_flow(dtype_flow(model))
+    rings = [line for line in picture.figure.axes[0].lines if line.get_marker() == "o"]
+    leaks = policy != "float32"
+    assert len(rings) == leaks
+    assert picture.alt.count("leak: computes in 16 bits, and hands on float32") == leaks
 
 
 def test_a_history_holds_what_each_line_left_behind_and_leaves_nothing():

@@ -24,7 +24,7 @@ from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
 from course_utils import claims, exercises
-from tools import clock, pictures, publishing, template, workshop
+from tools import clock, pictures, publishing, reference, template, workshop
 from tools.canonical import (
     COURSE,
     VIEW,
@@ -186,17 +186,19 @@ def times(folder):
 
 
 def timed(folder, accounts):
-    """Yield the ledger's page and what carries minutes or a badge: file, text, wanted
-    text.
+    """Yield the pages of records and what carries minutes or a badge: file, text,
+    wanted text.
     """
     path = folder.parent / "README.md"
     first = selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
     badge = publishing.with_badge(text, first, *publishing.published())
     yield path, text, clock.mapped(badge, accounts)
-    ledger = folder.parent / "docs" / "ledger.md"
-    if ledger.exists():
-        yield ledger, ledger.read_text(encoding="utf-8"), claims.page("../notebooks")
+    pages = {"ledger.md": lambda: claims.page("../notebooks"), **reference.PAGES}
+    for name, page in pages.items():
+        file = folder.parent / "docs" / name
+        if file.exists():
+            yield file, file.read_text(encoding="utf-8"), page()
     for path in selected(folder):
         own = [account for account in accounts if account.name == path.name[:2]]
         for file in with_copy(path) if own else []:

@@ -25,7 +25,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import claims, exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
-from tools import card, clock, pictures  # noqa: E402
+from tools import card, clock, pictures, reference  # noqa: E402
 from tools.canonical import read, tags_of  # noqa: E402
 from tools.pictures import PICTURED  # noqa: E402
 
@@ -198,10 +198,9 @@ def glossary(paths):
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
-    teach = folder / "teach.md"
-    teach.write_text(
-        teach.read_text(encoding="utf-8").replace("](../", "]("), encoding="utf-8"
-    )
+    for name in ("teach.md", *reference.PAGES):
+        page = (folder / name).read_text(encoding="utf-8").replace("](../", "](")
+        (folder / name).write_text(page, encoding="utf-8")
     (folder / "index.md").write_text(front(), encoding="utf-8")
     ignore = shutil.ignore_patterns("__pycache__", "own")
     shutil.copytree(COURSE / "course_utils", folder / "course_utils", ignore=ignore)

@@ -12,32 +12,36 @@ from .judges import Choice, Fields
 
 TITLE = "Setting the policy"
 
-FLOAT32_MB = 4 * 1_011_466 / 1e6
+FLOAT32_KB = 4 * 87_322 / 1e3
 
 
 def read_guess(value):
-    """Keep megabytes between 0.01 and 100."""
-    if not 0.01 <= value <= 100:
+    """Keep kilobytes between 1 and 10,000."""
+    if not 1 <= value <= 10_000:
         given = describe(value)
-        wanted = "give megabytes between 0.01 and 100, where 1 MB is 1,000,000 bytes."
+        wanted = "give kilobytes between 1 and 10,000, where 1 kB is 1,000 bytes."
         return None, f"You gave {given}: {wanted}"
-    times = f"{value / FLOAT32_MB:.2g} times as much as under float32"
-    return value, f"You expect {value:g} MB, {times}. Section 1 measures it."
+    times = f"{value / FLOAT32_KB:.2g} times as much as under float32"
+    return value, f"You expect {value:g} kB, {times}. Section 1 measures it."
 
 
 PREDICTION = Prediction(
-    measures={"": ("weights under mixed_float16", "MB")},
-    example=2.02,
+    measures={"": ("weights under mixed_float16", "kB")},
+    example=175,
     read=read_guess,
 )
 
 # --- 1: which policy to try first -----------------------------------------------------
 
 
-def policy(right, **wrong):
+PLAIN = ("float32", "mixed_float16", "mixed_bfloat16")
+WIDE = "mixed_float16, wide layers float32"
+
+
+def policy(right, options=PLAIN, **wrong):
     """The judge of a policy; `wrong` says why each other one is not it."""
     why = {name: f"not `{{value}}`: {message}" for name, message in wrong.items()}
-    return Choice(right, why, options=("float32", "mixed_float16", "mixed_bfloat16"))
+    return Choice(right, why, options=options)
 
 
 CONVERTS = "each number is converted there and back, which takes longer than it saves."
@@ -55,7 +59,9 @@ CHOOSE = Fields(
         ),
         "laptop": policy("float32", mixed_float16=CONVERTS, mixed_bfloat16=CONVERTS),
         "T4, wide": policy(
-            "float32",
+            WIDE,
+            (*PLAIN, WIDE),
+            float32="its tensor cores stand idle then, for two layers of thirty.",
             mixed_float16="200,000 is infinity in float16, and a loss scale moves no activation.",
             mixed_bfloat16="it holds 200,000, but the T4 multiplies no bfloat16.",
         ),
@@ -63,7 +69,12 @@ CHOOSE = Fields(
 )
 
 # held by a test
-BITS = dict(zip(tensors.WHY, (32, 16, 16, 32, 16, 32, 32, 32), strict=True))
+READING = {
+    "most casts": "norm",
+    "weight casts": "conv",
+    "first float32": "wide",
+    "kB at 64": 1881,
+}
 
 # --- 5: a file that keeps its loss scale ----------------------------------------------
 
@@ -136,20 +147,24 @@ EXERCISES = [
         answer=CHOOSE,
         hints=[
             "For each: does the machine multiply float16, bfloat16, both, or neither?",
-            "Do the model's numbers fit into the format? float16 ends at 65,504.",
+            "Do the model's numbers fit into the format? float16 ends at 65,504. If two layers do"
+            " not fit, have all others to run without tensor cores?",
         ],
-        right="Where both are fast, bfloat16 is less work. float16 has to hold all activations.",
+        right="Where both are fast, bfloat16 is less work. Layers whose numbers leave float16"
+        " stay in float32, and the others use the tensor cores.",
     ),
     Exercise(
-        id=7,
-        minutes=4,
-        solution=parts({name: f'"float{bits}"' for name, bits in BITS.items()}),
+        id=11,
+        minutes=3,
+        solution=parts({name: repr(value) for name, value in READING.items()}),
         answer=tensors.judge,
         hints=[
-            "Three of the eight are float16: what the layers compute in and hand on.",
-            "What is kept, what is a sum of squares, and what the optimizer adds up is float32.",
+            "Diamonds stand in three places: on the way into a layer, below it at its weights, and"
+            " in its box.",
+            "Twice as many texts move twice as many bytes, except where weights are cast.",
         ],
-        right="Stored, summed and updated in float32; multiplied and handed on in float16.",
+        right="Sums inside layers are what costs here, and casts of weights do not grow with the"
+        " batch.",
     ),
     Exercise(
         id=4,

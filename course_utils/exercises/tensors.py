@@ -1,87 +1,78 @@
-"""The judge of eight dtypes in notebook 03: it looks each of them up in the model
-itself.
-"""
+"""The judge of a panel's reading in notebook 03: it asks the model itself."""
 
 import functools
 
-from .judges import Choice, Fields
+from .judges import Choice, Fields, Number
 
-CODE = """\
-keras.config.set_dtype_policy("mixed_float16")
-model = keras.Sequential([
-    keras.Input((28, 28, 1)),
-    keras.layers.Conv2D(8, 3, name="conv"),
-    keras.layers.LayerNormalization(name="norm"),
-    keras.layers.Flatten(name="flat"),
-    keras.layers.Dense(10, dtype="float32", name="logits"),
-])
-keras.config.set_dtype_policy("float32")  # as it was
-loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
-WHY = {  # what is said of the dtype that people give in place of the right one
-    "kernel": "a mixed policy stores the float32 master weights.",
-    "kernel in use": "`conv` computes in float16, so it reads its kernel cast.",
-    "after conv": "a layer hands on its compute dtype; nothing casts it back.",
-    "inside norm": "it casts its inputs up, because squares and sums leave float16.",
-    "after norm": "what it does in float32 stays inside; it casts the result back.",
-    "logits": "that layer has a `dtype` of its own, and casts what arrives.",
-    "loss": "a loss object computes in float32 under every policy.",
-    "gradient": "the pass back through the kernel's cast casts it up again.",
+BATCH = 64
+MOST = {
+    "embed": "it casts the rows that it looked up, once; another layer casts as many twice.",
+    "pool": "its casts come second: it sums in float32 inside, over fewer numbers.",
+    "conv": "it casts its weights alone, which are few.",
+    "wide": "it casts what the pooling left: one number for each filter.",
+    "logits": "what arrives there is float32 already.",
+}
+WEIGHTS = {
+    "embed": "it casts the rows that it looks up, after reading them: the diamond is in its box.",
+    "norm": "it works in float32 inside, so it reads its weights as they are.",
+    "pool": "it has no weights.",
+    "wide": "it computes in float32, so it reads its weights as they are.",
+    "logits": "it computes in float32, so it reads its weights as they are.",
+}
+FIRST = {
+    "embed": "its weights are float32, and it hands on float16.",
+    "norm": "it works in float32 inside, and hands on float16.",
+    "conv": "it hands on float16.",
+    "pool": "it sums in float32 inside, and hands on float16.",
+    "logits": "a layer before it does so too.",
 }
 
 
 @functools.cache
 def measured():
-    """{what: its dtype} in a training step of the model, traced and not run."""
-    import keras  # late: it loads TensorFlow
-    import tensorflow as tf
-
+    """{what: the answer} of the model under mixed_float16; and {wrong kB: why}."""
+    # late: they load TensorFlow
+    from course_utils import models
+    from course_utils.precision import dtype_flow
     from course_utils.training import dtype_policy
 
-    names = {"keras": keras}
-    with dtype_policy("float32"):  # and back to the learner's
-        exec(CODE, names)
-    conv, norm, flat, logits = names["model"].layers
-
-    def step(x, y):
-        with tf.GradientTape() as tape:
-            after_norm = norm(after_conv := conv(x))
-            loss = names["loss_fn"](y, output := logits(flat(after_norm)))
-        return (
-            after_conv,
-            after_norm,
-            output,
-            loss,
-            tape.gradient(loss, conv.kernel.value),
-        )
-
-    graph = tf.function(step, autograph=False)
-    traced = graph.get_concrete_function(tf.zeros((2, 28, 28, 1)), tf.zeros(2))
-    after_conv, *rest = [tensor.dtype.name for tensor in traced.structured_outputs]
-    read = {
-        op.type: op.inputs[-1].dtype.name
-        for op in traced.graph.get_operations()
-        if op.inputs
+    with dtype_policy("mixed_float16"):
+        model = models.reader()
+    shown, asked = dtype_flow(model, 32), dtype_flow(model, BATCH)
+    casts = shown[["input_moved", "weight_moved", "inside_moved"]]
+    total = float(casts.to_numpy().sum())
+    moved = asked[list(casts)].to_numpy().sum()
+    right = {
+        "most casts": shown.layer[int(casts.sum(axis=1).to_numpy().argmax())],
+        "weight casts": shown.layer[shown.weight_moved > 0].item(),
+        "first float32": shown.layer[shown.output_dtype == "float32"].iloc[0],
+        f"kB at {BATCH}": round(moved / 1e3, 1),
     }
-    found = conv.kernel.dtype, read["Conv2D"], after_conv, read["Rsqrt"], *rest
-    return dict(zip(WHY, found, strict=True))
+    wrong = {
+        total / 500: "The casts of weights do not grow with the batch.",
+        total / 1e3: "That is for the panel's 32 texts.",
+    }
+    return right, {round(value, 1): message for value, message in wrong.items()}
 
 
 def fields():
-    """The judges of the eight, by what was measured."""
-    options = ("float32", "float16")
-    right = measured()
-    wrong = {
-        name: {options[dtype == options[0]]: WHY[name]} for name, dtype in right.items()
+    """The judges of the four, by what was measured."""
+    right, wrong = measured()
+    *names, last = right
+    options = ("embed", "norm", "conv", "pool", "wide", "logits")
+    judges = {
+        name: Choice(
+            right[name],
+            {other: f"not `{{value}}`: {why}" for other, why in messages.items()},
+            options=options,
+        )
+        for name, messages in zip(names, (MOST, WEIGHTS, FIRST), strict=True)
     }
-    return Fields(
-        {name: Choice(right[name], wrong[name], options=options) for name in right}
-    )
+    return Fields(judges | {last: Number(right[last], wrong)})
 
 
 def judge(answer):
-    """What is wrong with a dictionary of dtypes; the model is made when the first one
-    comes.
-    """
+    """What is wrong with a reading; the model is made when the first one comes."""
     return fields()(answer)
 
 

@@ -1,4 +1,5 @@
-// SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes.
+// SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes,
+// and on it the samples of a batch.
 
 import { SLIM, makeSlider, write } from "./bands.mjs";
 import {
@@ -7,6 +8,7 @@ import {
 import { raised, spelled } from "./words.mjs";
 
 const [LANE, TOP, TALL, BESIDE] = [50, 86, 160, 5]; // pixels, the last between equal lines
+const [DOT, PILE] = [10, 8]; // pixels from dot to dot, dots in a column
 const CHANCES = [[0.5, "50 %"], [0.01, "1 %"], [1e-4, "0.01 %"], [1e-6, "10⁻⁶"], [1e-8, "10⁻⁸"]];
 
 // A gap, and what it means as the probability of the right class.
@@ -15,13 +17,17 @@ function told(gap) {
   return gap.toFixed(1) + (chance < 0.01 ? "" : ` (the right class gets ${chance} %)`);
 }
 
-function buildCliff({ step, first, curves }) {
-  const state = { scale: 0, batch: 1 };
+function buildCliff({ step, first, curves, samples }) {
+  const state = { scale: 0, batch: 32 };
   const names = Object.keys(curves);
   const end = (curves.float32.values.length - 1) * step;
   const zeroOf = (name) => curves[name].values.indexOf(0) * step;
   const [zero, later] = [zeroOf("bfloat16"), zeroOf("float16")];
   let [plot, update] = [{}, () => {}];
+  const indices = samples.map((gap) => Math.round(Math.min(end, Math.max(0, gap)) / step));
+  const count = (test) => indices.filter(test).length;
+  const lost = (name) => count((index) => curves[name].values[index] === 0);
+  const inside = (range, index) => index >= range[0] && index < range[1];
 
   const speaker = makeSpeaker();
   const set = (change) => refresh(Object.assign(state, change));
@@ -38,7 +44,8 @@ function buildCliff({ step, first, curves }) {
       shown, chips.element, labelled("samples in the batch", batch)),
     slider.element, make("div", { class: "keys", "aria-hidden": "true" },
       "|gradient| of one wrong sample, lines side by side:",
-      ...names.map((name) => make("span", { class: `key ${name}` }, name))),
+      ...names.map((name) => make("span", { class: `key ${name}` }, name)),
+      samples.length ? "dot: a sample, empty if it teaches nothing in bfloat16" : ""),
     svg, sentence, speaker.element);
 
   const xOf = (gap) => plot.left + (gap / end) * plot.width;
@@ -50,6 +57,22 @@ function buildCliff({ step, first, curves }) {
     const y = index >= from && index < to ? LANE : yOf(value) + aside;
     return `${index ? "L" : "M"}${xOf(index * step).toFixed(1)},${y.toFixed(1)}`;
   }).join("");
+
+  // The samples as dots on bfloat16's line; those of one place in a pile.
+  function drawSamples() {
+    const piles = new Map();
+    return samples.map((gap, number) => {
+      const value = curves.bfloat16.values[indices[number]];
+      const key = gap > end ? "far" : Math.round(xOf(indices[number] * step) / DOT);
+      const place = piles.get(key) ?? 0;
+      piles.set(key, place + 1);
+      const aside = (gap > end ? -1 : 1) * DOT * (0.6 + Math.floor(place / PILE));
+      const low = gap < 0 ? 0 : value;
+      return draw("circle", { class: value ? "dot" : "dot lost", r: 4,
+        cx: xOf(indices[number] * step) + (gap < 0 || gap > end ? aside : 0),
+        cy: yOf(low) - 5 - DOT * (place % PILE) });
+    });
+  }
 
   // A zone, and above its left edge what is from there on. → a function that moves it
   function makeZone(name, title) {
@@ -86,10 +109,14 @@ function buildCliff({ step, first, curves }) {
       : "finite at every gap. It";
     const words = `float16's gradient is ${until} is right; from ${zero.toFixed(1)} on `
       + `bfloat16's is zero, and from ${later.toFixed(1)} on float16's too.`;
-    const heard = `Scale ${spelled(scale)}, batch of ${size}: ${words}`;
+    const beyond = count((index) => inside(curves.float16.broken[share] ?? [0, 0], index));
+    const counted = samples.length ? ` Of ${samples.length} samples ${lost("bfloat16")} teach `
+      + `nothing in bfloat16. In float16 ${lost("float16")} teach nothing, and the gradient of `
+      + `${beyond} is not finite${beyond ? ", so the step is skipped" : ""}.` : "";
+    const heard = `Scale ${spelled(scale)}, batch of ${size}: ${words}${counted}`;
     slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(shown, `${raised(scale)} = ${(2 ** scale).toLocaleString("en-US")}`);
-    setText(sentence, words);
+    setText(sentence, words + counted);
     setOne(svg, "aria-label", heard);
     speaker.say(heard);
     update(share, broken);
@@ -105,12 +132,18 @@ function buildCliff({ step, first, curves }) {
     const skipped = makeZone("broken", slim ? "float16: step skipped"
       : "float16: not finite, step skipped,");
     const lines = names.map((name) => draw("path", { class: `curve ${name}` }));
-    svg.append(drawAxes(slim), ...lines);
+    const dots = drawSamples();
+    const far = samples.filter((gap) => gap > end).length;
+    svg.append(drawAxes(slim), ...lines, ...dots);
+    if (far) svg.append(write(xOf(end), yOf(0) - DOT * PILE - 14, `${far} samples above ${end}`,
+      { "text-anchor": "end" }));
     none(zero, end);
     update = (share, [from = end, to = end]) => {
       skipped(from, to);
       names.forEach((name, index) => setOne(lines[index], "d",
         pathOf(curves[name], share, (index - 1) * BESIDE)));
+      dots.forEach((dot, number) => dot.classList.toggle("skipped",
+        inside(curves.float16.broken[share] ?? [0, 0], indices[number])));
     };
     refresh();
   }

@@ -22,11 +22,18 @@ class SoftmaxCliff:
         gradients: a function of a policy's name, an array of logit gaps and a loss scale, that
             measures the gradient which one wrong sample gives its first logit, divided by the
             scale. It is called for three policies and all powers of two from 2**-8 to 2**24.
+        gaps: of the samples of a batch, to be drawn on the lines; a negative one is of a sample
+            whose right class has the largest logit.
 
-    Example: `SoftmaxCliff(gradients)`
+    Example: `SoftmaxCliff(gradients, gaps)`
     """
 
-    def __init__(self, gradients):
+    def __init__(self, gradients, gaps=()):
+        self.samples = np.sort(np.round(np.asarray(gaps, dtype=float), 1))
+        if not np.isfinite(self.samples).all():
+            raise ValueError(
+                "A gap of the batch is not finite: give finite logit gaps."
+            )
         gaps = np.arange(COUNT, dtype="float32") * np.float32(STEP)
         self.curves = {}
         for dtype, policy in POLICIES.items():
@@ -40,12 +47,34 @@ class SoftmaxCliff:
                 ],
             }
 
+    @staticmethod
+    def gaps_of(logits, labels):
+        """How far the wrong classes lie above the right one: (n, k), (n,) → (n,).
+
+        It is ln((1 - p) / p) of the right class's probability p.
+
+        >>> SoftmaxCliff.gaps_of([[5.0, 0.0], [0.0, 5.0]], [1, 1]).tolist()
+        [5.0, -5.0]
+        """
+        logits = np.asarray(logits).astype("float32")
+        is_right = np.asarray(labels)[:, None] == np.arange(logits.shape[1])
+        wrong = np.where(is_right, -np.inf, logits)
+        return np.logaddexp.reduce(wrong, axis=1) - logits[is_right]
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "SoftmaxCliff: at which logit gaps a wrong sample has which gradient"
         heads = ["loss scale, batch of 32", *POLICIES]
         rows = [[f"2^{s} = {2**s:,}", *(self.told(d, s - 5) for d in POLICIES)]
                 for s in range(0, 21, 5)]  # fmt: skip
-        data = {"step": STEP, "first": SHARES[0], "curves": self.curves}
+        if self.samples.size:
+            lost = [f"{self.lost(dtype)} teach nothing" for dtype in POLICIES]
+            rows.append([f"of {self.samples.size} samples", *lost])
+        data = {
+            "step": STEP,
+            "first": SHARES[0],
+            "curves": self.curves,
+            "samples": self.samples.tolist(),
+        }
         return fragment.bundle("softmaxcliff", title, heads, rows, data)
 
     def told(self, dtype: str, share: int) -> str:
@@ -55,3 +84,8 @@ class SoftmaxCliff:
         parts = [f"not finite from {broken[0] * STEP:.1f}"] if broken else []
         parts += [f"zero from {values.index(0) * STEP:.1f}"] if 0 in values else []
         return ", ".join(parts) or "right at every gap"
+
+    def lost(self, dtype: str) -> int:
+        """How many samples of the batch have the gradient zero in a dtype."""
+        places = np.clip(np.rint(self.samples / STEP), 0, COUNT - 1).astype(int)
+        return int((np.array(self.curves[dtype]["values"])[places] == 0).sum())

@@ -7,7 +7,7 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 
 from course_utils.figures.base import Picture
 from course_utils.figures.card import report_card
-from course_utils.figures.flows import dtype_flow, policy_timeline
+from course_utils.figures.flows import dtype_flow
 from course_utils.figures.learning import (
     digits,
     histories,
@@ -27,6 +27,7 @@ from course_utils.figures.numbers import (
 )
 from course_utils.figures.operations import accumulator_errors, by_dtype, casts
 from course_utils.figures.patients import decision_tree, gallery
+from course_utils.figures.policies import policy_timeline
 from course_utils.figures.replicas import lanes, strategies
 from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step

@@ -9,21 +9,21 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.ticker import EngFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
-from course_utils.figures.looks import COLORS, EDGE, HATCHES, MARKERS, dtype_of
+from course_utils.figures.looks import COLORS, EDGE, HATCHES
 
 PER_ROW = 4
 # In inches: a layer with half a pipe on either side; its box; the box of its weights
 # and the pipe from there; how thick a pipe is; the piece of pipe that each row begins
 # with.
-CELL = (2.0, 1.45)
-BOX = (1.0, 0.56)
+CELL = (2.0, 1.66)
+BOX = (1.14, 0.76)
 WEIGHTS = (0.5, 0.14)
 RISE = 0.3
 PIPE = 0.13
-STUB = 0.25
-# in inches: of code; a line of code; a layer's column
-LETTER, ROW, LANE = 0.067, 0.34, 0.72
+STUB = 0.55
 WIDE = 15  # characters in a line of a box
+NARROW = ("float16", "bfloat16")
+HOLLOW: dict = {"markerfacecolor": "none", "color": INK, "markeredgewidth": 2}
 BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
 
 
@@ -33,8 +33,9 @@ def dtype_flow(flow) -> Picture:
 
     A pipe brings each layer what arrives and takes on what leaves; another brings what
     it reads of its weights. A full diamond is a cast by a layer; a hollow one a change
-    between layers, by an operation or at the door of a model or layer of your own.
-    Layers come in the order of their calls; branches are not drawn as such.
+    between layers, by an operation or by a model of your own. Beside it are the bytes
+    that it reads and writes. A ring marks a leak: a layer that computes in 16 bits and
+    hands on float32. Layers come in the order of their calls; branches are not drawn.
 
     `flow`: the table of `precision.dtype_flow`; 3 to 20 layers read well. Raises a
     ValueError if the model calls no layer.
@@ -45,6 +46,7 @@ def dtype_flow(flow) -> Picture:
             "The flow has no layer that is called: give the flow of another model."
         )
     start = flow.attrs["input_dtype"]
+    leaks = [c.layer for c in cells if c.compute_dtype in NARROW and leaks_out(c)]
     # what leaves the layer before
     before = [start, *(cell.output_dtype for cell in cells[:-1])]
     lines = math.ceil(len(cells) / PER_ROW)
@@ -61,16 +63,26 @@ def dtype_flow(flow) -> Picture:
     for number, cell in enumerate(cells):
         line, column = divmod(number, columns)
         x = column * CELL[0]
-        y = -line * CELL[1] - 0.52
+        y = -line * CELL[1] - 0.6
         following = cells[number + 1 :][:1]
         ends = column == columns - 1 or not following
         _pipes(ax, x, y, cell, before[number], column == 0)
+        if not number:
+            border = sum(flow.attrs["borders"].values())
+            _moved(ax, x - 0.12, y - 0.12, border, ha="right")
+        if cell.layer in leaks:
+            place = x + (CELL[0] + BOX[0]) / 2
+            ax.plot(place + 0.17, y, "o", markersize=22, **HOLLOW)
+            _write(
+                ax, place + 0.03, y - 0.3, "leak", ha="left", va="top", weight="bold"
+            )
         if ends or following[0].input_dtype != cell.output_dtype:
             _write(
                 ax,
-                x + (3 * CELL[0] + BOX[0]) / 4,
+                x + (CELL[0] + BOX[0]) / 2 + 0.03,
                 y + 0.09,
                 cell.output_dtype,
+                ha="left",
                 va="bottom",
             )
         if ends:
@@ -81,18 +93,48 @@ def dtype_flow(flow) -> Picture:
         [start, *(d for c in cells for d in (c.input_dtype, c.output_dtype))]
     )
     weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
-    casts = any(cell.cast or cell.variable_dtype != cell.read_dtype for cell in cells)
-    _signs(ax, _distinct([*pipes, *weights]), casts, bool(changes))
-    low = sum(cell.output_dtype in ("float16", "bfloat16") for cell in cells)
-    share = f"16 bits leave {low} of {len(cells)} layers"
-    verb = (
-        "stay"
-        if weights == ["float32"] and {"float16", "bfloat16"} & set(pipes)
-        else "are"
+    casts = any(
+        cell.cast or cell.inside_moved or cell.variable_dtype != cell.read_dtype
+        for cell in cells
     )
-    held = f"weights {verb} {listed(weights)}" if weights else "there are no weights"
-    ax.set_title(f"{share}; {held}", fontsize=11)
-    return Picture(figure, f"{_in_words(cells, changes)} {share}; {held}.")
+    _signs(ax, _distinct([*pipes, *weights]), casts, bool(changes), bool(leaks))
+    low = sum(cell.output_dtype in NARROW for cell in cells)
+    heading = f"{low} of {len(cells)} layers hand on 16 bits"
+    if leaks:
+        heading = f"{listed(leaks)}: computes in 16 bits, and hands on float32"
+    mixed = weights == ["float32"] and {*NARROW} & set(pipes)
+    held = "there are no weights"
+    if weights:
+        held = f"weights {'stay' if mixed else 'are'} {listed(weights)}"
+    moved = total_moved(flow)
+    told = "nothing is cast"
+    if moved:
+        batch = flow.attrs["batch_size"]
+        told = f"casts move {_bytes(moved)} in a forward pass of {batch}"
+    ax.set_title(f"{heading}\n{held}; {told}", fontsize=11)
+    return Picture(figure, f"{_in_words(cells, changes)} {heading}; {held}; {told}.")
+
+
+def leaks_out(cell):
+    """Whether float32 leaves a layer."""
+    return "float32" in cell.output_dtype.split(", ")
+
+
+def total_moved(flow) -> int:
+    """Bytes that all casts of a table of `precision.dtype_flow` read and write."""
+    columns = ("input_moved", "weight_moved", "inside_moved")
+    return int(sum(flow[name].sum() for name in columns)) + sum(
+        flow.attrs["borders"].values()
+    )
+
+
+def _moved(ax, x, y, count, **options):
+    if count:
+        _write(ax, x, y, _bytes(count), va="top", **options)
+
+
+def _bytes(count):
+    return BYTES(float(f"{count:.3g}"))
 
 
 def _pipes(ax, x, y, cell, before, first):
@@ -109,21 +151,16 @@ def _pipes(ax, x, y, cell, before, first):
     _pipe(ax, right, x + CELL[0], y, cell.output_dtype)
     if cell.cast:
         ax.plot(cast, y, "D", color=INK, markersize=9)
+        _moved(ax, cast + 0.1, y - 0.12, cell.input_moved, ha="right")
     if before != cell.input_dtype:
-        ax.plot(
-            x,
-            y,
-            "D",
-            markerfacecolor="none",
-            color=INK,
-            markersize=9,
-            markeredgewidth=2,
-        )
+        ax.plot(x, y, "D", markersize=9, **HOLLOW)
         if first:
-            _write(ax, x - STUB, y - 0.12, before, va="top", ha="left")
+            _write(ax, x - STUB, y + 0.09, before, ha="left", va="bottom")
     # A pipe with one dtype is labeled in its middle, else each half by itself.
-    one = before == cell.input_dtype and not first
-    _write(ax, x if one else (x + left) / 2, y + 0.09, cell.input_dtype, va="bottom")
+    one = before == cell.input_dtype
+    at = x if one else left - 0.03
+    side = "center" if one else "right"
+    _write(ax, at, y + 0.09, cell.input_dtype, ha=side, va="bottom")
 
 
 def _pipe(ax, start, end, y, dtypes):
@@ -156,8 +193,9 @@ def _layer(ax, x, y, cell):
             )
         if cell.read_dtype != cell.variable_dtype:
             ax.plot(x, middle, "D", color=INK, markersize=9)
+            _moved(ax, x + 0.13, middle + 0.07, cell.weight_moved, ha="left")
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
-        text = f"{cell.variable_dtype}, {BYTES(float(f'{cell.weight_bytes:.3g}'))}"
+        text = f"{cell.variable_dtype}, {_bytes(cell.weight_bytes)}"
         _write(ax, x, corner[1] - 0.03, text, va="top")
 
 
@@ -194,22 +232,25 @@ def _name(cell):
         lines += textwrap.wrap(
             re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"), WIDE
         )
-    return "\n".join(line.replace("_ ", "_") for line in lines[:4])
+    lines = [line.replace("_ ", "_") for line in lines[:3]]
+    lines += [f"◆ {_bytes(cell.inside_moved)}"] * bool(cell.inside_moved)
+    return "\n".join(lines)
 
 
-def _signs(ax, dtypes, cast, changed):
+def _signs(ax, dtypes, cast, changed, leak):
     signs = [Patch(label=dtype, **_style(dtype)) for dtype in dtypes]
-    style = {"color": INK, "marker": "D", "linestyle": "none"}
+    style = {"color": INK, "linestyle": "none"}
     if cast:
-        signs.append(Line2D([], [], label="cast by the layer", **style))
-    if changed:
-        hollow = {"markerfacecolor": "none", "markeredgewidth": 2}
         signs.append(
-            Line2D(
-                [], [], label="change at a door or between layers", **style, **hollow
-            )
+            Line2D([], [], label="cast, with the bytes it moves", marker="D", **style)
         )
-    ncols = len(signs) if len(signs) < 5 else math.ceil(len(signs) / 2)
+    look = {"linestyle": "none", **HOLLOW}
+    if changed:
+        label = "cast by the model, or a change between layers"
+        signs.append(Line2D([], [], label=label, marker="D", **look))
+    if leak:
+        signs.append(Line2D([], [], label="leak", marker="o", markersize=11, **look))
+    ncols = len(signs) if len(signs) < 4 else math.ceil(len(signs) / 2)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
     legend(ax, handles=signs, fontsize=9, **place)
 
@@ -231,10 +272,12 @@ def _in_words(cells, changes):
         for c in cells
         if c.read_dtype != c.variable_dtype
     ]
+    inside = [c.layer for c in cells if c.inside_moved]
     told = [f"{len(cells)} layer{'s' * (len(cells) > 1)}."]
     kinds = {
         "cast{}": casts,
         "cast{} of weights": reads,
+        "layer{} with casts inside": inside,
         "change{} between layers": between,
     }
     for kind, items in kinds.items():
@@ -242,47 +285,3 @@ def _in_words(cells, changes):
             named = f": {'; '.join(items)}" * bool(items)
             told.append(f"{len(items)} {kind.format('s' * (len(items) != 1))}{named}.")
     return " ".join(told)
-
-
-def policy_timeline(history) -> Picture:
-    """Lines of code from the top down; a band is the policy in force, a dot a layer at
-    its birth.
-
-    A layer's line keeps the color of its policy, whatever band it comes into.
-    `history`: what `precision.policy_history` returns.
-    """
-    lines, bands, layers = zip(*history, strict=True)
-    names = list(layers[-1])
-    left = max(map(len, lines)) * LETTER + 0.3
-    right = left + len(names) * LANE + 1.3
-    low = -len(lines) * ROW
-    figure, ax = canvas(width=right, height=0.6 - low)
-    ax.set(xlim=(0, right), ylim=(low, 0.3), aspect="equal")
-    ax.set_axis_off()
-    changes = [
-        row for row, band in enumerate(bands) if row == 0 or bands[row - 1] != band
-    ]
-    for row, (line, band) in enumerate(zip(lines, bands, strict=True)):
-        y = -(row + 0.5) * ROW
-        text = {"fontsize": 9, "va": "center", "color": INK}
-        ax.text(0, y, line, family="monospace", **text)
-        style = _lane(dtype_of(band)) | {"hatch": "", "alpha": 0.2}
-        ax.add_patch(Rectangle((left, y - ROW / 2), right - left, ROW, **style))
-        ax.text(right - 0.06, y, band * (row in changes), ha="right", **text)
-    kept = 0
-    for column, name in enumerate(names):
-        x = left + (column + 0.5) * LANE
-        dtype = dtype_of(layers[-1][name])
-        born = next(row for row, made in enumerate(layers) if name in made)
-        kept += layers[-1][name] == bands[born]
-        look = {"color": COLORS[dtype], "linewidth": 3, "zorder": 3}
-        ax.plot([x, x], [-(born + 0.5) * ROW, low], **look)
-        ax.plot(x, -(born + 0.5) * ROW, MARKERS[dtype], markersize=11, **look)
-        ax.text(x, 0.08, name, fontsize=9, ha="center", va="bottom", color=INK)
-    ax.set_title(
-        f"Layers with the policy in force when they were made: {kept} of {len(names)}",
-        fontsize=11,
-    )
-    told = [f"{name} has {policy}" for name, policy in layers[-1].items()]
-    policies = listed([f"from line {row + 1} on {bands[row]}" for row in changes])
-    return Picture(figure, f"In force are {policies}. Made in turn, {listed(told)}.")

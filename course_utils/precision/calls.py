@@ -4,8 +4,10 @@ numbers.
 
 import contextlib
 import functools
+import math
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 import keras
@@ -27,6 +29,11 @@ class Call:
     again: bool
     # whether the layer holds others and gives what one of them gave
     hands_on: bool = False
+    # the call that this one is a part of
+    outer: "Call | None" = None
+    # {"input", "weight" or "inside": bytes that its own casts from float to float read
+    # and write}
+    moved: Counter = field(default_factory=Counter)
 
 
 def symbols(model, batch_size: int = BATCH):
@@ -102,6 +109,8 @@ def _noted():
     former = keras.Layer.__call__
     calls = []
     given = {}
+    running: list[Call] = []
+    counted: set[str] = set()
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
@@ -111,8 +120,15 @@ def _noted():
         ]
         arrived = _tensors((args, named, others))
         call = Call(self, arrived, _casts(self, arrived), [], _recomputed())
+        call.outer = running[-1] if running else None
         calls.append(call)
-        outputs = former(self, *args, **kwargs)
+        running.append(call)
+        before = len(_graph_operations())
+        try:
+            outputs = former(self, *args, **kwargs)
+        finally:
+            running.pop()
+        _count_casts(call, (args, kwargs), before, counted)
         call.left = _tensors(outputs)
         # kept, so that no id comes twice
         tensors = {id(x): x for x in keras.tree.flatten(outputs)}
@@ -126,6 +142,35 @@ def _noted():
         yield calls
     finally:
         keras.Layer.__call__ = former
+
+
+def _graph_operations():
+    """What TensorFlow has written down so far, while it runs on symbols."""
+    if keras.backend.backend() != "tensorflow":
+        return []
+    import tensorflow as tf
+
+    return tf.compat.v1.get_default_graph().get_operations()
+
+
+def _count_casts(call, arguments, before, counted):
+    """Note in a call the casts that are its own: none of a layer that it calls.
+
+    What one of several calls in a loop's body casts is not seen.
+    """
+    flat = keras.tree.flatten(arguments)
+    names = {x.name for x in flat if call.cast and hasattr(x, "op")}
+    for operation in _graph_operations()[before:]:
+        if operation.type != "Cast" or operation.name in counted:
+            continue
+        counted.add(operation.name)
+        start, end = operation.inputs[0], operation.outputs[0]
+        if start.dtype.is_floating and end.dtype.is_floating:
+            kind = "input" if start.name in names else "inside"
+            if start.op.type == "ReadVariableOp":
+                kind = "weight"
+            numbers = math.prod(n or 1 for n in start.shape)
+            call.moved[kind] += numbers * (start.dtype.size + end.dtype.size)
 
 
 def _recomputed():

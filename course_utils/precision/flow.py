@@ -7,17 +7,18 @@ import keras
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
 
-from course_utils.precision.calls import calls_of, of_layer, symbols
+from course_utils.precision.calls import BATCH, calls_of, of_layer, symbols
 from course_utils.precision.layers import inside, walk
 from course_utils.training import dtype_policy
 
 COLUMNS = (
     "layer", "kind", "policy", "variable_dtype", "read_dtype", "compute_dtype", "input_dtype",
-    "output_dtype", "cast", "parameters", "weight_bytes",
+    "output_dtype", "cast", "input_moved", "weight_moved", "inside_moved", "parameters",
+    "weight_bytes",
 )  # fmt: skip
 
 
-def dtype_flow(model):
+def dtype_flow(model, batch_size: int = BATCH):
     """A table of the dtypes that flow through a model: a row for each layer of
     `layers.walk`.
 
@@ -28,9 +29,13 @@ def dtype_flow(model):
     what arrives before any cast ("float16, float32" if several, "" if the layer is not
     called), `cast` whether the layer's policy casts it (a subclassed model casts at its
     own door, and its first layer nothing), `variable_dtype` that of most of its weights
-    and `read_dtype` what the layer's `call` gets when it reads those, `parameters` and
-    `weight_bytes` count each weight at one layer only. `attrs["input_dtype"]` is what
-    arrives at the model.
+    and `read_dtype` what the layer's `call` gets when it reads those. `input_moved`,
+    `weight_moved` and `inside_moved` are the bytes that casts read and write in one
+    forward pass of `batch_size` samples, from TensorFlow's graph (none in the body of a
+    loop): of its inputs by its policy, of its weights, and by its own code.
+    `parameters` and `weight_bytes` count each weight at one layer only.
+    `attrs["input_dtype"]` is what arrives at the model, `attrs["borders"]` {name: such
+    bytes} of models and layers that only hold others.
 
         >>> x = keras.Input((3,))
         >>> model = keras.Sequential([x, keras.layers.Dense(2, dtype="mixed_float16")])
@@ -40,10 +45,11 @@ def dtype_flow(model):
     """
     import pandas as pd
 
-    spec = symbols(model)
+    spec = symbols(model, batch_size)
     calls = calls_of(model, spec)
     places = walk(model)
     weights = _weights(places)
+    moved, borders = _moved(calls, places)
     order = []
     rows = []
     for path, layer in places:
@@ -53,6 +59,9 @@ def dtype_flow(model):
         policy = layer.dtype_policy.name
         stored = _most(mine) or layer.variable_dtype
         read = _read(layer, mine) or stored
+        # an Embedding casts the rows that it looked up
+        if moved[id(layer), "inside"] and not moved[id(layer), "weight"]:
+            read = stored
         arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
         flowing = (
             layer.compute_dtype,
@@ -61,16 +70,47 @@ def dtype_flow(model):
             any(c.cast for c in here),
         )
         sizes = [(math.prod(w.shape), np.dtype(str(w.dtype)).itemsize) for w in mine]
+        casts = (moved[id(layer), kind] for kind in ("input", "weight", "inside"))
         counts = sum(n for n, _ in sizes), sum(n * width for n, width in sizes)
         rows.append(
-            (path, type(layer).__name__, policy, stored, read, *flowing, *counts)
+            (
+                path,
+                type(layer).__name__,
+                policy,
+                stored,
+                read,
+                *flowing,
+                *casts,
+                *counts,
+            )
         )
     rows = [rows[i] for i in np.argsort(order, kind="stable")]
     table = pd.DataFrame(rows, columns=COLUMNS)
     table.attrs["input_dtype"] = _names(
         (x.shape, x.dtype) for x in keras.tree.flatten(spec)
     )
+    table.attrs |= {"borders": borders, "batch_size": batch_size}
     return table
+
+
+def _moved(calls, places):
+    """Bytes that casts move: {(id of a listed layer, kind)}, and by name of the others.
+
+    What a listed layer holds unlisted, as attention does, counts as its own.
+    """
+    listed = {id(layer) for _, layer in places}
+    moved: Counter = Counter()
+    borders: Counter = Counter()
+    for call in calls:
+        owner = call
+        while owner and id(owner.layer) not in listed:
+            owner = owner.outer
+        for kind, count in call.moved.items():
+            if owner:
+                moved[id(owner.layer), kind] += count
+            else:
+                borders[call.layer.name] += count
+    return moved, dict(borders)
 
 
 def _weights(places):

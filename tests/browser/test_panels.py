@@ -33,11 +33,11 @@ PANELS = {
         + [(SLIDER, 5, "press", "PageUp", None)],
     ),
     "03_policy": (
-        "setup load-exercises policies three-places stored door panel",
+        "setup load-exercises three-places stored door panel",
         "weights stay float32",
         [
             (MENU, 1, "select_option", "float32", "weights are float32"),
-            (MENU, 0, "select_option", "Prices", "16 bits leave 0 of 1 layers"),
+            (MENU, 0, "select_option", "Prices", "0 of 1 layers hand on 16 bits"),
             (MENU, 1, "select_option", "mixed_bfloat16", "from float32 to bfloat16"),
         ],
     ),

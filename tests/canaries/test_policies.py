@@ -148,7 +148,62 @@ def test_03_compile_asks_for_the_policy_that_the_model_was_made_under():
     assert type(made_before.optimizer) is keras.optimizers.SGD
 
 
+def test_03_a_policy_map_finds_paths_of_layers_with_weights_and_brings_no_scale():
+    own = {".*logits": keras.DTypePolicy("float32")}
+    own[".*softmax"] = keras.DTypePolicy("float32")
+    with dtype_policy(keras.dtype_policies.DTypePolicyMap("mixed_float16", own)):
+        logits = Dense(2, name="logits")
+        softmax = keras.layers.Activation("softmax", name="softmax")
+        model = keras.Sequential([keras.Input((4,)), Dense(3), logits, softmax])
+    assert model(X).dtype == tf.float16
+    assert [layer.compute_dtype for layer in model.layers] == [
+        "float16",
+        "float32",
+        "float16",
+    ]
+    assert logits.path.endswith("/logits") and softmax.path is None
+    model.compile("sgd", LOSS)
+    assert type(model.optimizer) is keras.optimizers.SGD
+    for layer in model.layers:
+        layer.dtype_policy = "float32" if layer is softmax else "mixed_float16"
+    assert model(X).dtype == tf.float32
+
+
+def test_03_a_model_of_a_class_casts_its_inputs_to_the_policy_set_later():
+    class Passing(keras.Model):
+        def call(self, inputs):
+            return inputs
+
+    passing, spy = Passing(), network("float32", head="float32")
+    for model, dtype in ((passing, tf.float16), (spy, tf.float32)):
+        model.dtype_policy = "mixed_float16"
+        assert model(X).dtype == dtype
+
+
+def test_03_fit_hands_a_loss_function_float32_labels_and_predictions():
+    seen = []
+
+    def watched(y_true, y_pred):
+        seen.append((y_true.dtype, y_pred.dtype))
+        return keras.ops.mean(y_pred)
+
+    model = network("mixed_float16", head="mixed_float16")
+    model.compile("sgd", watched, jit_compile=False)
+    model.fit(X, Y, verbose=0)
+    assert set(seen) == {(tf.float32, tf.float32)}
+    watched(Y, model(X))
+    assert seen[-1] == (np.int32, tf.float16)
+
+
 # Custom layers
+
+
+def test_03_a_number_of_numpy_widens_an_operation_of_keras_and_one_of_python_does_not():
+    for divide, dtype in (
+        (lambda x, _: keras.ops.divide(x, np.float32(2)), tf.float32),
+        (lambda x, _: keras.ops.divide(x, 2.0), tf.float16),
+    ):
+        assert output_dtype(divide) == dtype
 
 
 def output_dtype(call, weight=None, policy="mixed_float16"):
