@@ -251,7 +251,7 @@ GIVEN = [
     (figures.published, SPEEDUPS, [("mine", "mixed_float16", [1.8, 0.2])]),
     (figures.roofline, DEVICE, POINTS),
     (figures.rounding_errors, np.linspace(1, 2, 9), ROUNDED, 2),
-    (figures.spacing,),
+    (figures.spacing, DTYPES, {"weights": splits.survey(2.0 ** np.arange(-40.0, 0))}),
     (figures.bit_strips, "0.1", DTYPES),
     (figures.number_line, 3, 3),
     (figures.recorded, RECORDED),
@@ -536,6 +536,18 @@ def test_a_point_is_named_right_beside_it(draw, given, beside):
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
+def test_a_sum_that_stops_is_in_the_title_and_a_guess_beyond_at_the_edge():
+    stops = {"float32": np.arange(1.0, 9), "float16": np.full(8, 2.0)}
+    for guess, label, at in ((8, "your guess", 8), (900, "your guess, 900 ↑", 9.2)):
+        picture = figures.long_sum(stops, guess)
+        (ax,) = picture.figure.axes
+        assert ax.get_title() == "The sum stops: float16 at 2"
+        assert written(ax.texts)[-1] == label and ax.lines[-1].get_ydata()[0] == at
+        assert f"you guessed {guess}" in picture.alt
+    going = figures.long_sum({"float32": np.arange(1.0, 9)}).figure.axes[0]
+    assert going.get_title() == "No sum stops"
+
+
 def test_a_run_that_is_lost_says_so():
     losses = {"a": [1.0, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}
     picture = figures.histories(losses, "Losses")
@@ -707,6 +719,19 @@ def test_a_strip_of_a_subnormal_has_no_1_before_the_point_and_ties_have_dots():
     errors = {"rounded": np.array([0, -1.0, 0.5, 1]), "dropped": np.zeros(4)}
     ax = figures.rounding_errors(np.arange(4), errors, unit=2).figure.axes[0]
     assert ax.lines[2].get_xydata().tolist() == [[1, -0.5], [3, 0.5]]
+    assert np.isnan(ax.lines[0].get_ydata()).tolist() == [0, 0, 1, 0, 0]  # no join
+    assert ax.get_title().splitlines()[0] == "rounded errs by up to 0.50 gaps"
+
+
+def test_a_title_says_which_formats_hold_a_number():
+    for number, title in (
+        ("0.1", "0.1 is rounded in float32, bfloat16 and float16"),
+        ("2049", "2049 is exact in float32"),
+        ("-0", "-0 is exact in float32, bfloat16 and float16"),
+        ("inf", "inf is exact in float32, bfloat16 and float16"),
+    ):
+        ax = figures.bit_strips(number, DTYPES).figure.axes[0]
+        assert ax.get_title() == title
 
 
 def test_strips_wear_the_explorers_colors():
@@ -718,29 +743,29 @@ def test_strips_wear_the_explorers_colors():
 
 
 def test_spacing_is_the_gap_above_each_power_of_two():
-    ax = drawn("spacing")
-    assert written(ax.get_legend().get_texts()) == list(figures.numbers.SPACING)
-    for line in ax.lines:
-        for x, y in zip(*line.get_data(), strict=True):
-            here = formats.encode(x, line.get_label())
-            assert here.value == x and float(here.ulp / here.exact) == y
+    top = drawn("spacing")[0]
+    assert [line.get_label() for line in top.lines] == list(DTYPES)
+    for line in top.lines:
+        for power, relative in line.get_xydata():
+            here = formats.encode(2.0**power, line.get_label())
+            assert here.value == 2.0**power
+            assert float(here.ulp / here.exact) == 2.0**relative
 
 
-def test_the_bands_below_the_spacing_hold_nearly_all_of_each_tensor():
-    values = {
-        "weights": 2.0 ** np.arange(-50, 50),
-        "gradients, epoch 5": [0.0, 2.0**-30],
-    }
+def test_spacing_shades_float16_and_says_which_tensor_it_loses():
+    late = [0.0, 2.0**-25, -(2.0**-30), 2.0**-30, 2.0**-24]  # 3 of 4 become 0
+    values = {"weights": 2.0 ** np.arange(-10, 5), "gradients": late}
     surveys = {name: splits.survey(given) for name, given in values.items()}
     picture = figures.spacing(DTYPES, surveys)
-    ax = picture.figure.axes[0]
-    assert written(ax.texts) == list(surveys) and all(
-        name in picture.alt for name in surveys
-    )
-    ends = [np.log2(line.get_xdata()).tolist() for line in ax.lines[3:]]
-    assert ends == [[-49, 49], [-30, -29]]
-    highest = max(line.get_ydata().max() for line in ax.lines[3:])
-    assert highest < min(line.get_ydata().min() for line in ax.lines[:3])
+    top, *rows = picture.figure.axes
+    assert top.get_title() == "Too small for float16: 75 % of gradients"
+    assert "of weights 0 % become 0 in float16; of gradients 75 %" in picture.alt
+    for ax in (top, *rows):
+        shaded = [patch for patch in ax.patches if patch.get_alpha()]
+        ends = sorted((patch.get_x(), patch.get_width()) for patch in shaded)
+        assert ends == [(-24, 10), (-14, 30)]
+    kept = figures.spacing(DTYPES, {"weights": surveys["weights"]}).figure.axes
+    assert kept[0].get_title() == "Too small for float16: 0 % of weights"
 
 
 def test_the_number_line_has_every_number_of_a_format():

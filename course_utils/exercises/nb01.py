@@ -31,109 +31,42 @@ PREDICTION = Prediction(
 EXERCISES = [
     Exercise(
         id=9,
-        minutes=5,
+        minutes=4,
         solution="""\
-answer = {
-    "code of -6.25": 0b1_10001_1001000000,  # 6.25 = 1.5625 * 2**2
-    "number of 0xB500": -(1 + 0b0100000000 / 1024) * 2.0 ** (0b01101 - 15),
-}""",
-        answer=codes.BOTH_WAYS,
-        explore=codes.lab_of_code,
+answer = 0b1_10001_1001000000  # 6.25 = 1.5625 * 2**2""",
+        answer=codes.CODE,
+        explore=codes.lab_of_bits,
         hints=[
+            "Halve 6.25 until it lies between 1 and 2. How often did you halve it?",
             "6.25 is binary 110.01, which is 1.1001 × 2**2. The exponent field holds 2 + 15.",
-            "`f'{0xB500:016b}'` shows the bits. The first is the sign, five are the exponent.",
-            "The fraction field counts 1024ths, and the 1 before the point is not stored.",
+            "The fraction field begins after the point: the 1 before it is not stored.",
         ],
         wrong=[
-            (
-                {"code of -6.25": 0xC641, "number of 0xB500": -0.3125},
-                "code of -6.25391",
-            ),
-            (
-                {"code of -6.25": 0x1C640, "number of 0xB500": -0.3125},
-                "from 0 to 65,535",
-            ),
-            (
-                {"code of -6.25": 0xC640, "number of 0xB500": -0.625},
-                "is 0xB900, not 0xB500",
-            ),
-            (
-                {"code of -6.25": 0xC640, "number of 0xB500": 1e9},
-                "too large for float16",
-            ),
+            (0xC641, "1 10001 1001000001 is -6.25391"),
+            (0x1C640, "Give 16 bits"),
+            ("1 10001 1001000000", "without quotes"),
         ],
-        right="1 10001 1001000000 is −1.5625 × 2**2, and 1 01101 0100000000 is −1.25 × 2**−2.",
+        right="1 10001 1001000000 is −1.5625 × 2**2.",
     ),
     Exercise(
-        id=3,
+        id=11,
         minutes=2,
         solution="""\
-answer = 2 ** (1 + 7) + 1  # the implicit bit and 7 stored ones; 2**8 itself is a power of two""",
+answer = 2 ** (1 + 23) + 1  # the implicit bit and 23 stored ones; 2**24 is a power of two""",
         answer=rounding.FIRST_GAP,
-        explore=lambda answer: lab_of_number(answer, "bfloat16"),
+        explore=lambda answer: lab_of_number(answer, "float32"),
         hints=[
-            "The significand has 8 bits: 1 implicit and 7 stored.",
+            "The significand has 24 bits: 1 implicit and 23 stored.",
             "With 3 bits you can write 1 to 7, and 8 as 1.00 × 2**3. Which is the first that is too"
             " long?",
         ],
         wrong=[
-            (258, "bfloat16 holds 258"),
-            (259, "smaller one that it cannot"),
+            (2**24 + 2, "float32 holds 16,777,218"),
+            (2**24 + 3, "smaller one that it cannot"),
             (10**20, "cannot hold 1e+20"),
             (0, "positive whole number"),
         ],
-        right="257 needs 9 bits. From 256 on the gap is 2, and bfloat16 skips 257.",
-    ),
-    Exercise(
-        id=10,
-        minutes=3,
-        solution=parts({name: f'"{fmt}"' for name, fmt in codes.FORMATS.right.items()}),
-        answer=codes.FORMATS,
-        explore=codes.lab_of_format,
-        hints=[
-            "Gradients ask for range, scores for a small gap, counts for both.",
-            "Write 0.002 as a power of two, and compare it with the gaps above 1.",
-            "With n significant bits, whole numbers are exact up to 2**n.",
-        ],
-        right="Range is bfloat16's strength, the gap float16's. 100,000 needs 17 bits: float32.",
-    ),
-    Exercise(
-        id=4,
-        minutes=2,
-        solution="""\
-largest = (2 - 2**-10) * 2**15
-gap = 2**-10 * 2**15
-answer = largest + gap / 2  # a tie: the largest number has an odd code""",
-        answer=rounding.LIMIT,
-        explore=lab_of_number,
-        hints=[
-            "The largest finite number is 65,504. How large is the gap right below it?",
-            "If the exponent went on, 65,536 would follow. What happens halfway?",
-            "The fraction of 65,504 is all ones, so its last bit is odd.",
-        ],
-        wrong=[(65518, "to 65,504, a finite number"), (65530, "not the smallest")],
-        right="65,520 is the tie between 65,504 and 65,536. The even neighbor is beyond the range.",
-    ),
-    Exercise(
-        id=5,
-        minutes=4,
-        solution="""\
-# Half a gap is 2**-11, so w stays where w / ratio < 2**-11, that is where w < ratio / 2048.
-answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
-        answer=rounding.SHARES,
-        explore=rounding.lab_of_share,
-        hints=[
-            "From 1 to 2 the gap of float16 is 2**-10. A sum goes back to w if less than half a"
-            " gap is added.",
-            "w / 2048 reaches from 2**-11 to almost 2**-10, and half a gap is 2**-11.",
-            "For which w is w / 3072 half a gap?",
-        ],
-        wrong=[
-            ({2048: 0, 3072: 0.5, 4096: 0.75}, "4096: 0.75 is too small"),
-            ({2048: 0.2, 3072: 0.5, 4096: 1}, "2048: 0.2 is too large"),
-            ({2048: -1, 3072: 0.5, 4096: 1}, "between 0 and 1"),
-        ],
-        right="w stays where it lies below ratio / 2048: hardly any, half of them, and all.",
+        right="16,777,217 needs 25 bits. From 2**24 on the gap is 2, and float32 skips it.",
     ),
     Exercise(
         id=6,
@@ -158,5 +91,56 @@ answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
             ({"float16": 8192, "bfloat16": 1027}, "gets less far"),
         ],
         right="At 8,192 and at 1,024 the gap becomes 8, and 3 is less than half of it.",
+    ),
+    Exercise(
+        id=4,
+        minutes=2,
+        solution="""\
+largest = (2 - 2**-10) * 2**15
+gap = 2**-10 * 2**15
+answer = largest + gap / 2  # a tie: the largest number has an odd code""",
+        answer=rounding.LIMIT,
+        explore=lab_of_number,
+        hints=[
+            "The largest finite number is 65,504. How large is the gap right below it?",
+            "If the exponent went on, 65,536 would follow. What happens halfway?",
+            "The fraction of 65,504 is all ones, so its last bit is odd.",
+        ],
+        wrong=[(65518, "to 65,504, a finite number"), (65530, "not the smallest")],
+        right="65,520 is the tie between 65,504 and 65,536. The even neighbor is beyond the range.",
+    ),
+    Exercise(
+        id=10,
+        minutes=3,
+        solution=parts({name: f'"{fmt}"' for name, fmt in codes.FORMATS.right.items()}),
+        answer=codes.FORMATS,
+        explore=codes.lab_of_format,
+        hints=[
+            "Gradients ask for range, scores for a small gap, counts for both.",
+            "Write 0.002 as a power of two, and compare it with the gaps above 1.",
+            "With n significant bits, whole numbers are exact up to 2**n.",
+        ],
+        right="Range is bfloat16's strength, the gap float16's. 100,000 needs 17 bits: float32.",
+    ),
+    Exercise(
+        id=5,
+        minutes=4,
+        solution="""\
+# Half a gap is 2**-11, so w stays where w / ratio < 2**-11, that is where w < ratio / 2048.
+answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
+        answer=rounding.SHARES,
+        explore=rounding.lab_of_share,
+        hints=[
+            "From 1 to 2 the gap of float16 is 2**-10. A sum goes back to w if less than half a"
+            " gap is added.",
+            "w / 2048 reaches from 2**-11 to almost 2**-10, and half a gap is 2**-11.",
+            "For which w is w / 3072 half a gap?",
+        ],
+        wrong=[
+            ({2048: 0, 3072: 0.5, 4096: 0.75}, "4096: 0.75 is too small"),
+            ({2048: 0.2, 3072: 0.5, 4096: 1}, "2048: 0.2 is too large"),
+            ({2048: -1, 3072: 0.5, 4096: 1}, "between 0 and 1"),
+        ],
+        right="w stays where it lies below ratio / 2048: hardly any, half of them, and all.",
     ),
 ]

@@ -24,10 +24,10 @@ def whole(right, wrong, otherwise):
 
 
 def first_gap(value, shown):
-    """Whether bfloat16 holds a number too large to be the answer, or too small."""
-    if value >= 2**128 or value % 2 ** max(0, math.frexp(value)[1] - 8):
-        return f"bfloat16 cannot hold {shown}, and there is a smaller one that it cannot hold."
-    return f"bfloat16 holds {shown} exactly."
+    """Whether float32 holds a number too large to be the answer, or too small."""
+    if value >= 2**128 or value % 2 ** max(0, math.frexp(value)[1] - 24):
+        return f"float32 cannot hold {shown}, and there is a smaller one that it cannot hold."
+    return f"float32 holds {shown} exactly."
 
 
 def first_infinity(value, shown):
@@ -39,16 +39,17 @@ def first_infinity(value, shown):
 
 
 FIRST_GAP = whole(
-    257,
+    16777217,
     {
-        128: "bfloat16 holds 128, a power of two: its fraction is 0.",
-        129: "bfloat16 holds 129. To the 7 stored fraction bits comes the implicit 1.",
-        255: "255 is eight ones, and bfloat16 has 8 bits: 7 stored and the implicit one.",
-        256: "256 is 2**8: a power of two needs one bit, and its fraction is 0.",
-        513: "That is for 8 stored fraction bits. bfloat16 stores 7, and one more is implicit.",
+        8388608: "float32 holds 2**23, a power of two: its fraction is 0.",
+        8388609: "float32 holds 2**23 + 1. To the 23 stored bits comes the implicit 1.",
+        16777215: "That is 24 ones, and float32 has 24 bits: 23 stored and the implicit one.",
+        16777216: "That is 2**24: a power of two needs one bit, and its fraction is 0.",
+        33554433: "That is for 24 stored fraction bits. float32 stores 23, one is implicit.",
+        257: "That is the answer for bfloat16, which has 7 fraction bits.",
         2049: "That is the answer for float16, which has 10 fraction bits.",
-        16777217: "That is the answer for float32, which has 23 fraction bits.",
-        65505: "That is about float16's range. Precision gives out earlier.",
+        2147483648: "There a 32-bit integer ends. float32 spends 8 bits on the exponent.",
+        4294967296: "That is 2**32, a power of two. And 8 of the 32 bits are the exponent.",
     },
     first_gap,
 )

@@ -17,7 +17,7 @@ NOTE = (
 )
 RECORDED = (
     " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "
-    f"layers after {LATE} epochs of training, all gradients after {EARLY} and {LATE}."
+    f"layers after {LATE} epochs of training, the gradients of both after {EARLY} and {LATE}."
 )
 
 

@@ -11,7 +11,7 @@ import { makeLens } from "./lens.mjs";
 import { makeFormula, makeRow } from "./rows.mjs";
 import { exact, readable } from "./values.mjs";
 
-const CHIPS = ["0.1", "π", "2^-24", "65504", "65520", "2048+1", "-4200000000", "NaN"];
+const CHIPS = ["0.1", "π", "2^-24", "65504", "2048+1", "-4200000000", "NaN"];
 const KEYS = [
   ["← →", "another bit, another example; move x on the number line"],
   ["Home End", "the first bit, the last bit"],

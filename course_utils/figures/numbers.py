@@ -1,13 +1,14 @@
 """Number formats: which numbers exist, how far apart they are, and what gets lost."""
 
+import itertools
 import math
 
 import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from course_utils import formats
-from course_utils.figures.base import INK, Picture, canvas, legend, listed
+from course_utils import formats, numerals, splits
+from course_utils.figures.base import INK, Picture, canvas, legend, listed, panels
 from course_utils.figures.looks import COLORS, LINES, line_look
 
 FIELDS = {  # the colors of the explorers; what is written on a 1
@@ -22,12 +23,11 @@ def bit_strips(numbers, names, title=None) -> Picture:
     """The bits of numbers in formats, a strip each, aligned where the fraction begins.
 
     `numbers`, as `formats.encode` takes them, is one for several formats, or several
-    for one. The dashed box is the digit before the point, which is not stored.
+    for one. The dashed box is the digit before the point, which is not stored. Without
+    a `title` the figure says which formats hold the number.
     """
-    numbers, facts = (
-        np.atleast_1d(numbers).tolist(),
-        [formats.facts(name) for name in names],
-    )
+    numbers = np.atleast_1d(numbers).tolist()
+    facts = [formats.facts(name) for name in names]
     rows = [(number, name) for number in numbers for name in names]
     most = [
         max(row[f"{field}_bits"] for row in facts) for field in ("exponent", "fraction")
@@ -42,11 +42,8 @@ def bit_strips(numbers, names, title=None) -> Picture:
         stored = formats.encode(number, name)
         leading = "1" if stored.kind == "normal" else "0"
         x = -2.0 - len(stored.exponent + stored.sign)
-        for field, bits in zip(
-            FIELDS,
-            (stored.sign, stored.exponent, leading, stored.fraction),
-            strict=True,
-        ):
+        fields = (stored.sign, stored.exponent, leading, stored.fraction)
+        for field, bits in zip(FIELDS, fields, strict=True):
             hidden, (hue, on_hue) = field == "implicit", FIELDS[field]
             x += 0.5 * (hidden or field == "fraction")
             for bit in bits:
@@ -61,19 +58,28 @@ def bit_strips(numbers, names, title=None) -> Picture:
                 ax.text(x + 0.5, y, bit, color=ink, bbox=behind, **style)
                 x += 1
         label = name if len(rows) == len(names) else f"{number:.4g}"
-        told = f"{stored.value:.10g}" if few else f"{stored.value:.4g} {stored.kind}"
+        value = f"{stored.value:.10g}" if few else f"{stored.value:.4g} {stored.kind}"
         ax.text(-3.4 - most[0], y, label, ha="right", va="center", color=INK)
-        ax.text(x + 0.4, y, told, va="center", color=INK)
-        words.append(f"{label}: {stored.bits}, {told}")
+        ax.text(x + 0.4, y, value, va="center", color=INK)
+        words.append(f"{label}: {stored.bits}, {value}")
     middles = (-2.5 - most[0], -2 - most[0] / 2, -1, most[1] / 2)
     for field, x in zip(FIELDS, middles, strict=True):
         ax.text(x, -0.55, field, ha="center", va="bottom", color=INK, fontsize=9)
-    title = title or f"{numbers[0]} in {listed(names)}"
+    title = title or _held(numbers[0], names)
     ax.set(xlim=(left, right), ylim=(len(rows) - 0.5, -1.1), title=title)
     ax.set_axis_off()
     return Picture(
         figure, "sign, exponent, fraction and value. " + "; ".join(words) + "."
     )
+
+
+def _held(number, names) -> str:
+    """Which of the formats hold a number exactly."""
+    value = numerals.exact(number)
+    exact = [name for name in names if formats.encode(number, name).value == value]
+    if not exact:
+        return f"{number} is rounded in {listed(names)}"
+    return f"{number} is exact in {listed(exact)}"
 
 
 def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
@@ -95,13 +101,13 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
             high = (low + gap * steps) * stretch
             if high > end:
                 break
-            color = "#CC79A7" if row == 0 else ("#56B4E9", "#E69F00")[row % 2]
+            shade = (INK, "#8a8a8a")[row % 2]  # another one for each power of two
             values = (low + gap * np.arange(steps)) * stretch
-            ax.vlines(values, y, y + 0.6, color=color, linewidth=2)
+            ax.vlines(values, y, y + 0.6, color=shade, linewidth=2)
             if high - low * stretch > end / 12:
-                told = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
+                label = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
                 x = (low * stretch + high) / 2
-                ax.text(x, y + 0.66, told, ha="center", color=INK, fontsize=9)
+                ax.text(x, y + 0.66, label, ha="center", color=INK, fontsize=9)
             if high - low * stretch > end / 40:
                 ax.text(
                     high,
@@ -121,93 +127,95 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
     title = f"{bits}: the gap doubles, but not near 0"
     ax.set(xlim=(-end / 40, end * 1.02), ylim=(-0.35, 2.75), title=title)
     ax.set_axis_off()
-    told = ", ".join(
+    words = ", ".join(
         f"{gap:g} from {low:g}" for low, gap in zip(lows, gaps, strict=True)
     )
-    return Picture(figure, f"numbers from 0 to {largest:g}; the gap is {told}.")
-
-
-SPACING = {name: (COLORS[name], line) for name, line in LINES.items()} | {
-    "float8_e4m3fn": ("#CC79A7", "-"),
-    "float8_e5m2": ("#CC79A7", "--"),
-    "float4_e2m1fn": (INK, "-."),
-}
+    return Picture(figure, f"numbers from 0 to {largest:g}; the gap is {words}.")
 
 
 TENSORS = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # as BitSplit has them
-CENTRAL = 0.98  # this share of a tensor's values lies in its band
+WINDOW = 5  # exponent bits: the split whose range is shaded is float16
+VIEW = (-70, 20)  # powers of two
 
 
-def spacing(names=tuple(SPACING), tensors=None) -> Picture:
-    """The gap to the next number, relative to the number, over all magnitudes; both
-    axes log.
+def spacing(names, tensors) -> Picture:
+    """The gap to the next number, relative to the number, and where tensors lie; around
+    the window of float16, whose normal and subnormal numbers are shaded.
 
-    `names`: formats, one line each, from the smallest subnormal to the largest number.
-    `tensors`: names to `splits.survey`, a band each, where 98 % of the values lie that
-    are not zero.
+    `names`: formats, one line each, at powers of two. `tensors`: names to
+    `splits.survey`; their values by size stand below, each row as high as its fullest
+    octave, with the share of the nonzero ones that float16 rounds to 0.
     """
-    figure, ax = canvas(width=8.0, height=4.8 if tensors else 4.2)
-    words = []
-    for name in names:
-        facts, (color, line) = formats.facts(name), SPACING[name]
-        first = round(math.log2(facts["smallest_subnormal"]))
-        last = math.floor(math.log2(facts["largest"]))
-        powers = np.arange(first, last + 1)
-        relative = np.maximum(facts["epsilon"], 2.0 ** (first - powers))
-        width = 3.2 if line == ":" else 2.2
-        ax.plot(
-            2.0**powers,
-            relative,
-            color=color,
-            linestyle=line,
-            label=name,
-            linewidth=width,
-        )
-        words.append(
-            f"{name} from {facts['smallest_subnormal']:.2g} to {facts['largest']:.3g}, at best "
-            f"{facts['epsilon']:.2g}"
-        )
-    lowest = min(formats.facts(name)["epsilon"] for name in names)
-    for row, (name, found) in enumerate((tensors or {}).items()):
-        reached = np.cumsum(found["counts"]) / sum(found["counts"])
-        ends = np.searchsorted(reached, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2]) + [0, 1]
-        low, high = 2.0 ** (found["first"] + ends)
-        y = lowest / 8 / 5**row
-        ax.plot(
-            [low, high],
-            [y, y],
-            color=TENSORS[row % 4],
-            linewidth=7,
-            solid_capstyle="butt",
-        )
-        ax.text(high * 4, y, name, va="center", color=INK, fontsize=9)
-        words.append(f"{name} mostly from {low:.2g} to {high:.2g}")
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log", base=2)
-    ax.set_xticks([2.0**k for k in range(-150, 151, 25)])
-    ax.set_yticks([2.0**k for k in range(-24, 1, 4)])  # the bands below have no height
-    ax.set(
-        xlabel="size of the number (powers of two)",
-        ylabel="gap / number, at powers of two",
+    low, high = VIEW
+    count = len(tensors)
+    grid = {"height_ratios": [2.6, *[0.5] * count], "hspace": 0}
+    figure, axes = panels(
+        1, 8.0, 2.9 + 0.55 * count, 1 + count, sharex=True, gridspec_kw=grid
     )
-    ax.set_title("More exponent bits: longer. More fraction bits: finer.")
-    legend(ax, fontsize=9, ncols=2)
-    text = "relative gap against size; flat over the normal numbers, rising to 1 on the left. "
-    return Picture(figure, text + "; ".join(words) + ".")
+    top = axes[0]
+    end = splits.limits(WINDOW)
+    bands = {
+        "subnormal": (end["zero_octave"] + 1, end["normal_octave"], 0.10),
+        "float16: normal": (end["normal_octave"], end["top_octave"] + 1, 0.22),
+    }
+    for label, (left, right, alpha) in bands.items():
+        for ax in axes:
+            ax.axvspan(left, right, color=COLORS["float16"], alpha=alpha, linewidth=0)
+        top.text((left + right) / 2, 1.6, label, ha="center", color=INK, fontsize=9)
+    words = []
+    ticks = {0: "1"}
+    for name in names:
+        facts = formats.facts(name)
+        first, best, last = (
+            math.floor(math.log2(facts[key]))
+            for key in ("smallest_subnormal", "epsilon", "largest")
+        )
+        powers = np.arange(max(low, first), min(high, last) + 1)
+        relative = np.maximum(best, first - powers)
+        look = {"color": COLORS[name], "linestyle": LINES[name], "linewidth": 2.6}
+        top.plot(powers, relative, label=name, **look)
+        top.text(powers[relative == best][0] + 1, best + 0.7, name, color=INK)
+        ticks[best] = f"$2^{{{best}}}$"
+        words.append(f"{name} from 2^{first} to 2^{last}, at best 2^{best}")
+    zero = {}
+    rows = zip(axes[1:], tensors.items(), itertools.cycle(TENSORS), strict=False)
+    for ax, (name, survey), color in rows:
+        counts = np.array(survey["counts"])
+        edges = survey["first"] + np.arange(len(counts) + 1)
+        ax.stairs(counts / counts.max(), edges, fill=True, color=color)
+        lost = survey["kept"][0][splits.EXPONENT_BITS.index(WINDOW)][1] / counts.sum()
+        zero[name] = f"{100 * lost:.0f} %"
+        label = f"{name}: {zero[name]} become 0" if lost >= 0.005 else name
+        ax.text(low + 1, 0.55, label, color=INK, fontsize=9)
+        ax.set(yticks=[], ylim=(0, 1.15))
+        words.append(f"of {name} {zero[name]} become 0 in float16")
+    worst = max(zero, key=lambda name: float(zero[name][:-1]))
+    top.set_title(f"Too small for float16: {zero[worst]} of {worst}")
+    top.set_yticks(list(ticks), list(ticks.values()))
+    top.set(ylim=(min(ticks) - 1.5, 3.2), ylabel="gap / number", xlim=VIEW)
+    tens = range(low, high + 1, 10)
+    axes[-1].set_xticks(tens, [f"$2^{{{power}}}$" for power in tens])
+    axes[-1].set_xlabel("size of the number")
+    return Picture(figure, "relative gap against size: " + "; ".join(words) + ".")
 
 
 def rounding_errors(values, errors, unit) -> Picture:
     """Signed errors of ways to round {name: rounded minus exact} at `values`, all of
     shape (n,).
 
-    They are shown in units of `unit`, the format's gap there. Where the first errs by
-    half a gap, on ties, there are dots.
+    They are shown in units of `unit`, the format's gap there; a line breaks where the
+    error jumps. Where the first errs by half a gap, on ties, there are dots.
     """
     figure, ax = canvas(width=7.0, height=3.0)
-    words, styles = [], (("-", "#56B4E9"), ("--", "#E69F00"))
+    title = []
+    words = []
+    styles = (("-", "#56B4E9"), ("--", "#E69F00"))
     for (name, error), (line, color) in zip(errors.items(), styles, strict=True):
         share = np.asarray(error) / unit
-        ax.plot(values, share, line, color=color, label=name, linewidth=2)
+        jumps = 1 + np.flatnonzero(abs(np.diff(share)) > 0.5)
+        x, y = (np.insert(a.astype(float), jumps, np.nan) for a in (values, share))
+        ax.plot(x, y, line, color=color, label=name, linewidth=2)
+        title.append(f"{name} errs by up to {abs(share).max():.2f} gaps")
         words.append(f"{name} from {share.min():.2f} to {share.max():.2f} gaps")
     first = np.asarray(next(iter(errors.values()))) / unit
     tie = abs(first) == 0.5
@@ -216,8 +224,8 @@ def rounding_errors(values, errors, unit) -> Picture:
         f"ties at {', '.join(f'{share:+g}' for share in first[tie]) or 'no number'}"
     )
     ax.axhline(0, color=INK, linewidth=0.8)
-    title = "The error of each way to round"
-    ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7), title=title)
+    ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7))
+    ax.set_title("\n".join(title))
     legend(ax, loc="lower center", ncols=3)
     return Picture(figure, "the error zigzags: " + ", ".join(words) + ".")
 
@@ -228,23 +236,29 @@ def lost_updates(shares) -> Picture:
     """
     figure, ax = canvas(width=7.0, height=3.2)
     words = []
+    ends = []
     for name, by_ratio in shares.items():
         ratios = list(by_ratio)
         share = list(by_ratio.values())
-        ax.plot(ratios, share, label=name, markevery=2, **line_look(name))
+        ax.plot(ratios, share, label=name, markersize=4, **line_look(name))
         half = min(ratios, key=lambda ratio: abs(by_ratio[ratio] - 0.5))
         ax.text(half * 1.06, 0.47, f"half at {half:g}", color=INK)
-        told = [f"{s:.1%} at {r:g}" for r, s in by_ratio.items() if 0 < s]
-        words.append(f"{name}: {' to '.join(told[:1] + told[-1:]) or 'none'}")
+        lost = [f"{s:.1%} at {r:g}" for r, s in by_ratio.items() if 0 < s]
+        words.append(f"{name}: {' to '.join(lost[:1] + lost[-1:]) or 'none'}")
+        everything = [r for r, s in by_ratio.items() if s == 1]
+        if everything:
+            ends.append(f"from {everything[0]:,g} on ({name})")
     ax.set_xscale("log", base=2)
     powers = sorted({2 ** round(math.log2(ratio)) for ratio in ratios})
     ax.set_xticks(powers, [f"{power:g}" for power in powers])
     ax.set(
-        xlabel="weight / update",
+        xlabel="ratio: weight / update",
         ylabel="share of weights unchanged",
         ylim=(-0.05, 1.05),
     )
-    ax.set_title("Weights that an update leaves unchanged")
+    ax.set_title(
+        f"All updates are lost {listed(ends)}" if ends else "Some updates count"
+    )
     legend(ax)
     return Picture(
         figure, "share of the weights from 1 to 2 unchanged. " + "; ".join(words) + "."
@@ -253,31 +267,30 @@ def lost_updates(shares) -> Picture:
 
 def long_sum(sums, guess=None) -> Picture:
     """Running sums of ones {format: sums after each addition, (n,)}, and the guess in
-    float16.
+    float16; one beyond the sums stands at the upper edge, with an arrow.
     """
     figure, ax = canvas(width=7.0, height=3.2)
     words = []
+    stops = []
+    beside = {"textcoords": "offset points", "color": INK, "annotation_clip": False}
     for name, running in sums.items():
         count = np.arange(1, len(running) + 1)
         every = max(1, len(running) // 8)
-        ax.plot(
-            count, running, label=name, linewidth=2, markevery=every, **line_look(name)
-        )
+        ax.plot(count, running, linewidth=2, markevery=every, **line_look(name))
         end = f"{float(running[-1]):,.0f}"
-        ax.annotate(
-            end,
-            (count[-1], running[-1]),
-            (6, 0),
-            textcoords="offset points",
-            va="center",
-        )
-        ax.texts[-1].set_color(INK)
+        label = f"{name} {end}"
+        ax.annotate(label, (count[-1], running[-1]), (6, 0), va="center", **beside)
         words.append(f"{name} ends at {end}")
+        if len(running) > 1 and running[-1] == running[-2]:
+            stops.append(f"{name} at {end}")
+    top = 1.15 * max(float(running[-1]) for running in sums.values())
     if guess is not None:
-        ax.scatter(
-            [len(running)], [guess], marker="D", color=INK, zorder=3, label="your guess"
-        )
+        at = (len(running), min(guess, top))
+        ax.plot(*at, "D", color=INK, zorder=3, clip_on=False)
+        label = "your guess" + f", {guess:,.0f} ↑" * (guess > top)
+        below = -12 * (guess > top)
+        ax.annotate(label, at, (-7, 3 + below), ha="right", va="bottom", **beside)
         words.append(f"you guessed {guess:,.0f}")
-    ax.set(xlabel="additions of 1", ylabel="sum", title="Adding 1 again and again")
-    legend(ax)
+    title = f"The sum stops: {listed(stops)}" if stops else "No sum stops"
+    ax.set(xlabel="additions of 1", ylabel="sum", title=title, ylim=(-top / 25, top))
     return Picture(figure, "sums against additions: " + ", ".join(words) + ".")

@@ -104,9 +104,10 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
 
 def test_chips_rounding_and_saturation(show):
     panel = show()
-    for text in ["0.1", "π", "2^-24", "-4200000000", "NaN", "65520"]:
+    for text in ["0.1", "π", "2^-24", "-4200000000", "NaN"]:
         panel.inside.locator(f".chip[data-entry='{text}']").click()
         assert panel.hex("float16") == formats.encode(text, "float16").hex, text
+    panel.entry.fill("65520")
     for rounding, saturate in (("down", False), ("up", True), ("up", False)):
         panel.inside.get_by_label("rounding").select_option(rounding)
         panel.inside.get_by_label("saturate").set_checked(saturate)
@@ -324,7 +325,7 @@ def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
     q = exercises.load("01")
     page = pages.page
     boxes = [
-        q[1].check({"code of -6.25": 0x8A40, "number of 0xB500": 1}),
+        q[1].check(0x8A40),
         q[4].check(65505),
     ]
     page.set_viewport_size({"width": 400, "height": 900})

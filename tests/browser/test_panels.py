@@ -16,7 +16,7 @@ TEXT, MENU, SLIDER = "input[type=text]", "select", ".noUi-handle"
 # else than before).
 PANELS = {
     "01_floats": (
-        "setup load-exercises halve by-hand bit-strips converter",
+        "setup load-exercises long-sum long-sum-figure bit-strips delta converter",
         "0 01011 1001100110 · 0x2E66 · normal · 0.0999755859375",
         [
             (TEXT, 0, "fill", "65519", "65504.0"),
