@@ -134,7 +134,8 @@ def errors_of(x, digits, make):
                         add(sums, name, [[v.numpy() for v in four] for four in pairs])
             for weight, change in zip(weights, step, strict=True):
                 weight.assign_add(change)
-        for (name, layer), (off, size, missed, way, gone, count) in sums.items():
+        for name, layer in sorted(sums, key=lambda key: (*LAYERS, WHOLE).index(key[1])):
+            off, size, missed, way, gone, count = sums[name, layer]
             row = {"epoch": epoch, "scale": name, "layer": layer}
             ratios = gone / count, math.sqrt(off / size), math.sqrt(missed / way)
             shares = dict(zip(("zeros", "gradient", "update"), ratios, strict=True))
