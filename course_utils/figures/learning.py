@@ -1,6 +1,7 @@
 """What is learned and how training goes: digits, losses, accuracy, loss scale."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -100,13 +101,13 @@ def histories(
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
     `losses`: label to the list of losses; a dtype policy as label gets that dtype's
-    color, and "yours" the reader's. Between two losses lie `every` of what `xlabel`
+    color, "yours" the reader's, and "S = 2^9" the loss scale's. Between two losses lie `every` of what `xlabel`
     counts, and before the first `first` times that; the axis has this `scale`.
     `shaded` is (from, to, why).
     """
     figure, ax = canvas(width=7.5, height=3.6)
     # no dtype's colors
-    others = itertools.cycle(["#56B4E9", "#E69F00", "#CC79A7", INK])
+    others = itertools.cycle(["#E69F00", INK, "#CC79A7", "#56B4E9"])
     dashes = itertools.cycle(
         ["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))]
     )
@@ -116,6 +117,7 @@ def histories(
         color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
         dash = ":" if pure else "-" if label == "float32" else next(dashes)
         color = YOU if label == "yours" else color
+        color = SCALE if label.startswith("S = ") else color
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
         ax.plot(every * (first + np.arange(len(values))), values, **style)
         finite = [value for value in values if np.isfinite(value)]
@@ -123,7 +125,8 @@ def histories(
         words.append(
             f"{label} {', then '.join(f'{value:.3g}' for value in finite[-1:] + lost)}"
         )
-        name = f"{label}: {lost[0]:g}" if lost else label
+        name = re.sub(r"2\^(\d+)", r"$2^{\1}$", label)
+        name = f"{name}: {lost[0]:g}" if lost else name
         ends.append((finite[-1] if finite else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
     if shaded:
@@ -132,9 +135,8 @@ def histories(
         ax.annotate(f" {why}", (start, 0.02), xycoords=("data", "axes fraction"))
         ax.texts[-1].set(color=INK, fontsize=9)
     if scale == "log":
-        look = LogFormatter(), LogFormatter(minor_thresholds=(1.5, 0.6))
-        ax.yaxis.set_major_formatter(look[0])
-        ax.yaxis.set_minor_formatter(look[1])
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
     _name_the_ends(ax, ends)
     return Picture(figure, f"{ylabel} in the end: {', '.join(words)}.")
 

@@ -111,8 +111,8 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
         color = CLASSES["overflow"]
         ax.axvspan(cliff - 0.5, right + 1, color=color, alpha=0.14, lw=0)
         ax.text(
-            (cliff + right) / 2, 0.03, f"overflow\nfrom {power(cliff)}", color=INK,
-            ha="center", va="center", fontsize=9,
+            right + 0.8, 0.3, f"overflow\nfrom {power(cliff)}", color=INK,
+            ha="right", va="center", fontsize=9,
         )  # fmt: skip
     for s, name in (tried or {}).items():
         ax.axvline(s, color=SCALE, linewidth=1.6, zorder=0)
@@ -120,13 +120,13 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
         ax.text(s - 0.2, 0.012, name, color=INK, **look)
     marked = ", ".join((tried or {}).values())
     words += [f"marked: {marked}"] if marked else []
-    ax.set(yscale="log", ylim=(1e-4, top), xlim=(-1, right + 1))
+    ax.set(yscale="log", ylim=(1e-4, top), xlim=(-2.5, right + 1))
     ax.set(xlabel="loss scale S", ylabel="relative error of the gradient")
     ticks = range(0, right + 1, 10)
     ax.set_xticks(ticks, [power(s) for s in ticks])
     title = f"Wrong by less than 1 % from {power(floor[0])} to {power(floor[-1])}"
     ax.set_title(f"{label}: {title.lower()}" if floor else label)
-    legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(0.24, 0.62))
+    legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.63, 0.62))
     return Picture(figure, ". ".join(words) + ".")
 
 
