@@ -426,7 +426,7 @@ SAID = [
     ),
     (
         "loss_scale",
-        "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at",
+        "ceiling in 1 steps, 1 of these skipped; the ceiling goes from 2^2.3 to 2^2.6; your",
     ),
     # 6 of 30, from 2^-25 down
     ("histogram", "20 % of the nonzero gradients become zero"),

@@ -59,22 +59,6 @@ print(f"{error(overflow - 4):.3%}")""",
         " gradients that shrink, a small one for gradients that grow.",
     ),
     Exercise(
-        id=31,
-        minutes=4,
-        solution="""\
-clipped = 0.1 * 1 / 1024  # cut from 512 to 1, then divided: how far the weights move
-answer = {"clipped": clipped / 0.05, "kept": 1024, "adam": 1}""",
-        answer=scales.WRONG_STEPS,
-        hints=[
-            "Follow the length of the gradient from line to line: it begins with 1024 times"
-            " 0.5.",
-            "Adam's first step is the rate times the gradient over the gradient's size.",
-        ],
-        right="SGD shows a wrong factor at once. Adam hides it, until a limit for clipping, a"
-        " norm that you log or epsilon meets it: so S has to be gone before anything looks at"
-        " the gradients.",
-    ),
-    Exercise(
         id=9,
         minutes=8,
         solution=scaler.CODE,
@@ -98,5 +82,21 @@ answer = {"clipped": clipped / 0.05, "kept": 1024, "adam": 1}""",
         ],
         right="Your network comes near what float32's restores, and no overflow reached its"
         " weights. Your rule has a floor, and Keras's has none: the figure below compares them.",
+    ),
+    Exercise(
+        id=31,
+        minutes=4,
+        solution="""\
+clipped = 0.1 * 1 / 1024  # cut from 512 to 1, then divided: how far the weights move
+answer = {"clipped": clipped / 0.05, "kept": 1024, "adam": 1}""",
+        answer=scales.WRONG_STEPS,
+        hints=[
+            "Follow the length of the gradient from line to line: it begins with 1024 times"
+            " 0.5.",
+            "Adam's first step is the rate times the gradient over the gradient's size.",
+        ],
+        right="SGD shows a wrong factor at once. Adam hides it, until a limit for clipping, a"
+        " norm that you log or epsilon meets it: so S has to be gone before anything looks at"
+        " the gradients.",
     ),
 ]
