@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .answers import call, describe, number, untouched
+from .faint import Adam, pictures
 from .functions import Function, edited
 
 CODE = """\
@@ -34,7 +35,6 @@ STEPS = 900
 BROKEN = 100  # batches in front that hold NaN
 EVERY = 10  # steps from one measurement to the next
 FAINT = np.float32(2.0**-32)  # the weight of the loss
-RATE = 1e-3
 FINITE, HALF, UNSCALED = (
     "np.isfinite(g).all()",
     "max(scale / 2, 1.0)",
@@ -84,36 +84,17 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
 RIGHT = edited(CODE, "after_backward")
 
 
-@functools.cache
-def pictures():
-    """The digits, float32 (1437, 64), from 0 to 1."""
-    from sklearn.datasets import load_digits
-
-    return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype("float32")
-
-
 def network(policy):
     """The autoencoder under a policy: `(weights, gradients(n, scale), missing())`.
 
     `gradients` are those of the faint loss of step n times the scale, float32;
     `missing` is the share of the pictures that is not restored.
     """
-    import keras  # late: it loads TensorFlow
-    import tensorflow as tf
+    import tensorflow as tf  # late, as all that loads it
 
-    from course_utils.training import dtype_policy
+    from course_utils.models import autoencoder
 
-    layers = keras.layers
-    source = np.random.RandomState(0)
-    # NumPy's weights draw no seed
-    options = {"use_bias": False, "kernel_initializer": "zeros"}
-    with dtype_policy(policy):
-        squeeze = layers.Dense(32, activation="relu", name="squeeze", **options)
-        restore = layers.Dense(64, name="restore", **options)
-        to_float32 = layers.Activation("linear", dtype="float32", name="to_float32")
-        stack = [keras.Input((64,), name="picture"), squeeze, restore, to_float32]
-        model = keras.Sequential(stack, name="autoencoder")
-    model.set_weights([source.uniform(-0.25, 0.25, w.shape) for w in model.weights])
+    model = autoencoder(policy)
     variables = [w.value for w in model.weights]
 
     def missing(images):
@@ -137,29 +118,6 @@ def network(policy):
     few = pictures()[:256]
     measured = tf.function(missing)
     return variables, gradients, lambda: float(measured(few) / np.mean(few**2))
-
-
-class Adam:
-    """Adam with an epsilon that no gradient of the faint loss is small beside."""
-
-    def __init__(self):
-        self.steps = 0
-        self.memory = {}
-
-    def update(self, weights, gradients):
-        """Move the weights, variables of TensorFlow, by one step."""
-        self.steps += 1
-        for place, (weight, gradient) in enumerate(
-            zip(weights, gradients, strict=True)
-        ):
-            g = np.asarray(gradient, "float64")
-            mean, square = self.memory.get(place, (0.0, 0.0))
-            mean = 0.9 * mean + 0.1 * g
-            square = 0.999 * square + 0.001 * g * g
-            self.memory[place] = mean, square
-            size = np.sqrt(square / (1 - 0.999**self.steps)) + 1e-16
-            step = RATE * mean / (1 - 0.9**self.steps) / size
-            weight.assign_sub(step.astype("float32"))
 
 
 @dataclass

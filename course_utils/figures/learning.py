@@ -101,8 +101,9 @@ def histories(
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
     `losses`: label to the list of losses; a dtype policy as label gets that dtype's
-    color, "yours" the reader's, and "S = 2^9" the loss scale's. Between two losses lie `every` of what `xlabel`
-    counts, and before the first `first` times that; the axis has this `scale`.
+    color, "yours" the reader's, and "S = 2^9" the loss scale's. Between two losses lie
+    `every` of what `xlabel` counts, and before the first `first` times that; the axis
+    has this `scale`.
     `shaded` is (from, to, why).
     """
     figure, ax = canvas(width=7.5, height=3.6)
