@@ -36,6 +36,9 @@ def label(measurement: dict) -> str:
     return " ".join(words + [f"{k}={v}" for k, v in measurement["settings"].items()])
 
 
+OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
+
+
 def save(measurement: dict, path: str | Path | None = None) -> Path:
     """Writes a measurement, or a recording of gradients, as JSON and returns where.
 
@@ -69,7 +72,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
     for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") in ("gradients", "splits", "smaller", "clinic"):
+            if measurement.get("kind") in OTHER_KINDS:
                 continue  # the functions of these names read those
             for model in MODELS:
                 list(_rows(measurement, model))

@@ -68,7 +68,6 @@ print(f"{error(overflow - 4):.3%}")""",
             "There are three cases: a step to skip, a good step, and the good step that completes"
             " the row.",
             "`all(np.isfinite(g).all() for g in gradients)` sees infinities and NaN in each array.",
-            "Divide by the scale that you were given, not by the new one.",
             "Print the scale at each step of the check: how far does it fall, and how long is"
             " the way back? `max` sets a limit.",
         ],

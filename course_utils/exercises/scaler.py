@@ -64,7 +64,7 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
     },
     "overflows, and the scale stays at 2**17: halve it": {HALF: "scale"},
     "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
-    "The broken batches took it down to 2**-85": NO_FLOOR,
+    "The broken batches took the scale to 2**-85": NO_FLOOR,
     "the 10th finite one in a row, and the scale stays at 1: double it": [
         *(
             {"scale * 2": "scale"},
@@ -275,10 +275,8 @@ def judge(function):
         return problem
     if run.fault is None and run.lowest < 1:
         return (
-            f"{run.told} Each step keeps to the rule, and the scale is what went wrong."
-            f" The broken batches took it down to {power(run.lowest)}, each doubling"
-            f" needs {GROWTH} good steps, and it ended at {power(run.scale)}. What must"
-            " the rule not allow?"
+            f"{run.told} The broken batches took the scale to {power(run.lowest)}, and it"
+            f" ended at {power(run.scale)}. What must the rule not allow?"
         )
     return f"{run.fault or ''} {run.told}".strip()
 
