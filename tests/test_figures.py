@@ -488,6 +488,12 @@ def test_a_run_is_named_where_its_line_ends(case, scale):
     assert (np.argsort(middles) == np.argsort(ends, kind="stable")).all()
 
 
+@pytest.mark.parametrize(("first", "steps"), [(1, [10, 20]), (0, [0, 10])])
+def test_a_run_stands_at_the_steps_it_was_measured_at(first, steps):
+    picture = figures.histories({"a": [2.0, 1.0]}, "Losses", every=10, first=first)
+    assert picture.figure.axes[0].lines[0].get_xdata().tolist() == steps
+
+
 def test_the_end_of_a_sum_is_written_beside_its_line():
     picture = figures.long_sum(
         {"float32": np.arange(1.0, 9), "float16": np.full(8, 2.0)}
