@@ -231,10 +231,10 @@ GIVEN = [
     (figures.loss_scale, TRACE, {1: 3, 3: 9}),
     (
         figures.bathtub,
-        {"early": GRADIENTS},
-        range(41),
-        {"run": {0: 0.5, 3: 0.1, 6: np.inf}},
+        {"early": {0: 0.001, 3: np.inf}, "run": {0: 0.5, 3: 0.005, 6: np.nan}},
+        {3: "8"},
     ),
+    (figures.falling_scale, {"run": TRACE}),
     (figures.lost_updates, {"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
     (
@@ -433,11 +433,11 @@ SAID = [
     ),
     (
         "loss_scale",
-        "ceiling in 1 steps, 1 of these skipped; your curve: 2^3 at step 1, 2^9 at",
+        "ceiling in 1 steps, 1 of these skipped; the ceiling goes from 2^2.3 to 2^2.6; your",
     ),
     # 6 of 30, from 2^-25 down
     ("histogram", "20 % of the nonzero gradients become zero"),
-    ("bathtub", "overflow from 2^17 on"),  # 2^-1 times 2^17 is beyond float16
+    ("bathtub", "run: 0.5 at 2^0, below 1 % from 2^3 to 2^3, at best 0.005"),
     (
         "adam_curve",
         "32,768 times smaller: at their middle 9e-10 a step of 0.0092 of the",
@@ -493,6 +493,12 @@ def test_a_run_is_named_where_its_line_ends(case, scale):
     assert np.abs(middles - ends).max() <= most
     assert np.diff(np.sort(middles)).min() > 0.7 * apart
     assert (np.argsort(middles) == np.argsort(ends, kind="stable")).all()
+
+
+@pytest.mark.parametrize(("first", "steps"), [(1, [10, 20]), (0, [0, 10])])
+def test_a_run_stands_at_the_steps_it_was_measured_at(first, steps):
+    picture = figures.histories({"a": [2.0, 1.0]}, "Losses", every=10, first=first)
+    assert picture.figure.axes[0].lines[0].get_xdata().tolist() == steps
 
 
 def test_the_end_of_a_sum_is_written_beside_its_line():
@@ -787,10 +793,10 @@ def test_a_histogram_hatches_what_becomes_zero():
 
 def test_a_bathtub_goes_up_where_something_overflows():
     ax = drawn("bathtub")
-    errors = [GRADIENTS.relative_error("float16", s) for s in range(17)]
-    assert ax.lines[0].get_ydata()[:17] == pytest.approx(errors)
-    assert min(ax.lines[0].get_ydata()[17:]) > ax.get_ylim()[1]
-    assert ax.collections[0].get_offsets().tolist() == [[0, 0.5], [3, 0.1]]
+    assert ax.lines[1].get_ydata()[:2] == pytest.approx([0.5, 0.005])
+    assert list(ax.lines[1].get_xdata()) == [0, 3, 3.5]
+    assert ax.lines[1].get_ydata()[2] > ax.get_ylim()[1]
+    assert list(ax.lines[2].get_xdata()) == [3, 3]  # the scale that is marked
 
 
 def test_a_loop_stands_where_its_step_and_infinity_put_it():

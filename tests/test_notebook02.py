@@ -2,10 +2,14 @@
 at.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
 from course_utils import exercises, figures, session
+from course_utils.figures import falling
+from course_utils.training import LossScaleRecorder
 from tools.cells import Cells
 
 NOTEBOOK = Cells("02_loss_scaling")
@@ -15,19 +19,26 @@ PURE = ("float16", "bfloat16")
 
 @pytest.fixture(scope="module")
 def notebook():
-    """The names that the notebook's first cells define, with other weights than the
-    notebook's.
-    """
+    """The names that the notebook's cells define, with other weights than its own."""
     session.setup()
-    other = [("default_rng(0)", "default_rng(5)")]
-    names = NOTEBOOK.run("network", replaced=other)
-    return NOTEBOOK.run("train", "volts", "twin", names=names)
+    names = NOTEBOOK.run("network") | {"figures": figures}
+    names["autoencoder"] = functools.partial(names["autoencoder"], seed=5)
+    return NOTEBOOK.run("gradient", "bathtub", "train", names=names)
+
+
+@pytest.fixture(scope="module")
+def table(notebook):
+    """What the notebook's recorder noted of its dynamic training."""
+    names = {**notebook, "q": exercises.load("02")}
+    return NOTEBOOK.run("dynamic", names=names)["recorder"].table
 
 
 @pytest.mark.slow
 def test_pure_16_bits_end_far_above_float32_and_mixed_policies_beside_it(notebook):
+    import keras
+
     small = {
-        p: notebook["train"](p, notebook["x"], 0.003, 30)
+        p: notebook["train"]("mse", keras.optimizers.SGD(0.003), p, 30)
         for p in (*MIXED, *PURE, "float32")
     }
     last = {policy: losses[-1] for policy, losses in small.items()}
@@ -39,51 +50,60 @@ def test_pure_16_bits_end_far_above_float32_and_mixed_policies_beside_it(noteboo
     assert last["bfloat16"] - last["float32"] > 0.5 * learned, last
 
 
-def test_the_sensor_learns_with_a_scale_on_the_floor_and_only_there(notebook):
-    volts = notebook["volts"]
-    rate = notebook["rate"]
-    ends = {
-        s: notebook["train"]("mixed_float16", volts, rate, 4, 2.0**s)
-        for s in (0, 9, 15, 24)
-    }
-    ends["float32"] = notebook["train"]("float32", volts, rate, 4)
+def trained(notebook, s, epochs=2, epsilon=1e-16):
+    scale = None if s is None else 2.0**s
+    policy = "float32" if s is None else "mixed_float16"
+    optimizer = notebook["adam"](scale, epsilon)
+    return notebook["train"](notebook["faint"], optimizer, policy, epochs)
+
+
+def test_the_faint_loss_is_learned_on_the_floor_and_only_there(notebook):
+    ends = {s: trained(notebook, s) for s in (None, 0, 9, 15, 24)}
     for s in (0, 9):
         assert ends[s][0] == pytest.approx(ends[s][-1], rel=1e-3)  # nothing moves
-    assert ends[24][-1] == pytest.approx(ends["float32"][-1], rel=0.05)
-    assert 1.1 * ends["float32"][-1] < ends[15][-1] < 0.6 * ends[0][-1]
-    assert np.isnan(notebook["train"]("mixed_float16", volts, rate, 1, 2.0**60)[-1])
-    normalized = notebook["train"]("float32", notebook["x"], 0.5, 4)
-    assert normalized == pytest.approx(ends["float32"], rel=1e-4)  # the steps of before
+    assert ends[15][-1] > 0.9 * ends[0][-1]
+    assert ends[24][-1] == pytest.approx(ends[None][-1], rel=0.05)
+    assert ends[None][-1] < 0.5 * ends[0][-1]
+    ghost = trained(notebook, None, epsilon=1e-7)
+    assert ghost[-1] > 0.9 * ends[0][-1]  # even in float32
 
 
-def test_the_dots_of_the_bathtub_lie_on_the_wall_and_above_the_floor_of_the_lines(
-    notebook,
+def test_the_cliff_is_where_a_fixed_scale_trains_to_nan_and_the_ceiling(
+    notebook, table
 ):
-    found = NOTEBOOK.run("late", "bathtub", names={**notebook, "figures": figures})
-    steps = found["steps"]
-    sensor = found["sensor"]
-    lines = {s: sensor.relative_error("float16", s) for s in steps}
-    for s in (0, 3, 6, 9, 12, 15, 18):
-        assert steps[s] == pytest.approx(lines[s], rel=0.1), s
-    assert all(2 * lines[s] < steps[s] < 0.01 for s in range(27, 43, 3))
-    assert not np.isfinite([steps[s] for s in (51, 54, 57, 60)]).any() and np.isfinite(
-        lines[51]
-    )
-    whole = found["whole"]  # the popular 512 fits the CNN, and no scale fits all three
-    fits = [{s for s in range(61) if h.relative_error("float16", s) < 0.01} for h in
-            (whole[0], whole[85], sensor)]  # fmt: skip
-    assert 9 in fits[0] & fits[1] and 9 not in fits[2] and not fits[0] & fits[2]
+    """One number: of the bathtub, of the training at that batch, of the dynamic scale."""
+    cliff = notebook["cliff"]
+    x = notebook["x"][:16]
+    lost = {}
+    for s in (cliff - 1, cliff):
+        model = notebook["autoencoder"]("mixed_float16")
+        optimizer = notebook["adam"](2.0**s)
+        model.compile(
+            optimizer, notebook["faint"], auto_scale_loss=False, jit_compile=False
+        )
+        model.fit(x, x, batch_size=16, verbose=0)
+        lost[s] = not all(np.isfinite(w).all() for w in model.get_weights())
+    assert lost == {cliff - 1: False, cliff: True}
+    assert cliff == np.floor(np.log2(table["ceiling"][0])) + 1
+    tubs = notebook["tubs"]
+    ordinary = min(s for s, e in tubs["ordinary loss"].items() if not np.isfinite(e))
+    assert cliff - ordinary == 32  # the same bathtub, elsewhere
+    assert tubs["ordinary loss"][9] < 0.001 and tubs["faint loss"][9] > 0.99
 
 
 def test_a_step_is_skipped_where_the_scale_is_above_the_ceiling_and_nowhere_else(
-    notebook,
+    table,
 ):
-    names = {**notebook, "figures": figures, "q": exercises.load("02")}
-    table = NOTEBOOK.run("dynamic", names=names)["recorder"].table
     log = np.log2(table["scale"])
     ceiling = np.log2(table["ceiling"])
-    assert (log > ceiling - 0.1)[~table["applied"]].all() and table["applied"][
-        :200
-    ].all()
+    skipped = ~table["applied"]
+    assert (log > ceiling - 0.1)[skipped].all() and table["applied"][:200].all()
     assert (log < ceiling + 0.1)[table["applied"]].all() and log[0] == 15
-    assert (~table["applied"]).sum() >= 5
+    assert skipped.sum() >= 5 and ceiling.iloc[-50:].mean() > ceiling[0] + 1
+
+
+def test_the_three_scales_do_what_is_said_of_them(notebook):
+    names = {**notebook, "LossScaleRecorder": LossScaleRecorder}
+    traces = NOTEBOOK.run("falling", names=names)["traces"]
+    kinds = [falling.verdict(table) for table in traces.values()]
+    assert kinds == list(falling.VERDICTS)

@@ -24,10 +24,7 @@ from course_utils.gradients import OctaveHistogram
 from tools import record
 from tools.canonical import COURSE
 
-OTHERS = [
-    records.FOLDER / f"{kind}.json"
-    for kind in ("gradients", "splits", "smaller", "clinic")
-]
+OTHERS = [records.FOLDER / f"{kind}.json" for kind in records.OTHER_KINDS]
 RECORDED = sorted(path for path in records.FOLDER.glob("*.json") if path not in OTHERS)
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 

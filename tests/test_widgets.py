@@ -101,7 +101,7 @@ def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file):
     assert not progress_file.exists()  # Run All draws nothing
     row.children[2].value = 40
     row.children[5].value = 0
-    assert q.drawn == {75: 15, 150: 15, 225: 40, 300: 15, 375: 15, 450: 0}
+    assert q.drawn == {90: 15, 180: 15, 270: 40, 360: 15, 450: 15, 540: 0}
     assert [slider.value for slider in q.draw().children[1].children] == list(
         q.drawn.values()
     )

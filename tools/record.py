@@ -4,6 +4,7 @@ long.
 python -m tools.record gradients     histograms of the gradients of one long training
 python -m tools.record splits        what each split of 16 bits keeps of the same training
 python -m tools.record smaller       the points of notebook 08's picture
+python -m tools.record rescue        what a loss scale changes in a training, for notebook 02
 python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
                                      with names, only these, and the rest stays as it is
 python -m tools.record on_jax        notebook 07's tries with Keras on JAX; needs JAX
@@ -174,6 +175,12 @@ def smaller(kind):
     return made(kind, conditions=conditions, records=names["points"])
 
 
+def rescue(kind):
+    from tools import rescue
+
+    return made(kind, **rescue.measure())
+
+
 def clinic(kind, *patients):
     from course_utils import clinic
 
@@ -280,6 +287,7 @@ def pretrained(kind):
 KINDS = {  # what makes it, and its file below data
     "gradients": (training, "measurements/gradients.json"),
     "splits": (training, "measurements/splits.json"),
+    "rescue": (rescue, "measurements/rescue.json"),
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
     "on_jax": (lambda kind: distributed.on_jax(tries()), "keras_on_jax.json"),

@@ -38,6 +38,9 @@ def label(measurement: dict) -> str:
     return " ".join(words + [f"{k}={v}" for k, v in measurement["settings"].items()])
 
 
+OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
+
+
 def save(measurement: dict, path: str | Path | None = None) -> Path:
     """Writes a measurement, or a recording of gradients, as JSON and returns where.
 
@@ -71,7 +74,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
     for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") in ("gradients", "splits", "smaller", "clinic"):
+            if measurement.get("kind") in OTHER_KINDS:
                 continue  # the functions of these names read those
             _look_over(measurement)
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
@@ -179,6 +182,40 @@ def splits() -> dict:
     rows = json.loads((FOLDER / "splits.json").read_text(encoding="utf-8"))["records"]
     tensors = ("weights", "activations", "gradients")
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
+
+
+def rescue(epoch: int = 85):
+    """What a loss scale changed in a recorded training: two DataFrames.
+
+    The first says how six trainings ended: test images wrong, and the last training
+    loss. The second says, for each layer after this epoch, how many of the nonzero
+    gradients of `mixed_float16` became zero without a scale, and how wrong the gradient
+    and the update were, as lengths of differences over lengths, in percent.
+
+    Example:
+        >>> list(rescue()[1].columns)[:2]
+        ['rounded to zero', 'gradient wrong by']
+    """
+    import pandas as pd
+
+    content = json.loads((FOLDER / "rescue.json").read_text(encoding="utf-8"))
+    images = content["conditions"]["test_images"]
+    ends: dict = {}
+    for row in content["trainings"]:
+        wrong = round((1 - row["test_accuracy"]) * images)
+        column = ends.setdefault(row["training"], {})
+        column[row["optimizer"]] = f"{wrong} of {images}, loss {row['loss'][-1]:.1g}"
+    table = pd.DataFrame(content["errors"]).query("epoch == @epoch")
+    table = table.set_index(["optimizer", "layer"])
+    bare = table[table["scale"] == "no scale"]
+    scaled = table[table["scale"] != "no scale"]
+    columns = {
+        "rounded to zero": bare["zeros"],
+        "gradient wrong by": bare["gradient"],
+        "update wrong by": bare["update"],
+        "update, S = 2^15": scaled["update"],
+    }
+    return pd.DataFrame(ends), pd.DataFrame(columns).map("{:.1%}".format)
 
 
 def smaller() -> list[dict]:

@@ -24,7 +24,7 @@ def sketch(drawn):
 
 CURVE = Curve(
     name="log2 of the scale at step",
-    at=tuple(range(75, 451, 75)),
+    at=tuple(range(90, 541, 90)),
     start=15,
     low=0,
     high=60,
@@ -59,20 +59,6 @@ print(f"{error(overflow - 4):.3%}")""",
         " gradients that shrink, a small one for gradients that grow.",
     ),
     Exercise(
-        id=7,
-        minutes=2,
-        solution="""\
-before = ["forward", "scale", "backward"]  # S goes in before the gradients are made
-answer = [*before, "unscale", "clip", "update"]  # and out before anything looks at them""",
-        answer=scales.ORDER,
-        hints=[
-            "What does the backward pass need, and what does the update?",
-            "A limit for clipping is meant for true gradients. So is a learning rate.",
-        ],
-        wrong=[(["forward", "scale"], "give a list with the six names")],
-        right="S lives from the loss to the unscaling alone: nothing behind it knows S.",
-    ),
-    Exercise(
         id=9,
         minutes=8,
         solution=scaler.CODE,
@@ -82,7 +68,8 @@ answer = [*before, "unscale", "clip", "update"]  # and out before anything looks
             "There are three cases: a step to skip, a good step, and the good step that completes"
             " the row.",
             "`all(np.isfinite(g).all() for g in gradients)` sees infinities and NaN in each array.",
-            "Divide by the scale that you were given, not by the new one.",
+            "Print the scale at each step of the check: how far does it fall, and how long is"
+            " the way back? `max` sets a limit.",
         ],
         slips=scaler.SLIPS,
         wrong=[
@@ -93,6 +80,22 @@ answer = [*before, "unscale", "clip", "update"]  # and out before anything looks
             (lambda *state: LossScaleOptimizer(state), "write the rule yourself"),  # type: ignore[name-defined] # noqa: F821
         ],
         right="Your network comes near what float32's restores, and no overflow reached its"
-        " weights. Keras's own rule has no floor and restores nothing here.",
+        " weights. Your rule has a floor, and Keras's has none: the figure below compares them.",
+    ),
+    Exercise(
+        id=31,
+        minutes=4,
+        solution="""\
+clipped = 0.1 * 1 / 1024  # cut from 512 to 1, then divided: how far the weights move
+answer = {"clipped": clipped / 0.05, "kept": 1024, "adam": 1}""",
+        answer=scales.WRONG_STEPS,
+        hints=[
+            "Follow the length of the gradient from line to line: it begins with 1024 times"
+            " 0.5.",
+            "Adam's first step is the rate times the gradient over the gradient's size.",
+        ],
+        right="SGD shows a wrong factor at once. Adam hides it, until a limit for clipping, a"
+        " norm that you log or epsilon meets it: so S has to be gone before anything looks at"
+        " the gradients.",
     ),
 ]

@@ -1,9 +1,9 @@
 """The judge of a loss scaler that a learner writes, in notebook 02: it trains a network
 with it.
 
-The network is the notebook's own: in volts it learns nothing with a scale of 1. The
-first batches are broken on purpose, and in some steps one number of a gradient is
-infinite.
+The network and its faint loss are the notebook's own: with a scale of 1 it learns
+nothing. The first batches are broken on purpose, and in some steps one number of a
+gradient is infinite.
 """
 
 import functools
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .answers import call, describe, number, untouched
+from .faint import Adam, pictures
 from .functions import Function, edited
 
 CODE = """\
@@ -31,10 +32,9 @@ def after_backward(gradients, scale, good):
 START = 2.0**15
 GROWTH = 10
 STEPS = 900
-UNPLUGGED = 100
+BROKEN = 100  # batches in front that hold NaN
 EVERY = 10  # steps from one measurement to the next
-FULL_SCALE = np.float32(2.0**-16)  # volts
-RATE = 0.5 / float(FULL_SCALE) ** 2  # in 1 / V², because the loss is in V²
+FAINT = np.float32(2.0**-32)  # the weight of the loss
 FINITE, HALF, UNSCALED = (
     "np.isfinite(g).all()",
     "max(scale / 2, 1.0)",
@@ -62,9 +62,9 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
         f"return {DOUBLE}": "scale, good = scale * 2, 0",
         "return unscaled": f"return {UNSCALED}",
     },
-    "overflows, and the scale stays at 2**15: halve it": {HALF: "scale"},
+    "overflows, and the scale stays at 2**17: halve it": {HALF: "scale"},
     "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
-    "takes the scale below 1": NO_FLOOR,
+    "The broken batches took the scale to 2**-85": NO_FLOOR,
     "the 10th finite one in a row, and the scale stays at 1: double it": [
         *(
             {"scale * 2": "scale"},
@@ -84,52 +84,31 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
 RIGHT = edited(CODE, "after_backward")
 
 
-@functools.cache
-def pictures():
-    """The digits in volts, float32 (1437, 64)."""
-    from sklearn.datasets import load_digits
-
-    return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype(
-        "float32"
-    ) * FULL_SCALE
-
-
 def network(policy):
     """The autoencoder under a policy: `(weights, gradients(n, scale), missing())`.
 
-    `gradients` are those of the loss of step n times the scale, float32; `missing` is
-    the share of the pictures that is not restored.
+    `gradients` are those of the faint loss of step n times the scale, float32;
+    `missing` is the share of the pictures that is not restored.
     """
-    import keras  # late: it loads TensorFlow
-    import tensorflow as tf
+    import tensorflow as tf  # late, as all that loads it
 
-    from course_utils.training import dtype_policy
+    from course_utils.models import autoencoder
 
-    layers = keras.layers
-    source = np.random.RandomState(0)
-    # NumPy's weights draw no seed
-    options = {"use_bias": False, "kernel_initializer": "zeros"}
-    with dtype_policy(policy):
-        squeeze = layers.Dense(32, activation="relu", name="squeeze", **options)
-        restore = layers.Dense(64, name="restore", **options)
-        to_float32 = layers.Activation("linear", dtype="float32", name="to_float32")
-        stack = [keras.Input((64,), name="volts"), squeeze, restore, to_float32]
-        model = keras.Sequential(stack, name="sensor")
-    model.set_weights([source.uniform(-0.25, 0.25, w.shape) for w in model.weights])
+    model = autoencoder(policy)
     variables = [w.value for w in model.weights]
 
-    def loss(images):
+    def missing(images):
         return tf.reduce_mean((model(images) - images) ** 2)
 
     @tf.function
     def backward(images, scale):
         with tf.GradientTape() as tape:
-            scaled = loss(images) * scale
+            scaled = FAINT * missing(images) * scale
         return tape.gradient(scaled, variables)
 
     def gradients(n, scale):
         images = pictures()[16 * n % 1424 :][:16]
-        images = np.full_like(images, np.nan) if n < UNPLUGGED else images
+        images = np.full_like(images, np.nan) if n < BROKEN else images
         with np.errstate(over="ignore"):
             found = [g.numpy() for g in backward(images, np.float32(scale))]
         if n % 50 == 27:  # as where the largest gradient overflows, and it alone
@@ -137,7 +116,7 @@ def network(policy):
         return found
 
     few = pictures()[:256]
-    measured = tf.function(loss)
+    measured = tf.function(missing)
     return variables, gradients, lambda: float(measured(few) / np.mean(few**2))
 
 
@@ -149,6 +128,8 @@ class Run:
 
     missing: list
     skipped: int = 0
+    scale: float = START  # at the end
+    lowest: float = START
     fault: str | None = None
     broken: int | None = None  # the step after which the weights were not finite
 
@@ -178,6 +159,7 @@ def train(function, policy="mixed_float16"):
     """`(Run, None)` with a learner's function, or `(None, why it cannot be used)`."""
     weights, gradients_of, missing = network(policy)
     run = Run([missing()])
+    adam = Adam()
     scale = START
     good = 0
     row = 0
@@ -193,8 +175,10 @@ def train(function, policy="mixed_float16"):
             run.fault = run.fault or f"Step {n + 1} {fault}"
         scale, row = number(new), row % GROWTH
         run.skipped += unscaled is None
-        for weight, g in zip(weights, unscaled or (), strict=unscaled is not None):
-            weight.assign_sub((RATE * np.asarray(g, "float64")).astype("float32"))
+        run.scale, run.lowest = scale, min(scale, run.lowest)
+        if unscaled is not None:
+            with np.errstate(all="ignore"):
+                adam.update(weights, unscaled)
         if not all(np.isfinite(w.numpy()).all() for w in weights):
             run.broken = n + 1
             break
@@ -233,12 +217,8 @@ def wrong_step(gradients, scale, row, unscaled, new):
     if row == 0:
         if unscaled is not None:
             return "has an infinity or NaN, and yours returns gradients: return None."
-        if new < 1:
-            return f"takes the scale below 1: each halving takes {GROWTH} good steps to win back."
-        half = max(scale / 2, 1)
-        return (
-            None if new == half else f"overflows, {moved}: halve it, but never below 1."
-        )
+        floor = scale <= START and scale / 2 <= new <= scale  # wherever it lies
+        return None if new == scale / 2 or floor else f"overflows, {moved}: halve it."
     if unscaled is None:
         return "is sound, and yours skips it: all its numbers are finite."
     if said := wrong_gradients(gradients, unscaled, scale):
@@ -290,10 +270,14 @@ def judge(function):
     if code and "LossScaleOptimizer" in code.co_names:
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
     run, problem = train(function)
-    if problem or (
-        run.fault is None and run.missing[-1] < 2 * in_float32().missing[-1]
-    ):
+    learned = not problem and run.missing[-1] < 2 * in_float32().missing[-1]
+    if problem or (run.fault is None and learned):
         return problem
+    if run.fault is None and run.lowest < 1:
+        return (
+            f"{run.told} The broken batches took the scale to {power(run.lowest)}, and it"
+            f" ended at {power(run.scale)}. What must the rule not allow?"
+        )
     return f"{run.fault or ''} {run.told}".strip()
 
 

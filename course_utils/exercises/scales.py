@@ -1,12 +1,11 @@
-"""Judges of notebook 02: a scale for an array of gradients, and the order of a step."""
+"""Judges of notebook 02: a scale for an array of gradients, and three wrong steps."""
 
 import functools
-import itertools
 import math
 
 import numpy as np
 
-from .judges import Choice, Fields, Number
+from .judges import Fields, Number
 
 # --- a scale for an array -------------------------------------------------------------
 
@@ -101,46 +100,48 @@ CHOSEN = Fields(
 )
 
 
-# --- the order of a step --------------------------------------------------------------
+# --- three wrong steps ----------------------------------------------------------------
 
-STEP = ("forward", "scale", "backward", "unscale", "clip", "update")
-LATE = {  # one line of a step that stands behind another, and what is said of it
-    (
-        "forward",
-        "scale",
-    ): "There is no loss to multiply before the forward pass has put one out.",
-    (
-        "scale",
-        "backward",
-    ): "The small gradients are lost in the backward pass, so the loss is"
-    " multiplied by S before it.",
-    (
-        "unscale",
-        "update",
-    ): "That updates with the scaled gradient, as some articles do: the step is"
-    " S times too long.",
-    (
-        "unscale",
-        "clip",
-    ): "That clips the scaled gradient: S times too long, it is cut to a length"
-    " far too small.",
-    ("clip", "update"): "Clipping after the update changes nothing any more.",
-    ("backward", "unscale"): "The backward pass makes the gradients: it comes before.",
-}
-
-
-def late(one, other):
-    """An order in which one line stands behind another, the condition that it does, a
-    message.
-    """
-    order = [line for line in STEP if line != one]
-    order.insert(order.index(other) + 1, one)
-    return order, lambda given: given.index(one) > given.index(other), LATE[one, other]
-
-
-ORDER = Choice(
-    STEP,
-    rules=tuple(late(*lines) for lines in LATE),
-    options=tuple(itertools.permutations(STEP)),
-    asked=f"give a list with the six names {', '.join(STEP)}, each once",
+S = 1024.0
+SMALL = 1 / 512
+FACTOR = "give one number: 1 where the step is right, 2 where it is twice too long"
+WRONG_STEPS = Fields(
+    {
+        "clipped": Number(
+            SMALL,
+            {
+                1: "S times 0.5 is longer than the limit, so this step does clip.",
+                1 / S: "That is the length after dividing: what would 0.5 have been?",
+                0.1 / S: "That is how far the weights move: divide by 0.05.",
+                512: "It is too short, not too long: give 1 over it.",
+                2: "The limit applies to S times the gradient, not to the gradient.",
+            },
+            otherwise="You gave {value:.6g}. How long is the gradient after clipping?",
+            asked=FACTOR,
+        ),
+        "kept": Number(
+            S,
+            {
+                1: "Nothing divides by S here: the gradient stays S times too long.",
+                1 / S: "It is too long, not too short.",
+                S**2: "S comes in once, and leaves never.",
+                51.2: "That is how far the weights move: divide by 0.05.",
+                512: "That is the gradient's length: divide by the right one, 0.5.",
+            },
+            otherwise="You gave {value:.6g}. What does plain SGD do with a factor?",
+            asked=FACTOR,
+        ),
+        "adam": Number(
+            1,
+            {
+                S: "Adam divides the gradient by its own size, which is S times too large.",
+                1 / S: "Adam divides by the gradient's size, and not by S.",
+                32: "The root is taken of the mean square: it is S times too large.",
+                S**2: "The square is below a root.",
+                0: "The weight moves: the gradient is not zero.",
+            },
+            otherwise="You gave {value:.6g}. What is a gradient over its own size?",
+            asked=FACTOR,
+        ),
+    }
 )

@@ -7,6 +7,7 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 
 from course_utils.figures.base import Picture
 from course_utils.figures.card import report_card
+from course_utils.figures.falling import falling_scale
 from course_utils.figures.flows import dtype_flow
 from course_utils.figures.learning import (
     digits,

@@ -1,13 +1,16 @@
 """What is learned and how training goes: digits, losses, accuracy, loss scale."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import LogFormatter
 from scipy.optimize import isotonic_regression
 
 from course_utils.figures.base import INK, Picture, canvas, legend, panels
-from course_utils.figures.looks import COLORS, dtype_of, line_look
+from course_utils.figures.looks import COLORS, SCALE, YOU, dtype_of, line_look
+from course_utils.figures.scaling import power
 
 
 def digits(images, labels) -> Picture:
@@ -93,17 +96,19 @@ def training(history) -> Picture:
 
 def histories(
     losses: dict, title: str, ylabel: str = "training loss", xlabel: str = "epoch",
-    every: int = 1, scale: str = "log",
+    every: int = 1, scale: str = "log", first: int = 1, shaded: tuple | None = None,
 ) -> Picture:  # fmt: skip
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
     `losses`: label to the list of losses; a dtype policy as label gets that dtype's
-    color. Between two losses lie `every` of what `xlabel` counts; the axis has this
-    `scale`.
+    color, "yours" the reader's, and "S = 2^9" the loss scale's. Between two losses lie
+    `every` of what `xlabel` counts, and before the first `first` times that; the axis
+    has this `scale`.
+    `shaded` is (from, to, why).
     """
     figure, ax = canvas(width=7.5, height=3.6)
     # no dtype's colors
-    others = itertools.cycle(["#56B4E9", "#E69F00", "#CC79A7", INK])
+    others = itertools.cycle(["#E69F00", INK, "#CC79A7", "#56B4E9"])
     dashes = itertools.cycle(
         ["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))]
     )
@@ -112,37 +117,52 @@ def histories(
         pure = label in COLORS and label != "float32"
         color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
         dash = ":" if pure else "-" if label == "float32" else next(dashes)
+        color = YOU if label == "yours" else color
+        color = SCALE if label.startswith("S = ") else color
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
-        ax.plot(every * np.arange(1, len(values) + 1), values, **style)
+        ax.plot(every * (first + np.arange(len(values))), values, **style)
         finite = [value for value in values if np.isfinite(value)]
         lost = [value for value in values[-1:] if not np.isfinite(value)]
         words.append(
             f"{label} {', then '.join(f'{value:.3g}' for value in finite[-1:] + lost)}"
         )
-        name = f"{label}: {lost[0]:g}" if lost else label
+        name = re.sub(r"2\^(\d+)", r"$2^{\1}$", label)
+        name = f"{name}: {lost[0]:g}" if lost else name
         ends.append((finite[-1] if finite else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
+    if shaded:
+        start, end, why = shaded
+        ax.axvspan(start, end, color=INK, alpha=0.12, lw=0)
+        ax.annotate(f" {why}", (start, 0.02), xycoords=("data", "axes fraction"))
+        ax.texts[-1].set(color=INK, fontsize=9)
+    if scale == "log":
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
     _name_the_ends(ax, ends)
     return Picture(figure, f"{ylabel} in the end: {', '.join(words)}.")
 
 
-def loss_scale(table=None, drawn: dict | None = None) -> Picture:
+def loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Picture:
     """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped
     step.
 
     If the table has a column `ceiling`, it lies over them: from there on a scale
     overflows. A second panel enlarges the last quarter. So does what was `drawn` before
-    lie over them, {step: log2 of the scale}; without a table it is shown alone.
+    lie over them, {step: log2 of the scale}; without a table it is shown alone. `cliff`
+    is the exponent from which on the bathtub overflows.
     """
     enlarged = table is not None and "ceiling" in table
     options = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
-    figure, axes = panels(1 + enlarged, 7.0, 3.6, **options)
+    figure, axes = panels(1 + enlarged, 7.5, 3.6, **options)
     words = []
     for ax in axes:
         ax.set_yscale("log", base=2)
         ax.set_xlabel("step")
         if table is not None:
-            _trace(ax, table)
+            trace(ax, table)
+        if cliff is not None:
+            look = {"color": COLORS["float16"], "linestyle": "--", "linewidth": 1.4}
+            ax.axhline(2.0**cliff, label=f"the bathtub's cliff, {power(cliff)}", **look)
     if table is not None:
         skipped = (~table["applied"]).sum()
         axes[0].set_title(f"{skipped} of {len(table)} steps were skipped")
@@ -161,13 +181,16 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
         )
         axes[1].set_ylim(both.min().min() / 1.2, 1.4 * both.max().max())
         skipped = (over & ~table["applied"]).sum()
+        first, last = np.log2(table["ceiling"].iloc[[0, -1]])
         words.append(
-            f"at or above the ceiling in {over.sum()} steps, {skipped} of these skipped"
+            f"at or above the ceiling in {over.sum()} steps, {skipped} of these skipped;"
+            f" the ceiling goes from 2^{first:.1f} to 2^{last:.1f}"
         )
+    words += [] if cliff is None else [f"the bathtub's cliff is at 2^{cliff}"]
     if drawn:
-        look = {"color": "#E69F00", "linestyle": "--", "marker": "D", "markersize": 5}
+        look = {"color": YOU, "linestyle": "--", "marker": "D", "markersize": 5}
         scales = [2.0**value for value in drawn.values()]
-        axes[0].plot(list(drawn), scales, label="your curve", **look)
+        axes[0].plot(list(drawn), scales, label="your curve", mec=INK, **look)
         axes[0].set_ylim(top=max(axes[0].get_ylim()[1], 2 * max(scales)))
         told = ", ".join(f"2^{value} at step {step}" for step, value in drawn.items())
         words.append(f"your curve: {told}")
@@ -175,6 +198,7 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
         axes[0].set(
             xlim=(0, 1.05 * max(drawn)),
             ylim=(0.5, 2.0**61),
+            yticks=[2.0**s for s in range(0, 61, 10)],
             title="Draw the loss scale",
         )
     axes[0].set_ylabel("loss scale")
@@ -182,14 +206,14 @@ def loss_scale(table=None, drawn: dict | None = None) -> Picture:
     return Picture(figure, "; ".join(words) + ".")
 
 
-def _trace(ax, table):
+def trace(ax, table):
     """The scale of each step, a cross where it was skipped, and the ceiling if it is
     known.
     """
     skipped = table[~table["applied"]]
-    look = {"where": "mid", "color": COLORS["float32"], "label": "loss scale"}
+    look = {"where": "mid", "color": SCALE, "linewidth": 1.8, "label": "loss scale S"}
     ax.step(table["step"], table["scale"], **look)
-    cross = {"color": COLORS["bfloat16"], "markersize": 7, "label": "step skipped"}
+    cross = {"color": INK, "markersize": 6, "label": "step skipped"}
     ax.plot(skipped["step"], skipped["scale"], "x", zorder=3, **cross)
     if "ceiling" in table:
         ax.plot(

@@ -10,6 +10,8 @@ COLORS = {
     "float16": "#009E73",
     "tf32": "#56B4E9",
 }
+SCALE = "#CC79A7"  # of the loss scale S
+YOU = "#56B4E9"  # of what the reader guessed, drew or wrote
 HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
 MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^", "tf32": "D"}
 LINES = {"float32": "-", "tf32": "-.", "bfloat16": "--", "float16": ":"}

@@ -7,15 +7,21 @@ from course_utils.figures.base import (
     Drawing,
     Picture,
     canvas,
-    legend_below,
+    legend,
     panels,
 )
-from course_utils.figures.looks import COLORS
+from course_utils.figures.looks import COLORS, SCALE
 from course_utils.gradients import limits
 
-ZERO, SUBNORMAL = "#999999", "#F0E442"  # always with a hatch or a label too
-AGES = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # no dtype's colors
+# As in ScaleScope: the result of rounding; zeros are hatched, and all have a label.
+CLASSES = {
+    "zero": "#999999",
+    "subnormal": "#E69F00",
+    "normal": "#0072B2",
+    "overflow": "#D55E00",
+}
 EDGE = limits("float16")
+BORDERS = [EDGE["zero_octave"], EDGE["normal_octave"], EDGE["top_octave"] + 1]
 
 
 def step() -> Drawing:
@@ -38,9 +44,11 @@ def histogram(histograms: dict) -> Picture:
         octave = values.first + np.arange(len(values.counts))
         held = max(1, values.counts.sum())
         share = 100 * values.counts / held
-        gone = octave < EDGE["zero_octave"]
-        ax.bar(octave + 0.5, share, 0.9, color=COLORS["float32"])
-        ax.bar(octave[gone] + 0.5, share[gone], 0.9, color=ZERO, hatch="///")
+        kind = np.searchsorted(BORDERS, octave, side="right")
+        for number, (name, color) in enumerate(CLASSES.items()):
+            its = kind == number
+            hatch = "///" if name == "zero" else ""
+            ax.bar(octave[its] + 0.5, share[its], 0.9, color=color, hatch=hatch)
         ax.set_xlim(max(low, EDGE["zero_octave"] - 35), EDGE["top_octave"] + 8)
         _bands(ax)
         percent = 100 * values.survival("float16").rounded_to_zero / held
@@ -55,61 +63,78 @@ def histogram(histograms: dict) -> Picture:
 
 
 def _bands(ax):
-    """What becomes of a value in which octave: borders and names, and the subnormals
-    shaded.
-    """
-    borders = [EDGE["zero_octave"], EDGE["normal_octave"], EDGE["top_octave"] + 1]
-    ax.axvspan(*borders[:2], color=SUBNORMAL, alpha=0.18, lw=0, zorder=0)
-    for border in borders:
-        ax.axvline(border, color=INK, linestyle=":", linewidth=1)
-    ends = [borders[0] - 10, *borders, borders[-1] + 8]
-    names = ("zero", "subnormal", "normal", "overflow")
-    for name, start, end in zip(names, ends[:-1], ends[1:], strict=True):
-        look = {
-            "ha": "center",
-            "va": "top",
-            "fontsize": 9,
-            "rotation": 90,
-            "color": INK,
-        }
-        ax.annotate(
-            name, ((start + end) / 2, 0.98), xycoords=("data", "axes fraction"), **look
-        )
-
-
-def bathtub(histograms: dict, scales, measured: dict | None = None) -> Picture:
-    """The relative error of float16 over the loss scale: underflow, floor and overflow.
-
-    `histograms`: label to `gradients.OctaveHistogram`, up to four; `scales`: exponents
-    of 2. `measured`: label to {exponent: relative error}, shown as dots. Where a value
-    overflows the error is infinite, and the line goes up.
-    """
-    figure, ax = canvas(width=7.0, height=4.0)
-    words, top = [], 3.0
-    styles = zip(AGES, "os^v", ("-", "--", ":", "-."), strict=True)
-    for (label, values), (color, marker, line) in zip(
-        histograms.items(), styles, strict=False
+    """What becomes of a value in which octave: borders and names, shaded."""
+    ends = [BORDERS[0] - 60, *BORDERS, BORDERS[-1] + 60]
+    for (name, color), start, end in zip(
+        CLASSES.items(), ends[:-1], ends[1:], strict=True
     ):
-        errors = np.array([values.relative_error("float16", int(s)) for s in scales])
-        style = {"color": color, "marker": marker, "markersize": 3, "linestyle": line}
-        ax.plot(scales, np.minimum(errors, 2 * top), label=label, **style)
-        words.append(f"{label}: {_told(scales, errors)}")
-    for label, errors in (measured or {}).items():
-        shown = [(s, error) for s, error in errors.items() if np.isfinite(error)]
-        ax.scatter(*zip(*shown, strict=True), color="#009E73", zorder=3, label=label)
-        words.append(f"{label}: {_told(list(errors), np.array(list(errors.values())))}")
-    ax.axvline(15, color=INK, linestyle=":", linewidth=1, label="Keras's first scale")
-    ax.set(yscale="log", ylim=(1e-4, top), xlabel="log2 of the loss scale")
-    ax.set(ylabel="relative error of the gradient", title="Error at each loss scale")
-    legend_below(figure, columns=3)
+        ax.axvspan(start, end, color=color, alpha=0.12, lw=0, zorder=0)
+        left, right = np.clip([start, end], *ax.get_xlim())
+        look = {"ha": "center", "va": "top", "fontsize": 9, "color": INK}
+        place = (max(left, right - 12) + right) / 2
+        ax.annotate(
+            name, (place, 0.98), xycoords=("data", "axes fraction"), rotation=90, **look
+        )
+    for border in BORDERS:
+        ax.axvline(border, color=INK, linestyle=":", linewidth=1)
+
+
+def bathtub(measured: dict, tried: dict | None = None) -> Picture:
+    """The relative error of float16's gradient over the loss scale: wall, floor, cliff.
+
+    `measured`: label to {exponent of 2: relative error}, of one network or several; an
+    error that is not finite is an overflow. The title is about the last one, and its
+    overflow is hatched. `tried`: exponents of scales that are marked, each with a name.
+    """
+    figure, ax = canvas(width=7.5, height=3.9)
+    top, words = 3.0, []
+    for label, errors in measured.items():
+        last = label == list(measured)[-1]
+        look = {"color": COLORS["float16"], "marker": "o", "linewidth": 1.8}
+        if not last:
+            look = {"color": INK, "marker": "v", "linewidth": 1, "linestyle": "--"}
+        scales = [s for s, error in errors.items() if np.isfinite(error)]
+        sizes = [errors[s] for s in scales]
+        cliff = next((s for s in errors if not np.isfinite(errors[s])), None)
+        if cliff is not None:  # the line goes up where the next scale overflows
+            scales, sizes = [*scales, scales[-1] + 0.5], [*sizes, 2 * top]
+        ax.plot(scales, sizes, label=label, markersize=4, **look)
+        floor = [s for s in scales if errors.get(s, 1) < 0.01]
+        ends = f"overflow from 2^{cliff} on" if cliff is not None else "no overflow"
+        flat = f"below 1 % from 2^{floor[0]} to 2^{floor[-1]}" if floor else "above 1 %"
+        words.append(
+            f"{label}: {sizes[0]:.2g} at 2^{scales[0]}, {flat}, at best"
+            f" {min(sizes):.2g}, {ends}"
+        )
+    right = max(errors)
+    if cliff is not None:
+        color = CLASSES["overflow"]
+        ax.axvspan(cliff - 0.5, right + 1, color=color, alpha=0.14, lw=0)
+        ax.text(
+            right + 0.8, 0.3, f"overflow\nfrom {power(cliff)}", color=INK,
+            ha="right", va="center", fontsize=9,
+        )  # fmt: skip
+    for s, name in (tried or {}).items():
+        ax.axvline(s, color=SCALE, linewidth=1.6, zorder=0)
+        look = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 9}
+        ax.text(s - 0.2, 0.012, name, color=INK, **look)
+    marked = ", ".join((tried or {}).values())
+    words += [f"marked: {marked}"] if marked else []
+    ax.set(yscale="log", ylim=(1e-4, top), xlim=(-2.5, right + 1))
+    ax.set(xlabel="loss scale S", ylabel="relative error of the gradient")
+    ticks = range(0, right + 1, 10)
+    ax.set_xticks(ticks, [power(s) for s in ticks])
+    title = f"Wrong by less than 1 % from {power(floor[0])} to {power(floor[-1])}"
+    ax.set_title(f"{label}: {title.lower()}" if floor else label)
+    legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.63, 0.62))
     return Picture(figure, ". ".join(words) + ".")
 
 
-def _told(scales, errors):
-    """The errors of a bathtub in words."""
-    over = [
-        s for s, error in zip(scales, errors, strict=True) if not np.isfinite(error)
-    ]
-    ends = f"overflow from 2^{over[0]} on" if over else "no overflow"
-    lowest = np.min(errors, where=np.isfinite(errors), initial=np.inf)
-    return f"{errors[0]:.2g} at 2^{scales[0]}, at best {lowest:.2g}, {ends}"
+def power(exponent) -> str:
+    """A power of two as a figure writes it.
+
+    Example:
+        >>> power(15)
+        '$2^{15}$'
+    """
+    return f"$2^{{{exponent:.0f}}}$"

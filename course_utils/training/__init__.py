@@ -9,10 +9,10 @@ from course_utils.training.policies import (
     tf32,
     xla_cures_float16,
 )
-from course_utils.training.recorder import LossScaleRecorder
+from course_utils.training.recorder import LossScaleRecorder, largest_gradient
 from course_utils.training.replica_safe import ReplicaSafeLossScaleOptimizer
 
 __all__ = [
-    *("LossScaleRecorder", "ReplicaSafeLossScaleOptimizer"),
+    *("LossScaleRecorder", "ReplicaSafeLossScaleOptimizer", "largest_gradient"),
     *("dtype_policy", "float16_needs_xla", "needs_xla", "tf32", "xla_cures_float16"),
 ]

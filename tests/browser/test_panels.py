@@ -28,8 +28,8 @@ PANELS = {
     ),
     "02_loss_scaling": (
         "setup load-exercises draw",
-        "your curve: 2^15 at step 75",
-        [(SLIDER, 1, "press", "ArrowUp", "2^15 at step 75, 2^16 at step 150")]
+        "your curve: 2^15 at step 90",
+        [(SLIDER, 1, "press", "ArrowUp", "2^15 at step 90, 2^16 at step 180")]
         + [(SLIDER, 5, "press", "PageUp", None)],
     ),
     "03_policy": (
