@@ -27,7 +27,7 @@ def test_the_scales_that_are_accepted_for_the_array_and_what_is_said_of_the_othe
         right += [s] * fits
     assert (
         right == list(range(12, 34))
-        and "s = 12 to 33" in exercises.load("02")[1].exercise.right
+        and "s = 12 to 33" in exercises.load("02")[2].exercise.right
     )
     assert (
         next(s for s in errors if np.isinf(errors[s]))

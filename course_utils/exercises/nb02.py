@@ -33,6 +33,30 @@ CURVE = Curve(
 
 EXERCISES = [
     Exercise(
+        id=9,
+        minutes=8,
+        solution=scaler.CODE,
+        name="after_backward",
+        answer=scaler.JUDGE,
+        hints=[
+            "There are three cases: a step to skip, a good step, and the good step that completes"
+            " the row.",
+            "`all(np.isfinite(g).all() for g in gradients)` sees infinities and NaN in each array.",
+            "Print the scale at each step of the check: how far does it fall, and how long is"
+            " the way back? `max` sets a limit.",
+        ],
+        slips=scaler.SLIPS,
+        wrong=[
+            (lambda *state: print(end=""), "returns None"),
+            (lambda *state: state[:2], "a tuple of 2 items"),
+            (lambda *state: (None, None, 0), "None as the scale"),
+            (lambda *state: (state[0][0], 1.0, 0), "give two arrays or None"),
+            (lambda *state: LossScaleOptimizer(state), "write the rule yourself"),  # type: ignore[name-defined] # noqa: F821
+        ],
+        right="Your network comes near what float32's restores, and no overflow reached its"
+        " weights. Your rule has a floor, and Keras's has none: the figure below compares them.",
+    ),
+    Exercise(
         id=8,
         minutes=4,
         solution=scales.ARRAY
@@ -57,30 +81,6 @@ print(f"{error(overflow - 4):.3%}")""",
         ],
         right="s = 12 to 33 will do: on the floor every scale is as good. A large one is ready for"
         " gradients that shrink, a small one for gradients that grow.",
-    ),
-    Exercise(
-        id=9,
-        minutes=8,
-        solution=scaler.CODE,
-        name="after_backward",
-        answer=scaler.JUDGE,
-        hints=[
-            "There are three cases: a step to skip, a good step, and the good step that completes"
-            " the row.",
-            "`all(np.isfinite(g).all() for g in gradients)` sees infinities and NaN in each array.",
-            "Print the scale at each step of the check: how far does it fall, and how long is"
-            " the way back? `max` sets a limit.",
-        ],
-        slips=scaler.SLIPS,
-        wrong=[
-            (lambda *state: print(end=""), "returns None"),
-            (lambda *state: state[:2], "a tuple of 2 items"),
-            (lambda *state: (None, None, 0), "None as the scale"),
-            (lambda *state: (state[0][0], 1.0, 0), "give two arrays or None"),
-            (lambda *state: LossScaleOptimizer(state), "write the rule yourself"),  # type: ignore[name-defined] # noqa: F821
-        ],
-        right="Your network comes near what float32's restores, and no overflow reached its"
-        " weights. Your rule has a floor, and Keras's has none: the figure below compares them.",
     ),
     Exercise(
         id=31,
