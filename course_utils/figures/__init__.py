@@ -16,7 +16,7 @@ from course_utils.figures.learning import (
     training,
 )
 from course_utils.figures.looks import COLORS
-from course_utils.figures.memory import bytes_per_parameter, memory_by_batch
+from course_utils.figures.memory import alive, peak_parts
 from course_utils.figures.numbers import (
     bit_strips,
     long_sum,
@@ -32,7 +32,6 @@ from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
 from course_utils.figures.shrinking import by_width, remat, sensitivity
 from course_utils.figures.speed import (
-    batch_sweep,
     comparison,
     matmul,
     published,
