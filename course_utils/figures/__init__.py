@@ -9,11 +9,9 @@ from course_utils.figures.base import Picture
 from course_utils.figures.card import report_card
 from course_utils.figures.flows import dtype_flow, policy_timeline
 from course_utils.figures.learning import (
-    digits,
     histories,
     loss_curves,
     loss_scale,
-    training,
 )
 from course_utils.figures.looks import COLORS
 from course_utils.figures.memory import alive, peak_parts

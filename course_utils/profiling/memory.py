@@ -128,7 +128,7 @@ def allocations(trace) -> list[Event]:
         most[name] = max(most.get(name, 0), event.stats.get("bytes_allocated", 0))
     # What the host keeps for a GPU is not the GPU's memory.
     gpus = [name for name in most if name.startswith("GPU_")]
-    chosen = max(gpus or most, key=most.get, default="")
+    chosen = max(gpus or most, key=lambda name: most[name], default="")
     return [e for e in events if e.stats.get("allocator_name", "") == chosen]
 
 
