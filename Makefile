@@ -73,6 +73,7 @@ test: .venv/test.stamp
 
 lint: .venv/test.stamp
 	.venv/bin/python -m ruff check .
+	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 	.venv/bin/python -c "from importlinter import cli; cli.lint_imports_command()" --no-logo
 	.venv/bin/python -m tools.notebooks --check
@@ -133,5 +134,5 @@ soak: .venv/test.stamp
 	.venv/bin/python -m tools.runs soak $(N) $(NAMES)
 
 clean:
-	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -301,13 +301,11 @@ def _follow(process, news):
     def read_lines():
         with process.stdout:
             for line in process.stdout:
-                try:
-                    text = (
-                        line.removeprefix(RESULT) if line.startswith(RESULT) else "none"
-                    )
-                    process.result = json.loads(text)
-                except ValueError:
-                    news.put((process, line.rstrip("\n")))
+                if line.startswith(RESULT):
+                    with contextlib.suppress(ValueError):  # printed by somebody else
+                        process.result = json.loads(line.removeprefix(RESULT))
+                        continue
+                news.put((process, line.rstrip("\n")))
 
     def read_errors():
         with process.stderr:

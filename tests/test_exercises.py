@@ -39,11 +39,10 @@ def run(code, sheet):
     return names, eval(last, names)
 
 
-def check_voice(*texts):
+def check_codes(*texts):
+    """No text for a learner names a finding by its code."""
     for text in texts:
         words = re.sub(r"`[^`]*`", "", text)
-        assert not re.search(r"\b(simply|just|obviously)\b|!|\$|\\", words, re.I), text
-        # no claim ids or finding codes
         assert not re.search(r"\bMP\d{3}\b", words), text
 
 
@@ -185,7 +184,7 @@ def test_each_wrong_answer_gets_a_short_message_of_its_own(name, number):
     )
     assert SHEETS[name].solved == []
     said = [*messages, *exercise.hints, exercise.right]
-    check_voice(*said, question.cell)
+    check_codes(*said, question.cell)
     for text in said:
         assert len(text) < 300 and len(re.split(r"[.?] (?=[A-Z`])", text)) <= 3, text
         assert text.endswith((".", "?", "`")) or "raises" in text, text
@@ -198,7 +197,7 @@ def test_predictions(name):
     # progress is under them
     assert len({e.id for e in sheet.exercises}) == len(sheet.exercises)
     stub, solution = CELLS[name]["prediction"], sheet.prediction.solution
-    check_voice(solution)
+    check_codes(solution)
     assert run(stub, sheet)[1].status == "not attempted"
     assert sheet.guess is None
     assert run(solution, sheet)[1].status == "recorded"

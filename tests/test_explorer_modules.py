@@ -27,6 +27,7 @@ from course_utils import clinic, formats, gradients, numerals
 from course_utils.explorers import (
     FloatLab,
     ScaleScope,
+    doesitpay,
     floatlab,
     fragment,
     gradientlife,
@@ -156,7 +157,9 @@ def run():
     Values travel as [negative, numerator, denominator] in hexadecimal, and codes as
     text.
     """
-    names = "codec values bins arithmetic survival travel words elimination".split()
+    names = (
+        "codec values bins arithmetic survival travel words elimination memory".split()
+    )
     files = [(fragment.FOLDER / f"{name}.mjs").as_uri() for name in names]
     command = [
         need_node(),
@@ -760,3 +763,47 @@ def test_readings_rule_out_what_they_do_in_python(run):
         )
         for patient, those, pairs in zip(record["patients"], asked, found, strict=True):
             assert dict(pairs) == clinic.struck(record, patient["key"], those)
+
+
+# What a step keeps
+
+
+def test_a_step_keeps_what_it_does_in_python(run):
+    chance = random.Random(0)
+    cases = []
+    for _ in range(500):
+        network = chance.choice(doesitpay.NETWORKS)
+        counts = network.count(*map(chance.choice, network.choices))
+        cases.append([counts, chance.randint(1, 5000), chance.choice([16, 32])])
+    ours = run("return given.map((one) => [partsOf(...one), savingOf(...one)]);", cases)
+    for case, (parts, saving) in zip(cases, ours, strict=True):
+        assert parts == doesitpay.parts(*case)
+        share = doesitpay.share_saved(*case[:2])
+        assert saving["saved"] / saving["whole"] == pytest.approx(share, abs=1e-12)
+
+
+SENTENCES = [
+    ("The course's CNN", 1, "At batch 1 and 28 × 28 pixels, 16 bits cost 1.95 MB on top of 16.3 "
+     "MB (12\u00a0%).", "Each of 1,010,176 weights gets a copy of 2 bytes, and each image saves 2 "
+     "bytes for each of its 34,912 activations. The two are equal at batch 28.9."),
+    ("BERT-base", 2, "At batch 2 and 512 tokens, 16 bits save 196 MB of 2.58 GB (7.6\u00a0%).",
+     "Each of 109 million weights gets a copy of 2 bytes, and each sequence saves 2 bytes for each"
+     " of its 104 million activations. The two are equal at 540 tokens in a batch, and the width"
+     " is 768."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "batch", "verdict", "reason"), SENTENCES)
+def test_verdicts_are_whole_sentences(run, name, batch, verdict, reason):
+    network = next(one for one in doesitpay.NETWORKS if one.name == name)
+    counts = network.count(network.places, network.width)
+    texts = run(
+        """const { counts, batch, width, places, unit } = given;
+        return [verdictOf(counts, batch, places, unit), reasonOf(counts, width, places, unit),
+          verdictOf([2, 0, 0, 1, 0], 2, 8, unit), bytesText(999999), bytesText(0.2)];""",
+        {"counts": counts, "batch": batch, **{k: getattr(network, k) for k in
+         ("width", "places", "unit")}},
+    )  # fmt: skip
+    assert texts[:2] == [verdict, reason]
+    assert texts[2].endswith("16 bits need the 40 bytes of float32.")
+    assert texts[3:] == ["1 MB", "0.2 bytes"]

@@ -3,7 +3,6 @@ again.
 """
 
 import json
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -11,11 +10,11 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
+from course_utils.paths import data
 from course_utils.precision.inside import works_in_float32
 from course_utils.training import dtype_policy
 
-FILE = Path(__file__).resolve().parents[1] / "data" / "layer_support.json"
-RECORD = json.loads(FILE.read_text("utf-8"))
+RECORD = json.loads(data("layer_support.json").read_text("utf-8"))
 SUPPORT = pd.DataFrame(RECORD["rows"]).set_index("layer")
 POLICIES = ["float32", "mixed_float16", "mixed_bfloat16"]
 INSIDE = "casts inside: works in float32"

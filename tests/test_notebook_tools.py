@@ -164,6 +164,11 @@ def test_check_names_and_fix_mends(folder, edit, fragment):
     assert canonical.faults(path) == []
 
 
+def hand_in_last(nb):
+    nb.cells.append(new_markdown_cell("## 3. Going further: more", id="more"))
+    nb.cells.append(new_code_cell("q.hand_in(...)", id="hand-in"))
+
+
 REFUSED = [
     # Names of cells, and cells of exercises.
     (setter(3, id="a1b2c3d4"), "random"),
@@ -193,7 +198,8 @@ REFUSED = [
     (text("## Recap", ""), "'## Recap'"),
     (text("## Further reading", "Further reading"), "'## Further reading'"),
     (text("## 2. Second", "## 3. Second"), "[1, 3]"),
-    (text("## 2. Second", "## 2. Going further"), "before the recap"),
+    (text("## 2. Second", "## 2. Going further"), "'Recap' stands behind 'Going"),
+    (hand_in_last, "'hand-in' stands behind 'Going"),
     (text("**15 minutes**", "15 minutes"), "no minutes"),
     (text("![A falling line]", "![]"), "alternative text"),
     (text("We adjust", '<img src="../data/line.png">'), "alternative text"),

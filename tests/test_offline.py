@@ -1,12 +1,17 @@
-"""Without any network: notebook 00 from top to bottom, its session and its digits."""
+"""Without a network and without a checkout: the wheel in an environment of its own,
+notebook 00 alone in a folder, from top to bottom.
+"""
 
 import os
 import shutil
 import subprocess
-import sys
+import sysconfig
+import venv
+from pathlib import Path
 
 import pytest
 
+from tools import publishing
 from tools.canonical import COURSE
 
 # A network namespace begins with its loopback interface down, and a kernel talks over
@@ -35,22 +40,37 @@ pytestmark = [
 ]
 NOTEBOOK = r"""
 import re, nbformat, nbclient
-nb = nbformat.read("notebooks/00_start_here.ipynb", 4)
+nb = nbformat.read("00_start_here.ipynb", 4)
 for cell in nb.cells:
     cell.source = re.sub(r"\bseconds=\d+", "seconds=1", cell.source)
-path = {"metadata": {"path": "notebooks"}}
-nbclient.NotebookClient(nb, timeout=600, resources=path).execute()
+where = nbformat.v4.new_code_cell("import course_utils; print(course_utils.__file__)")
+nb.cells.append(where)
+nbclient.NotebookClient(nb, timeout=600).execute()
 cells = {c.id: c for c in nb.cells}
-print(*[o.text for o in cells["data"].outputs if "text" in o])
+print(*[o.text for o in cells["data"].outputs + where.outputs if "text" in o])
 """
 
 
-def test_notebook_00_runs_without_a_network(tmp_path):
+def test_notebook_00_runs_from_a_wheel_in_an_empty_folder_without_a_network(tmp_path):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "mixed_precision_measured" not in path.name:
+            (packages / path.name).symlink_to(path)
+    venv.create(tmp_path / "own", with_pip=False)
+    python = tmp_path / "own/bin/python"
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
-    env["KERAS_HOME"] = str(tmp_path / "keras")
-    command = ["unshare", "-rn", sys.executable, "-c", LOOPBACK_UP + NOTEBOOK]
+    env |= {"KERAS_HOME": str(tmp_path / "keras"), "PYTHONPATH": str(packages)}
+    name, data = publishing.wheel()
+    (tmp_path / name).write_bytes(data)
+    pip = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, tmp_path / name], env=env, check=True)
+    folder = tmp_path / "a folder with spaces"
+    folder.mkdir()
+    shutil.copy(COURSE / "notebooks/00_start_here.ipynb", folder)
+    command = ["unshare", "-rn", python, "-c", LOOPBACK_UP + NOTEBOOK]
     done = subprocess.run(
-        command, cwd=COURSE, env=env, capture_output=True, text=True, timeout=600
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "not MNIST" in done.stdout
+    assert "not MNIST" in done.stdout and str(tmp_path / "own") in done.stdout

@@ -101,11 +101,12 @@ def kernel(tmp_path):
     }
     env |= {"PIP_RETRIES": "0", "PIP_TIMEOUT": "1", "PIP_CONFIG_FILE": os.devnull}
 
-    def run(cell, on_colab=True):
+    def run(cell, on_colab=True, seconds=60):
         variables = env | {"COLAB_RELEASE_TAG": "ci"} if on_colab else env
         options = {"cwd": tmp_path / "empty", "env": variables, "capture_output": True}
         command = [tmp_path / "kernel/bin/python", "-c", RUN]
-        return subprocess.run(command, input=cell, text=True, timeout=60, **options)
+        options["timeout"] = seconds
+        return subprocess.run(command, input=cell, text=True, **options)
 
     return run
 
@@ -176,6 +177,28 @@ def test_a_checkout_that_is_installed_is_left_alone(course, tmp_path, kernel):
     kernel(f'%pip install {options} -e "{checkout}"')
     assert printed(kernel(publishing.SETUP.format("cpus=2"))) == "checkout {'cpus': 2}"
     assert printed(kernel(cells(course)["carry"])) == "checkout {}"
+
+
+def test_a_cell_that_was_killed_while_it_installed_installs_when_it_runs_again(
+    course, tmp_path, kernel
+):
+    older = cells(make_course(tmp_path / "old", "0.9.0", "old"))["carry"]
+    for n in range(200):  # what takes a while to install
+        (course / f"course_utils/of_{n}.py").write_text("x = 1\n" * 5000)
+    cell = cells(course)["carry"]
+    assert printed(kernel(older)) == "old {}"
+    start = time.perf_counter()
+    assert printed(kernel(cell)) == "ours {}"
+    whole = time.perf_counter() - start
+    killed = 0
+    for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9):
+        kernel(older)
+        try:
+            kernel(cell, seconds=share * whole)
+        except subprocess.TimeoutExpired:  # which kills it
+            killed += 1
+        assert printed(kernel(cell)) == "ours {}"
+    assert killed
 
 
 def test_two_notebooks_that_start_together_import_a_whole_package(course, kernel):

@@ -9,6 +9,7 @@ python -m tools.site         write the web site, the decision card, the README's
 python -m tools.runs         run the notebooks many times, with many versions
 python -m tools.size         say how large the course is
 
-The other modules are their libraries: `canonical` (form) and `template` (rules) of
-notebooks, `publishing` (address, badge and setup cell), `card` and `pictures`.
+The other modules are their libraries: `canonical` (form), `template` (rules) and
+`cells` (one by one) of notebooks, `publishing` (address, badge and setup cell), `card`
+and `pictures`.
 """

@@ -52,9 +52,15 @@ def structure(nb):
     numbers = [int(number) for number in re.findall(r"^## +(\d+)\.", text, re.M)]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
         found.append(f"The sections '## 1. …' have the numbers {numbers}.")
-    order = re.findall(r"^## .*?(Recap|Going further)", text, re.M)
-    if "Recap" in order and order[0] != "Recap":
-        found.append("A section 'Going further' stands before the recap.")
+    further = False
+    for cell in nb.cells:
+        headings = [cell.id] if cell.id in ("summary", "hand-in") else []
+        if cell.cell_type == "markdown":
+            headings = re.findall(r"^## +(.+)", without_code(cell.source), re.M)
+        for heading in headings:
+            if further and "Going further" not in heading:
+                found.append(f"{heading!r} stands behind 'Going further'.")
+            further = further or "Going further" in heading
     if not re.search(f"At a glance.*{GLANCE.pattern}", text):
         found.append("'At a glance' says no minutes like **15 minutes**.")
     return found

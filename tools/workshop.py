@@ -12,57 +12,21 @@ the same cell of `notebooks/solved`.
 import contextlib
 import copy
 import io
+import itertools
 import os
 import re
 import tempfile
 from unittest import mock
 
 import nbformat
+import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from course_utils import exercises
 from tools import canonical, clock, template
 from tools.canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
 
-# Of each file: its minutes, which lines of RECAP end it, and its parts, one on a line:
-# heading / notebook / ids of its cells / what to ask the room. How many minutes that
-# takes, the clock tells.
-PLANS = {
-    "lightning_20.ipynb": (
-        20,
-        (0, 2, 4),
-        """\
-Setup / 00 / setup-text setup load-exercises predict-text prediction expect / How many times \
-faster? Hands up for half, 1, 2 and 4. Type in the median.
-Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
-guess-beside-measured / Which of the three will not learn?
-Lose a gradient, and save it / 02 / see-text late late-see scope scope-see / Half of the \
-gradients become zero: how wrong is the step? Then: say stop at the best scale.""",
-    ),
-    "workshop_90.ipynb": (
-        90,
-        (0, 1, 2, 4),
-        """\
-Setup / 00 / setup-text setup load-exercises predict-text prediction expect / How many times \
-faster? Collect the guesses before the cell runs.
-Train under three policies / 00 / policy-text data build-model three-fits three-fits-see \
-guess-beside-measured compare-see exercises-text task-1 exercise-1 / Which of the three will not \
-learn?
-Flip bits / 01 / convert-text bit-strips encode-see floatlab-text floatlab floatlab-try / Which \
-16-bit format comes nearer to 0.1?
-Guess a share, and train in 16 bits alone / 02 / predict-text load-exercises prediction network \
-five-text train train-five five-see / Which of the five networks fall behind?
-Look at the gradients / 02 / see-text late late-see weigh weigh-see scope scope-see / Half of the \
-gradients become zero: how wrong is the step?
-Scale the loss / 02 / scale-text volts twin bathtub bathtub-see train-volts volts-see task-1 \
-exercise-1 / Which scale will train: 1, 512, 2¹⁵, 2²⁴, 2⁵⁴?
-Guess the memory, and train the CNN / 04 / predict-text load-exercises prediction data look \
-pipeline-text pipeline model-text model build-model train-text panel panel-result panel-see / What \
-share of the memory is left?
-Compare time, memory and accuracy / 04 / compare-text compare compare-figure compare-see task-1 \
-exercise-1 / Faster, smaller, as good: which will hold here?""",
-    ),
-}
+PLANS = yaml.safe_load((COURSE / "tools/lessons.yaml").read_text(encoding="utf-8"))
 TITLE = """\
 # Measure mixed precision in {minutes} minutes
 
@@ -77,15 +41,7 @@ to {last}, which say more
 |---|---|---|---|
 {rows}
 
-The same in [20 minutes](lightning_20.ipynb) or in [90](workshop_90.ipynb)."""
-RECAP = """\
-- A 16-bit format is a choice: bfloat16 has float32's range in coarse steps, float16 finer steps \
-and a short range.
-- Small updates vanish in 16 bits. So the weights stay in float32.
-- Small gradients vanish in float16. So the loss is scaled, up to the cliff where the largest \
-overflows.
-- The output stays in float32: the scale that saves the gradients breaks a 16-bit softmax.
-- Whether it is faster, and smaller, you measure: turns, medians, equal steps.""".splitlines()
+Another lesson takes {others}."""
 KNOWN = "Your guesses and solved exercises, which the notebooks know too:"
 FURTHER = """\
 Print the [decision card](../data/decision_card.html): formats, the scale, the output and ten \
@@ -100,9 +56,9 @@ def made(name, folder=COURSE / "notebooks"):
     """Return a lesson blank and solved, and its account; None where its sources are
     not.
     """
-    minutes, recap, text = PLANS[name]
-    parts = [line.split(" / ") for line in text.splitlines()]
-    wanted = {notebook for _, notebook, _, _ in parts}
+    plan = PLANS[name]
+    minutes, parts = plan["minutes"], plan["parts"]
+    wanted = {part["notebook"] for part in parts}
     paths = {p.name[:2]: p for p in folder.glob("[0-9]*.ipynb") if p.name[:2] in wanted}
     if set(paths) != wanted:
         return None
@@ -112,21 +68,27 @@ def made(name, folder=COURSE / "notebooks"):
         for number, path in paths.items()
     }
     sections, cells, ran = {}, [], {}
-    for number, (_, notebook, ids, _) in enumerate(parts):
-        text = "\n".join(given[notebook][id].source for id in ids.split())
-        for old in re.findall(r"^## (\d+)\. ", text, re.M):
-            sections.setdefault((notebook, old), number)
-    for number, (heading, notebook, ids, _) in enumerate(parts):
-        heading = f"## {number}. {heading}" if number else f"## {heading}"
-        for place, id in enumerate(ids.split()):
+    for number, part in enumerate(parts):
+        for id in map(id_of, part["cells"]):
+            text = given[part["notebook"]][id].source
+            for old in re.findall(r"^## (\d+)\. ", text, re.M):
+                sections.setdefault((part["notebook"], old), number)
+    for number, part in enumerate(parts):
+        notebook, heading = part["notebook"], f"## {part['heading']}"
+        if number:
+            heading = f"## {number}. {part['heading']}"
+        for place, entry in enumerate(part["cells"]):
+            id = id_of(entry)
             cell = copy.deepcopy(given[notebook][id])
+            if isinstance(entry, dict):
+                cell.source = entry[id].rstrip("\n")
             cell.id = "setup" if id == "setup" else f"{id}-{notebook}"
             cell.metadata["from"] = paths[notebook].name
             cell.source = moved(cell, notebook, sections, heading if place == 0 else "")
             ran[cell.id] = copy.deepcopy(stored[notebook].get(id, cell))
             ran[cell.id].source = moved(ran[cell.id], notebook, sections, "")
             cells.append(cell)
-    recap = [RECAP[line] for line in recap]
+    recap = [f"- {line}" for line in plan["recap"]]
     cells += [
         new_markdown_cell("\n".join(["## Recap", "", *recap, "", KNOWN]), id="recap"),
         new_code_cell("exercises.progress()", id="progress"),
@@ -147,6 +109,11 @@ def made(name, folder=COURSE / "notebooks"):
         cell.metadata = {"tags": kept}
     blank = canonical.canonical(nbformat.v4.new_notebook(cells=cells), name)
     return blank, solved(blank, ran, name), account
+
+
+def id_of(entry):
+    """Return the id of a cell that a plan names, with a text of the lesson's own or not."""
+    return next(iter(entry)) if isinstance(entry, dict) else entry
 
 
 def solved(blank, ran, name):
@@ -225,17 +192,29 @@ def glance(account, parts, minutes):
     """Return the timetable: in which minute each part begins."""
     begins = 0.0
     rows = []
-    end = [["", "", "", ""]]
-    for section, (_, notebook, _, ask) in zip(
-        account.sections, parts + end, strict=True
-    ):
+    for section, part in itertools.zip_longest(account.sections, parts, fillvalue={}):
         start, begins = round(begins), begins + section.minutes
+        source, ask = part.get("notebook", ""), part.get("ask", "")
         rows.append(
-            f"| {start} to {round(begins)} | {section.heading} | {notebook} | {ask} |"
+            f"| {start} to {round(begins)} | {section.heading} | {source} | {ask} |"
         )
     rows[-1] = f"| {start} to {minutes} | {section.heading}, and your questions | | |"
-    span = {"first": parts[0][1], "last": parts[-1][1], "rows": "\n".join(rows)}
-    return GLANCE.format(minutes=account.core, left=minutes - account.core, **span)
+    span = {
+        "first": parts[0]["notebook"],
+        "last": parts[-1]["notebook"],
+        "rows": "\n".join(rows),
+    }
+    others = [
+        f"[{plan['minutes']} minutes]({file})"
+        for file, plan in PLANS.items()
+        if file != account.name
+    ]
+    return GLANCE.format(
+        minutes=account.core,
+        left=minutes - account.core,
+        others=" or ".join(others),
+        **span,
+    )
 
 
 def faults(folder):

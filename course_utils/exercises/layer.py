@@ -79,24 +79,26 @@ def check(answer, trial):
         output, problem = call(layer, example()[0])
         if problem:
             return f"Under {trial[0]} your layer{problem.removeprefix('Your function')}. {CASTS}"
-        found, _ = call(lambda: keras.backend.standardize_dtype(output.dtype))
-        if found is None or getattr(output, "shape", None) is None:  # no tensor
+        output_dtype, _ = call(lambda: keras.backend.standardize_dtype(output.dtype))
+        if output_dtype is None or getattr(output, "shape", None) is None:  # no tensor
             return f"Your layer returns {describe(output)}: end `call` with `return` and a tensor."
-        return _dtype_problem(layer, *trial, found) or _number_problem(layer, keras)
+        return _dtype_problem(layer, *trial, output_dtype) or _number_problem(
+            layer, keras
+        )
 
 
-def _dtype_problem(layer, policy, dtype, found):
-    """What is wrong with a layer that returns `found` where `dtype` is wanted."""
+def _dtype_problem(layer, policy, dtype, output_dtype):
+    """What is wrong with a layer that returns this dtype where `dtype` is wanted."""
     from course_utils.precision.inside import works_in_float32
 
-    if found == "float32" != dtype:
+    if output_dtype == "float32" != dtype:
         return (
             f"Under {policy} the output is float32: your layer promotes what Keras hands it in "
             f"{dtype}. Which part is float32?"
         )
-    if found != dtype:
+    if output_dtype != dtype:
         return (
-            f"Under {policy} the output is {found}: the dtype is written into the layer. "
+            f"Under {policy} the output is {output_dtype}: the dtype is written into the layer. "
             "`self.compute_dtype` follows the policy."
         )
     if any(weight.dtype != "float32" for weight in layer.weights):

@@ -174,7 +174,7 @@ def compute_on_gpus() -> list[tuple]:
         level = "{}.{}".format(*details.get("compute_capability", (0, 0)))
         problem = ""
         try:
-            # cuBLAS, a kernel of TensorFlow's own, cuDNN
+            # A product asks cuBLAS, its double TensorFlow itself, a convolution cuDNN.
             with tf.device(f"GPU:{number}"):
                 for dtype in (tf.float32, tf.float16):
                     x = tf.ones((8, 8), dtype)

@@ -46,8 +46,8 @@ def test_a_stored_notebook_shows_its_outputs(name, lab):
     assert set(lab.outside) == set()
     stored = (NOTEBOOKS / f"solved/{name}.ipynb").read_text(encoding="utf-8")
     assert (shown["errors"], shown["broken"]) == (0, 0)
-    drawings = stored.count("data:image/svg+xml;base64")
-    assert shown["images"] == stored.count('"image/png": "') + drawings
+    kinds = ('"image/png": "', "data:image/svg+xml;base64", "<img data-of=")
+    assert shown["images"] == sum(map(stored.count, kinds))
     assert "Correct." in shown["text"] or "check(" not in stored
     assert (
         name[:2] != "01" or "You guessed 10,000 for ten thousand ones" in shown["text"]

@@ -15,6 +15,7 @@ SOURCES = {
     "panel": "InstrumentPanel(records.clinic())",
     "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale:"
     " np.where(gaps < 9, 1, np.nan if policy == 'mixed_float16' and scale > 9 else 0))",
+    "doesitpay": "DoesItPay(points=[(64, 'float32', 35e6), (64, 'mixed_bfloat16', 25e6)])",
 }
 HOSTS = ", ".join(f"[data-{name}]" for name in SOURCES)
 
