@@ -35,6 +35,7 @@ from course_utils.figures import (
     traces,
 )
 from course_utils.gradients import OctaveHistogram
+from course_utils.profiling.peaks import PEAKS
 from tools.canonical import COURSE
 
 
@@ -147,7 +148,7 @@ COMPARED = [
     (10.0, 2.0, 1.8, 2.2, 50.0, 0.91, 0.01, 7),
     (80.0, 0.25, np.nan, np.nan, np.nan, np.nan, np.nan, 7),
 ]
-COLUMNS = "step_ms speedup speedup_low speedup_high peak_mb accuracy accuracy_se steps"
+COLUMNS = "step_ms speedup speedup_low speedup_high peak_mb accuracy gap_se steps"
 COMPARED = rows(COLUMNS, COMPARED, pd.Index(POLICIES, name="policy"))
 COMPARED["verdict"] = [np.nan, "mixed_bfloat16", "cannot tell"]
 TAKEN = [(p, n, 0.01, 8.0 - n) for p in POLICIES for n in range(7)]
@@ -190,16 +191,10 @@ TIMELINES = {"Keras's own": replica_rows(True), "all decide": replica_rows(False
 LOSSES = [
     (p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)
 ]
-SWEEP = [(p, b, b * 1e3, float(b)) for p in POLICIES for b in (64, 256)]
+PEAK_ROWS = [(p, b, 9, b, 5, b + 4, b + 6) for b in (64, 256) for p in POLICIES[:2]]
 DTYPES = ("float32", "bfloat16", "float16")
 RATES = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in DTYPES]
-ACCOUNT = {"weights": 1, "gradients": 2e6, "optimizer": 3e6, "weight_copies": 4}
-ACCOUNT = SimpleNamespace(**ACCOUNT, activations=5e6, activation_gradients=6e6)
-LARGER = SimpleNamespace(
-    **vars(ACCOUNT) | {"activations": 20e6, "activation_gradients": 24e6}
-)
-LINE = {(size, p): a for size, a in ((64, ACCOUNT), (256, LARGER)) for p in POLICIES}
-ROW = {"device": "V100 32GB", "baseline": "float32"}
+ROW = {"model": "A net, batch 8", "baseline_batch": 8, "mixed_batch": 12}
 SPEEDUPS = [
     ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))
 ]
@@ -210,15 +205,12 @@ AGAIN = {
 }
 CARD = dict(quantity="speedup", unit="×", guess=None, predicted=1.8, measured=1.5)
 CLINIC = invented(5, 5, 2, 2)  # some of the causes cannot be told apart
-STEP = {"step": 1, "loss": 2.0, "accuracy": 0.1, "loss_scale": 8}
 
 # A figure for every function that draws one: the function and what it is given.
 GIVEN = [
     (operations.accumulator_errors, ERRORS),
     (replicas.lanes, TIMELINES, "Two runs"),
-    (figures.batch_sweep, rows("policy batch_size samples_per_s peak_mb", SWEEP)),
     (figures.comparison, COMPARISON, 0.5),
-    (figures.digits, np.zeros((12, 28, 28), np.uint8), np.arange(12)),
     (figures.dtype_flow, FLOW),
     (
         figures.policy_timeline,
@@ -237,18 +229,9 @@ GIVEN = [
     (figures.falling_scale, {"run": TRACE}),
     (figures.lost_updates, {"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
-    (
-        figures.bytes_per_parameter,
-        rows("policy batch_size samples_per_s peak_mb", SWEEP),
-        1e6,
-        64,
-    ),
-    (
-        figures.memory_by_batch,
-        LINE,
-        rows("policy batch_size samples_per_s peak_mb", SWEEP),
-    ),
-    (figures.published, SPEEDUPS, [("mine", "mixed_float16", [1.8, 0.2])]),
+    (figures.alive, {p: [1.0, 5.0, 2.0] for p in POLICIES[:2]}),
+    (figures.peak_parts, rows(" ".join(PEAKS), PEAK_ROWS)),
+    (figures.published, SPEEDUPS),
     (figures.roofline, DEVICE, POINTS),
     (figures.rounding_errors, np.linspace(1, 2, 9), ROUNDED, 2),
     (figures.spacing, DTYPES, {"weights": splits.survey(2.0 ** np.arange(-40.0, 0))}),
@@ -256,7 +239,6 @@ GIVEN = [
     (figures.number_line, 3, 3),
     (figures.recorded, RECORDED),
     (figures.policies, COMPARISON, 1.5),
-    (figures.training, [STEP]),
     (figures.adam_curve, 2.0 ** np.arange(-20, -9)),
     (figures.loop_plane, LOOPS),
     (figures.resumed, *STOPPED),

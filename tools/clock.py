@@ -40,7 +40,7 @@ GLANCE = re.compile(
     r"\*\*\d+ minutes\*\*(, (?:of which \d+ core|and \d+ going further))?"
 )
 # A cell with controls, whose panel no stored copy keeps.
-PANEL = re.compile(r"\binteract\(|\bq\d*\.draw\(|TrainingPanel\(")
+PANEL = re.compile(r"\binteract\(|\bq\d*\.draw\(")
 PATH = re.compile(r"The core path is 00 to 05[^\n.]*\.")
 WRITTEN = (CLOCK, GLANCE, PATH, re.compile(r"\| \d+( to \d+)? \|"))
 CORE_PATH = ("00", "01", "02", "03", "04", "05")

@@ -8,8 +8,9 @@ settings of oneDNN, `benchmark.records` reads what was recorded on real devices.
 import importlib
 
 _HOME = {
-    **dict.fromkeys(("POLICIES", "Comparison", "compare_policies"), "compare"),
-    **dict.fromkeys(("batch_sweep", "loss_curves"), "compare"),
+    **dict.fromkeys(
+        ("POLICIES", "Comparison", "compare_policies", "loss_curves"), "compare"
+    ),
     **dict.fromkeys(("ceilings", "matmul_rates"), "rates"),
     **dict.fromkeys(("Ratio", "paired"), "ratios"),
     "in_turns": "timer",

@@ -19,7 +19,6 @@ POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
 MEMORY_SHARE = 0.4  # Of the time; the rest is for timing steps.
 SEEDS = 3  # of `loss_curves`
-SWEEP = ["policy", "batch_size", "step_ms", "samples_per_s", "peak_mb"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +30,11 @@ class Comparison:
             paired ratios), speedup_low and speedup_high (its interval, see `ratios.paired`),
             verdict (`float32`, the policy, "the same within x %" or "cannot tell"), peak_mb
             (weights, optimizer, and the peak of a step above them, mean of several fresh
-            builds), memory_ratio (against float32), accuracy and accuracy_se (standard error)
-            on the same test images, loss_scale, steps. NaN where something is unknown.
+            builds), memory_ratio (against float32), accuracy on the same test images, gap_se
+            (standard error of its distance to float32's, from the images that only one of
+            the two labels right), loss_scale, steps. NaN where something is unknown.
         steps: every timed step: policy, round, seconds, loss.
+        right: whether each test image was labelled right, a column for each policy.
         batch_size, jit_compile, device: the conditions.
         notes: sentences on what could not be measured, or was measured otherwise, and why.
         interrupted: whether a person ended it before its time.
@@ -41,6 +42,7 @@ class Comparison:
 
     table: pd.DataFrame
     steps: pd.DataFrame
+    right: pd.DataFrame
     batch_size: int
     jit_compile: bool
     device: str
@@ -78,7 +80,7 @@ def compare_policies(
     rows = []
     peaks = []
     interrupted = False
-    right = pd.DataFrame(columns=policies, dtype=float)
+    right = pd.DataFrame(columns=policies, dtype=bool)
     counted = counts_memory()
     share = MEMORY_SHARE * counted
     try:
@@ -110,7 +112,7 @@ def compare_policies(
         _notes(interrupted, counted, [t.policy for t in trainees if t.needs_xla])
     )
     return Comparison(
-        table, steps, batch_size, jit_compile, device(), notes, interrupted
+        table, steps, right, batch_size, jit_compile, device(), notes, interrupted
     )
 
 
@@ -137,7 +139,7 @@ def _right(trainees, x, y, batch_size, seconds):
             break
         for trainee in trainees:
             right[trainee.policy].extend(trainee.right(x[batch], y[batch]))
-    return pd.DataFrame(right, dtype=float)
+    return pd.DataFrame(right, dtype=bool)
 
 
 def _table(policies, steps, peaks, right, scales):
@@ -158,11 +160,21 @@ def _table(policies, steps, peaks, right, scales):
         "peak_mb": peak,
         "memory_ratio": peak / peak.get("float32", np.nan),
         "accuracy": right.mean(),
-        "accuracy_se": right.sem(ddof=0),
+        "gap_se": _gap_errors(right),
         "loss_scale": pd.Series(scales, dtype=float),
         "steps": ms.size().reindex(policies, fill_value=0),
     }
     return pd.DataFrame(columns, index=pd.Index(policies, name="policy"))
+
+
+def _gap_errors(right):
+    """The standard error √(b + c) / n of each accuracy's distance to float32's: of n
+    images, b are labelled right by the policy alone and c by float32 alone.
+    """
+    if "float32" not in right or not len(right):
+        return pd.Series(np.nan, index=right.columns)
+    others = right.drop(columns="float32")
+    return others.ne(right["float32"], axis=0).sum() ** 0.5 / len(right)
 
 
 def _notes(interrupted, counted, under_xla):
@@ -176,44 +188,6 @@ def _notes(interrupted, counted, under_xla):
             "XLA this TensorFlow has only slow routines for the gradients of float16 convolutions "
             "on this CPU, and a step takes 30 to 100 times as long as in float32."
         )
-
-
-def batch_sweep(
-    build_model, x, y, batch_sizes, policies=POLICIES, seconds=20
-) -> pd.DataFrame:
-    """Throughput and peak memory of one step at growing batch sizes.
-
-    Returns a DataFrame with policy, batch_size, step_ms, samples_per_s and peak_mb.
-    Arguments and errors are those of `compare_policies`; `seconds` is for all sizes
-    together. A size that runs out of memory ends the sweep, and so does an interrupt:
-    what was measured is kept.
-
-    Example:
-        batch_sweep(build_model, x, y, (64, 128, 256), seconds=15)
-    """
-    tables = []
-    try:
-        for size in batch_sizes:
-            share = seconds / len(batch_sizes)
-            result = compare_policies(build_model, x, y, policies, size, share)
-            tables.append(result.table.reset_index().assign(batch_size=size))
-            if result.interrupted:
-                raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        print("Interrupted: the sweep holds what was measured until then.")
-    except Exception as error:
-        # TensorFlow says it in the class, JAX in the message.
-        said = f"{type(error).__name__} {error}".upper().replace("_", "")
-        if "RESOURCEEXHAUSTED" not in said or not tables:
-            raise
-        print(
-            f"Batch size {size} does not fit into this device's memory: the sweep ends here."
-        )
-    if not tables:
-        return pd.DataFrame(columns=SWEEP)
-    sweep = pd.concat(tables, ignore_index=True).dropna(subset="step_ms")
-    sweep["samples_per_s"] = sweep["batch_size"] / sweep["step_ms"] * 1e3
-    return sweep[SWEEP]
 
 
 def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:

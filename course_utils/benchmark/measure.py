@@ -119,9 +119,7 @@ class Job:
             )
         self.interrupted |= result.interrupted
         self.notes += result.notes
-        return _rows(
-            result.table.drop(columns=["accuracy", "accuracy_se"]).reset_index()
-        )
+        return _rows(result.table.drop(columns=["accuracy", "gap_se"]).reset_index())
 
     def _runs(self, name, policy):
         """Whether a step is possible; else a note says why not."""

@@ -1,8 +1,8 @@
 """Prediction and exercises of notebook 04."""
 
-from .answers import call, describe, near, number
+from .answers import describe
 from .engine import Exercise, Prediction
-from .functions import Function, parts
+from .functions import parts
 from .judges import Choice, Fields, Number
 
 TITLE = "The MNIST CNN, three ways"
@@ -45,120 +45,78 @@ FAIR = Fields(
             options=FAULTS,
         )
         for letter, right, said in (
-            ("A", "steps", "after a minute each, the faster one has trained longer."),
-            ("B", "batch", "a larger batch is often faster under float32 too."),
+            (
+                "A",
+                "steps",
+                "after a minute each, the faster one has trained longer.",
+            ),
+            (
+                "B",
+                "batch",
+                "a larger batch is often faster under float32 too.",
+            ),
             ("C", "order", "the laptop was cool for the one and warm for the other."),
-            ("D", "fair", "same steps, same batch, and what drifts hits both."),
+            ("D", "fair", "same steps, same batch, and a slow moment hits both."),
         )
     }
 )
 
-# --- 2: the peak of a batch that was not measured -------------------------------------
-
-PREDICT = """\
-import numpy as np
-
-def predict(batch_sizes, peaks, batch):
-    slope, intercept = np.polyfit(batch_sizes, peaks, 1)
-    return intercept + slope * batch"""
-PREDICT_SLIPS = {
-    "does not grow with the batch": [
-        {"np.polyfit(batch_sizes, peaks, 1)": "peaks[0] / batch_sizes[0], 0"},
-        {"np.polyfit(batch_sizes, peaks, 1)": "peaks[-1] / batch_sizes[-1], 0"},
-    ],
-    "left out what is there at batch 0": {"intercept + slope": "slope"},
-    "the slope first": {"slope, intercept =": "intercept, slope ="},
-    "beyond the largest": {
-        "slope, intercept = np.polyfit(batch_sizes, peaks, 1)\n": "",
-        "intercept + slope * batch": "np.interp(batch, batch_sizes, peaks)",
-    },
-}
-# Batch sizes, MB at batch 0, MB for each image, the batch to predict.
-LINES = (
-    ((64, 256, 1024), 16.0, 0.25, 512),
-    ((8, 16, 32, 64), 400.0, 2.0, 128),
-    ((128, 512), 20.0, 0.5, 64),
-)
-
-
-def predict_problem(predict, line):
-    """What is wrong with the predicted peak of a step whose peaks lie on this line, or
-    None.
-    """
-    sizes, fixed, each, batch = line
-    peaks = [fixed + each * size for size in sizes]
-    found, problem = call(predict, list(sizes), list(peaks), batch)
-    value = number(found)
-    right = fixed + each * batch
-    if problem or value is None:
-        return problem or f"It returns {describe(found)}: return one number, in MB."
-    if near(value, right, 0.02):
-        return None
-    seen = (
-        f"From {peaks} MB at batch {list(sizes)} you predict {value:.4g} MB at {batch}."
-    )
-    some = [share * batch for share in (peaks[0] / sizes[0], peaks[-1] / sizes[-1])]
-    why = (
-        (
-            near(value, each * batch, 0.02),
-            "You left out what is there at batch 0: the intercept.",
-        ),
-        (near(value, each + fixed * batch, 0.02), "np.polyfit gives the slope first."),
-        (
-            any(near(value, s, 0.02) for s in some),
-            "A part of the peak does not grow with the batch.",
-        ),
-        (value == peaks[-1], "The line goes on beyond the largest measured batch."),
-    )
-    return " ".join([seen, *(said for holds, said in why if holds)][:2])
-
-
-# --- 3: from which batch on 16 bits save memory ---------------------------------------
+# --- 2: from how many tokens on 16 bits save memory -----------------------------------
 
 PAYS = Number(
-    2048,
+    441,
     {
-        1024: "That halves the gradients of the activations too. In a chain of equal layers few of"
-        " them are there at once.",
-        4096: "That is for copies of 4 bytes. In 16 bits a copied weight takes 2.",
-        512: "That is the network of this section. Its layers are 512 wide.",
-        (
-            0,
-            1,
-        ): "At batch 1 the copies of the weights cost more than the activations save: look at"
-        " the left end of the two lines.",
-        16_384: "That counts the parameters of all 8 layers and the activations of one.",
-        256: "That counts the parameters of one layer and the activations of all 8.",
+        658: "You left out the scores. For T tokens each of the 12 heads keeps T × T.",
+        622: "That has one score for each pair. Each of the 12 heads keeps its own.",
+        52: "That compares with one matrix. The block has 12 × 768² weights.",
+        1: "One token keeps 14 × 768 activations, and the block has 12 × 768² weights.",
     },
-    accept=lambda value: 2040 <= value <= 2060,
-    asked="give one batch size",
-    otherwise="At batch {value:g} a layer saves 2 × {value:g} × 2,048 bytes and adds 2 × 2,048²"
-    " bytes for its copied weights.",
+    accept=lambda value: 435 <= value <= 447,
+    asked="give one number of tokens",
+    otherwise="For {value:g} tokens compare 14 × 768 × {value:g} + 12 × {value:g}² activations"
+    " with 12 × 768² weights.",
 )
 
-# --- 4: which accuracy is better ------------------------------------------------------
+# --- 3: which accuracy is better ------------------------------------------------------
 
 FRACTION = "That standard error is a fraction. Multiply it by 100 to get points."
 VERDICT = Fields(
     {
+        "only float32": Number(
+            75,
+            {
+                15: "That is b − c, the difference. b is 90.",
+                105: "mixed_bfloat16 gets more right. So c is smaller than b = 90.",
+                9725: "That is how many both get right. c is what float32 gets right alone.",
+            },
+            asked="give a number of images",
+            otherwise="With {value:g} the two would not differ by 15 images.",
+        ),
         "standard error": Number(
-            0.196,
-            accept=lambda value: 0.19 <= value <= 0.205,
+            0.128,
+            accept=lambda value: 0.125 <= value <= 0.132,
             asked="give a number",
             close=0.05,
             wrong={
-                (0.0014, 0.00196): FRACTION,
-                0.14: "That is the standard error of one accuracy. A difference carries that of"
-                " both.",
-                0.28: "You add the two standard errors. Add their squares and take the root.",
+                0.00128: FRACTION,
+                (
+                    0.19,
+                    0.2,
+                ): "That treats the two results as independent. Both models see the"
+                " same images: count those that only one gets right.",
+                0.095: "That has b alone. Add c before you take the root.",
+                (
+                    0.038,
+                    0.04,
+                ): "That is the root of b − c. What only one gets right adds up.",
             },
-            otherwise="{value:g} does not fit. For one accuracy p: root of p (1 - p) / n.",
+            otherwise="{value:g} does not fit. It is the root of b + c, divided by n.",
         ),
         "better": Choice(
             "cannot tell",
             {
-                "mixed_bfloat16": "They differ by 10 images, 0.10 points; the standard error is"
-                " 0.20. Chance alone does that.",
+                "mixed_bfloat16": "They differ by 0.15 points, and the standard error is 0.13."
+                " Chance alone does that.",
                 "float32": "float32 has the lower accuracy here. Compare their distance with its"
                 " error.",
             },
@@ -178,53 +136,48 @@ EXERCISES = [
             "Ask for each: is the policy the only thing that differs?",
             "B has two batch sizes, A two numbers of steps, C two temperatures.",
         ],
-        right="One thing differs, and it hits both alike: that is a comparison.",
-    ),
-    Exercise(
-        id=7,
-        minutes=3,
-        solution=PREDICT,
-        name="predict",
-        answer=Function(predict_problem, LINES),
-        slips=PREDICT_SLIPS,
-        wrong=[
-            (lambda *given: "many", "one number"),
-            (lambda *given: 1 / 0, "ZeroDivisionError"),
-        ],
-        hints=[
-            "The figure above: a line with an intercept and a slope.",
-            "`np.polyfit(x, y, 1)` returns slope and intercept of the line through the points.",
-        ],
-        right="An intercept that training cannot avoid, and a slope that 16 bits halve.",
+        right="In D only the policy differs, and a slow moment hits both policies. A and B answer"
+        " another question: what you gain in a minute, or at the largest batch that fits.",
     ),
     Exercise(
         id=8,
-        minutes=2,
-        solution="answer = 2 * 2048**2 / (2 * 2048)",
+        minutes=4,
+        solution="""\
+tokens = 1
+while 14 * 768 * tokens + 12 * tokens**2 < 12 * 768**2:
+    tokens += 1
+answer = tokens""",
         answer=PAYS,
-        wrong=[(100, "At batch 100")],
+        wrong=[(100, "For 100 tokens")],
         hints=[
-            "Compare what one layer adds with what one layer saves.",
-            "It adds 2 × 2048² bytes. Each image saves 2 × 2048.",
+            "With T tokens there are T × T pairs, and each of the 12 heads keeps a score for each.",
+            "Find the T at which 14 × 768 × T + 12 × T² reaches 12 × 768².",
         ],
-        right="For layers of one width it is the width. A convolution uses few weights at many"
-        " places, so it pays at a few images already.",
+        right="A text of 256 tokens does not pay at batch 1, one of 512 does. With two texts in the"
+        " batch, each may be shorter.",
     ),
     Exercise(
         id=5,
         minutes=3,
         solution="""\
-variance = 0.980 * 0.020 / 10_000 + 0.981 * 0.019 / 10_000
-answer = {"standard error": 100 * variance**0.5, "better": "cannot tell"}""",
+b, c, n = 90, 90 - 15, 10_000
+error = 100 * (b + c) ** 0.5 / n
+answer = {"only float32": c, "standard error": error, "better": "cannot tell"}""",
         answer=VERDICT,
         wrong=[
-            ({"standard error": 0.1, "better": "cannot tell"}, "0.1 does not fit"),
-            ({"standard error": 0.2, "better": "bfloat16"}, "choose from"),
+            (
+                {"only float32": 75, "standard error": 0.5, "better": "cannot tell"},
+                "0.5 does not fit",
+            ),
+            (
+                {"only float32": 75, "standard error": 0.13, "better": "bfloat16"},
+                "choose from",
+            ),
         ],
         hints=[
-            "An accuracy p measured on n images has the variance p (1 - p) / n.",
-            "The variances of independent results add up. The standard error is the root.",
+            "The models differ by 15 images: b − c = 15, and b = 90.",
+            "The standard error is √(b + c) / n, here √165 / 10,000. Times 100 gives points.",
         ],
-        right="10 images are half a standard error: 10,000 other images may reverse the order.",
+        right="0.15 points are a little more than one standard error. That happens by chance.",
     ),
 ]

@@ -10,14 +10,12 @@ from course_utils.figures.card import report_card
 from course_utils.figures.falling import falling_scale
 from course_utils.figures.flows import dtype_flow
 from course_utils.figures.learning import (
-    digits,
     histories,
     loss_curves,
     loss_scale,
-    training,
 )
 from course_utils.figures.looks import COLORS
-from course_utils.figures.memory import bytes_per_parameter, memory_by_batch
+from course_utils.figures.memory import alive, peak_parts
 from course_utils.figures.numbers import (
     bit_strips,
     long_sum,
@@ -34,7 +32,6 @@ from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
 from course_utils.figures.shrinking import by_width, remat, sensitivity
 from course_utils.figures.speed import (
-    batch_sweep,
     comparison,
     matmul,
     published,

@@ -1,4 +1,4 @@
-"""What is learned and how training goes: digits, losses, accuracy, loss scale."""
+"""What is learned and how training goes: losses, accuracy, loss scale."""
 
 import itertools
 import re
@@ -11,17 +11,6 @@ from scipy.optimize import isotonic_regression
 from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS, SCALE, YOU, dtype_of, line_look
 from course_utils.figures.scaling import power
-
-
-def digits(images, labels) -> Picture:
-    """The first ten of uint8 images (n, 28, 28) in a row, each under its label."""
-    figure, axes = panels(10, height=1.3)
-    for ax, image, label in zip(axes, images, labels, strict=False):
-        ax.imshow(image, cmap="gray")
-        ax.set_axis_off()
-        ax.set_title(str(label))
-    shown = ", ".join(str(label) for label in labels[:10])
-    return Picture(figure, f"handwritten digits, white on black: {shown}.")
 
 
 def loss_curves(curves) -> Picture:
@@ -51,47 +40,32 @@ def loss_curves(curves) -> Picture:
         apart = (loss[policy] - loss["float32"]).abs()
         lines[f"{policy} and float32, same seed"] = apart, line_look(policy)
     words = []
+    typical = {}
     for label, (values, look) in lines.items():
         middle = values.median(axis=1)
+        typical[label] = middle.median()
         ax.plot(
             middle.rolling(10, min_periods=1).mean(), label=label, markevery=0.1, **look
         )
         words.append(
             f"{label}: {middle.head(10).mean():.2g}, then {middle.tail(10).mean():.2g}"
         )
-    title = "How far two runs are apart, beside the loss (means of 10 steps)"
+    apart = [typical[label] for label in typical if "same seed" in label]
+    if seeds and apart and max(apart):
+        times = typical["two seeds, float32"] / max(apart)
+        title = (
+            f"Another seed moves the loss {times:.2g} times as far as another policy"
+        )
+    else:
+        title = "How far two runs are apart, beside the loss"
     ax.set(
         xlabel="training step",
-        ylabel="loss, or difference in loss",
+        ylabel="loss, or difference in loss\n(means of 10 steps)",
         yscale="log",
         title=title,
     )
     legend(ax, fontsize=9)
     return Picture(figure, f"in the first and the last ten steps, {'; '.join(words)}.")
-
-
-def training(history) -> Picture:
-    """Two or three panels over the steps of `TrainingPanel.history`: loss, accuracy,
-    loss scale.
-
-    A dot is a batch, the line the median of the 25 around it.
-    """
-    keys = [key for key in ("loss", "accuracy", "loss_scale") if key in history[-1]]
-    figure, axes = panels(len(keys), height=2.4)
-    rows = pd.DataFrame(history).set_index("step")[keys]
-    # more points than pixels only take time
-    thin = slice(None, None, len(rows) // 500 + 1)
-    for ax, key in zip(axes, keys, strict=True):
-        middle = rows[key].rolling(25, min_periods=1, center=True).median()
-        ax.plot(rows[key][thin], ".", color=COLORS["tf32"], markersize=3)
-        ax.plot(middle[thin], color=COLORS["float32"])
-        ax.set(xlabel="step", title=key.replace("_", " "))
-    axes[0].set_yscale("log")
-    if "loss_scale" in keys:
-        axes[-1].set_yscale("log", base=2)
-    last = rows.tail(25).mean()
-    said = ", ".join(f"{key.replace('_', ' ')} {last[key]:.4g}" for key in keys)
-    return Picture(figure, f"after {len(rows)} steps, mean of the last 25: {said}.")
 
 
 def histories(

@@ -1,9 +1,9 @@
-"""Where the bytes are."""
+"""Where the bytes of a training step are, counted and measured."""
 
 import numpy as np
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import EDGE, line_look
+from course_utils.figures.looks import bar_look, line_look
 
 PARTS = {
     "weights": ("#56B4E9", ""),
@@ -11,87 +11,113 @@ PARTS = {
     "optimizer": ("#999999", ".."),
     "weight_copies": ("#CC79A7", "||"),
     "activations": ("#F0E442", "//"),
-    "activation_gradients": ("#F0E442", "xx"),
 }
 
 
-def memory_by_batch(accounts, sweep) -> Picture:
-    """What a step needs as areas over the batch size, a panel for each policy, and
-    measured peaks.
+LARGE = 0.02  # of the peak: what an array has to be for its operation to be drawn
 
-    `accounts`: {(batch_size, policy): `roofline.MemoryAccount`}, of two batch sizes at
-    least; `sweep`: the DataFrame of `benchmark.batch_sweep`, whose peaks are drawn with
-    the line through them. Every part is a straight line in the batch size, so it is
-    drawn down to 0.
+
+def alive(lines: dict) -> Picture:
+    """MB of arrays that are alive while each operation of a step runs, a line a policy.
+
+    `lines`: policy to the MB in the order of the operations; the highest point of each
+    is marked. Operations that make and free little are left out.
     """
-    policies = list(dict.fromkeys(policy for _, policy in accounts))
-    figure, axes = panels(len(policies), height=3.8, sharey=True)
+    figure, ax = canvas(width=8.0, height=3.2)
     words = []
-    for ax, policy in zip(axes, policies, strict=True):
-        own = {
-            size: account
-            for (size, name), account in accounts.items()
-            if name == policy
-        }
-        ends = np.array([0, max(own)])
-        sizes = list(own)
-        parts = {part: [getattr(a, part) / 1e6 for a in own.values()] for part in PARTS}
-        lines = [np.polyfit(sizes, held, 1) for held in parts.values()]
-        areas = ax.stackplot(ends, [np.polyval(line, ends) for line in lines])
-        for area, (part, (color, hatch)) in zip(areas, PARTS.items(), strict=True):
-            area.set(facecolor=color, hatch=hatch, label=part.replace("_", " "), **EDGE)
-        said = "counted {1:.3g} MB + {0:.3f} MB an image".format(*np.sum(lines, axis=0))
-        found = sweep[(sweep["policy"] == policy) & sweep["peak_mb"].notna()]
-        if len(found) > 1:
-            line = np.polyfit(found["batch_size"], found["peak_mb"], 1)
-            said += "\nmeasured {1:.3g} MB + {0:.3f} MB an image".format(*line)
-            ax.plot(
-                ends, np.polyval(line, ends), color=INK, linestyle="--", linewidth=1.2
-            )
-            ax.plot(
-                found["batch_size"],
-                found["peak_mb"],
-                "D",
-                color=INK,
-                label="measured peak",
-            )
-        ax.set(xlabel="batch size", xlim=ends, ylim=(0, None))
-        ax.set_title(f"{policy}\n{said}", fontsize=9)
-        words.append(f"{policy}: {', '.join(said.splitlines())}")
-    axes[0].set_ylabel("memory of a step (MB)")
-    figure.suptitle("Memory of a step as the batch grows", color=INK)
-    legend_below(figure, 4, handles=axes[0].get_legend_handles_labels()[0])
-    return Picture(figure, "; ".join(words) + ".")
-
-
-def bytes_per_parameter(sweep, parameters: int, pays_from: float) -> Picture:
-    """Measured peaks over the batch size in bytes per parameter, and where 16 bits
-    should pay.
-
-    `sweep`: the DataFrame of `benchmark.batch_sweep`; `pays_from`: the predicted batch
-    size.
-    """
-    figure, ax = canvas(width=7.5, height=3.2)
-    words = []
-    for policy, rows in sweep.groupby("policy", sort=False):
-        found = rows["peak_mb"] * 1e6 / parameters
-        ax.plot(rows["batch_size"], found, label=policy, **line_look(policy))
-        words.append(
-            f"{policy} {found.iloc[0]:.3g} to {found.iloc[-1]:.3g} bytes per parameter"
+    tops = {policy: max(mb) for policy, mb in lines.items()}
+    for policy, mb in lines.items():
+        steps = np.abs(np.diff(mb, prepend=0)) > LARGE * tops[policy]
+        seen = np.array(mb)[steps]
+        look = line_look(policy)
+        ax.step(
+            range(len(seen)), seen, where="mid", label=policy, **look | {"marker": ""}
         )
-    ax.axvline(pays_from, color=INK, linewidth=1)
-    ax.set(xlabel="batch size", ylabel="bytes per parameter", ylim=(10, None))
-    ax.set_title("Peak memory of a step for each parameter of the model")
-    place = {
-        "xytext": (4, 4),
-        "textcoords": "offset points",
-        "color": INK,
-        "fontsize": 9,
-    }
-    ax.annotate(
-        f"predicted to pay\nfrom batch {pays_from:.0f}", (pays_from, 10), **place
+        at = (int(np.argmax(seen)), tops[policy])
+        ax.plot(*at, look["marker"], color=look["color"], markersize=8)
+        place = {"xytext": (8, 2), "textcoords": "offset points", "fontsize": 9}
+        ax.annotate(f"{tops[policy]:.1f} MB", at, color=INK, **place)
+        words.append(f"{policy} has its peak of {tops[policy]:.1f} MB at the {at[0]}th")
+    first, last = list(tops)[0], list(tops)[-1]
+    ax.set_title(
+        f"At the peak {last} needs {tops[last] / tops[first]:.2f} of the arrays of {first}"
     )
+    ax.set(
+        xlabel="operations that make or free large arrays, in their order",
+        ylabel="arrays alive (MB)",
+        ylim=(0, None),
+    )
+    ax.margins(y=0.15)
     legend(ax)
-    sizes = sweep["batch_size"]
-    said = f"from batch {sizes.min()} to {sizes.max()}: {'; '.join(words)}"
-    return Picture(figure, f"{said}; they should pay from batch {pays_from:.0f}.")
+    alt = f"of the operations that make or free large arrays, {'; '.join(words)}."
+    return Picture(figure, alt)
+
+
+def peak_parts(measured) -> Picture:
+    """The counted and the measured peak of a step: a panel for each batch, two policies
+    in each.
+
+    `measured`: the DataFrame of `profiling.peaks`. A bar stacks the medians of the
+    variables, the arrays and the working space. Beside it are the medians of what the
+    step asked for and of what the allocator gave, each with its range over the builds.
+    """
+    batches = list(dict.fromkeys(measured["batch"]))
+    figure, axes = panels(len(batches), width=8.4, height=3.9)
+    words = []
+    within = []
+    for ax, batch in zip(axes, batches, strict=True):
+        here = measured[measured["batch"] == batch]
+        policies = list(dict.fromkeys(here["policy"]))
+        for place, policy in enumerate(policies):
+            own = here[here["policy"] == policy].drop(columns=["policy", "batch"])
+            middle = own.median()
+            working = 0 if np.isnan(middle["working"]) else middle["working"]
+            arrays = middle["counted"] - middle["variables"]
+            stack = (
+                ("variables", middle["variables"], {"color": "#999999"}),
+                ("arrays alive, counted", arrays, bar_look(policy)),
+                ("working space", working, {"color": "#F0E442", "hatch": "xx"}),
+            )
+            bottom = 0
+            for label, mb, look in stack:
+                ax.bar(
+                    place - 0.12,
+                    mb,
+                    0.5,
+                    bottom,
+                    label=label,
+                    **look | {"edgecolor": INK},
+                )
+                bottom += mb
+            for shift, column, label, marker in (
+                (0.26, "asked", "asked for, measured", "D"),
+                (0.42, "given", "given by the allocator", "^"),
+            ):
+                low, high = own[column].min(), own[column].max()
+                ax.plot(2 * [place + shift], [low, high], color=INK, linewidth=1.5)
+                ax.plot(place + shift, middle[column], marker, color=INK, label=label)
+            if own["asked"].notna().all():
+                within.append(own["asked"].min() <= bottom <= own["given"].max())
+            words.append(
+                f"batch {batch}, {policy}: counted {middle['counted']:.0f} MB, working "
+                f"space {working:.0f}, asked {own['asked'].min():.0f} to "
+                f"{own['asked'].max():.0f}, given {own['given'].min():.0f} to "
+                f"{own['given'].max():.0f}"
+            )
+        names = [name.replace("mixed_", "mixed_\n") for name in policies]
+        ax.set_xticks(range(len(policies)), names, fontsize=9)
+        ax.set(xlim=(-0.5, len(policies) - 0.4), ylim=(0, None))
+        ax.set_title(f"batch {batch}", fontsize=10)
+        ax.margins(y=0.1)
+    axes[0].set_ylabel("peak of a step (MB)")
+    figure.suptitle(
+        "Count and working space are within the measured spread in "
+        f"{sum(within)} of {len(within)} cases"
+        if within
+        else "Counted: this device's allocator does not tell what it gave",
+        color=INK,
+    )
+    handles, labels = axes[0].get_legend_handles_labels()
+    shown = dict(zip(labels, handles, strict=True))
+    legend_below(figure, 3, handles=shown.values(), labels=shown.keys())
+    return Picture(figure, "; ".join(words) + ".")

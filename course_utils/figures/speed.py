@@ -1,10 +1,9 @@
 """How fast: step times, arithmetic rates, throughput, and what others published."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from course_utils.figures.base import (
+    CARD,
     INK,
     Picture,
     canvas,
@@ -17,7 +16,7 @@ from course_utils.figures.looks import COLORS, bar_look, line_look
 
 def comparison(result, guess: float | None = None) -> Picture:
     """Three panels: step time, with the interval of its ratio to float32's, peak memory
-    beside the guess, accuracy.
+    beside the guess, accuracy with twice the error of its distance to float32's.
 
     `result`: a `benchmark.Comparison`, where NaN is called unknown; `guess`: the
     predicted share of float32's peak, or None.
@@ -25,15 +24,19 @@ def comparison(result, guess: float | None = None) -> Picture:
     table = result.table
     figure, axes = panels(3, height=3.4)
     time, memory, right = axes
-    title = f"One model, three policies: batch {result.batch_size} on {result.device}"
-    figure.suptitle(title, color=INK)
+    fastest = table["step_ms"].idxmin() if table["step_ms"].notna().any() else None
+    least = table["peak_mb"].idxmin() if table["peak_mb"].notna().any() else None
+    found = [f"fastest: {fastest}"] * bool(fastest)
+    found += [f"least memory: {least}"] * bool(least)
+    where = f"batch {result.batch_size} on {result.device}"
+    figure.suptitle(" · ".join([*found, where]), color=INK)
     baseline = table["step_ms"].get("float32", np.nan)
     ends = baseline / table[["speedup_high", "speedup_low"]]
     ends[table.index == "float32"] = np.nan  # which has no ratio to itself
     spread = ends.sub(table["step_ms"], axis=0).abs().T
     _bars(time, table["step_ms"], spread)
     _bars(memory, table["peak_mb"])
-    _dots(right, 100 * table["accuracy"], 200 * table["accuracy_se"])
+    _dots(right, 100 * table["accuracy"], 200 * table["gap_se"].fillna(0))
     names = [name.replace("mixed_", "mixed_\n") for name in table.index]
     for ax in axes:
         ax.set_xticks(range(len(table)), names, fontsize=9)
@@ -44,7 +47,9 @@ def comparison(result, guess: float | None = None) -> Picture:
     time.set_title("Step time (ms, 95 % interval)", fontsize=9)
     memory.set_title(f"Peak memory (MB){dashed}", fontsize=9)
     steps = table["steps"].max()
-    right.set_title(f"Accuracy (%, ±2 std. errors), {steps} steps", fontsize=9)
+    right.set_title(
+        f"Accuracy (%) after {steps} steps\n± 2 errors of the pairs", fontsize=9
+    )
     words = []
     for name, row in table.iterrows():
         peak = (
@@ -90,69 +95,41 @@ def matmul(rates) -> Picture:
     return Picture(figure, "; ".join(words) + ".")
 
 
-def batch_sweep(sweep) -> Picture:
-    """Samples per second over the batch size, from `benchmark.batch_sweep`."""
-    figure, ax = canvas()
-    ax.set(
-        title="Images per second as the batch grows",
-        xlabel="batch size",
-        ylabel="images/s",
-    )
-    words = []
-    for policy, rows in sweep.groupby("policy", sort=False):
-        ax.plot(
-            rows["batch_size"], rows["samples_per_s"], label=policy, **line_look(policy)
-        )
-        last = rows.iloc[-1]
-        words.append(
-            f"{policy} {last['samples_per_s']:,.0f} images/s at batch {last['batch_size']}"
-        )
-    ax.set_ylim(0, None)
-    if words:
-        legend(ax)
-    return Picture(figure, f"{'; '.join(words) or 'No batch size was measured'}.")
+def published(rows) -> Picture:
+    """Published training speedups, a line for each model with the batch that it had.
 
-
-def published(rows, own: Sequence[tuple] = ()) -> Picture:
-    """Published training speedups, a dot for each row, and one's own beside them.
-
-    A dot is filled where the batch size was the same on both sides. `rows`: the "rows"
-    of data/published.json; `own`: (label, policy, list of speedups) for each line of
-    measurements to add.
+    A dot is filled where both sides had the same batch. `rows`: those of
+    data/published.json that belong side by side, of one device and one baseline.
     """
-    families = sorted({_family(row) for row in rows})
-    labels = [*families, *(label for label, _, _ in own)]
-    figure, ax = canvas(width=8.0, height=1.4 + 0.42 * len(labels))
+    models = {}
+    for row in sorted(rows, key=lambda row: row["speedup"]):
+        models.setdefault(_with_batch(row), []).append(row)
+    figure, ax = canvas(width=8.0, height=1.2 + 0.27 * len(models))
     words = []
-    for height, family in enumerate(families):
-        mine = sorted(
-            (row for row in rows if _family(row) == family), key=lambda r: r["speedup"]
-        )
-        for i, row in enumerate(mine):
-            fill = COLORS["tf32"] if row["same_batch"] else "none"
-            # side by side where dots would cover each other
-            y = height + 0.12 * (i % 3 - 1)
-            ax.scatter(row["speedup"], y, s=36, color=fill, edgecolor=COLORS["tf32"])
-        words.append(
-            f"{family} {mine[0]['speedup']:.2f} to {mine[-1]['speedup']:.2f} times"
-        )
-    for height, (label, policy, speedups) in enumerate(own, start=len(families)):
-        look = line_look(policy)
-        style = {"color": look["color"], "marker": look["marker"], "s": 50}
-        ax.scatter(speedups, [height] * len(speedups), **style)
-        words.append(f"{label} {' and '.join(f'{s:.2f}' for s in speedups)} times")
+    for height, (label, own) in enumerate(models.items()):
+        factors = [row["speedup"] for row in own]
+        ax.plot([1, max(factors)], 2 * [height], color=COLORS["tf32"], linewidth=1)
+        for row in own:
+            fill = COLORS["tf32"] if row["same_batch"] else CARD
+            look = {"s": 36, "color": fill, "edgecolor": COLORS["tf32"], "zorder": 3}
+            ax.scatter(row["speedup"], height, **look)
+        words.append(f"{label}: {' and '.join(f'{f:.2f}' for f in factors)} times")
     ax.axvline(1, color=INK, linewidth=1)
-    ax.set_yticks(range(len(labels)), labels, fontsize=9)
-    ax.invert_yaxis()
+    ax.set_yticks(range(len(models)), list(models), fontsize=9)
     ax.set(xlabel="speed in mixed precision against the baseline (×)", xlim=(0, None))
-    ax.set_title("Circles: published, filled if both had the same batch size")
-    return Picture(figure, "; ".join(" ".join(w.split()) for w in words) + ".")
+    all_of_them = [row["speedup"] for row in rows]
+    ax.set_title(
+        f"Published by model: {min(all_of_them):.2f}× to {max(all_of_them):.2f}×"
+    )
+    return Picture(figure, "; ".join(words) + ".")
 
 
-def _family(row):
-    """The device and baseline of a published row, such as "1 × V100, float32 → mixed"."""
-    count = 8 if "8 GPUs" in row["device"] else 1
-    return f"{count} × {row['device'].split()[0]}, {row['baseline']} → mixed"
+def _with_batch(row):
+    """A model and its batch, such as "BERT, batch 4", or "batch 4 → 8" where it grew."""
+    sizes = [row["baseline_batch"], row["mixed_batch"]]
+    known = " → ".join(dict.fromkeys(str(size) for size in sizes if size))
+    model = row["model"].partition(", batch")[0]
+    return f"{model}, batch {known or 'not said'}"
 
 
 def _dots(ax, values, spread):

@@ -26,7 +26,7 @@ UNTOLD = "not told yet"
 PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
 PEAK_PARTS = {
     # temporary there
-    **{part: PARTS[part] for part in PARTS if part != "activation_gradients"},
+    **PARTS,
     "batch": ("#FFFFFF", "++"),
     "temporary": ("#777777", "\\\\"),
     "rounding": ("#BBBBBB", "oo"),

@@ -2,6 +2,7 @@
 
 from course_utils.profiling.memory import Memory, memory
 from course_utils.profiling.ops import op_times
+from course_utils.profiling.peaks import peaks
 from course_utils.profiling.steps import (
     QUESTIONS,
     Diagnosis,

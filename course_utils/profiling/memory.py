@@ -113,11 +113,12 @@ def memory(trace, model) -> Memory:
     )
 
 
-def _changes(trace):
-    """Every change of the allocator with most in use: (ms, bytes before, bytes after,
-    block).
+def allocations(trace) -> list[Event]:
+    """What came and went at the allocator with most in use, of a `Trace`: its events
+    with `requested_bytes`, `allocation_bytes` and `bytes_allocated` in their `stats`.
 
-    The block is None for one that is older than the trace.
+    Example:
+        [event.stats["requested_bytes"] for event in allocations(trace)]
     """
     kinds = ("MemoryAllocation", "MemoryDeallocation")
     events = [event for event in trace.events if event.name in kinds]
@@ -127,12 +128,19 @@ def _changes(trace):
         most[name] = max(most.get(name, 0), event.stats.get("bytes_allocated", 0))
     # What the host keeps for a GPU is not the GPU's memory.
     gpus = [name for name in most if name.startswith("GPU_")]
-    chosen = max(gpus or most, key=most.get, default="")
+    chosen = max(gpus or most, key=lambda name: most[name], default="")
+    return [e for e in events if e.stats.get("allocator_name", "") == chosen]
+
+
+def _changes(trace):
+    """Every change of the allocator with most in use: (ms, bytes before, bytes after,
+    block).
+
+    The block is None for one that is older than the trace.
+    """
     live, changes = {}, []
-    for event in events:
+    for event in allocations(trace):
         stats = event.stats
-        if stats.get("allocator_name", "") != chosen:
-            continue
         size = stats.get("allocation_bytes", 0)
         in_use = stats.get("bytes_allocated", 0)
         if event.name == "MemoryAllocation":

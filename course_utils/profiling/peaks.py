@@ -1,0 +1,104 @@
+"""The peak of a training step in its parts: counted, and measured on fresh models."""
+
+import gc
+
+import numpy as np
+import pandas as pd
+
+from course_utils.benchmark.timer import rounds
+from course_utils.benchmark.trainee import Trainee, device_kind, start_peak
+from course_utils.profiling.memory import allocations
+from course_utils.profiling.trace import record
+from course_utils.roofline import liveness
+
+ORDERS = 10  # in which a step is counted for each build
+SMALL = 2**18  # bytes: TensorFlow's allocator for CPUs does not count smaller blocks
+PEAKS = ["policy", "batch", "variables", "counted", "working", "asked", "given"]
+
+
+def peaks(build_model, x, y, batches, policies, seconds=20) -> pd.DataFrame:
+    """Counts and measures the peak of a step for each batch size and policy, in MB.
+
+    `build_model()` returns a compiled model; `x` and `y` are arrays of shape (n, ...).
+    A row for each fresh build, with its own initial weights: `variables` (weights and
+    optimizer), `counted` (they and the arrays that are alive at the worst moment, the
+    median of ten orders of `roofline.liveness`), `working` (measured: what the routines
+    asked for beside the arrays), `asked` (measured: all that the step asked for, and
+    the variables), `given` (measured: the same for the blocks that the allocator gave,
+    which may be larger). NaN where the allocator of this device tells nothing. The
+    batch is not counted, and on a CPU no array below 256 KiB is. There are three builds
+    of each at least, and as many as fit into `seconds` for all together.
+
+    ValueError where `build_model` returns no compiled model.
+
+    Example:
+        peaks(build_model, x, y, (64, 256), ("float32", "mixed_bfloat16"))
+    """
+    import tensorflow as tf
+
+    cases = [(policy, batch) for batch in batches for policy in policies]
+    least = SMALL if device_kind() == "CPU" else 0
+    rows = []
+    try:
+        for policy, batch in cases:
+            if batch > len(x):
+                raise ValueError(
+                    f"A batch of {batch} needs as many samples and there are {len(x)}."
+                )
+            here = tf.convert_to_tensor(x[:batch]), tf.convert_to_tensor(y[:batch])
+            step = liveness.operations(build_model, policy, *here)
+            label = f"{policy}, batch {batch}"
+            for seed in rounds(seconds / len(cases), label, at_least=3):
+                gc.collect()  # a former model that dies in a step would hide a part
+                trainee = Trainee(build_model, policy, seed)
+                own = trainee.resident_bytes
+                orders = range(ORDERS * seed, ORDERS * (seed + 1))
+                counts = [liveness.peak(step, order, least) for order in orders]
+                working, asked, given = _measured(trainee.model, here)
+                found = (own, own + np.median(counts), working, own + asked)
+                mb = [each / 1e6 for each in (*found, own + given)]
+                rows.append((policy, batch, *mb))
+    except KeyboardInterrupt:
+        print("Interrupted: the table holds what was measured until then.")
+    return pd.DataFrame(rows, columns=PEAKS)
+
+
+def _measured(model, batch):
+    """Bytes at the worst moment of the second step of a model: working space, what was
+    asked for, and what was given at most.
+    """
+    model.train_on_batch(*batch)
+    if start_peak() is None:
+        return np.nan, np.nan, np.nan
+    trace = record(lambda: model.train_on_batch(*batch), steps=1, warm_up=0)
+    live = {}
+    asked = given = working = most = largest = 0
+    for event in allocations(trace):
+        size = event.stats.get("allocation_bytes", 0)
+        address = event.stats.get("addr")
+        if event.name == "MemoryAllocation":
+            live[address] = event.stats
+            asked += event.stats["requested_bytes"]
+            given += size
+        else:
+            block = live.pop(address, None)
+            # one that is older than the trace: a variable that got a new block
+            asked -= block["requested_bytes"] if block else size
+            given -= size
+        largest = max(largest, given)
+        if asked > most:
+            most = asked
+            working = sum(map(_working, live.values()))
+    return working, most, largest
+
+
+def _working(block):
+    """Bytes that a routine keeps for itself: no output, or an output of bytes that is
+    no array of the graph (where oneDNN notes the maxima of a pooling window).
+    """
+    import tensorflow as tf
+
+    own = block.get("region_type") != "output"
+    return block["requested_bytes"] * (
+        own or block.get("data_type") == tf.uint8.as_datatype_enum
+    )

@@ -1,0 +1,72 @@
+"""Notebook 04's tolerance: it holds for right layers and finds wrong ones."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tools.cells import Cells
+
+CELL = Cells("04_mnist_cnn").run("tolerance")
+DTYPES = tuple(CELL["UNIT"])
+
+
+def layer(rng, dtype):
+    """A random dense layer's inputs, weights and outputs in 16 bits."""
+    n, units, batch = (int(2 ** rng.uniform(1, high)) for high in (11, 8, 6))
+    x = rng.normal(rng.choice([0, 1]), rng.uniform(0.1, 3), (batch, n))
+    x = (np.maximum(x, 0) if rng.random() < 0.3 else x).astype("float32")
+    w = rng.normal(rng.choice([0, 0.01]), n**-0.5, (n, units)).astype("float32")
+    dense = keras.layers.Dense(units, use_bias=False, dtype=f"mixed_{dtype}")
+    dense.build(x.shape)
+    dense.kernel.assign(w)
+    return x, w, tf.cast(dense(x), "float32").numpy()
+
+
+def test_the_tolerance_holds_for_a_thousand_random_layers():
+    rng = np.random.default_rng(0)
+    for number in range(1000):
+        dtype = DTYPES[number % 2]
+        x, w, y = layer(rng, dtype)
+        exact = x.astype(float) @ w
+        np.testing.assert_allclose(y, exact, **CELL["tolerance"](x, w, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_tolerance_is_no_wider_than_it_has_to_be(dtype):
+    """Half of it fails some right layer of many outputs."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(256, 64)).astype("float32")
+    w = rng.normal(size=(64, 256)).astype("float32")
+    y = tf.cast(tf.matmul(tf.cast(x, dtype), tf.cast(w, dtype)), "float32").numpy()
+    given = CELL["tolerance"](x, w, dtype)
+    given["atol"] /= 2
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(y, x.astype(float) @ w, **given)
+
+
+def wrong_sum(x, w, dtype):
+    """Adds up in 16 bits."""
+    kind = tf.as_dtype(dtype).as_numpy_dtype
+    total = np.zeros((len(x), w.shape[1]), kind)
+    for column, row in zip(x.T.astype(kind), w.astype(kind), strict=True):
+        total = (total + np.outer(column, row).astype(kind)).astype(kind)
+    return total.astype("float32")
+
+
+def left_out(x, w, dtype):
+    """Forgets the last input."""
+    return (x[:, :-1] @ w[:-1]).astype(tf.as_dtype(dtype).as_numpy_dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("wrong", [wrong_sum, left_out])
+def test_the_tolerance_finds_a_wrong_layer(wrong, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(16, 2048)).astype("float32")
+    w = rng.normal(size=(2048, 16)).astype("float32")
+    y = wrong(x, w, dtype).astype("float32")
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(
+            y, x.astype(float) @ w, **CELL["tolerance"](x, w, dtype)
+        )
