@@ -23,7 +23,7 @@ def notebook():
     session.setup()
     names = NOTEBOOK.run("network") | {"figures": figures}
     names["autoencoder"] = functools.partial(names["autoencoder"], seed=5)
-    return NOTEBOOK.run("gradient", "bathtub", "train", names=names)
+    return NOTEBOOK.run("faint", "gradient", "bathtub", "train", names=names)
 
 
 @pytest.fixture(scope="module")

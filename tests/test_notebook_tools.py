@@ -200,6 +200,8 @@ REFUSED = [
     (text("## 2. Second", "## 3. Second"), "[1, 3]"),
     (text("## 2. Second", "## 2. Going further"), "'Recap' stands behind 'Going"),
     (hand_in_last, "'hand-in' stands behind 'Going"),
+    (adds('warnings.simplefilter("ignore")'), "it hides warnings"),
+    (adds("from tqdm.auto import tqdm"), "it uses tqdm's widgets"),
     (text("**15 minutes**", "15 minutes"), "no minutes"),
     (text("![A falling line]", "![]"), "alternative text"),
     (text("We adjust", '<img src="../data/line.png">'), "alternative text"),

@@ -357,6 +357,14 @@ def sine(self, x):
 
 
 CountsNarrowly = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
+
+
+def by_name(self, x):
+    dtype = self.compute_dtype
+    return x + ops.arange(x.shape[1], dtype=dtype)
+
+
+CountsByName = own(by_name)
 CastsCounts = own(
     lambda self, x: x + ops.cast(ops.arange(x.shape[1])[None], self.compute_dtype)
 )
@@ -471,7 +479,7 @@ WRONG = [
     ("MP007 warning .*something in it is wider", lambda: [stack(RawConstant)]),
     *((r"MP025 warning .*range counts .* above 256: .*Fix: .*cast\(made, .*float32 or int32",
        lambda layer=layer: [stack(layer, policy=MIXED[1])])
-      for layer in (CountsNarrowly, CastsCounts, CastsCountsOfBuild)),
+      for layer in (CountsNarrowly, CountsByName, CastsCounts, CastsCountsOfBuild)),
     ("MP025 warning .*cumsum counts in float16, .* above 2,048", lambda: [stack(AddsNarrowly)]),
     *((f"MP008 warning .*Fix: .*mixed_{policy}", lambda policy=policy: [stack(policy=policy)])
       for policy in ("float16", "bfloat16")),

@@ -119,10 +119,25 @@ def stored_errors(nb):
     return [f"cell {id!r}: a stored error." for id, kind in kinds if kind == "error"]
 
 
+HIDING = r"simplefilter\(.ignore|action=.ignore|filterwarnings\("
+LEFT_OVER = r"\btqdm\.(auto|notebook)\b"  # its bars are widgets that a page has lost
+
+
+def cells_that_hide(nb):
+    """Learners see every warning about their models, and no widget is left of a bar."""
+    rules = {"it hides warnings": HIDING, "it uses tqdm's widgets": LEFT_OVER}
+    return [
+        f"cell {cell.id!r}: {fault}."
+        for cell in code_cells(nb)
+        for fault, pattern in rules.items()
+        if re.search(pattern, cell.source)
+    ]
+
+
 def faults(path):
     """Return one sentence per departure of this file from the template."""
     nb = read(path)
-    found = links(nb, path.parent) + stored_errors(nb)
+    found = links(nb, path.parent) + stored_errors(nb) + cells_that_hide(nb)
     if path.stat().st_size > LARGEST:
         found.append(f"it is larger than {LARGEST:,} bytes.")
     if path.parent.name != "solved":  # whose text is that of the blank notebook

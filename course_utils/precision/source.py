@@ -144,9 +144,11 @@ def following_counts(layer, method, ends, exact):
         for target in node.targets
     }
     for call in _calls(method.tree):
-        if not any(
-            ast.unparse(argument).endswith(ends) for argument in _arguments(call)
-        ):
+        texts = [
+            ast.unparse(assigned.get(ast.unparse(argument), argument))
+            for argument in _arguments(call)
+        ]
+        if not any(text.endswith(ends) for text in texts):
             continue
         counted = call
         left = dict(assigned)

@@ -1,6 +1,6 @@
 """The training loop of TensorFlow's guide to mixed precision does not run with Keras 3.
 
-Known as: https://github.com/keras-team/keras/issues/20894
+Known as: https://github.com/keras-team/keras/issues/20894, and 19479 of the same tracker
 Seen with: TensorFlow 2.20.0 and 2.21.0, Keras 3.13.2, 3.14.1 and 3.15.1.
 Where: tensorflow.org/guide/mixed_precision, "Training the model with a custom training loop".
 Prints: 'LossScaleOptimizer' object has no attribute 'get_scaled_loss'

@@ -26,13 +26,18 @@ return {text: areas.map(a => a.innerText).join('\\n'), images: images.length,
 @pytest.mark.parametrize("name", ["00_start_here", "01_floats"])
 @pytest.mark.timeout(900)
 def test_run_all_in_a_page(name, lab):
-    """No error, no console error, nothing asked of another host."""
+    """No error, no console error, nothing asked of another host, and no widget that is
+    gone tomorrow.
+    """
     lab.open(f"notebooks/{name}.ipynb")
     lab.run_all(timeout=700)
     assert lab.errors == []
     assert set(lab.outside) == set()
     assert "No guess yet" in lab.text("prediction")
     assert "Not attempted yet" in lab.text("exercise-1")
+    lab.come_back()
+    assert "Not attempted yet" in lab.text("exercise-1")
+    assert not lab.page.get_by_text("Error displaying widget").count()
 
 
 @pytest.mark.parametrize("name", NAMES)
