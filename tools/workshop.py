@@ -112,7 +112,12 @@ def made(name, folder=COURSE / "notebooks"):
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = clock.wound(cell.source, account)
-        kept = [tag for tag in tags_of(cell) if not EXERCISE_TAG.fullmatch(tag)]
+        # what goes further in a notebook is the core of a lesson that takes it
+        kept = [
+            tag
+            for tag in tags_of(cell)
+            if not EXERCISE_TAG.fullmatch(tag) and tag != "going-further"
+        ]
         cell.metadata = {"tags": kept}
     blank = canonical.canonical(nbformat.v4.new_notebook(cells=cells), name)
     return blank, solved(blank, ran, name), account
