@@ -83,7 +83,8 @@ answer = {"float16": last_sum(10), "bfloat16": last_sum(7), "float32": last_sum(
         answer=rounding.SUMS,
         explore=rounding.lab_of_sum,
         hints=[
-            "From 2**e on the gap of float16 is 2**(e - 10), of bfloat16 2**(e - 7), of float32 2**(e - 23).",
+            "From 2**e on the gap of float16 is 2**(e - 10), of bfloat16 2**(e - 7),"
+            " and of float32 2**(e - 23).",
             "Where the gap is 4, 3 is more than half of it, and the sum goes on by 4.",
         ],
         wrong=[
