@@ -17,8 +17,8 @@ def float16_code(x):
         return int(np.float64(x).astype(np.float16).view(np.uint16))
 
 
-def running_sum(kind, addend):
-    total, addend = kind(0), kind(addend)
+def running_sum(kind, addend, start=0):
+    total, addend = kind(start), kind(addend)
     for _ in range(10_000):
         total = kind(total + addend)
     return float(total)
@@ -75,8 +75,8 @@ SHOWN = {  # a wrong answer: what FloatLab is opened at, and what it says of it
     (2, 2**24): ("16777216", "no error"),
     (2, 2**25 + 1): ("33554433", "33554432"),
     (2, 10**20): ("1e+20", "float32"),
-    (3, (6144, 768)): ("6147", "6148"),
-    (3, (8192, 600)): ("603", "bfloat16"),
+    (3, (6144, 768, 2**26)): ("6147", "6148"),
+    (3, (8192, 600, 2**26)): ("603", "bfloat16"),
     (6, (0, 0, 1)): ("1.2504069010416667", "0.417 ULP"),
     (6, (1, 1, 1)): ("1.7508544921875", "1.7509765625"),
     (6, (0, 0.5, 0.5)): ("1.25030517578125", "0.312 ULP"),
@@ -146,15 +146,21 @@ def test_the_shares_of_updates_that_vanish():
 
 
 def test_where_sums_stall():
-    assert rounding.SUMS.right == {
-        name: running_sum(f, 3) for name, f in FORMATS.items()
+    right = rounding.SUMS.right
+    assert {name: running_sum(f, 3) for name, f in FORMATS.items()} == {
+        name: right[name] for name in FORMATS
     }
-    ones, threefold, half, doubled, _, once, *_ = rounding.SUMS.wrong
-    assert ones == tuple(running_sum(kind, 1) for kind in FORMATS.values())
+    float32 = running_sum(np.float32, 3, start=2**26 - 1000)  # below, 3 always counts
+    assert right["float32"] == float32
+    below = np.random.default_rng(0).uniform(0, 2**26, 10_000).astype(np.float32)
+    assert (below + np.float32(3) > below)[below < 2**26].all()
+    ones, threefold, half, doubled, loop, _ = rounding.SUMS.wrong
+    starts = zip((np.float16, BFLOAT16, np.float32), (0, 0, 2**24 - 9), strict=True)
+    assert ones == tuple(running_sum(kind, 1, start) for kind, start in starts)
     assert threefold == tuple(3 * end for end in ones)
-    assert once == tuple(float(kind(30_000)) for kind in FORMATS.values())
-    assert half == tuple(end / 2 for end in rounding.SUMS.right.values())
-    assert doubled == tuple(2 * end for end in rounding.SUMS.right.values())
+    assert half == tuple(end / 2 for end in right.values())
+    assert doubled == tuple(2 * end for end in right.values())
+    assert loop == (*(right[f] for f in FORMATS), running_sum(np.float32, 3))
 
 
 def test_where_infinity_begins_is_no_button_and_not_printed_before_it_is_asked():

@@ -690,7 +690,7 @@ SHOWN = [
     # After 9 bits the digit before the point, after all of them the format and the
     # value.
     ("bit_strips", lambda ax: "".join(written(ax.texts)[:33]), TENTH),
-    ("bit_strips", lambda ax: written(ax.texts)[33:35], ["float32", "0.1000000015"]),
+    ("bit_strips", lambda ax: written(ax.texts)[33:35], ["float32", "≈ 0.10000000149"]),
     ("lost_updates", lambda ax: written(ax.texts), ["half at 3072"]),
 ]
 

@@ -79,18 +79,20 @@ def last_sum(fraction_bits):
     return low
 
 
-answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
+answer = {"float16": last_sum(10), "bfloat16": last_sum(7), "float32": last_sum(23)}""",
         answer=rounding.SUMS,
         explore=rounding.lab_of_sum,
         hints=[
-            "From 2**e on the gap of float16 is 2**(e - 10), and that of bfloat16 2**(e - 7).",
+            "From 2**e on the gap of float16 is 2**(e - 10), of bfloat16 2**(e - 7),"
+            " and of float32 2**(e - 23).",
             "Where the gap is 4, 3 is more than half of it, and the sum goes on by 4.",
         ],
         wrong=[
-            ({"float16": 8191, "bfloat16": 1024}, "gets further"),
-            ({"float16": 8192, "bfloat16": 1027}, "gets less far"),
+            ({"float16": 8191, "bfloat16": 1024, "float32": 2**26}, "gets further"),
+            ({"float16": 8192, "bfloat16": 1027, "float32": 2**26}, "gets less far"),
+            ({"float16": 8192, "bfloat16": 1024, "float32": 2**26 - 1}, "gets further"),
         ],
-        right="At 8,192 and at 1,024 the gap becomes 8, and 3 is less than half of it.",
+        right="At 8,192, 1,024 and 67,108,864 the gap becomes 8, and 3 is less than half of it.",
     ),
     Exercise(
         id=4,
@@ -98,7 +100,7 @@ answer = {"float16": last_sum(10), "bfloat16": last_sum(7)}""",
         solution="""\
 largest = (2 - 2**-10) * 2**15
 gap = 2**-10 * 2**15
-answer = largest + gap / 2  # a tie: the largest number has an odd code""",
+answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
         answer=rounding.LIMIT,
         explore=lab_of_number,
         hints=[

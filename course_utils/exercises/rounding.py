@@ -147,36 +147,31 @@ NOT_IN_BFLOAT16 = {
     8192: "bfloat16 has 7 fraction bits and stops earlier.",
     30000: "bfloat16 has the larger range, but not the finer gaps.",
 }
+NOT_IN_FLOAT32 = {
+    30000: "Ten thousand additions are not enough: float32 goes on.",
+    16777216: "There the gap becomes 2. 3 is more than half of it.",
+}
 SUMS = Fields(
-    {"float16": stalled(8192, {}), "bfloat16": stalled(1024, NOT_IN_BFLOAT16)},
+    {
+        "float16": stalled(8192, {}),
+        "bfloat16": stalled(1024, NOT_IN_BFLOAT16),
+        "float32": stalled(2**26, NOT_IN_FLOAT32),
+    },
     wrong={
-        (2048, 256): "Those are the sums of 1.0. The addend here is 3.",
+        (2048, 256, 2**24): "Those are the sums of 1.0. The addend here is 3.",
+        (6144, 768, 3 * 2**24): "Those are three times the sums of 1.0. The gap there"
+        " is 4, and 3 is more than half.",
+        (4096, 512, 2**25): "There the gap becomes 4. 3 is more than half of it, so the"
+        " sum goes on by 4.",
+        (16384, 2048, 2**27): "The sums stop earlier. From which gap on is 3 less than"
+        " half of it?",
         (
-            6144,
-            768,
-        ): "Those are three times the sums of 1.0. The gap there is 4, and 3 is more than"
-        " half.",
-        (
-            4096,
-            512,
-        ): "There the gap becomes 4. 3 is more than half of it, so the sum goes on by 4.",
-        (
-            16384,
-            2048,
-        ): "The sums stop earlier. From which gap on is 3 less than half of it?",
-        (
-            30000,
-            30000,
-        ): "That is the exact sum. Round to the format after each addition.",
-        (
-            30000,
-            29952,
-        ): "You round once, at the end. A running sum is rounded at each step.",
-        (1024, 8192): "The two are swapped: bfloat16 has fewer fraction bits.",
-        (
-            65504,
+            8192,
             1024,
-        ): "65,504 is where the range ends. Ten thousand threes do not get that far.",
+            30000,
+        ): "That is what ten thousand additions give. float32 goes on.",
+        (1024, 8192, 2**26): "float16 and bfloat16 are swapped: bfloat16 has fewer"
+        " fraction bits.",
     },
 )
 

@@ -161,7 +161,7 @@ function makeTensors(tensors, splits) {
 
 // Build one BitSplit from the host's data.
 function build({ splits, bound, note, tensors }) {
-  const state = { here: 1, scale: 0 }; // the split, by its place among them, and a power of two
+  const state = { here: 3, scale: 0 }; // the split, by its place among them, and a power of two
   let width = 640;
   const set = (change) => {
     Object.assign(state, change);

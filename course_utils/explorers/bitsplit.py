@@ -13,7 +13,7 @@ SHOWN = 10  # the scale in the static table
 EARLY, LATE = 5, 85  # epochs of the recorded training
 NOTE = (
     "Error: ‖rounded − exact‖ / ‖exact‖. Shares: of the values that are not zero. The loss scale "
-    "multiplies gradients."
+    "multiplies gradients. Green band: below 0.2 %, what rounding alone costs in bfloat16."
 )
 RECORDED = (
     " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "

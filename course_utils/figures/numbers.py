@@ -40,7 +40,7 @@ def bit_strips(numbers, names, title=None) -> Picture:
     figure, ax = canvas(min(8.0, 0.2 * (right - left)), height)
     for y, (number, name) in enumerate(rows):
         stored = formats.encode(number, name)
-        leading = "1" if stored.kind == "normal" else "0"
+        leading = {"normal": "1", "infinity": " ", "nan": " "}.get(stored.kind, "0")
         x = -2.0 - len(stored.exponent + stored.sign)
         fields = (stored.sign, stored.exponent, leading, stored.fraction)
         for field, bits in zip(FIELDS, fields, strict=True):
@@ -58,7 +58,7 @@ def bit_strips(numbers, names, title=None) -> Picture:
                 ax.text(x + 0.5, y, bit, color=ink, bbox=behind, **style)
                 x += 1
         label = name if len(rows) == len(names) else f"{number:.4g}"
-        value = f"{stored.value:.10g}" if few else f"{stored.value:.4g} {stored.kind}"
+        value = _exactly(stored.value) if few else f"{stored.value:.4g} {stored.kind}"
         ax.text(-3.4 - most[0], y, label, ha="right", va="center", color=INK)
         ax.text(x + 0.4, y, value, va="center", color=INK)
         words.append(f"{label}: {stored.bits}, {value}")
@@ -71,6 +71,12 @@ def bit_strips(numbers, names, title=None) -> Picture:
     return Picture(
         figure, "sign, exponent, fraction and value. " + "; ".join(words) + "."
     )
+
+
+def _exactly(value: float) -> str:
+    """A value in up to twelve digits, after ≈ where it has more."""
+    shown = f"{value:.12g}"
+    return shown if float(shown) == value or value != value else f"≈ {shown}"
 
 
 def _held(number, names) -> str:
@@ -104,7 +110,7 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
             shade = (INK, "#8a8a8a")[row % 2]  # another one for each power of two
             values = (low + gap * np.arange(steps)) * stretch
             ax.vlines(values, y, y + 0.6, color=shade, linewidth=2)
-            if high - low * stretch > end / 12:
+            if high - low * stretch > end / 20:
                 label = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
                 x = (low * stretch + high) / 2
                 ax.text(x, y + 0.66, label, ha="center", color=INK, fontsize=9)
@@ -118,9 +124,7 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
                     color=INK,
                 )
         ax.text(0, y - 0.05, "0", ha="center", va="top", color=INK)
-    ax.plot(
-        [0, 0, near, end], [1.3, 0.95, 1.3, 0.95], color=INK, linestyle=":", linewidth=1
-    )
+    ax.fill([0, near, end, 0], [1.3, 1.3, 0.95, 0.95], color=INK, alpha=0.1, lw=0)
     ax.text(end, 1.75, "∞", ha="center", color=INK, fontsize=16)
     largest = lows[-1] * (2 - 1 / steps)
     bits = f"{exponent_bits} exponent bits, {fraction_bits} fraction bits"
@@ -133,7 +137,7 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
     return Picture(figure, f"numbers from 0 to {largest:g}; the gap is {words}.")
 
 
-TENSORS = ("#56B4E9", "#E69F00", "#CC79A7", INK)  # as BitSplit has them
+TENSORS = ("#56B4E9", "#E69F00", "#8a8a8a", INK)
 WINDOW = 5  # exponent bits: the split whose range is shaded is float16
 VIEW = (-70, 20)  # powers of two
 
@@ -155,7 +159,7 @@ def spacing(names, tensors) -> Picture:
     top = axes[0]
     end = splits.limits(WINDOW)
     bands = {
-        "subnormal": (end["zero_octave"] + 1, end["normal_octave"], 0.10),
+        "float16:\nsubnormal": (end["zero_octave"] + 1, end["normal_octave"], 0.10),
         "float16: normal": (end["normal_octave"], end["top_octave"] + 1, 0.22),
     }
     for label, (left, right, alpha) in bands.items():
@@ -192,7 +196,7 @@ def spacing(names, tensors) -> Picture:
     worst = max(zero, key=lambda name: float(zero[name][:-1]))
     top.set_title(f"Too small for float16: {zero[worst]} of {worst}")
     top.set_yticks(list(ticks), list(ticks.values()))
-    top.set(ylim=(min(ticks) - 1.5, 3.2), ylabel="gap / number", xlim=VIEW)
+    top.set(ylim=(min(ticks) - 1.5, 5.7), ylabel="gap / number", xlim=VIEW)
     tens = range(low, high + 1, 10)
     axes[-1].set_xticks(tens, [f"$2^{{{power}}}$" for power in tens])
     axes[-1].set_xlabel("size of the number")
