@@ -83,6 +83,12 @@ def test_the_graph_knows_the_arrays_of_a_step():
     assert reshaped and not any(op.makes or op.reads for op in reshaped)
     half = roofline.operations(build, "mixed_bfloat16", x, y)
     assert list(next(op for op in half if op.type == "MatMul").makes.values()) == [128]
+    # Keras hands all gradients on at once, and each is alive until its own update.
+    bias = next(op for op in step if op.type == "BiasAddGrad")
+    gradients = {*products[1].makes, *bias.makes}
+    last = {array: number for number, op in enumerate(step) for array in op.reads}
+    merged = next(n for n, op in enumerate(step) if op.type == "IdentityN")
+    assert all(last[array] > merged for array in gradients)
     numbers = range(len(step))
     assert all(before in numbers for op in step for before in op.after)
     with pytest.raises(ValueError, match="compiled"):

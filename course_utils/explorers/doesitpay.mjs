@@ -148,7 +148,7 @@ function buildDoesItPay({ networks, batches, points, note }) {
   const element = make("div", { class: "explorer" },
     make("div", { class: "options" }, labelled("network", choice)),
     ...Object.values(dials).map((dial) => dial.element), verdict, stage, reason,
-    make("p", { class: "head" }, "Counted share of memory that 16 bits save"), chart.element,
+    make("p", { class: "head" }, "Share of the sum of all parts that 16 bits save"), chart.element,
     key, make("div", { class: "scroller" }, table),
     make("details", {}, make("summary", {}, "What is counted, and what is left out"), about,
       make("p", { class: "note" }, note)),

@@ -40,7 +40,7 @@ def alive(lines: dict) -> Picture:
         words.append(f"{policy} has its peak of {tops[policy]:.1f} MB at the {at[0]}th")
     first, last = list(tops)[0], list(tops)[-1]
     ax.set_title(
-        f"At the peak {last} needs {tops[last] / tops[first]:.2f} of the arrays of {first}"
+        f"At the peak of {last} {tops[last] / tops[first]:.2f} of {first}'s bytes are alive"
     )
     ax.set(
         xlabel="operations that make or free large arrays, in their order",

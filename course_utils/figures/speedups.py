@@ -67,7 +67,7 @@ def policies(comparison, guess: float | None = None) -> Picture:
         memory.set_xticks([])
     for policy, steps in comparison.steps.groupby("policy", sort=False):
         look = line_look(policy) | {"marker": "" if len(steps) > 9 else "o"}
-        label = f"{policy}\n{_or_unknown(last[policy], '{:.3f}')} in the end"
+        label = f"{policy}\nlast quarter: {_or_unknown(last[policy], '{:.3f}')}"
         loss.plot(steps["round"] + 1, steps["loss"], label=label, **look)
     if len(comparison.steps):
         legend(loss, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))

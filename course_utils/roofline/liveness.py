@@ -76,8 +76,7 @@ def operations(build_model, policy: str, x, y) -> list[Operation]:
         before = [t.op for t in op.inputs] + list(op.control_inputs)
         after = frozenset(numbers[each.name] for each in before)
         if op.type in VIEWS:
-            if reads:
-                shows.update({t.name: reads[0] for t in op.outputs})
+            shows.update(zip((t.name for t in op.outputs), reads, strict=False))
             result.append(Operation(op.name, op.type, (), {}, after))
             continue
         makes = {t.name: _size(t) for t in op.outputs if _size(t)}
