@@ -213,7 +213,7 @@ def test_predictions(name):
 RIGHT = {  # tuples are the values of a dictionary
     ("00", 2): [75 / 50, np.float32(1.5), Fraction(3, 2), Decimal("1.494")],
     ("01", 1): [np.uint16(0xC640)],
-    ("01", 3): [(np.float16(8192), ml_dtypes.bfloat16(1024))],
+    ("01", 3): [(np.float16(8192), ml_dtypes.bfloat16(1024), np.float32(2**26))],
     ("01", 6): [(0.001, 513 / 1024, 1), (0.1, np.float32(0.4), np.float64(0.9))],
     ("01", 5): [("BFLOAT16", np.float16, " neither ")],
     ("02", 2): [(np.float32(12), 37.0), (33, np.int64(37))],
@@ -231,7 +231,7 @@ RIGHT = {  # tuples are the values of a dictionary
 NEARLY_RIGHT = {
     ("00", 2): [74 / 40, 75.5 / 80, 225 / 200],
     ("01", 1): [0xC640 + 0.5],
-    ("01", 3): [(8195, 1024)],
+    ("01", 3): [(8195, 1024, 2**26)],
     ("01", 6): [(0.11, 0.5, 1), (0, 0.39, 1), (-0.01, 0.5, 1)],
     ("01", 4): [65519.999999],
     ("02", 2): [(11, 37), (20.5, 37), (33, 36.9)],

@@ -34,13 +34,13 @@ def test_the_tolerance_holds_for_a_thousand_random_layers():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_tolerance_is_no_wider_than_it_has_to_be(dtype):
-    """Half of it fails some right layer of many outputs."""
+    """A third of it fails some right layer of many outputs."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(256, 64)).astype("float32")
     w = rng.normal(size=(64, 256)).astype("float32")
     y = tf.cast(tf.matmul(tf.cast(x, dtype), tf.cast(w, dtype)), "float32").numpy()
     given = CELL["tolerance"](x, w, dtype)
-    given["atol"] /= 2
+    given["atol"] /= 3
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(y, x.astype(float) @ w, **given)
 

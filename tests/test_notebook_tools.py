@@ -7,7 +7,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from nbconvert import SlidesExporter
+from nbconvert import HTMLExporter, SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_utils.explorers import BitSplit
@@ -515,6 +515,26 @@ def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
         cell.id for cell in runs.repeated(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]
     ]
     assert repeated == ["a-2", "d-2"]
+
+
+def test_an_export_of_a_panel_shows_its_picture_and_one_sentence():
+    nb = canonical.read(canonical.COURSE / "notebooks/solved/03_policy.ipynb")
+    cells = [cell for cell in nb.cells if cell.id == "panel"]
+    page, _ = HTMLExporter().from_notebook_node(new_notebook(cells=cells))
+    assert "The panel with model = six layers" in page
+    assert "data:image/png;base64" in page and "Error displaying widget" not in page
+
+
+def test_each_distributed_fit_of_07_ends_what_its_input_has_started():
+    nb = canonical.read(canonical.COURSE / "notebooks/07_devices.ipynb")
+    lines = [
+        line for cell in canonical.code_cells(nb) for line in cell.source.splitlines()
+    ]
+    fits = [n for n, line in enumerate(lines) if "model.fit(x" in line]
+    fits += [n for n, line in enumerate(lines) if "model.fit(spoiled" in line]
+    assert len(fits) >= 3
+    for n in fits:
+        assert lines[n + 1].strip().startswith("gc.collect()"), lines[n]
 
 
 def test_slides_are_the_core_with_a_heading_each_and_nbconvert_makes_them(tmp_path):

@@ -54,7 +54,8 @@ EXERCISES = [
             (lambda *state: LossScaleOptimizer(state), "write the rule yourself"),  # type: ignore[name-defined] # noqa: F821
         ],
         right="Your network comes near what float32's restores, and no overflow reached its"
-        " weights. Your rule has a floor, and Keras's has none: the figure below compares them.",
+        " weights. Your rule has a lowest scale, and Keras's has none: the figure below"
+        " compares them.",
     ),
     Exercise(
         id=8,

@@ -148,7 +148,6 @@ NOT_IN_BFLOAT16 = {
     30000: "bfloat16 has the larger range, but not the finer gaps.",
 }
 NOT_IN_FLOAT32 = {
-    30000: "Ten thousand additions are not enough: float32 goes on.",
     16777216: "There the gap becomes 2. 3 is more than half of it.",
 }
 SUMS = Fields(

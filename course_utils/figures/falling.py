@@ -19,11 +19,11 @@ VERDICTS = {
         "lower the rate or the loss.",
     ),
     "falls without end": (
-        "No S can help.",
-        "Batch finite? Weights finite?",
-        "Then which layer's output is",
-        "the first that is not finite?",
-        "Make it float32, or smaller.",
+        "Loss finite? A derivative",
+        "is not (a square root at 0).",
+        "Not finite? Look at batch,",
+        "weights, and the first layer",
+        "whose output is not finite.",
     ),
 }
 
