@@ -133,6 +133,10 @@ def test_a_border_is_dragged(window):
     boxes = found.locator(".box")
     border.press("Home")
     border.scroll_into_view_if_needed()
+    place, before = boxes.nth(2).bounding_box(), None
+    while place != before:  # what stands above may still grow
+        window.page.wait_for_timeout(500)
+        place, before = boxes.nth(2).bounding_box(), place
     for bits in (2, 3, 6, 8):
         box = boxes.nth(bits).bounding_box()
         mouse.move(box["x"] + box["width"], box["y"] + 20, steps=3)
