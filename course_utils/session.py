@@ -128,6 +128,7 @@ def _start_tensorflow(machine, cpus):
         if machine.working("TPU"):
             tpu_strategy()
         tf.constant(1)
+    tf.get_logger().setLevel("WARNING")  # not what it does, such as each all-reduce
     tf.get_logger().addFilter(_is_no_false_alarm)
     return tf
 
