@@ -23,7 +23,7 @@ from tools.publishing import COURSE, install_lines, wheel
 
 CELL = """\
 # @title Course files: run this cell first, it installs the course_utils that this notebook carries
-import base64, lzma, os, sys, tempfile
+import base64, lzma, os, subprocess, sys, tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -32,7 +32,9 @@ $payload
 '''
 digest = "$digest"
 lock = None
-if os.name == "posix":  # notebooks that start together install one after the other
+# Notebooks that start together install one after the other. Pip keeps the lock, too: if
+# this kernel is killed, the next one waits until pip has ended.
+if os.name == "posix":
     import fcntl
 
     lock = os.open(sys.prefix, os.O_RDONLY)
@@ -50,7 +52,9 @@ try:
             file = Path(folder, "$name")
             file.write_bytes(wheel)
             origin = f"{file.as_uri()}#sha256={digest}"  # which pip notes down
-            %pip install --quiet --no-deps --no-index --force-reinstall "{origin}"
+            options = "-m pip install --quiet --no-deps --no-index --force-reinstall".split()
+            kept = () if lock is None else (lock,)
+            subprocess.run([sys.executable, *options, origin], check=True, pass_fds=kept)
 finally:
     if lock is not None:
         os.close(lock)
