@@ -222,7 +222,7 @@ def mapped(text, accounts):
     minutes.
     """
     for one in accounts:
-        row = rf"^(\| (?:\[)?{one.name} · [^|]*\|)[^|]*\|"
+        row = rf"^((?:\| [^|]*)?\| (?:\[)?{one.name} · [^|]*\|)[^|]*\|"
         text = re.sub(row, rf"\g<1> {one.span} |", text, flags=re.M)
     core = [one.core for one in accounts if one.name in CORE_PATH]
     hours = f"{round(sum(core) / 30) / 2:g} hours".replace(".5", "½")

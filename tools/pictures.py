@@ -1,7 +1,6 @@
-"""Pictures that a browser draws of explorers: the README's, with stored figures, and
-those of stored outputs.
+"""The README's picture, and pictures that a browser draws of explorers.
 
-`python -m tools.site --pictures SITE` writes the README's into docs/pictures.
+`python -m tools.site --picture` draws the README's of a recorded measurement.
 `python -m tools.notebooks --draw` puts a picture of its first state into each explorer
 of the solved notebooks, where no script runs, as on GitHub: the table is folded below.
 """
@@ -10,27 +9,18 @@ import base64
 import hashlib
 import html
 import io
+import json
 import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
 from PIL import Image
 
 COURSE = Path(__file__).resolve().parents[1]
-OUT = COURSE / "docs" / "pictures"
-# The cell that shows what a picture of the README does. A README can link headings
-# only; the cell may stand screens below.
-PICTURED = {
-    "00_start_here": "guess-beside-measured",
-    "01_floats": "floatlab",
-    "02_loss_scaling": "scope",
-    "07_devices": "cured",
-}
-# Of an explorer the part from its top that says enough: pixels.
-EXPLORERS = {"floatlab": ("01_floats", 655), "scalescope": ("02_loss_scaling", 545)}
-FIGURES = {"speed": "00_start_here", "hang": "07_devices"}
+# The README's picture, and the record whose numbers it and the README's text have.
+FRONT = COURSE / "docs" / "pictures" / "speed.png"
+RECORD = COURSE / "data/measurements/amd-epyc-2-cores-avx512-bf16-2026-11-21.json"
 # An explorer in an output: what its host shows without a script, and the same with a
 # picture.
 HOST = re.compile(r"<div data-(\w+)>\n(.*?)\n(?=<script)", re.DOTALL)
@@ -39,11 +29,6 @@ DRAWN = re.compile(
 )
 WIDTH = 800  # pixels
 MOST = 30_000  # bytes of a picture in an output
-
-
-def save(name, picture):
-    """Write a picture with 128 colors at most."""
-    picture.quantize(128).save(OUT / f"{name}.png", optimize=True)
 
 
 def explorers(nb):
@@ -143,20 +128,34 @@ def browser(**options):
         chromium.close()
 
 
-def write(site):
-    """Write all of them, of what this folder's pages and the solved notebooks show."""
-    OUT.mkdir(exist_ok=True)
-    size = {"width": 1200, "height": 2400}
-    with browser(viewport=size, device_scale_factor=2) as page:
-        for name, (notebook, height) in EXPLORERS.items():
-            page.goto((Path(site).resolve() / f"notebooks/{notebook}.html").as_uri())
-            box = page.locator(f"[data-{name}]").first.bounding_box()
-            box["height"] = height
-            shot = page.screenshot(clip=box, full_page=True)
-            save(name, Image.open(io.BytesIO(shot)).convert("RGB"))
-    for name, notebook in FIGURES.items():
-        nb = nbformat.read(COURSE / f"notebooks/solved/{notebook}.ipynb", 4)
-        cell = next(cell for cell in nb.cells if cell.id == PICTURED[notebook])
-        shown = (output.get("data", {}) for output in cell.outputs)
-        data = next(each["image/png"] for each in shown if "image/png" in each)
-        save(name, Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
+def front():
+    """Return the README's picture: time and memory of a step, float32 being 1."""
+    import pandas as pd  # late: the figures load TensorFlow, which no check needs
+
+    from course_utils.figures.base import INK, Picture, canvas, legend
+    from course_utils.figures.looks import side_by_side
+
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    steps = pd.DataFrame(record["cnn"]).set_index("policy")
+    of = {"time of\na step": "step_ms", "peak of\nmemory": "peak_mb"}
+    table = pd.DataFrame({name: steps[key] for name, key in of.items()})
+    table /= table.loc["float32"]
+    # narrow: on a phone its letters stay as large as the text beside it
+    figure, ax = canvas(4.4, 3.4)
+    side_by_side(ax, table.T)
+    for bars in ax.containers:
+        ax.bar_label(bars, fmt="{:.2f}×", padding=4, fontsize=11, color=INK)
+    ax.set_xlim(0, 1.2 * table.to_numpy().max())
+    ax.set_title("A training step, against float32", size=12)
+    legend(ax, fontsize=10, loc="lower right")
+    said = [
+        f"{name}: " + ", ".join(f"{dtype} {row[dtype]:.2f}" for dtype in row.index[1:])
+        for name, row in table.T.iterrows()
+    ]
+    words = ". ".join(said).replace("\n", " ").replace("mixed_", "")
+    return Picture(figure, f"Against float32, {words}.")
+
+
+def write():
+    """Draw the README's picture."""
+    FRONT.write_bytes(front().png())

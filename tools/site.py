@@ -2,7 +2,7 @@
 
     python -m tools.site OUT               write the site into this folder
     python -m tools.site --card            write the decision card, data/decision_card.html
-    python -m tools.site --pictures SITE   write the README's pictures, of what SITE shows
+    python -m tools.site --picture         draw the README's picture, docs/pictures
 
 The site holds the solved notebooks with their stored outputs, the ledger, a guide for
 instructors written from the exercises and the clock, the faults for maintainers.
@@ -27,15 +27,13 @@ from course_utils import claims, exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
 from tools import card, clock, pictures, reference  # noqa: E402
 from tools.canonical import read, tags_of  # noqa: E402
-from tools.pictures import PICTURED  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
+# the same in a page of docs
+ASKED = re.compile(TO_CELL.pattern.replace(r"\((", r"\(\.\./notebooks/solved/("))
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
-TO_HEADING = re.compile(
-    r"\[(!\[[^\]]+\]\([^)]+\)|[^\]]+)\]\(notebooks/(\w+)\.ipynb#[\w-]+\)"
-)
 
 
 def page_of(path, linked):
@@ -163,24 +161,27 @@ def cell(text):
 
 
 def front():
-    """Return the first page: what the README says before its first command, and its
-    map.
+    """Return the first page: a live explorer, what the README says before its first
+    command, and its map.
     """
     text = (COURSE / "README.md").read_text(encoding="utf-8").replace("docs/", "")
-    first, course = (
-        text.split("## Start")[0],
-        text.split("## The course")[1].split("\n\nEvery ")[0],
-    )
+    text = text.replace("notebooks/solved/", "notebooks/")
+    why = text.split("\n\n", 1)[1].split("## Start")[0].strip()
+    course = text.split("## The course")[1].split("\n\nExercises ")[0]
     page = (COURSE / "docs" / "index.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.+?)\]\((notebooks/\w+)\.ipynb\)", course, re.M)
+    rows = re.findall(r"\| \[(.+?)\]\((notebooks/\w+)\.ipynb\)", course)
     page = page.replace("{notebooks}", "\n".join(f"{name} <{at}>" for name, at in rows))
-    first, pictures = first.split("| | |")
-    pictures = TO_HEADING.sub(
-        lambda m: f'<a href="notebooks/{m[2]}.html#cell-{PICTURED[m[2]]}">{m[1]}</a>',
-        pictures,
+    nb = nbformat.read(COURSE / "notebooks/solved/01_floats.ipynb", 4)
+    (explorer,) = (
+        data["text/html"]
+        for cell, data in pictures.explorers(nb)
+        if cell.id == "floatlab"
     )
-    pictures = f"| | |{pictures.rstrip()}\n\n## The course{course}"
-    return page.replace("{readme}", first.strip()).replace("{pictures}", pictures)
+    return (
+        page.replace("{explorer}", explorer)
+        .replace("{readme}", why)
+        .replace("{course}", f"## The course{course}")
+    )
 
 
 def glossary(paths):
@@ -198,8 +199,10 @@ def glossary(paths):
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
-    for name in ("teach.md", *reference.PAGES):
-        page = (folder / name).read_text(encoding="utf-8").replace("](../", "](")
+    for name in ("teach.md", "ask.md", "platforms.md", *reference.PAGES):
+        page = (folder / name).read_text(encoding="utf-8")
+        page = ASKED.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', page)
+        page = page.replace("](../", "](")
         (folder / name).write_text(page, encoding="utf-8")
     (folder / "index.md").write_text(front(), encoding="utf-8")
     ignore = shutil.ignore_patterns("__pycache__", "own")
@@ -209,9 +212,10 @@ def write_sources(folder):
     (folder / "guide").mkdir()
     paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
     linked = {
-        m[1:] for p in paths for m in map(tuple, TO_CELL.findall(p.read_text("utf-8")))
+        match[1:] for p in paths for match in TO_CELL.findall(p.read_text("utf-8"))
     }
-    linked |= set(PICTURED.items())
+    asked = (COURSE / "docs" / "ask.md").read_text(encoding="utf-8")
+    linked |= {match[1:] for match in ASKED.findall(asked)}
     for path in paths:
         nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
         if path.name[:2].isdigit():
@@ -245,8 +249,8 @@ def main(*arguments):
     match arguments:
         case ["--card"]:
             return card.write()
-        case ["--pictures", site]:
-            return pictures.write(site)
+        case ["--picture"]:
+            return pictures.write()
         case [out] if not out.startswith("-"):
             return build(out)
     raise SystemExit(__doc__)

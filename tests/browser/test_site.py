@@ -111,10 +111,13 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
                 )
                 assert built == hosts.count(), (path, name)
                 alive |= {name} if built else set()
-        for name in ("floatlab", "scalescope"):
-            page.goto((site / "index.html").as_uri())
-            page.locator(f"a:has(img[src*={name}])").click()
-            expect(page.locator(f"[data-{name}]").first).to_be_in_viewport()
+        page.goto((site / "index.html").as_uri())
+        explorer = page.locator("[data-floatlab]")
+        expect(explorer).to_be_in_viewport()
+        explorer.get_by_role("button", name="65504").click()
+        expect(explorer.get_by_label("Number or code")).to_have_value("65504")
+        page.locator("a:has(img[src*=speed])").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Start here")
         page.emulate_media(media="print")
         for navigation in (".skip-to-content", ".sidebar-drawer", ".toc-drawer"):
             assert not page.locator(navigation).is_visible(), navigation
