@@ -1,0 +1,65 @@
+"""What a repository shows first: a README that is short and true, and files for those
+who host, cite and report.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+import course_utils
+from tools import pictures
+
+COURSE = Path(__file__).resolve().parents[1]
+README = (COURSE / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_is_read_in_minutes():
+    assert sum(any(map(str.isalnum, word)) for word in README.split()) <= 900
+
+
+def test_its_numbers_and_its_picture_are_those_of_the_record():
+    assert f"({pictures.RECORD.relative_to(COURSE)})" in README
+    alt = pictures.front().alt
+    assert f"[![{alt}](docs/pictures/{pictures.FRONT.name})]" in README
+    first = README.split("[![")[0]
+    time, slower, memory = re.findall(r"\d\.\d\d", alt)[:3]
+    assert re.findall(r"\d\.\d\d", first) == [time, memory, slower]
+
+
+def test_its_code_prints_what_stands_below_it():
+    fences = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+    ((code, output),) = fences.findall(README)
+    assert code.count("\n") - code.count("\n\n") <= 8
+    run = [sys.executable, "-c", code]
+    env = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(run, capture_output=True, text=True, env=env, cwd=COURSE)
+    assert done.stdout == output, done.stderr
+
+
+def test_files_of_the_repository_name_what_there_is():
+    citation = yaml.safe_load((COURSE / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == course_utils.__version__
+    assert f"## {course_utils.__version__}" in (COURSE / "CHANGELOG.md").read_text(
+        "utf-8"
+    )
+    flow = yaml.safe_load((COURSE / ".github/workflows/test.yml").read_text("utf-8"))
+    runs = [step["run"] for step in flow["jobs"]["test"]["steps"] if "run" in step]
+    assert runs and all(os.access(COURSE / run, os.X_OK) for run in runs)
+    for path in (COURSE / ".github/ISSUE_TEMPLATE").glob("*.yml"):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        fields = form.get("body", [])
+        assert path.stem == "config" or {"name", "description"} <= form.keys()
+        assert all(each["attributes"]["label"] for each in fields)
+    container = (COURSE / ".devcontainer/devcontainer.json").read_text("utf-8")
+    commands = json.loads(re.sub(r"^//.*$", "", container, flags=re.MULTILINE))
+    make = (COURSE / "Makefile").read_text(encoding="utf-8")
+    for key in ("onCreateCommand", "postAttachCommand"):
+        target = commands[key].split()[1]
+        assert re.search(rf"^(\S+ )?{re.escape(target)}( .*)?:", make, re.MULTILINE)
+    shown = commands["customizations"]["codespaces"]["openFiles"]
+    assert all((COURSE / name).is_file() for name in shown)
