@@ -211,7 +211,7 @@ def test_predictions(name):
 
 
 RIGHT = {  # tuples are the values of a dictionary
-    ("00", 2): [75 / 50, np.float32(1.5), Fraction(3, 2), Decimal("1.494")],
+    ("00", 2): [161 / 92, np.float32(1.75), Fraction(7, 4), Decimal("1.744")],
     ("01", 1): [np.uint16(0xC640)],
     ("01", 3): [(np.float16(8192), ml_dtypes.bfloat16(1024), np.float32(2**26))],
     ("01", 6): [(0.001, 513 / 1024, 1), (0.1, np.float32(0.4), np.float64(0.9))],
@@ -229,7 +229,7 @@ RIGHT = {  # tuples are the values of a dictionary
     ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }
 NEARLY_RIGHT = {
-    ("00", 2): [74 / 40, 75.5 / 80, 225 / 200],
+    ("00", 2): [120 / 92, 357 / 228, 1.5, 76 / 40],
     ("01", 1): [0xC640 + 0.5],
     ("01", 3): [(8195, 1024, 2**26)],
     ("01", 6): [(0.11, 0.5, 1), (0, 0.39, 1), (-0.01, 0.5, 1)],
@@ -399,8 +399,8 @@ def test_a_function_that_does_nothing_is_a_stub():
 
 def test_feedback_hints_and_solutions():
     q = exercises.load("00")
-    html = q[2].check(2 / 3)._repr_html_()
-    assert repr(q[2].check(2 / 3)).startswith("Not yet. That is the slowdown")
+    html = q[2].check(4 / 7)._repr_html_()
+    assert repr(q[2].check(4 / 7)).startswith("Not yet. That is the slowdown")
     assert (
         "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
     )
@@ -417,7 +417,7 @@ def test_feedback_hints_and_solutions():
 
 
 WRONG_CALLS = {  # what a learner writes: a part of the sentence that answers
-    "q[2].hint(2)": "Hint 2 of 2. Leave the first step out",
+    "q[2].hint(2)": "Hint 2 of 2. Each round has a ratio",
     "q[2].hint(3)": "has 2 hints: `q[2].hint()` gives the next",
     "q[2].hint('1')": "has 2 hints: `q[2].hint()` gives the next",
     "q.hint": "write `q[1].hint()`",
@@ -500,7 +500,7 @@ for n in range(40):
 
 
 def solve(number=2):
-    return exercises.load("00")[number].check(1.5)
+    return exercises.load("00")[number].check(1.75)
 
 
 def names_beside(file):

@@ -554,7 +554,7 @@ def test_a_title_tells_what_these_data_show():
     """Not what other data showed."""
     table = records.table()
     slower = table.assign(speedup=0.5)
-    wanted = "Faster than float32 in 3 records: {0} {2} times and {1} {2} times"
+    wanted = "Of 3 records, faster than float32: {0} in {2} and {1} in {2}"
     assert figures.recorded(slower).figure.axes[0].get_title() == wanted.format(
         *POLICIES[1:], 0
     )

@@ -97,55 +97,44 @@ RUNS = {
 
 # --- 2: a speedup to trust ------------------------------------------------------------
 
+FIRST = "That has the first steps in. They trace the model and are paid once."
+UNPAIRED = (
+    "That is the ratio of two {}. A slow moment of the laptop hit steps of the same round:"
+    " divide round by round, then take the median."
+)
 SPEEDUP = Number(
-    1.5,
+    1.75,
     # two decimals of it, and no other ratio's
-    accept=lambda value: 1.49 <= value <= 1.51,
+    accept=lambda value: 1.74 <= value <= 1.76,
     asked="give one number without quotes, such as 1.5",
     wrong={
-        50
-        / 75: "That is the slowdown. A speedup is the time before over the time after.",
-        75.5
-        / 80: "That has the first steps in. They trace the model, and here they turn a gain"
-        " into a loss.",
-        80
-        / 75.5: "That is a slowdown, and has the first steps in. Leave them out, and turn it"
-        " around.",
-        (
-            (310 / 900 + 75 / 50 + 74 / 40 + 76 / 110) / 4,
-            (75 / 50 + 76 / 110) / 2,
-        ): "That has the ratio of the first steps in, which trace the model.",
-        (535 / 1100, 310 / 900): "That has the first steps in. They trace the model"
-        " and are paid once.",
-        225 / 200: "Those are means: one slow step moves each of them. Use medians.",
-        200 / 225: "That is a slowdown, and of means. Turn it around, and use medians.",
-        74
-        / 40: "Those are the fastest steps. The median says what a step usually takes.",
-        0.5: "That is by how much it is faster. Give the ratio of the two times.",
-        (
-            150,
-            50,
-        ): "That is in percent. Give the ratio, such as 1.2 for a fifth faster.",
-        (
-            25,
-            -25,
-        ): "That is the difference in ms. A speedup is a ratio and has no unit.",
-        (0, 1): "A whole number is too coarse. Divide with `/`, not `//`.",
+        40 / 76: "That is the best round, turned around. Take the median of the rounds.",
+        1 / 1.75: "That is the slowdown. A speedup is float32's time over the other's.",
+        120 / 92: UNPAIRED.format("medians"),
+        357 / 228: UNPAIRED.format("means"),
+        (1.5, 140.5 / 94, 310 / 900, 667 / 1128): FIRST,
+        4.9 / 3: "That is the mean of the ratios, which one round can move. Take the median.",
+        76 / 40: "That is the best round. The median says what a round usually gives.",
+        0.75: "That is by how much it is faster. Give the ratio of the two times.",
+        (175, 75): "That is in percent. Give the ratio, such as 1.2 for a fifth faster.",
+        (36, 28): "That is a difference in ms. A speedup is a ratio and has no unit.",
+        (1, 2): "A whole number is too coarse. Divide with `/`, and give two decimals.",
     },
     rules=(
         (
             -0.7,
             lambda value: value < 0,
-            "That is a relative change. A speedup is the time before over the time after.",
+            "That is a relative change. A speedup is float32's time over the other's.",
         ),
         (
             0.7,
             lambda value: value < 1,
-            "You gave {value:g}. A usual step of mixed_float16 is shorter, so its speedup is"
-            " above 1.",
+            "You gave {value:g}. In each round after the first mixed_float16 is faster, so its"
+            " speedup is above 1.",
         ),
     ),
-    otherwise="You gave {value:g}, on the right side of 1. Divide float32's median by the other.",
+    otherwise="You gave {value:g}. Divide float32's time by the other's in each round, leave"
+    " the first round out, and take the median.",
 )
 
 # --- 3: the policy that comes too late ------------------------------------------------
@@ -199,20 +188,22 @@ answer = {"A": "float32", "B": "mixed_float16", "C": "cannot tell", "D": "the sa
     ),
     Exercise(
         id=2,
-        minutes=1,
+        minutes=2,
         solution="""\
 from statistics import median
 
-float32 = [310, 75, 74, 76]
-mixed_float16 = [900, 50, 40, 110]
-answer = median(float32[1:]) / median(mixed_float16[1:])""",
+float32 = [310, 120, 161, 76]
+mixed_float16 = [900, 96, 92, 40]
+ratios = [one / other for one, other in zip(float32, mixed_float16)]
+answer = median(ratios[1:])""",
         answer=SPEEDUP,
-        wrong=[(2.5, "right side of 1")],
+        wrong=[(2.5, "in each round")],
         hints=[
             "A speedup of 2 means half the time, 1 the same time, 0.5 twice the time.",
-            "Leave the first step out and take the median of the others, as in section 2.",
+            "Each round has a ratio of its own. Leave the first round out.",
         ],
-        right="75 / 50 = 1.5. With the first steps in it is 75.5 / 80 = 0.94, a loss.",
+        right="The ratios are 1.25, 1.75 and 1.9, and their median is 1.75. The ratio of the"
+        " medians is 1.30: it compares steps of different moments.",
     ),
     Exercise(
         id=5,
