@@ -108,15 +108,20 @@ SPEEDUP = Number(
     accept=lambda value: 1.74 <= value <= 1.76,
     asked="give one number without quotes, such as 1.5",
     wrong={
-        40 / 76: "That is the best round, turned around. Take the median of the rounds.",
+        40
+        / 76: "That is the best round, turned around. Take the median of the rounds.",
         1 / 1.75: "That is the slowdown. A speedup is float32's time over the other's.",
         120 / 92: UNPAIRED.format("medians"),
         357 / 228: UNPAIRED.format("means"),
         (1.5, 140.5 / 94, 310 / 900, 667 / 1128): FIRST,
-        4.9 / 3: "That is the mean of the ratios, which one round can move. Take the median.",
+        4.9
+        / 3: "That is the mean of the ratios, which one round can move. Take the median.",
         76 / 40: "That is the best round. The median says what a round usually gives.",
         0.75: "That is by how much it is faster. Give the ratio of the two times.",
-        (175, 75): "That is in percent. Give the ratio, such as 1.2 for a fifth faster.",
+        (
+            175,
+            75,
+        ): "That is in percent. Give the ratio, such as 1.2 for a fifth faster.",
         (36, 28): "That is a difference in ms. A speedup is a ratio and has no unit.",
         (1, 2): "A whole number is too coarse. Divide with `/`, and give two decimals.",
     },

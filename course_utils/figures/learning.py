@@ -101,7 +101,9 @@ def histories(
             f"{label} {', then '.join(f'{value:.3g}' for value in finite[-1:] + lost)}"
         )
         name = re.sub(r"2\^(\d+)", r"$2^{\1}$", label)
-        name = f"{name}: {lost[0]:g}" if lost else name
+        if lost:
+            since = every * (first + np.flatnonzero(~np.isfinite(values))[0])
+            name = f"{name}: {lost[0]:g} from {xlabel} {since} on"
         ends.append((finite[-1] if finite else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
     if shaded:
@@ -212,7 +214,8 @@ def _name_the_ends(ax, ends):
     close.
 
     A line joins each label to its height. What lies outside the axis, such as 0 on a
-    logarithmic one, is named at its edge, and what has no number at its foot.
+    logarithmic one, is named at its edge, and what has no number at its foot, with a
+    cross and no line.
     """
     ax.set_ylim(ax.get_ylim())
     above = ax.transData + ax.transAxes.inverted()
@@ -225,9 +228,12 @@ def _name_the_ends(ax, ends):
     # axis.
     places = isotonic_regression(heights[order] - room).x.clip(0, 1 - room[-1]) + room
     for index, place in zip(order, places, strict=True):
-        _, label, style = ends[index]
-        join = [heights[index], place]
-        ax.plot([1.0, 1.06], join, transform=ax.transAxes, clip_on=False, **style)
+        value, label, style = ends[index]
+        look = {"transform": ax.transAxes, "clip_on": False, **style}
+        if np.isnan(value):  # no line to join
+            ax.plot(1.05, place, marker="x", **look)
+        else:
+            ax.plot([1.0, 1.06], [heights[index], place], **look)
         ax.text(
             1.07,
             place,

@@ -106,7 +106,7 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
             f"{label}: {sizes[0]:.2g} at 2^{scales[0]}, {flat}, at best"
             f" {min(sizes):.2g}, {ends}"
         )
-    right = max(errors)
+    left, right = min(errors), max(errors)
     if cliff is not None:
         color = CLASSES["overflow"]
         ax.axvspan(cliff - 0.5, right + 1, color=color, alpha=0.14, lw=0)
@@ -116,17 +116,19 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
         )  # fmt: skip
     for s, name in (tried or {}).items():
         ax.axvline(s, color=SCALE, linewidth=1.6, zorder=0)
-        look = {"rotation": 90, "ha": "right", "va": "bottom", "fontsize": 9}
-        ax.text(s - 0.2, 0.012, name, color=INK, **look)
+        beyond = cliff is not None and s > cliff  # there the line goes up at the left
+        look = {"rotation": 90, "va": "bottom", "fontsize": 9, "color": INK}
+        look["ha"] = "left" if beyond else "right"
+        ax.text(s + (0.3 if beyond else -0.3), 0.012, name, **look)
     marked = ", ".join((tried or {}).values())
     words += [f"marked: {marked}"] if marked else []
-    ax.set(yscale="log", ylim=(1e-4, top), xlim=(-2.5, right + 1))
+    ax.set(yscale="log", ylim=(1e-4, top), xlim=(left - 2.5, right + 1))
     ax.set(xlabel="loss scale S", ylabel="relative error of the gradient")
-    ticks = range(0, right + 1, 10)
+    ticks = range(10 * (left // 10), right + 1, 10)
     ax.set_xticks(ticks, [power(s) for s in ticks])
     title = f"Wrong by less than 1 % from {power(floor[0])} to {power(floor[-1])}"
     ax.set_title(f"{label}: {title.lower()}" if floor else label)
-    legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.63, 0.62))
+    legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.76, 0.62))
     return Picture(figure, ". ".join(words) + ".")
 
 

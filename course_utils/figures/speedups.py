@@ -164,7 +164,9 @@ def recorded(table) -> Picture:
         f"{name} in {faster.get(name, 0)}" for name in dict.fromkeys(bars["policy"])
     ]
     ax.set_title(
-        f"Of {len(pairs)} records, faster than float32: {listed(gains)}", size=11, pad=22
+        f"Of {len(pairs)} records, faster than float32: {listed(gains)}",
+        size=11,
+        pad=22,
     )
     ax.set_xlabel("speed of a training step against float32")
     legend_below(figure, columns=2)

@@ -239,7 +239,10 @@ def _decide(hw):
         why = "this system does not tell which 16-bit instructions the CPU has; measure it."
         return "float32", why
     if not hw.system.endswith(("x86_64", "AMD64")):
-        return "float32", "we have not run the course on a CPU of this kind; measure it."
+        return (
+            "float32",
+            "we have not run the course on a CPU of this kind; measure it.",
+        )
     if not {"avx512_bf16", "amx_bf16"} & set(sets):
         return "float32", "this CPU has no bfloat16 instructions that TensorFlow uses."
     if not hw.onednn:
