@@ -96,7 +96,7 @@ def reader():
             layers.LayerNormalization(name="norm"),
             layers.Conv1D(96, 3, name="conv"),
             layers.GlobalAveragePooling1D(name="pool"),
-            layers.Dense(16, dtype="float32", name="wide"),
+            layers.Dense(16, dtype="float32", name="hidden"),
             layers.Dense(5, dtype="float32", name="logits"),
         ],
         name="reader",

@@ -229,7 +229,14 @@ GIVEN = [
     (figures.falling_scale, {"run": TRACE}),
     (figures.lost_updates, {"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
-    (figures.alive, {p: [1.0, 5.0, 2.0] for p in POLICIES[:2]}),
+    (
+        figures.alive,
+        {p: [1.0, 5.0, 2.0] for p in POLICIES[:2]},
+        {
+            p: [SimpleNamespace(name=f"{of}op") for of in ("", "gradient_tape/", "")]
+            for p in POLICIES[:2]
+        },
+    ),
     (figures.peak_parts, rows(" ".join(PEAKS), PEAK_ROWS)),
     (figures.published, SPEEDUPS),
     (figures.roofline, DEVICE, POINTS),

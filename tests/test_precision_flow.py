@@ -345,7 +345,10 @@ def test_a_leak_is_marked_and_named_in_the_title(policy):
     rings = [line for line in picture.figure.axes[0].lines if line.get_marker() == "o"]
     leaks = policy != "float32"
     assert len(rings) == leaks
-    assert picture.alt.count("leak: computes in 16 bits, and hands on float32") == leaks
+    assert (
+        picture.alt.count("leak: its policy says 16 bits, and it hands on float32")
+        == leaks
+    )
 
 
 def test_a_history_holds_what_each_line_left_behind_and_leaves_nothing():

@@ -72,7 +72,7 @@ CHOOSE = Fields(
 READING = {
     "most casts": "norm",
     "weight casts": "conv",
-    "first float32": "wide",
+    "first float32": "hidden",
     "kB at 64": 1881,
 }
 

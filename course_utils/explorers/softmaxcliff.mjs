@@ -43,9 +43,9 @@ function buildCliff({ step, first, curves, samples }) {
     make("div", { class: "scale-head" }, make("span", { "aria-hidden": "true" }, "loss scale"),
       shown, chips.element, labelled("samples in the batch", batch)),
     slider.element, make("div", { class: "keys", "aria-hidden": "true" },
-      "|gradient| of one wrong sample, lines side by side:",
+      "Size of the gradient of one wrong sample (equal lines stand side by side):",
       ...names.map((name) => make("span", { class: `key ${name}` }, name)),
-      samples.length ? "dot: a sample, empty if it teaches nothing in bfloat16" : ""),
+      samples.length ? "Dot: a sample of the batch, empty if it teaches nothing in bfloat16" : ""),
     svg, sentence, speaker.element);
 
   const xOf = (gap) => plot.left + (gap / end) * plot.width;
@@ -58,7 +58,8 @@ function buildCliff({ step, first, curves, samples }) {
     return `${index ? "L" : "M"}${xOf(index * step).toFixed(1)},${y.toFixed(1)}`;
   }).join("");
 
-  // The samples as dots on bfloat16's line; those of one place in a pile.
+  // The samples as dots on bfloat16's line, those of one place in a pile; at the left edge those
+  // that are right, at the right edge those beyond the axis.
   function drawSamples() {
     const piles = new Map();
     return samples.map((gap, number) => {
@@ -70,20 +71,19 @@ function buildCliff({ step, first, curves, samples }) {
       const low = gap < 0 ? 0 : value;
       return draw("circle", { class: value ? "dot" : "dot lost", r: 4,
         cx: xOf(indices[number] * step) + (gap < 0 || gap > end ? aside : 0),
-        cy: yOf(low) - 5 - DOT * (place % PILE) });
+        cy: yOf(low) - DOT * (place % PILE) });
     });
   }
 
-  // A zone, and above its left edge what is from there on. → a function that moves it
+  // A zone, and above the plot what is from its left edge on. → a function that moves it
   function makeZone(name, title) {
     const y = LANE - 12;
     const box = draw("rect", { class: `zone ${name}`, y, height: plot.bottom - y });
-    const text = write(null, name === "zero" ? 32 : 16, "", { "text-anchor": "start" });
+    const text = write(xOf(end), name === "zero" ? 32 : 16, "", { "text-anchor": "end" });
     svg.append(box, text);
     return (from, to) => {
       setAttributes(box, { x: xOf(from), width: xOf(to) - xOf(from) });
       setText(text, to > from ? `${title} from ${from.toFixed(1)} on` : "");
-      setOne(text, "x", Math.min(xOf(end) - text.textContent.length * 6.4, xOf(from)));
     };
   }
 
@@ -135,8 +135,11 @@ function buildCliff({ step, first, curves, samples }) {
     const dots = drawSamples();
     const far = samples.filter((gap) => gap > end).length;
     svg.append(drawAxes(slim), ...lines, ...dots);
-    if (far) svg.append(write(xOf(end), yOf(0) - DOT * PILE - 14, `${far} samples above ${end}`,
+    if (far) svg.append(write(xOf(end), yOf(0) - DOT * PILE - 14, `${far} beyond ${end}`,
       { "text-anchor": "end" }));
+    const right = samples.filter((gap) => gap < 0).length;
+    const above = yOf(0) - DOT * Math.min(right, PILE) - 4;
+    if (right) svg.append(write(xOf(0) + 2, above, `${right} right`, { "text-anchor": "start" }));
     none(zero, end);
     update = (share, [from = end, to = end]) => {
       skipped(from, to);

@@ -101,7 +101,7 @@ def dtype_flow(flow) -> Picture:
     low = sum(cell.output_dtype in NARROW for cell in cells)
     heading = f"{low} of {len(cells)} layers hand on 16 bits"
     if leaks:
-        heading = f"{listed(leaks)}: computes in 16 bits, and hands on float32"
+        heading = f"{listed(leaks)}: its policy says 16 bits, and it hands on float32"
     mixed = weights == ["float32"] and {*NARROW} & set(pipes)
     held = "there are no weights"
     if weights:

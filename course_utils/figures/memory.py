@@ -17,27 +17,48 @@ PARTS = {
 LARGE = 0.02  # of the peak: what an array has to be for its operation to be drawn
 
 
-def alive(lines: dict) -> Picture:
+def alive(lines: dict, steps: dict) -> Picture:
     """MB of arrays that are alive while each operation of a step runs, a line a policy.
 
     `lines`: policy to the MB in the order of the operations; the highest point of each
-    is marked. Operations that make and free little are left out.
+    is marked. `steps`: policy to these operations (`roofline.operations`). Those that
+    make and free little are left out; the others spread evenly over their band, so that
+    the bands of all policies coincide.
     """
-    figure, ax = canvas(width=8.0, height=3.2)
+    figure, ax = canvas(width=8.0, height=3.4)
     words = []
     tops = {policy: max(mb) for policy, mb in lines.items()}
+    large = {
+        policy: np.flatnonzero(np.abs(np.diff(mb, prepend=0)) > LARGE * tops[policy])
+        for policy, mb in lines.items()
+    }
+    phases = {policy: _phases(step)[large[policy]] for policy, step in steps.items()}
+    widths = [max((own == n).sum() for own in phases.values()) for n in range(3)]
+    starts = np.cumsum([0, *widths])
     for policy, mb in lines.items():
-        steps = np.abs(np.diff(mb, prepend=0)) > LARGE * tops[policy]
-        seen = np.array(mb)[steps]
-        look = line_look(policy)
-        ax.step(
-            range(len(seen)), seen, where="mid", label=policy, **look | {"marker": ""}
+        own = phases[policy]
+        x = np.concatenate(
+            [
+                starts[n] + widths[n] * (np.arange(count) + 0.5) / max(1, count)
+                for n, count in enumerate(np.bincount(own, minlength=3))
+            ]
         )
-        at = (int(np.argmax(seen)), tops[policy])
+        seen = np.array(mb)[large[policy]]
+        look = line_look(policy)
+        ax.step(x, seen, where="mid", label=policy, **look | {"marker": ""})
+        top = int(np.argmax(seen))
+        at = (x[top], tops[policy])
         ax.plot(*at, look["marker"], color=look["color"], markersize=8)
         place = {"xytext": (8, 2), "textcoords": "offset points", "fontsize": 9}
         ax.annotate(f"{tops[policy]:.1f} MB", at, color=INK, **place)
-        words.append(f"{policy} has its peak of {tops[policy]:.1f} MB at the {at[0]}th")
+        words.append(
+            f"{policy} has its peak of {tops[policy]:.1f} MB in the {PHASES[own[top]]}"
+        )
+    for n, name in enumerate(PHASES):
+        ax.axvspan(*starts[n : n + 2], color=INK, alpha=0.06 * (n % 2), linewidth=0)
+        look = {"ha": "center", "va": "top", "color": INK, "fontsize": 10}
+        middle = starts[n : n + 2].mean()
+        ax.text(middle, 0.98, name, transform=ax.get_xaxis_transform(), **look)
     first, last = list(tops)[0], list(tops)[-1]
     ax.set_title(
         f"At the peak of {last} {tops[last] / tops[first]:.2f} of {first}'s bytes are alive"
@@ -45,12 +66,27 @@ def alive(lines: dict) -> Picture:
     ax.set(
         xlabel="operations that make or free large arrays, in their order",
         ylabel="arrays alive (MB)",
-        ylim=(0, None),
+        ylim=(0, 1.25 * max(tops.values())),
+        xlim=(0, starts[-1]),
+        xticks=[],
     )
-    ax.margins(y=0.15)
-    legend(ax)
-    alt = f"of the operations that make or free large arrays, {'; '.join(words)}."
-    return Picture(figure, alt)
+    legend(ax, loc="center right")
+    return Picture(figure, f"Arrays alive: {'; '.join(words)}.")
+
+
+PHASES = ("forward pass", "backward pass", "update")
+
+
+def _phases(step):
+    """The phase of each operation, as its place in PHASES: TensorFlow names those of
+    the backward pass after the tape.
+    """
+    backward = [n for n, op in enumerate(step) if "gradient_tape" in op.name]
+    phases = np.zeros(len(step), int)
+    if backward:
+        phases[backward[0] :] = 1
+        phases[backward[-1] + 1 :] = 2
+    return phases
 
 
 def peak_parts(measured) -> Picture:
@@ -75,7 +111,7 @@ def peak_parts(measured) -> Picture:
             arrays = middle["counted"] - middle["variables"]
             stack = (
                 ("variables", middle["variables"], {"color": "#999999"}),
-                ("arrays alive, counted", arrays, bar_look(policy)),
+                (f"arrays alive, {policy}", arrays, bar_look(policy)),
                 ("working space", working, {"color": "#F0E442", "hatch": "xx"}),
             )
             bottom = 0

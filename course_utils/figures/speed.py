@@ -60,7 +60,7 @@ def comparison(result, guess: float | None = None) -> Picture:
         share = (
             ""
             if np.isnan(row["accuracy"])
-            else f", {100 * row['accuracy']:.1f} % right"
+            else f", {100 * row['accuracy']:.2f} % right"
         )
         words.append(f"{name} takes {row['step_ms']:.3g} ms a step, {peak}{share}")
     return Picture(figure, "; ".join(words) + ".")
@@ -152,7 +152,7 @@ def _dots(ax, values, spread):
                 **said,
             )
         else:
-            ax.text(i + 0.06, value, f" {value:.1f}", **said)
+            ax.text(i + 0.06, value, f" {value:.2f}", **said)
     ax.set_xlim(-0.5, len(values) - 0.3)
     ax.margins(y=0.3)
 

@@ -68,7 +68,7 @@ def silent_promotion(case):
         if path in explained or not found or not _widens(case, layer):
             continue
         wide = next(dtype for dtype in found if dtype in WIDE)
-        message = f"It computes in {layer.compute_dtype} and puts out {wide}: "
+        message = f"Its policy says {layer.compute_dtype}, and it puts out {wide}: "
         uncast = [weight.name for weight in _own_weights(layer) if not weight._autocast]
         if uncast:
             message += (
