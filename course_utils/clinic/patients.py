@@ -1,4 +1,4 @@
-"""The patients of `data/clinic`: scripts that fail as people report it, run step by
+"""The patients of `data/clinic`: scripts built after faults that people report, run step by
 step.
 """
 

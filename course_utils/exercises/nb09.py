@@ -5,6 +5,7 @@ computed.
 import json
 
 from course_utils import paths
+from course_utils.clinic import elimination
 
 from . import careful
 from .engine import Exercise, Prediction
@@ -48,14 +49,37 @@ def causes(patient):
     return Choice(patient, wrong, options=tuple(PATIENTS))
 
 
-def diagnosis(id, patient, right, *hints):
-    """The exercise that asks for the cause of a patient."""
+def alone(patient):
+    """The judge of the quickest instrument that tells a cause without any other."""
+    left = {
+        tool: len(PATIENTS) - len(elimination.struck(RECORD, patient, [tool]))
+        for tool in RECORD["instruments"]
+    }
+    (best,) = elimination.fewest(RECORD, patient)
+    wrong = {
+        tool: f"{{value}} leaves {count} causes."
+        if count > 1
+        else "{value} tells it alone, and another one does so for less."
+        for tool, count in left.items()
+        if tool != best
+    }
+    return Choice(best, wrong, options=tuple(RECORD["instruments"]))
+
+
+def diagnosis(id, patient, right, *hints, tool=False):
+    """The exercise that asks for the cause of a patient, and the instrument that would
+    have done.
+    """
+    judges = {"cause": causes(patient)}
+    if tool:
+        judges["instrument"] = alone(patient)
+    answer = Fields(judges)
     return Exercise(
         id=id,
-        minutes=1,
-        solution=f'answer = "{patient}"',
-        answer=causes(patient),
-        hints=[*hints, "What the readings have left stands in the last line above."],
+        minutes=2 if tool else 1,
+        solution=parts({name: f'"{value}"' for name, value in answer.right.items()}),
+        answer=answer,
+        hints=[*hints, "Read the texts of the instruments again, above."],
         right=right,
     )
 
@@ -111,22 +135,25 @@ EXERCISES = [
         ),
         answer=TRIAGE,
         hints=[
-            "A cross is a loss that is NaN from there on.",
+            "Where no thick line is drawn, the loss is NaN in each step.",
             "Where both lines are one, the numbers are right. What can still be wrong?",
         ],
-        right="The eye finds the family. For the cause you need more.",
+        right="These four show their family. Not all do: patient 4 and the healthy one look alike.",
     ),
     diagnosis(
         2,
         "mask",
         "0 · inf is NaN: so rows that need no mask are hit, too.",
         "Which number in that line has float16 not got?",
+        tool=True,
     ),
     diagnosis(
         3,
         "ids",
         "4097 is 4096 in bfloat16: the row of another word.",
         "It is well in float32. What is handed over in 16 bits that is no measurement?",
+        'Try instruments that nobody has paid for yet: `ask("files", 2)`.',
+        tool=True,
     ),
     diagnosis(
         4,

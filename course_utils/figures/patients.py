@@ -28,13 +28,20 @@ def gallery(record: dict) -> Picture:
         lost = np.flatnonzero(np.isnan(loss) & ~np.isnan([0, *loss[:-1]]))
         ax.plot(healthy, color=INK, linewidth=1)
         ax.plot(loss, color=COLORS["bfloat16"], linewidth=2.5, marker=".", markersize=3)
-        for at in lost:
-            top = np.nanmax([*loss, *healthy])
-            ax.plot(at, top, "x", color=INK, markersize=9, clip_on=False)
-        told = f"{loss[0]:.3g} to {loss[-1]:.3g}".replace("nan", "NaN")
-        told += "".join(
-            f", NaN after {at / len(loss):.0%} of the run" for at in lost[:1] if at
-        )
+        if np.isnan(loss).all():
+            ax.text(
+                0.5, 0.5, "NaN in each step", color=COLORS["bfloat16"], fontsize=9,
+                weight="bold", ha="center", transform=ax.transAxes,
+            )  # fmt: skip
+        else:
+            for at in lost:
+                top = np.nanmax([*loss, *healthy])
+                ax.plot(at, top, "x", color=INK, markersize=9, clip_on=False)
+        told = f"{loss[0]:.3g} to {loss[-1]:.3g}"
+        if np.isnan(loss).all():
+            told = "NaN in each step"
+        elif len(lost):
+            told += f", NaN in {np.isnan(loss).sum()} of {len(loss)} steps"
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
         ax.tick_params(labelsize=9)
@@ -43,7 +50,7 @@ def gallery(record: dict) -> Picture:
         )
     for ax in axes[len(patients) :]:
         ax.set_axis_off()
-    key = "loss over the steps: thick as reported, thin the same run cured, × where it is NaN"
+    key = "loss over the steps: thick as reported, thin the same run cured, × where NaN begins"
     figure.supxlabel(key, fontsize=9, color=INK)
     return Picture(figure, "Loss over the steps; " + "; ".join(words) + ".")
 

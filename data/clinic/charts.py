@@ -93,7 +93,7 @@ CHARTS = {
     "dice": {
         "title": "Large pictures",
         "family": "nan",
-        "symptom": "The loss is NaN. With pictures of a quarter of the size all was well.",
+        "symptom": "The loss is NaN. With pictures of a quarter of the side all was well.",
         "diagnosis": "a sum beyond 65504",
         "cure": "Sum in float32.",
         "edits": {r"tf\.reduce_sum\(": "wide_sum("},
@@ -103,7 +103,7 @@ CHARTS = {
     "remat": {
         "title": "A deep network",
         "family": "worse",
-        "symptom": "Since activations are computed again, accuracy is some points lower.",
+        "symptom": "Since activations are computed again, the loss grows.",
         "diagnosis": "Dropout computed again with another mask",
         "cure": "Keep Dropout outside of what is computed again.",
         "edits": {r"keras\.remat\(self\.inner\)\(x\)": "self.drop(keras.remat(self.dense)(x))"},
@@ -176,7 +176,7 @@ CHARTS = {
     "missing": {
         "title": "Digits with gaps",
         "family": "scale",
-        "symptom": "The loss is NaN more and more often, and at last always.",
+        "symptom": "The loss is NaN in every step.",
         "diagnosis": "inputs beyond float16",
         "cure": "Take out what float16 does not have before the network sees it.",
         "edits": {r"(?m)^def build": "x[abs(x) > 65504] = 0\n\n\ndef build"},
