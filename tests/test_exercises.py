@@ -225,7 +225,7 @@ RIGHT = {  # tuples are the values of a dictionary
     ("08", 1): [(np.float32(200), 8.0)],
     ("08", 5): [(" c", "E", "a")],
     ("09", 1): [(" slow", "STILL", "nan", "worse")],
-    ("09", 2): ["Mask "],
+    ("09", 2): [("Mask ", " NUMERICS")],
     ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }
 NEARLY_RIGHT = {

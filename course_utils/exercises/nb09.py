@@ -70,14 +70,15 @@ def diagnosis(id, patient, right, *hints, tool=False):
     """The exercise that asks for the cause of a patient, and the instrument that would
     have done.
     """
-    judges = {"cause": causes(patient)}
+    answer = causes(patient)
+    solution = f'answer = "{patient}"'
     if tool:
-        judges["instrument"] = alone(patient)
-    answer = Fields(judges)
+        answer = Fields({"cause": answer, "instrument": alone(patient)})
+        solution = parts({name: f'"{value}"' for name, value in answer.right.items()})
     return Exercise(
         id=id,
         minutes=2 if tool else 1,
-        solution=parts({name: f'"{value}"' for name, value in answer.right.items()}),
+        solution=solution,
         answer=answer,
         hints=[*hints, "Read the texts of the instruments again, above."],
         right=right,

@@ -9,14 +9,14 @@ MOST = {
     "embed": "it casts the rows that it looked up, once; another layer casts as many twice.",
     "pool": "its casts come second: it sums in float32 inside, over fewer numbers.",
     "conv": "it casts its weights alone, which are few.",
-    "wide": "it casts what the pooling left: one number for each filter.",
+    "hidden": "it casts what the pooling left: one number for each filter.",
     "logits": "what arrives there is float32 already.",
 }
 WEIGHTS = {
     "embed": "it casts the rows that it looks up, after reading them: the diamond is in its box.",
     "norm": "it works in float32 inside, so it reads its weights as they are.",
     "pool": "it has no weights.",
-    "wide": "it computes in float32, so it reads its weights as they are.",
+    "hidden": "it computes in float32, so it reads its weights as they are.",
     "logits": "it computes in float32, so it reads its weights as they are.",
 }
 FIRST = {
@@ -59,7 +59,7 @@ def fields():
     """The judges of the four, by what was measured."""
     right, wrong = measured()
     *names, last = right
-    options = ("embed", "norm", "conv", "pool", "wide", "logits")
+    options = ("embed", "norm", "conv", "pool", "hidden", "logits")
     judges = {
         name: Choice(
             right[name],

@@ -37,7 +37,7 @@ def gallery(record: dict) -> Picture:
             for at in lost:
                 top = np.nanmax([*loss, *healthy])
                 ax.plot(at, top, "x", color=INK, markersize=9, clip_on=False)
-        told = f"{loss[0]:.3g} to {loss[-1]:.3g}"
+        told = f"{loss[0]:.3g} to {loss[-1]:.3g}".replace("nan", "NaN")
         if np.isnan(loss).all():
             told = "NaN in each step"
         elif len(lost):
