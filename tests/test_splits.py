@@ -3,7 +3,6 @@ they make.
 """
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -70,28 +69,6 @@ def test_what_is_no_number_is_counted_and_left_out():
 
 
 # What notebook 01 says of the recorded training
-
-
-def worst(bits, scale):
-    """The largest error of a split over the recorded tensors; infinity for an overflow."""
-    early, late = records.splits().values()
-    tensors = [
-        late["weights"],
-        late["activations"],
-        early["gradients"],
-        late["gradients"],
-    ]
-    kept = [found["kept"][scale if len(found["kept"]) > 1 else 0] for found in tensors]
-    errors = [each[BITS.index(bits)][0] for each in kept]
-    return max(math.inf if error is None else error for error in errors)
-
-
-def test_with_one_scale_for_the_whole_training_five_are_enough_and_four_are_not():
-    good = {
-        bits: [s for s in range(25) if worst(bits, s) <= 0.002] for bits in (3, 4, 5, 6)
-    }
-    assert good[3] == good[4] == [] and good[5] == list(range(4, 17))
-    assert worst(5, 10) == pytest.approx(worst(6, 0) / 2, rel=0.1)
 
 
 def test_the_splits_say_how_they_were_recorded():

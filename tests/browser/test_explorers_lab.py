@@ -186,16 +186,3 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(
     assert [each.too_far_out() for each in panels] == [[]] * len(panels)
     pages.page.context.close()
     assert pages.wrong == [f"file://{tmp_path}/notebook.html"]
-
-
-def test_an_untrusted_notebook_shows_the_tables(window):
-    window.write("notebooks/foreign.ipynb", stored())
-    window.open("notebooks/foreign.ipynb")
-    for name, source in SOURCES.items():
-        table = window.output(name).locator("table")
-        text = window.text(name)
-        rows = made(source)._repr_mimebundle_()["text/html"].count('<th scope="row"')
-        assert table.locator("th[scope=row]").count() == rows > 2
-        assert "{" not in text and table.bounding_box()["width"] < 1100
-    hosts = f"document.querySelectorAll('{HOSTS}')"
-    assert window.js(f"return [...{hosts}].filter(host => host.shadowRoot).length") == 0
