@@ -296,13 +296,3 @@ def test_a_right_loop_is_left_in_peace(name):
 def test_a_wrong_loop_gets_its_finding(name):
     found = precision.probe(loop(WRONG[name]), X, Y)
     assert name[:5] in [finding.code for finding in found], list(map(str, found))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("said", "wrong"), [
-    ("is frozen at 32,768", {"o.scale_loss(": "(o.initial_scale * ", "return loss": "pass"}),
-    ("is scaled twice", WRONG["MP016 scaled twice"]),
-])  # fmt: skip
-def test_the_message_names_what_is_wrong_with_the_scale(said, wrong):
-    (finding,) = precision.probe(loop(GRAPH | wrong), X, Y)
-    assert said in finding.message
