@@ -11,12 +11,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
-import nbformat
 import pytest
 from packaging.requirements import Requirement
-
-from tools.canonical import METADATA
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = [
@@ -316,31 +314,20 @@ def test_the_ranges_and_the_environment_like_colab_s_are_what_colab_has():
 # conftest.py
 
 NEEDS_NO_BROWSER = "test_every_page_is_there_and_every_link_leads_somewhere"
-SOLVES_SOMETHING = """
-import os
-path = os.environ["COURSE_PROGRESS"]
-assert path != "the learner's" and not os.path.exists(path)
-open(path, "w").close()
-"""
 
 
-def test_each_notebook_that_nbval_runs_has_its_own_progress_file(tmp_path):
-    shutil.copy(ROOT / "conftest.py", tmp_path)
+def test_each_notebook_that_nbval_runs_has_its_own_progress_file(request, monkeypatch):
+    """It is set before nbval starts the kernel, which reads it."""
+    monkeypatch.setenv("COURSE_PROGRESS", "the learner's")
+    plugin = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    places = {"the learner's"}
     for name in ("one", "two"):
-        notebook = nbformat.v4.new_notebook(metadata=METADATA)
-        notebook.cells.append(nbformat.v4.new_code_cell(SOLVES_SOMETHING))
-        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--nbval-lax",
-        "--nbval-current-env",
-        tmp_path,
-    ]
-    env = os.environ | {"COURSE_PROGRESS": "the learner's"}
-    run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert "2 passed" in run.stdout, run.stdout
+        cell = SimpleNamespace(
+            path=Path(f"{name}.ipynb"), get_closest_marker=lambda name: None
+        )
+        plugin.pytest_runtest_setup(cell)
+        places.add(os.environ["COURSE_PROGRESS"])
+    assert len(places) == 3 and not any(map(os.path.exists, places))
 
 
 def test_without_chromium_the_browser_tests_are_left_out_and_one_line_says_so(tmp_path):

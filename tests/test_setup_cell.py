@@ -4,13 +4,10 @@ it.
 
 import os
 import subprocess
-import sysconfig
 import time
 import tomllib
-import venv
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -83,30 +80,20 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def kernel(tmp_path):
+def kernel(own_python, tmp_path):
     """Run a cell's text as Colab would: a Python with pip and packages, and without the
     course.
     """
-    packages = tmp_path / "packages"
-    packages.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "mixed_precision_measured" not in path.name:
-            (packages / path.name).symlink_to(path)
-    venv.create(tmp_path / "kernel", with_pip=False)
+    python, env = own_python
     (tmp_path / "empty").mkdir()
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(packages),
-    }
+    env |= {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     env |= {"PIP_RETRIES": "0", "PIP_TIMEOUT": "1", "PIP_CONFIG_FILE": os.devnull}
 
     def run(cell, on_colab=True, seconds=60):
         variables = env | {"COLAB_RELEASE_TAG": "ci"} if on_colab else env
         options = {"cwd": tmp_path / "empty", "env": variables, "capture_output": True}
-        command = [tmp_path / "kernel/bin/python", "-c", RUN]
         options["timeout"] = seconds
-        return subprocess.run(command, input=cell, text=True, **options)
+        return subprocess.run([python, "-c", RUN], input=cell, text=True, **options)
 
     return run
 
@@ -161,7 +148,7 @@ def test_each_notebook_gets_the_release_that_it_is_of(way, server, tmp_path, ker
     older = cells(make_course(tmp_path / "old", "0.9.0", "old", server))[way]
     newer = cells(make_course(tmp_path / "new", "0.10.0", "new", server))[way]
     assert [printed(kernel(cell)) for cell in (older, newer)] == ["old {}", "new {}"]
-    (package,) = (tmp_path / "kernel").rglob("course_utils")
+    (package,) = (tmp_path / "own").rglob("course_utils")
     assert not (package / "of_old.py").exists()
     # also of one version, and what is there is not installed once more
     if way == "carry":
@@ -290,7 +277,7 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
     assert (tmp_path / "out" / name).read_bytes() == data
     assert max(map(len, nb.cells[1].source.splitlines())) <= 120
     assert kernel(nb.cells[1].source).returncode == 0
-    (package,) = (tmp_path / "kernel").rglob("course_utils")
+    (package,) = (tmp_path / "own").rglob("course_utils")
     files = {
         p.relative_to(package).as_posix() for p in package.rglob("*") if p.is_file()
     }
