@@ -12,6 +12,8 @@ import pytest
 
 from course_utils import benchmark, figures, hardware, models, training
 from course_utils.benchmark import Trainee, compare, rates, timer, trainee
+from course_utils.distributed.strategies import Choice
+from course_utils.hardware import accelerators
 from course_utils.training import dtype_policy
 
 pytestmark = pytest.mark.slow
@@ -207,6 +209,30 @@ def test_a_restart_is_a_new_training_of_the_same_graph():
         mine.restart(seed)
         losses = [mine.step(X[:64], Y[:64]).loss for _ in range(4)]
         assert (losses == first) == (seed == 5)
+
+
+@pytest.mark.parametrize("policy", benchmark.POLICIES[1:])
+def test_a_training_in_the_scope_of_a_strategy_ends_in_the_same_bits(
+    policy, monkeypatch
+):
+    """A stand-in for a TPU, in whose scope models are built."""
+    import tensorflow as tf
+
+    def trained():
+        mine = Trainee(build_tiny, policy)
+        mine.step(X[:64], Y[:64])
+        mine.model.fit(X, Y, verbose=0)
+        assert mine.right(X, Y).shape == Y.shape
+        weights = [np.ravel(weight) for weight in mine.model.get_weights()]
+        return type(mine.model.distribute_strategy), np.concatenate(weights)
+
+    alone, outside = trained()
+    one = tf.distribute.OneDeviceStrategy("CPU:0")
+    tpu = Choice("TPUStrategy", ("TPU:0",), "")
+    monkeypatch.setattr("course_utils.distributed.strategies.choose", lambda: tpu)
+    monkeypatch.setattr(accelerators, "tpu_strategy", lambda: one)
+    kind, inside = trained()
+    assert kind is type(one) is not alone and np.array_equal(inside, outside)
 
 
 def test_the_device_and_tf32_on_jax(monkeypatch):
