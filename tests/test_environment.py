@@ -322,10 +322,7 @@ def test_each_notebook_that_nbval_runs_has_its_own_progress_file(request, monkey
     plugin = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
     places = {"the learner's"}
     for name in ("one", "two"):
-        cell = SimpleNamespace(
-            path=Path(f"{name}.ipynb"), get_closest_marker=lambda name: None
-        )
-        plugin.pytest_runtest_setup(cell)
+        plugin.pytest_runtest_setup(SimpleNamespace(path=Path(f"{name}.ipynb")))
         places.add(os.environ["COURSE_PROGRESS"])
     assert len(places) == 3 and not any(map(os.path.exists, places))
 
