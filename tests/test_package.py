@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 
-import tools
 from tools import size
 from tools.canonical import COURSE
 
@@ -64,17 +63,6 @@ def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):
         path.write_text(text)
         counts.append(size.tokens(path))
     assert counts == [10, 12, 9]  # two of them are the brackets
-
-
-def test_the_tools_are_eight_programs_and_their_libraries():
-    files = sorted((COURSE / "tools").glob("[a-z]*.py"))
-    programs = {
-        path.stem
-        for path in files
-        if 'if __name__ == "__main__":' in path.read_text(encoding="utf-8")
-    }
-    named = re.findall(r"^python -m tools\.(\w+) ", tools.__doc__, re.MULTILINE)
-    assert programs == set(named) and len(named) == 8
 
 
 # A folder of the machine that made a file, where a path begins: no address, no part of

@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 
 from course_utils import exercises
-from tools import card, clock, notebooks, site, workshop
+from tools import card, notebooks, site, workshop
 from tools.canonical import COURSE, code_cells, read, tags_of, text_of
 from tools.cells import Cells
 
@@ -58,23 +58,6 @@ def test_a_changed_task_stands_in_copy_lesson_and_site_after_one_command(tmp_pat
         for file in (path.name, PATH.name):
             assert new in text_of(site.page_of(folder / "solved" / file, set())), file
         assert new in guide
-
-
-def test_the_guide_has_the_minutes_of_the_notebook_s_clocks(monkeypatch):
-    names = ("1. One", "2. Two", "3. Going further")
-    parts = [clock.Section(name, exercises=1.4) for name in names]
-    account = clock.Account("04", parts)
-    clocks = dict(zip(names, ("1 min · 1", "2 min · 3", "1 min*"), strict=True))
-    for name, written in clocks.items():
-        assert account.clocks()[name].startswith(f"*≈{written}")
-    monkeypatch.setattr(clock, "account", lambda path: account)
-    guide = site.guide(COURSE / "notebooks/04_mnist_cnn.ipynb")
-    for row in (
-        "1. One | 1 | 1",
-        "2. Two | 2 | 3",
-        f"{names[2]} | 1 | can be left out",
-    ):
-        assert f"| {row} |" in guide
 
 
 @pytest.mark.parametrize(
