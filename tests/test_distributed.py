@@ -81,13 +81,6 @@ def test_each_worker_knows_the_others_and_its_lines_and_result_come_with_its_num
     assert all_gone(pids(started))
 
 
-def test_results_are_handed_back_and_lines_are_labelled(script, capsys):
-    path = script("print('here'); print('RESULT', rank + 1) if rank != 1 else None")
-    assert run_workers(path, 3) == [1, None, 3]
-    printed = capsys.readouterr().out.splitlines()
-    assert sorted(printed) == [f"worker {rank} · here" for rank in range(3)]
-
-
 NO_DATA = f"if rank == 1: raise ValueError('no data here')\n{FAMILY}"
 FIRST = "time.sleep(0.5 * (1 - rank)); raise ValueError(f'of {rank}')"
 CRASH_OF_ONE = "os.kill(os.getpid(), 11) if rank == 0 else time.sleep(300)"
