@@ -65,6 +65,11 @@ def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):
     assert counts == [10, 12, 9]  # two of them are the brackets
 
 
+def test_the_course_is_no_larger_than_it_may_be():
+    for part, count in size.totals().items():
+        assert count <= size.MOST[part], part
+
+
 # A folder of the machine that made a file, where a path begins: no address, no part of
 # a picture.
 PATH = rf"{re.escape(str(COURSE))}|C:\\+Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
