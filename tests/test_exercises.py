@@ -212,34 +212,25 @@ def test_predictions(name):
 
 RIGHT = {  # tuples are the values of a dictionary
     ("00", 2): [75 / 50, np.float32(1.5), Fraction(3, 2), Decimal("1.494")],
-    ("01", 1): [np.uint16(0xC640)],
     ("01", 3): [(np.float16(8192), ml_dtypes.bfloat16(1024), np.float32(2**26))],
     ("01", 6): [(0.001, 513 / 1024, 1), (0.1, np.float32(0.4), np.float64(0.9))],
     ("01", 5): [("BFLOAT16", np.float16, " neither ")],
-    ("02", 2): [(np.float32(12), 37.0), (33, np.int64(37))],
     ("04", 2): [440.4, np.array(441.0)],
     ("04", 3): [(75.0, 0.13, " Cannot tell")],
     ("05", 1): [3.95, 1.004 * 320 / 81],
     ("05", 2): [mystery.JUDGE.right | {"B gains": 1.12, "C gains": np.float32(1.6)}],
-    ("07", 2): [(np.int64(4001), 2001.0, 7.08)],
-    ("08", 1): [(np.float32(200), 8.0)],
     ("08", 5): [(" c", "E", "a")],
-    ("09", 1): [(" slow", "STILL", "nan", "worse")],
-    ("09", 2): ["Mask "],
     ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }
 NEARLY_RIGHT = {
     ("00", 2): [74 / 40, 75.5 / 80, 225 / 200],
     ("01", 1): [0xC640 + 0.5],
     ("01", 3): [(8195, 1024, 2**26)],
-    ("01", 6): [(0.11, 0.5, 1), (0, 0.39, 1), (-0.01, 0.5, 1)],
+    ("01", 6): [(0.11, 0.5, 1), (-0.01, 0.5, 1)],
     ("01", 4): [65519.999999],
-    ("02", 2): [(11, 37), (20.5, 37), (33, 36.9)],
+    ("02", 2): [(11, 37), (33, 36.9)],
     ("05", 1): [1.008 * 320 / 81, 0.992 * 320 / 81],
-    ("05", 2): [
-        mystery.JUDGE.right | {"B gains": 1.1},
-        mystery.JUDGE.right | {"A gains": 1.02},
-    ],
+    ("05", 2): [mystery.JUDGE.right | {"B gains": 1.1}],
 }
 
 
@@ -385,20 +376,19 @@ def test_a_function_that_does_nothing_is_a_stub():
 
 def test_feedback_hints_and_solutions():
     q = exercises.load("00")
-    html = q[2].check(2 / 3)._repr_html_()
-    assert repr(q[2].check(2 / 3)).startswith("Not yet. That is the slowdown")
-    assert (
-        "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
-    )
+    feedback = q[2].check(2 / 3)
+    html = feedback._repr_html_()
+    assert repr(feedback).startswith("Not yet. That is the slowdown")
+    assert "<strong>Not yet.</strong>" in html
     assert "color: inherit" in html and "background" not in html
     shown = [repr(q[2].hint()) for _ in range(4)]
-    assert shown[0].startswith("Hint 1 of 2.") and shown[1].startswith("Hint 2 of 2.")
+    assert [hint[:11] for hint in shown[:2]] == ["Hint 1 of 2", "Hint 2 of 2"]
     assert shown[2] == shown[3] == "No further hint. `q[2].solution()` shows the code."
     assert "<code>q[2].solution()</code>" in q[2].hint()._repr_html_()
-    assert repr(q[2].solution()).startswith(
-        "Solution.\nfrom statistics import median\n"
+    solution = repr(q[2].solution())
+    assert solution.startswith("Solution.\n") and solution.endswith(
+        "q[2].check(answer)"
     )
-    assert repr(q[2].solution()).endswith("\nq[2].check(answer)")
     assert "<pre" in q[2].solution()._repr_html_() and q.solved == []
 
 
