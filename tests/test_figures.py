@@ -31,7 +31,6 @@ from course_utils.figures import (
     boards,
     looks,
     operations,
-    replicas,
     traces,
 )
 from course_utils.gradients import OctaveHistogram
@@ -210,7 +209,7 @@ CLINIC = invented(5, 5, 2, 2)  # some of the causes cannot be told apart
 # A figure for every function that draws one: the function and what it is given.
 GIVEN = [
     (operations.accumulator_errors, ERRORS),
-    (replicas.lanes, TIMELINES, "Two runs"),
+    (figures.lanes, TIMELINES, "Two runs"),
     (figures.comparison, COMPARISON, 0.5),
     (figures.dtype_flow, FLOW),
     (
@@ -564,7 +563,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="no layer that is called"):
         figures.dtype_flow(FLOW[:0])
     with pytest.raises(ValueError, match="'empty' has no steps"):
-        replicas.lanes({"empty": []}, "")
+        figures.lanes({"empty": []}, "")
 
 
 CONV = ["Conv2D", "Conv2DBackpropFilter", "MatMul", "FusedBatchNormV3", "Cast"]
@@ -812,7 +811,7 @@ def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():
     """As in a hang: replica 1 has skipped step 1, replica 0 never finishes it."""
     cured = replica_rows(False)
     hung = [r for r in cured if r["step"] == 0 or (r["step"], r["replica"]) == (1, 1)]
-    picture = replicas.lanes({"hung": hung, "cured": cured}, "Two")
+    picture = figures.lanes({"hung": hung, "cured": cured}, "Two")
     waits, goes_on = picture.figure.axes
     assert waits.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
     alone = {bar for bar in reduced(waits) if len(bar[2]) == 1}
@@ -848,7 +847,7 @@ def test_a_picture_is_shown_with_its_words_folded(shown):
 # Drawings that are kept as files
 
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWINGS = {"strategies": replicas.strategies(), "step": figures.step()}
+DRAWINGS = {"strategies": figures.strategies(), "step": figures.step()}
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

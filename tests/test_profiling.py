@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from course_utils import models, profiling, roofline
 from course_utils.benchmark import counts_memory, device
-from course_utils.profiling import steps as steps_module
+from course_utils.profiling import recordings
 from course_utils.profiling.trace import Event, Trace
 from course_utils.training import dtype_policy
 
@@ -291,8 +291,8 @@ def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
         return next(times)
 
     table = lambda ms: pd.DataFrame({"step_ms": [ms] * 3 + [1000.0]})  # noqa: E731
-    monkeypatch.setattr(steps_module, "record", record)
-    monkeypatch.setattr(steps_module, "step_times", table)
+    monkeypatch.setattr(recordings, "record", record)
+    monkeypatch.setattr(recordings, "step_times", table)
     assert profiling.record_in_turns({"a": 1, "b": 2, "c": 3}, steps=6) == {
         "a": 5,
         "b": 8,
