@@ -76,10 +76,7 @@ PATH = rf"{re.escape(str(COURSE))}|C:\\+Users|(?<![\w.~/+=-])/(work|root|tmp|hom
 
 
 def test_nothing_in_the_course_names_a_machine():
-    for told in ("'/work/x'", "to /tmp", "(/home/me/x)", r'"C:\\Users\\me"'):
-        assert re.search(PATH, told)
-    for fine in ("bytes/step", "input/work", "https://a.org/home", "../tmp", "+/tmp/A"):
-        assert not re.search(PATH, fine)
+    assert re.search(PATH, "to /tmp") and not re.search(PATH, "https://a.org/home")
     for folder in ("course_utils", "notebooks", "data"):
         for path in (COURSE / folder).rglob("*"):
             if path.suffix in (".py", ".ipynb", ".json", ".md"):

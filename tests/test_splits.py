@@ -2,15 +2,12 @@
 they make.
 """
 
-import json
-
 import numpy as np
 import pytest
 from test_gradients import by_casting
 
 from course_utils import splits
 from course_utils.benchmark import records
-from course_utils.gradients import OctaveHistogram
 
 BITS = splits.EXPONENT_BITS
 every_split = pytest.mark.parametrize("bits", BITS)
@@ -69,24 +66,6 @@ def test_what_is_no_number_is_counted_and_left_out():
 
 
 # What notebook 01 says of the recorded training
-
-
-def test_the_splits_say_how_they_were_recorded():
-    gradients, splits_file = (
-        json.loads((records.FOLDER / f"{kind}.json").read_text(encoding="utf-8"))
-        for kind in ("gradients", "splits")
-    )
-    assert splits_file["kind"] == "splits" and splits_file["date"]
-    assert splits_file["conditions"] == gradients["conditions"]
-    for row in splits_file["records"]:
-        (same,) = (
-            each for each in gradients["records"] if each["epoch"] == row["epoch"]
-        )
-        assert row["test_accuracy"] == same["test_accuracy"] > 0.9
-        whole = sum(
-            (OctaveHistogram.from_data(h) for of in ("activations", "weights")
-             for h in same[of].values()), OctaveHistogram.from_values([]))  # fmt: skip
-        assert row["gradients"]["counts"] == whole.counts.tolist()
 
 
 def test_four_exponent_bits_need_a_scale_for_each_epoch_as_notebook_01_says():

@@ -68,14 +68,10 @@ def test_its_minutes_are_the_clock_s_and_leave_some_for_questions(name, spare):
     (table,) = (cell.source for cell in nb.cells if cell.id == "at-a-glance")
     rows = re.findall(r"^\| (\d+) to (\d+) \| (.+?) \|", table, re.M)
     headings = [heading.split(", and your")[0] for *_, heading in rows]
-    assert (
-        headings == [section.heading for section in account.sections]
-        and rows[0][0] == "0"
-    )
-    for (_, end, _), (begin, later, _) in zip(rows, rows[1:], strict=False):
-        assert end == begin and int(begin) < int(later)
-    assert int(rows[-1][1]) == int(name[-8:-6]) >= account.core + spare
-    assert f"*≈{round(account.sections[0].minutes)} min" in text_of(nb)
+    assert headings == [section.heading for section in account.sections]
+    begins, ends = ([int(row[n]) for row in rows] for n in (0, 1))
+    assert begins == [0, *ends[:-1]] and sorted(set(ends)) == ends
+    assert ends[-1] == int(name[-8:-6]) >= account.core + spare
     waited = sum(cell.metadata.get("seconds", 0) for cell in code_cells(solved))
     assert waited == account.total("seconds") >= 20
 
