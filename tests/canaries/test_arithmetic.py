@@ -98,15 +98,6 @@ def test_05_element_wise_operations_round_once_as_by_way_of_float32(dtype, funct
 # Overflow
 
 
-def test_02_exp_in_float16_overflows_from_11_09():
-    with np.errstate(over="ignore"):
-        for exp in (np.exp, lambda x: tf.exp(x).numpy()):
-            overflowing = np.isinf(exp(FLOAT16))
-            assert FLOAT16[overflowing].min() == 11.09375
-            assert exp(np.array([11.0859375], np.float16)).item() == 65248
-    assert np.log(65520) == pytest.approx(11.0901, abs=5e-5)
-
-
 def test_02_06_squares_in_float16_overflow_from_256():
     with np.errstate(over="ignore"):
         for square in (np.square, lambda x: tf.square(x).numpy(), lambda x: x * x):
