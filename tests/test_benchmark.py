@@ -230,6 +230,7 @@ def test_a_training_in_the_scope_of_a_strategy_ends_in_the_same_bits(
     tpu = Choice("TPUStrategy", ("TPU:0",), "")
     monkeypatch.setattr("course_utils.distributed.strategies.choose", lambda: tpu)
     monkeypatch.setattr(accelerators, "tpu_strategy", lambda: one)
+    assert type(benchmark.build(build_tiny).distribute_strategy) is type(one)
     kind, inside = trained()
     assert kind is type(one) is not alone and np.array_equal(inside, outside)
 
