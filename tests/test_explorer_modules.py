@@ -453,29 +453,21 @@ TELL = {
 }  # fmt: skip
 SAID = [  # what, entry, format, rounding, saturate, what is told
     ("error", "65520", "tf32", "nearest_even", 0, "16 too high · relative 0.000244 · 0.25 ULP"),
-    ("error", "-1e5", "float16", "up", 1, "34496 too high · −65504 is the last value"),
     ("error", "inf", "float16", "down", 0, ""),
-    ("error", "inf", "float8_e4m3fn", "down", 0, "no infinity in this format"),
     ("error", "inf", "float4_e2m1fn", "down", 0, "largest number instead of infinity"),
     ("sentence", "65519", "float16", "nearest_even", 0,
      "Above 65488 to below 65520, every number becomes 65504 in float16 (nearest, ties to even)."),
-    ("sentence", "65520", "float16", "nearest_even", 0, "From 65520, every number becomes ∞"),
     ("sentence", "-65520", "float16", "nearest_even", 0,
      "Up to and including −65520, every number becomes −∞"),
-    ("sentence", "464", "float8_e4m3fn", "nearest_away", 0, "From 464, every number becomes NaN"),
     ("sentence", "2^-25", "float16", "nearest_even", 0,
      "From ≈ −2.9802322e-8 up to and including ≈ 2.9802322e-8, every number becomes 0"),
-    ("sentence", "65505", "float16", "up", 0, "Above 65504, every number becomes ∞"),
     ("add", "0.1 0.2", "float4_e2m1fn", "nearest_even", 0,
      "0.1 is too small to store: it becomes 0; 0.2 is too small to store: it becomes 0"),
     ("add", "70000 1", "float16", "nearest_even", 0,
      "70000 is too large to store: it becomes infinity"),
     ("div", "1 0", "float4_e2m1fn", "nearest_even", 0, "infinity cannot be stored: it becomes 6"),
-    ("div", "0 0", "float4_e2m1fn", "nearest_even", 0, "no NaN in this format"),
     ("div", "1 0", "float16", "nearest_even", 0, ""),
-    ("mul", "0.1 2", "float16", "nearest_even", 0, "no further error"),
     ("add", "2048 1", "float16", "nearest_even", 0, "second number lost, 0.5 ULP"),
-    ("sub", "1 2048", "bfloat16", "nearest_even", 0, "first number lost, 0.0625 ULP"),
 ]  # fmt: skip
 
 

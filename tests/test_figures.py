@@ -398,23 +398,11 @@ SAID = [
     ),
     ("by_width", "int8: 0.5 at 64, 4 at 256"),
     (
-        "by_dtype",
-        "add: float32 2 ms, bfloat16 1 ms, float16 0.5 ms; GELU: float32 31 ms",
-    ),
-    (
-        "casts",
-        "product: 9 ms in float16; cast 1 ms, compute 4 ms, cast back 0.5 ms; add: 1",
-    ),
-    ("accumulator_errors", "one sign, narrow: from 0.001 at K = 16 to 0.5 at K = 64"),
-    (
         "policies",
         "mixed_bfloat16 takes 10 ms a step, speed 2.00× (1.80 to 2.20), peak 50 MB, loss 2.500;"
         " mixed_float16 takes 80 ms a step, speed 0.25×, peak unknown, loss 2.500; you guessed 1.5",
     ),
-    ("recorded", "a CPU: mixed_bfloat16 2.00×; a CPU: mixed_float16 0.25×."),
-    ("long_sum", "you guessed 99"),
     ("comparison", "peak unknown"),
-    ("timeline", "another, Python: input 3 ms; another, thread 1: products 4 ms."),
     ("walks", "launch: launch. In 82% it idles. done: done. Done."),
     (
         "time_budget",

@@ -249,10 +249,8 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
     broken = {
         "empty": (none, ""),
         "foreign": (none, "<!doctype html><p>Hello"),
-        "binary": (none, b"\x89PNG\r\n\xff\xfe"),
         "two": (none, whole + whole),
         "cut": (cut, whole[:-900]),
-        "latin": (cut, whole.replace("A report", "\xe9").encode("latin-1")),
         "deep": (cut, whole.replace('"A report"', "[" * 100_000 + "]" * 100_000)),
         "digits": (cut, whole.replace(": 31.0", f": {'9' * 5000}")),
         "large": ("it is larger than 1 MB", whole + " " * data.LARGEST),

@@ -101,9 +101,8 @@ def test_06_far_below_epsilon_adam_is_sgd_with_momentum():
 
 @pytest.mark.parametrize(
     "option",
-    [{"clipnorm": 1.0}, {"global_clipnorm": 1.0}, {"clipvalue": 1.0}, {"use_ema": True},
-     {"gradient_accumulation_steps": 4}, {"loss_scale_factor": 2.0}, {"weight_decay": 0.1},
-     {"ema_overwrite_frequency": 5}],
+    [{"global_clipnorm": 1.0}, {"use_ema": True}, {"gradient_accumulation_steps": 4},
+     {"loss_scale_factor": 2.0}, {"weight_decay": 0.1}],
 )  # fmt: skip
 def test_02_06_the_wrapper_refuses_what_belongs_on_the_inner_optimizer(option):
     (name,) = option
