@@ -348,8 +348,8 @@ def test_it_is_drawn_and_told_and_reads_on_its_card(name):
     for ax in picture.figure.axes:
         words = [text for text in ax.texts if text.get_text().strip()]
         boxes = [text.get_window_extent().padded(-1) for text in words]
-        crossed = [a.overlaps(b) for a, b in combinations(boxes, 2)]
-        assert not any(crossed) or name in MEET, words
+        overlaps = [a.overlaps(b) for a, b in combinations(boxes, 2)]
+        assert not any(overlaps) or name in MEET, words
     for color in colors(picture.figure):
         gray = len({color[1:3], color[3:5], color[5:]}) == 1
         assert gray or color in (*OKABE_ITO, base.CARD), color

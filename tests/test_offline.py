@@ -51,9 +51,9 @@ print(*[o.text for o in cells["data"].outputs + where.outputs if "text" in o])
 def test_notebook_00_runs_from_a_wheel_in_an_empty_folder_without_a_network(
     own_python, tmp_path
 ):
-    python, found = own_python
+    python, packages = own_python
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
-    env |= {"KERAS_HOME": str(tmp_path / "keras"), **found}
+    env |= {"KERAS_HOME": str(tmp_path / "keras"), **packages}
     name, data = publishing.wheel()
     (tmp_path / name).write_bytes(data)
     pip = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]

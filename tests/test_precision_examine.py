@@ -604,7 +604,7 @@ def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
 def test_mp012_sends_float16_convolutions_to_xla_where_onednn_has_no_kernel(
     here, monkeypatch
 ):
-    def found(model, compile_it):
+    def finding(model, compile_it):
         return one("MP012", compiled(model, "adam", jit_compile=compile_it))
 
     here(machine("avx512_fp16", "amx_bf16"))
@@ -612,11 +612,11 @@ def test_mp012_sends_float16_convolutions_to_xla_where_onednn_has_no_kernel(
     with dtype_policy("mixed_float16"):
         cnn = models.mnist_cnn()
     for model, belongs in ((cnn, True), (stack(), False)):
-        fix = found(model, False).fix
+        fix = finding(model, False).fix
         assert fix.startswith("model.compile(..., jit_compile=True)") == belongs
-    assert "XLA computes products" in found(cnn, True).message
+    assert "XLA computes products" in finding(cnn, True).message
     monkeypatch.setattr("tensorflow.__version__", "2.20.0")
-    assert "neither oneDNN nor XLA" in found(cnn, True).message
+    assert "neither oneDNN nor XLA" in finding(cnn, True).message
 
 
 @pytest.mark.parametrize(
@@ -633,7 +633,7 @@ def test_mp010_widths_and_what_padding_costs(make, shape, extra):
             return keras.Sequential([keras.Input(shape), make(width)])
 
     assert build(16).count_params() - build(10).count_params() == extra
-    found = one("MP010", build(10))
-    assert f"{extra:,} parameters" in found.message and "=16" in found.fix
-    assert found.severity == "advice"
+    finding = one("MP010", build(10))
+    assert f"{extra:,} parameters" in finding.message and "=16" in finding.fix
+    assert finding.severity == "advice"
     assert "MP010" not in codes(build(16)) + codes(build(10, "float32"))

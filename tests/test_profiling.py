@@ -282,10 +282,10 @@ def test_spans_tell_lanes_parts_and_times_since_the_step_began():
 
 def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
     times = iter([5.0, 9.0, 4.0, 7.0, 3.0, 8.0])
-    asked = []
+    calls = []
 
     def record(step, **options):
-        asked.append((step, options))
+        calls.append((step, options))
         return next(times)
 
     table = lambda ms: pd.DataFrame({"step_ms": [ms] * 3 + [1000.0]})  # noqa: E731
@@ -293,7 +293,7 @@ def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
     monkeypatch.setattr(recordings, "step_times", table)
     # a: 5, 4, 3; b: 9, 7, 8
     assert profiling.record_in_turns({"a": 1, "b": 2}, steps=6) == {"a": 3, "b": 7}
-    assert asked == [(number, {"steps": 6}) for number in 3 * (1, 2)]
+    assert calls == [(number, {"steps": 6}) for number in 3 * (1, 2)]
 
 
 def test_a_slow_step_is_recorded_fewer_times_and_at_least_once():

@@ -366,9 +366,9 @@ def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, cap
     assert records.gradients(output, of="loss")[0] == pytest.approx(
         np.log(10), rel=0.05
     )
-    made = {int(np.prod(one.output.shape[1:])) for one in models.mnist_cnn().layers}
+    sizes = {int(np.prod(one.output.shape[1:])) for one in models.mnist_cnn().layers}
     counts = {histogram.total for histogram in recorded[0].values()}
-    assert counts == {record.BATCH * record.BATCHES * count for count in made}
+    assert counts == {record.BATCH * record.BATCHES * size for size in sizes}
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero

@@ -47,11 +47,11 @@ def test_the_recorded_tensors_lead_to_three_places(show):
         expect(panel.border).to_have_attribute("aria-valuetext", told)
         expect(panel.verdict).to_have_text(verdict)
     assert found.all_text_contents() == ["float16", "DLFloat", "bfloat16"]
-    kept = [one["kept"][0][BITS.index(8)][0] for one in BitSplit().tensors.values()]
-    told = [scalescope.percent(error) for error in kept]
-    assert panel.inside.locator("dd").all_inner_texts() == [f"{t} ✓" for t in told]
+    errors = [one["kept"][0][BITS.index(8)][0] for one in BitSplit().tensors.values()]
+    texts = [scalescope.percent(error) for error in errors]
+    assert panel.inside.locator("dd").all_inner_texts() == [f"{t} ✓" for t in texts]
     label = panel.chart.get_attribute("aria-label")
-    assert all(text in label for text in told)
+    assert all(text in label for text in texts)
     expect(panel.spoken).to_contain_text(
         "bfloat16. All within 0.2 %, the worst 0.17 %."
     )
