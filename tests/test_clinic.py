@@ -51,8 +51,8 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
     "missing": lambda v: v.scales[-1] == 0 and np.isnan(v.losses[-50:]).all(),
     "bfloat16": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.7,
 }
-# patients of every `make test`; `make full` takes all
-QUICK = ("mask", "scale_loss", "counter")
+# Quick patients of three families, for every `make test`; `make full` takes all.
+QUICK = ("dice", "scale_loss", "penalty")
 EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
 
 

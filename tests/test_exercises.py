@@ -591,6 +591,3 @@ def test_reset_and_the_default_file(progress_file, monkeypatch):
     assert not progress_file.exists() and exercises.load("00").solved == []
     monkeypatch.setenv("COURSE_PROGRESS", "")
     assert store.path() == ROOT / ".course_progress.json"
-
-
-# --- tables and reports ---------------------------------------------------------------
