@@ -3,7 +3,9 @@ included.
 """
 
 import os
+import sysconfig
 import tempfile
+import venv
 from collections import Counter
 from pathlib import Path
 
@@ -24,6 +26,23 @@ def progress_file(tmp_path, monkeypatch):
     path = tmp_path / "progress.json"
     monkeypatch.setenv("COURSE_PROGRESS", str(path))
     return path
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory):
+    """A folder with links to all packages but the course's own."""
+    folder = tmp_path_factory.mktemp("packages")
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "mixed_precision_measured" not in path.name:
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
+@pytest.fixture
+def own_python(packages, tmp_path):
+    """The path of a Python of its own, and the variables with which it has packages."""
+    venv.create(tmp_path / "own", with_pip=False)
+    return tmp_path / "own/bin/python", {"PYTHONPATH": str(packages)}
 
 
 @pytest.hookimpl(tryfirst=True)
