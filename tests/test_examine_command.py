@@ -1,7 +1,6 @@
 """`examine model.keras`: what it prints, and how it ends."""
 
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -11,7 +10,6 @@ import pytest
 from keras import layers
 from test_precision_examine import here  # noqa: F401  (on a fast GPU)
 
-from course_utils.__main__ import main
 from course_utils.precision import command
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 from tools.canonical import COURSE
@@ -138,14 +136,3 @@ def test_the_command_prints_findings_alone_and_exits_as_linters_do(save):
     done = subprocess.run(line, cwd=COURSE, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert [line[:5] for line in done.stdout.splitlines()] == ["MP001"]
-
-
-def test_without_tensorflow_it_exits_as_one_that_could_not_look(
-    save, capsys, monkeypatch
-):
-    path = save(model("float32"))
-    monkeypatch.setattr("os.environ", {**os.environ})  # which the setup changes
-    monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if it were not installed
-    assert main(["examine", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and "tensorflow is not installed" in err

@@ -212,19 +212,14 @@ def test_predictions(name):
 
 RIGHT = {  # tuples are the values of a dictionary
     ("00", 2): [161 / 92, np.float32(1.75), Fraction(7, 4), Decimal("1.744")],
-    ("01", 1): [np.uint16(0xC640)],
     ("01", 3): [(np.float16(8192), ml_dtypes.bfloat16(1024), np.float32(2**26))],
     ("01", 6): [(0.001, 513 / 1024, 1), (0.1, np.float32(0.4), np.float64(0.9))],
     ("01", 5): [("BFLOAT16", np.float16, " neither ")],
-    ("02", 2): [(np.float32(12), 37.0), (33, np.int64(37))],
     ("04", 2): [440.4, np.array(441.0)],
     ("04", 3): [(75.0, 0.13, " Cannot tell")],
     ("05", 1): [3.95, 1.004 * 320 / 81],
     ("05", 2): [mystery.JUDGE.right | {"B gains": 1.12, "C gains": np.float32(1.6)}],
-    ("07", 2): [(np.int64(4001), 2001.0, 7.08)],
-    ("08", 1): [(np.float32(200), 8.0)],
     ("08", 5): [(" c", "E", "a")],
-    ("09", 1): [(" slow", "STILL", "nan", "worse")],
     ("09", 2): [("Mask ", " NUMERICS")],
     ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }
@@ -232,14 +227,11 @@ NEARLY_RIGHT = {
     ("00", 2): [120 / 92, 357 / 228, 1.5, 76 / 40],
     ("01", 1): [0xC640 + 0.5],
     ("01", 3): [(8195, 1024, 2**26)],
-    ("01", 6): [(0.11, 0.5, 1), (0, 0.39, 1), (-0.01, 0.5, 1)],
+    ("01", 6): [(0.11, 0.5, 1), (-0.01, 0.5, 1)],
     ("01", 4): [65519.999999],
-    ("02", 2): [(11, 37), (20.5, 37), (33, 36.9)],
+    ("02", 2): [(11, 37), (33, 36.9)],
     ("05", 1): [1.008 * 320 / 81, 0.992 * 320 / 81],
-    ("05", 2): [
-        mystery.JUDGE.right | {"B gains": 1.1},
-        mystery.JUDGE.right | {"A gains": 1.02},
-    ],
+    ("05", 2): [mystery.JUDGE.right | {"B gains": 1.1}],
 }
 
 
@@ -287,20 +279,6 @@ def test_a_result_without_a_guess_asks_for_one_and_goes_on(capsys):
     q.predict(2.0)
     q.measured = 1.5
     assert capsys.readouterr().out == ""
-
-
-def test_what_is_said_of_a_guess_gives_nothing_away():
-    for name, guesses, found in (
-        ("01", (10_000, 65504, 0.5), r"2,?048|stall|stop|stay"),
-        ("06", (10, 48, 0.3), r"hide|nearly as|as well|8[0-9] %|9[1-9] %"),
-    ):
-        q = exercises.load(name)
-        said = [
-            CELLS[name]["predict"],
-            *(q.predict(guess).message for guess in guesses),
-        ]
-        assert not any(re.search(found, text) for text in said)
-    assert "If you mean a share of 0.3, give 30." in said[-1]
 
 
 @pytest.mark.slow
@@ -399,20 +377,19 @@ def test_a_function_that_does_nothing_is_a_stub():
 
 def test_feedback_hints_and_solutions():
     q = exercises.load("00")
-    html = q[2].check(4 / 7)._repr_html_()
-    assert repr(q[2].check(4 / 7)).startswith("Not yet. That is the slowdown")
-    assert (
-        "<strong>Not yet.</strong>" in html and "border-left: 4px solid #D55E00" in html
-    )
+    feedback = q[2].check(4 / 7)
+    html = feedback._repr_html_()
+    assert repr(feedback).startswith("Not yet. That is the slowdown")
+    assert "<strong>Not yet.</strong>" in html
     assert "color: inherit" in html and "background" not in html
     shown = [repr(q[2].hint()) for _ in range(4)]
-    assert shown[0].startswith("Hint 1 of 2.") and shown[1].startswith("Hint 2 of 2.")
+    assert [hint[:11] for hint in shown[:2]] == ["Hint 1 of 2", "Hint 2 of 2"]
     assert shown[2] == shown[3] == "No further hint. `q[2].solution()` shows the code."
     assert "<code>q[2].solution()</code>" in q[2].hint()._repr_html_()
-    assert repr(q[2].solution()).startswith(
-        "Solution.\nfrom statistics import median\n"
+    solution = repr(q[2].solution())
+    assert solution.startswith("Solution.\n") and solution.endswith(
+        "q[2].check(answer)"
     )
-    assert repr(q[2].solution()).endswith("\nq[2].check(answer)")
     assert "<pre" in q[2].solution()._repr_html_() and q.solved == []
 
 
@@ -615,6 +592,3 @@ def test_reset_and_the_default_file(progress_file, monkeypatch):
     assert not progress_file.exists() and exercises.load("00").solved == []
     monkeypatch.setenv("COURSE_PROGRESS", "")
     assert store.path() == ROOT / ".course_progress.json"
-
-
-# --- tables and reports ---------------------------------------------------------------

@@ -2,9 +2,8 @@
 
 import keras
 import numpy as np
-import pytest
 
-from course_utils import exercises, figures, precision
+from course_utils import exercises, precision
 from course_utils.exercises import capstone
 from course_utils.training import dtype_policy
 
@@ -52,32 +51,6 @@ def test_made_gradients_need_another_scale_each():
     assert len(set(chosen)) == len(capstone.SIZES) and min(chosen) <= 1 < 2**15 < max(
         chosen
     )
-
-
-def row(guess=None, predicted=2.0, measured=1.0, unit="×"):
-    return dict(
-        quantity="speedup",
-        unit=unit,
-        guess=guess,
-        predicted=predicted,
-        measured=measured,
-    )
-
-
-@pytest.mark.parametrize(
-    ("card", "words"),
-    [
-        ([row(100.0)], "speedup: guessed 100 ×, predicted 2 ×, measured 1 ×."),
-        ([row(measured=None, unit="MB")], "speedup: predicted 2 MB, measured unknown."),
-        (
-            [row(0.001, None), row()],
-            "guessed 0.001 ×, measured 1 ×; speedup: predicted",
-        ),
-    ],
-)
-def test_the_report_card_tells_what_is_known(card, words):
-    picture = figures.report_card(card)
-    assert words in picture.alt and len(picture.png()) > 5000
 
 
 def test_counts_in_the_compute_dtype_are_told_by_the_exercise_and_by_examine(tmp_path):

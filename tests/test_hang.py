@@ -15,22 +15,6 @@ NOTEBOOK = Cells("07_devices")
 
 
 @pytest.mark.slow
-def test_a_hang_is_followed_to_its_end_and_nothing_is_left(capsys):
-    notes, workers = distributed.play_on_workers("own", 1, when=1)
-    done = [
-        (note["step"], note["replica"], note["taken"], note["scale"]) for note in notes
-    ]
-    assert sorted(done) == [
-        (0, 0, True, 2**15),
-        (0, 1, True, 2**15),
-        (1, 1, False, 2**14),
-    ]
-    printed = capsys.readouterr().out.splitlines()
-    assert {"worker 0 · silence", "worker 1 · silence"} <= set(printed)
-    assert workers.stubborn == [0, 1] and "was ended by SIGKILL" in workers.endings
-
-
-@pytest.mark.slow
 def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(
     monkeypatch,
 ):

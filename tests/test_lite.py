@@ -28,22 +28,22 @@ def test_a_file_that_is_no_model_is_told_in_one_sentence(content):
 
 
 @pytest.mark.parametrize(
-    ("images", "said"),
+    ("shape", "fill", "dtype", "said"),
     [
-        (np.zeros((5, 28, 28, 1)), "are float64"),
-        (np.zeros((5, 28, 28, 1), "uint8"), "are uint8"),
-        (np.zeros((5, 28, 28), "float32"), "have the shape (5, 28, 28)"),
-        (np.zeros((0, 28, 28, 1), "float32"), "have the shape (0, 28, 28, 1)"),
-        (np.float32(0), "have the shape (1,)"),
-        (np.full((5, 28, 28, 1), np.nan, "float32"), "hold NaN or infinity"),
+        ((5, 28, 28, 1), 0, "uint8", "are uint8"),
+        ((5, 28, 28), 0, "float32", "have the shape (5, 28, 28)"),
+        ((0, 28, 28, 1), 0, "float32", "have the shape (0, 28, 28, 1)"),
+        ((), 0, "float32", "have the shape (1,)"),
+        ((5, 28, 28, 1), np.nan, "float32", "hold NaN or infinity"),
     ],
 )
-def test_images_that_cannot_calibrate_are_told_in_one_sentence(images, said):
+def test_images_that_cannot_calibrate_are_told_in_one_sentence(
+    shape, fill, dtype, said
+):
     with pytest.raises(ValueError) as error:
-        lite.calibration(images, (28, 28, 1))
-    assert said in str(error.value) and "float32 images of shape (28, 28, 1)" in str(
-        error.value
-    )
+        lite.calibration(np.full(shape, fill, dtype), (28, 28, 1))
+    assert said in str(error.value)
+    assert "float32 images of shape (28, 28, 1)" in str(error.value)
 
 
 def test_what_is_run_quietly_prints_nothing_and_may_raise(capfd):

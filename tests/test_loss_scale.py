@@ -55,19 +55,15 @@ def sequences():
     inf.
     """
     rng = np.random.default_rng(2017)
-    for growth_steps, share in ((1, 0.5), (2, 0.62), (20, 0.97), (2000, 0.9999)):
+    for growth_steps, share in ((1, 0.5), (20, 0.97), (2000, 0.9999)):
         yield 2.0**15, growth_steps, rng.random(STEPS) < share
     yield 1 / 3, 2, rng.random(STEPS) < 0.1  # down to 0, and no more up
     yield 1.0, 1, rng.random(STEPS) < 0.8  # up to inf, and no more down
-    yield 1e9 + 7, 4, rng.random(STEPS) < 0.999
-    for start in (SMALLEST_NORMAL * 8, BELOW_TWO * 2.0**-120, BELOW_TWO * 2.0**90):
-        yield start, 1, rng.random(STEPS) < 0.5
-        yield start, 3, np.sin(np.arange(STEPS) / 100) + rng.normal(size=STEPS) > 0
-    for start in (2**-149, 1e-40, 16_777_217, 65_537.3, LARGEST):
+    yield SMALLEST_NORMAL * 8, 1, rng.random(STEPS) < 0.5
+    for start in (2**-149, 65_537.3, LARGEST):
         yield start, 9, np.array([True])
-    # The first one, halved and rounded to float32, would be the smallest normal number.
-    for start in (BELOW_TWO * SMALLEST_NORMAL, 1.5 * SMALLEST_NORMAL):
-        yield start, 5, np.array([False, True])
+    # Halved and rounded to float32, it would be the smallest normal number.
+    yield BELOW_TWO * SMALLEST_NORMAL, 5, np.array([False, True])
 
 
 @pytest.mark.parametrize(

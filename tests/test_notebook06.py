@@ -16,7 +16,6 @@ DEFINED = "digits network right-loop make-step train run by-hand".split()
 HIDDEN = ("scaling forgotten", "unscaled twice", "clipped too early")  # by Adam
 SGD = keras.optimizers.SGD
 Adam = keras.optimizers.Adam
-POLICIES = "float32", "mixed_float16", "mixed_bfloat16"
 
 
 @pytest.fixture(scope="module")
@@ -131,14 +130,11 @@ def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(noteboo
     gradient = names["gradient"]
     cut = (logits < 0) | (logits > 1)
     assert cut.any() and not gradient[cut].any()
-    model, (x, y) = names["build"]("float32"), (names["x"][:32], names["y"][:32])
+    weight = tf.Variable([1.0, 2.0])
     with tf.GradientTape(persistent=True) as tape:
-        losses = names["crossentropy"](y, model(x), from_logits=True)
-        mean = tf.reduce_mean(losses)
-    each, one = (
-        tape.gradient(v, model.layers[-1].kernel.value) for v in (losses, mean)
-    )
-    assert length(each) == pytest.approx(32 * length(one), rel=1e-4)
+        losses = weight**2
+        total = tf.reduce_sum(losses)
+    assert np.array_equal(tape.gradient(losses, weight), tape.gradient(total, weight))
 
 
 def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
@@ -175,26 +171,16 @@ def test_fit_puts_the_average_into_the_model_at_its_end(notebook):
     assert 0.1 < ends[1] / ends[0] < 0.9
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way(
-    policy, notebook
+    notebook,
 ):
-    names = NOTEBOOK.run(
-        "compile-make", "compile-step", "compile-run", names=dict(notebook)
-    )
-    rng = np.random.default_rng(5)
-    batches = [
-        (rng.random((32, 64), "float32"), rng.integers(0, 10, 32)) for _ in range(12)
-    ]
-    ways = (lambda f: f, tf.function, lambda f: tf.function(f, jit_compile=True))
-    runs = [names["run_compiled"](policy, way, batches) for way in ways]
-    scales = {said.rpartition(", ")[0] for *_, said in runs}
-    assert scales == ({"scale 2^18"} if policy == "mixed_float16" else {""})
-    start, plain, _ = runs[0]
-    for _, end, _ in runs[1:]:
-        assert length(end - plain) < 0.1 * length(plain - start)
-    if policy == "float32":  # the others may be merged with a bias, and rounded once
-        assert np.array_equal(runs[1][1], plain)
+    cells = "compile-make", "compile-step", "compile-run", "compile-table"
+    lines = NOTEBOOK.printed(*cells, names=dict(notebook))
+    for line in lines:
+        policy, way, away, *_ = line.split()
+        assert float(away) < 0.1 and (float(away) == 0 or way != "plain"), line
+        assert ("scale 2^20," in line) == (policy == "mixed_float16"), line
+    assert len(lines) >= 6
 
 
 def test_what_a_compiled_function_may_do(notebook):

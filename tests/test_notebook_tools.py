@@ -141,7 +141,6 @@ STREAM = new_output("stream", text="x")
 MENDABLE = {
     "outputs": (setter(2, outputs=[STREAM], execution_count=1), "outputs"),
     "metadata": (lambda nb: nb.metadata.update(widgets={}), "metadata"),
-    "version": (lambda nb: nb.metadata.language_info.update(version="3.1"), "metadata"),
     "format": (lambda nb: nb.update(nbformat_minor=4), "metadata"),
     "setup": (setter(1, source="import os"), "'setup': its source"),
     "tag order": (tags(5, "going-further", "exercise-1"), "'exercise-1': its metadata"),
@@ -149,7 +148,6 @@ MENDABLE = {
     "no help": (lambda nb: nb.cells.pop(), "no cell 'trouble'"),
     "help": (setter(7, source="Ask somebody."), "'trouble': its source"),
     "no way back": (text(f"\n\n{canonical.COMING_BACK}", ""), "'title': its source"),
-    "an old way back": (text("Click the cell", "Click it"), "'title': its source"),
     "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "its metadata"),
     "a new cell": (setter(6, id="a1b2c3d4"), "'a1b2c3d4' is random"),
     "spaces": (text("## Recap", "## Recap  "), "'sections': its source"),
@@ -172,7 +170,6 @@ def hand_in_last(nb):
 REFUSED = [
     # Names of cells, and cells of exercises.
     (setter(3, id="a1b2c3d4"), "random"),
-    (setter(3, id="9f0c1a34-1c3e-4a55-8f10-0d1e2f3a4b5c"), "random"),
     (setter(3, id="Sections"), "a-z"),
     (setter(3, id="title"), "used twice"),
     (setter(1, id="start"), "'setup'"),
@@ -189,13 +186,8 @@ REFUSED = [
     (setter(4, cell_type="code", outputs=[], execution_count=None), "markdown"),
     # The template.
     (text("# Measure", "Measure"), "level-1"),
-    (text("## Recap", "# Recap"), "level-1"),
     (text("At a glance", "Overview"), "no 'At a glance'"),
     (text("What you’ll do", "Do"), "'What you'll do'"),
-    (text("What you'll learn", "Learn"), "learn"),
-    (text("What you'll need", "Need"), "need"),
-    (text("## Common mistakes", ""), "'## Common mistakes'"),
-    (text("## Recap", ""), "'## Recap'"),
     (text("## Further reading", "Further reading"), "'## Further reading'"),
     (text("## 2. Second", "## 3. Second"), "[1, 3]"),
     (text("## 2. Second", "## 2. Going further"), "'Recap' stands behind 'Going"),
@@ -204,7 +196,6 @@ REFUSED = [
     (adds("from tqdm.auto import tqdm"), "it uses tqdm's widgets"),
     (text("**15 minutes**", "15 minutes"), "no minutes"),
     (text("![A falling line]", "![]"), "alternative text"),
-    (text("We adjust", '<img src="../data/line.png">'), "alternative text"),
     (text("../data/line.png", "../data/none.png"), "none.png does not exist"),
     (
         text("00_small.ipynb#top", "02_other.ipynb#top"),
@@ -340,33 +331,15 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch, capsys):
     )
     assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
     assert clock.account(path).span == "5 to 24"
-    wound = clock.wound("## 1. One\n\nA word.", clock.account(path)).removesuffix(
-        "\n\nA word."
-    )
-    assert wound.count("min") == 2 and clock.wound(wound, clock.account(path)) == wound
     notebooks.fix([path])
     monkeypatch.setattr(clock, "BUDGET", (2,))
-    monkeypatch.setattr(clock, "REWORKED", ())
-    assert not any("00: its core" in fault for fault in notebooks.check([path]))
-    capsys.readouterr()
-    notebooks.main(["--check"], folder)
-    assert "note: 00: its core takes 5 minutes, at most 2." in capsys.readouterr().out
-    monkeypatch.setattr(clock, "REWORKED", ("00",))
-    assert "00: its core takes 5 minutes, at most 2." in notebooks.check([path])
+    over = "00: its core takes 5 minutes, at most 2."
+    for names in ((), ("00",)):  # a note, until it is reworked
+        monkeypatch.setattr(clock, "REWORKED", names)
+        assert (over in notebooks.check([path])) == bool(names)
+        notebooks.main(["--check"], folder)
+        assert (f"note: {over}" in capsys.readouterr().out) != bool(names)
     assert "no minutes for it" in clock.over(clock.Account("01", []))
-
-
-def test_the_clock_reproduces_what_close_readings_estimated():
-    """Until a core is reworked, which changes its minutes and its estimate."""
-    paths = notebooks.selected(canonical.COURSE / "notebooks")
-    pairs = [
-        (clock.account(path).core, estimated)
-        for path, estimated in zip(paths, clock.ESTIMATED, strict=False)
-        if path.name[:2] not in clock.REWORKED
-    ]
-    assert all(0.7 <= core / estimated <= 1.3 for core, estimated in pairs)
-    cores, estimates = map(sum, zip(*pairs, strict=True))
-    assert 0.9 <= cores / estimates <= 1.1
 
 
 def test_a_stored_table_of_progress_has_every_exercise(folder, monkeypatch):
@@ -527,57 +500,26 @@ def test_an_export_of_a_panel_shows_its_picture_and_one_sentence():
 
 def test_each_distributed_fit_of_07_ends_what_its_input_has_started():
     nb = canonical.read(canonical.COURSE / "notebooks/07_devices.ipynb")
-    lines = [
-        line for cell in canonical.code_cells(nb) for line in cell.source.splitlines()
-    ]
-    fits = [n for n, line in enumerate(lines) if "model.fit(x" in line]
-    fits += [n for n, line in enumerate(lines) if "model.fit(spoiled" in line]
-    assert len(fits) >= 3
-    for n in fits:
-        assert lines[n + 1].strip().startswith("gc.collect()"), lines[n]
+    source = "\n".join(cell.source for cell in canonical.code_cells(nb))
+    collects = re.findall(r"model\.fit\((?:x|spoiled)\b.*\n *(gc\.collect)?", source)
+    assert len(collects) >= 3 and all(collects)
 
 
-def test_slides_are_the_core_with_a_heading_each_and_nbconvert_makes_them(tmp_path):
-    for path in sorted((canonical.COURSE / "notebooks/solved").glob("*.ipynb")):
-        nb = canonical.read(path)
-        kinds = {
-            cell.id: cell.metadata.get("slideshow", {}).get("slide_type")
-            for cell in nb.cells
-        }
-        assert (
-            kinds["title"] == "slide" and kinds["setup"] == kinds["trouble"] == "skip"
-        )
-        further = [cell.id for cell in nb.cells if "## Going further" in cell.source]
-        further += [
-            cell.id for cell in nb.cells if "going-further" in canonical.tags_of(cell)
-        ]
-        assert {kinds[id] for id in further} <= {"skip"}, path.name
-        if path.name.startswith("02"):
-            slides, _ = SlidesExporter().from_notebook_node(nb)
-            assert slides.count("<section>") >= [*kinds.values()].count("slide") > 8
-            assert (
-                nb.cells[0].source[2:30] in slides
-                and "course_utils import check" not in slides
-            )
+def test_slides_are_the_core_and_nbconvert_makes_them():
+    nb = canonical.read(canonical.COURSE / "notebooks/solved/02_loss_scaling.ipynb")
+    further = next(n for n, c in enumerate(nb.cells) if c.id == "further-text")
+    kinds = {slide["slide_type"] for slide in canonical.slides(nb)[further:]}
+    assert kinds == {"skip"}
+    slides, _ = SlidesExporter().from_notebook_node(nb)
+    assert slides.count("<section>") > 8 and nb.cells[0].source[2:30] in slides
 
 
-def test_contributing_names_what_is_there_and_each_notebook_stands_where_it_asks():
+def test_each_notebook_is_tested_and_stands_on_both_maps():
     def text_of(name):
         return (canonical.COURSE / name).read_text("utf-8")
 
-    text = text_of("CONTRIBUTING.md")
-    make = text_of("Makefile")
-    paths = set(
-        re.findall(r"[` ]((?:course_utils|tests|docs|data|notebooks)/[\w./*]+)", text)
-    )
-    for path in paths - {"data/measurements/own"}:
-        path = path.replace("NN_name", "01_floats").replace("NN", "01")
-        assert list(canonical.COURSE.glob(path)), path
-    assert all(f"\n{target}:" in make for target in re.findall(r"`make (\w+)", text))
-    longest = re.search("LONGEST = (.+)", make)[1]
-    start = text_of("notebooks/00_start_here.ipynb")
-    readme = text_of("README.md")
+    longest = re.search("LONGEST = (.+)", text_of("Makefile"))[1]
+    maps = text_of("README.md") + text_of("notebooks/00_start_here.ipynb")
     for path in notebooks.selected(canonical.COURSE / "notebooks"):
         assert int(path.name[:2]) < len(clock.BUDGET) and path.name[:2] in longest
-        assert f"](notebooks/{path.name}) |" in readme
-        assert f"]({path.name}) |" in start or path.name.startswith("00")
+        assert maps.count(f"{path.name}) |") == 2 - path.name.startswith("00")

@@ -5,9 +5,6 @@ notebook 00 alone in a folder, from top to bottom.
 import os
 import shutil
 import subprocess
-import sysconfig
-import venv
-from pathlib import Path
 
 import pytest
 
@@ -51,16 +48,12 @@ print(*[o.text for o in cells["data"].outputs + where.outputs if "text" in o])
 """
 
 
-def test_notebook_00_runs_from_a_wheel_in_an_empty_folder_without_a_network(tmp_path):
-    packages = tmp_path / "packages"
-    packages.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "mixed_precision_measured" not in path.name:
-            (packages / path.name).symlink_to(path)
-    venv.create(tmp_path / "own", with_pip=False)
-    python = tmp_path / "own/bin/python"
+def test_notebook_00_runs_from_a_wheel_in_an_empty_folder_without_a_network(
+    own_python, tmp_path
+):
+    python, packages = own_python
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
-    env |= {"KERAS_HOME": str(tmp_path / "keras"), "PYTHONPATH": str(packages)}
+    env |= {"KERAS_HOME": str(tmp_path / "keras"), **packages}
     name, data = publishing.wheel()
     (tmp_path / name).write_bytes(data)
     pip = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 
-import tools
 from tools import size
 from tools.canonical import COURSE
 
@@ -66,15 +65,9 @@ def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):
     assert counts == [10, 12, 9]  # two of them are the brackets
 
 
-def test_the_tools_are_eight_programs_and_their_libraries():
-    files = sorted((COURSE / "tools").glob("[a-z]*.py"))
-    programs = {
-        path.stem
-        for path in files
-        if 'if __name__ == "__main__":' in path.read_text(encoding="utf-8")
-    }
-    named = re.findall(r"^python -m tools\.(\w+) ", tools.__doc__, re.MULTILINE)
-    assert programs == set(named) and len(named) == 8
+def test_the_course_is_no_larger_than_it_may_be():
+    for part, count in size.totals().items():
+        assert count <= size.MOST[part], part
 
 
 # A folder of the machine that made a file, where a path begins: no address, no part of
@@ -83,10 +76,7 @@ PATH = rf"{re.escape(str(COURSE))}|C:\\+Users|(?<![\w.~/+=-])/(work|root|tmp|hom
 
 
 def test_nothing_in_the_course_names_a_machine():
-    for told in ("'/work/x'", "to /tmp", "(/home/me/x)", r'"C:\\Users\\me"'):
-        assert re.search(PATH, told)
-    for fine in ("bytes/step", "input/work", "https://a.org/home", "../tmp", "+/tmp/A"):
-        assert not re.search(PATH, fine)
+    assert re.search(PATH, "to /tmp") and not re.search(PATH, "https://a.org/home")
     for folder in ("course_utils", "notebooks", "data"):
         for path in (COURSE / folder).rglob("*"):
             if path.suffix in (".py", ".ipynb", ".json", ".md"):

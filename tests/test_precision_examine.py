@@ -303,24 +303,10 @@ def lambda_layer(function):
 CastsUp = own(lambda self, x: tf.cast(x, tf.float32) * 2)
 
 
-class CastsUpAndHidesIt(CastsUp):
-    def compute_output_shape(self, shape):  # Keras then assumes the output's dtype
-        return shape
-
-
 CastsUpByName = own(lambda self, x: ops.multiply(x, ops.ones((8,), dtype="float32")))
 CastsDown = own(
     lambda self, x: ops.cast(ops.cast(x, "float16") * 2, self.compute_dtype)
 )
-
-
-class Positions(layers.Layer):
-    def build(self, shape):
-        self.places = ops.arange(shape[1])
-
-    def call(self, x):
-        places = self.places / 2
-        return ops.add(x, ops.cast(places, "float32"))
 
 
 def waves(self, x):
@@ -328,26 +314,10 @@ def waves(self, x):
     return ops.add(x, ops.cast(ops.sin(angles), "float32"))
 
 
-def masks(self, x):
-    return ops.multiply(x, ops.cast([n for n in range(8)] < ops.arange(8), "float32"))
-
-
 CountsWidely = own(lambda self, x: ops.add(x, ops.arange(8, dtype="float32")))
-Adds = own(
-    lambda self, x: ops.add(x, ops.cumsum(ops.ones_like(x), axis=1, dtype="float32"))
-)
 Counts16 = own(
     lambda self, x: x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype)
 )
-
-
-class CastsCountsOfBuild(layers.Layer):
-    def build(self, shape):
-        self.places = tf.range(shape[1])
-
-    def call(self, x):
-        places = self.places[None]
-        return x + ops.cast(places, self.compute_dtype)
 
 
 def sine(self, x):
@@ -359,12 +329,6 @@ def sine(self, x):
 CountsNarrowly = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
 
 
-def by_name(self, x):
-    dtype = self.compute_dtype
-    return x + ops.arange(x.shape[1], dtype=dtype)
-
-
-CountsByName = own(by_name)
 CastsCounts = own(
     lambda self, x: x + ops.cast(ops.arange(x.shape[1])[None], self.compute_dtype)
 )
@@ -373,19 +337,7 @@ AddsNarrowly = own(
 )
 CountsAndCasts = own(sine)
 CountsAFew = own(lambda self, x: x + ops.arange(8, dtype=self.compute_dtype))
-CountsFractions = own(
-    lambda self, x: x + ops.arange(0, 0.8, 0.1, dtype=self.compute_dtype)
-)
 CountsLikeIds = own(lambda self, x: x + ops.arange(x.shape[1], dtype=x.dtype))
-
-
-class LooksPositionsUp(layers.Layer):
-    def build(self, shape):
-        self.table = layers.Embedding(8, 8)
-        self.table.build()
-
-    def call(self, x):
-        return ops.add(x, ops.cast(self.table(ops.arange(8))[0], "float32"))
 
 
 def good_constants(self, x):
@@ -447,7 +399,6 @@ WRONG = [
       for policy in MIXED),
     ("MP001 error .* output is rounded to float16", lambda: [stack(head=None)]),
     ("MP001 error probabilities: ", lambda: [widened("softmax", "linear")]),
-    ("MP001 error probabilities: ", lambda: [widened("sigmoid", "linear")]),
     ("MP001 error inner/deep: ", lambda: [nested()]),
     ("MP001 error softmax", lambda: [operation()]),
     ("MP001 error dense: ", lambda: [subclassed(False)]),
@@ -458,18 +409,15 @@ WRONG = [
     ("MP002 warning", lambda: [per_layer(optimizer=None)]),
     ("MP002 error", lambda: [per_layer(optimizer=None), "sgd"]),
     *(("MP005 warning .*float32", lambda layer=layer: [stack(layer)])
-      for layer in (CastsUp, CastsUpAndHidesIt, CastsUpByName)),
-    *(("MP005 warning", lambda layer=layer: [unbuilt(layer)])
       for layer in (CastsUp, CastsUpByName)),
+    ("MP005 warning", lambda: [unbuilt(CastsUp)]),
     *((f"MP005 {severity}", lambda policy=policy: [stack(CastsDown, policy=policy)])
       for policy, severity in zip(("float32", *MIXED), ("error", "warning", "error"), strict=True)),
     *((f"MP005 {severity} .*counts .*{limit}. Fix: .*cast.made, self.compute_dtype.*float32",
        lambda layer=layer: [stack(layer, policy=MIXED[1])])
       for layer, severity, limit in (
-          (CountsWidely, "warning", "256"), (Adds, "warning", "256"),
-          (Positions, "warning", "256"), (Counts16, "error", "2,048"))),
-    *((r"MP005 warning .*\. Fix: cast\(..., self.compute_dtype", lambda how=how: [stack(how)])
-      for how in (own(waves), own(masks), LooksPositionsUp)),
+          (CountsWidely, "warning", "256"), (Counts16, "error", "2,048"))),
+    (r"MP005 warning .*\. Fix: cast\(..., self.compute_dtype", lambda: [stack(own(waves))]),
     ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
     (r"MP005 .*Fix: cast\(..., x.dtype\)",
      lambda: [lambda_layer(lambda x: tf.cast(x, tf.float32))]),
@@ -479,7 +427,7 @@ WRONG = [
     ("MP007 warning .*something in it is wider", lambda: [stack(RawConstant)]),
     *((r"MP025 warning .*range counts .* above 256: .*Fix: .*cast\(made, .*float32 or int32",
        lambda layer=layer: [stack(layer, policy=MIXED[1])])
-      for layer in (CountsNarrowly, CountsByName, CastsCounts, CastsCountsOfBuild)),
+      for layer in (CountsNarrowly, CastsCounts)),
     ("MP025 warning .*cumsum counts in float16, .* above 2,048", lambda: [stack(AddsNarrowly)]),
     *((f"MP008 warning .*Fix: .*mixed_{policy}", lambda policy=policy: [stack(policy=policy)])
       for policy in ("float16", "bfloat16")),
@@ -541,8 +489,7 @@ RIGHT = [
       for layer in (CastsUp, CastsUpByName)),
     # At the end of a model, widening is what MP001 asks for.
     ("MP005", lambda: [stack(dense(), CastsUp, head=None)]),
-    *(("MP005", lambda policy=policy, layer=layer: [stack(layer, policy=policy)])
-      for policy in ("float32", *MIXED) for layer in (CastsUpAndBack, hold("float32"))),
+    *(("MP005", lambda layer=layer: [stack(layer)]) for layer in (CastsUpAndBack, hold("float32"))),
     # A dtype given to a layer is a policy.
     ("MP005", lambda: [stack(hold(None))], "MP008", "MP009"),
     ("MP005", lambda: [unbuilt(CastsUpAndBack)]),
@@ -552,7 +499,7 @@ RIGHT = [
     ("MP007", lambda: [unbuilt(GoodConstants)]),
     ("MP007", lambda: [stack(Promotes, policy="float32")]),
     *(("MP025", lambda layer=layer: [stack(layer, policy=MIXED[1])])
-      for layer in (CountsAndCasts, CountsAFew, CountsFractions)),
+      for layer in (CountsAndCasts, CountsAFew)),
     ("MP025", lambda: [stack(CountsNarrowly, policy="float32")]),
     # Whole numbers are not cast, so their dtype is none of 16 bits.
     ("MP025", lambda: [task(before=CountsLikeIds, head=None)]),
@@ -562,8 +509,7 @@ RIGHT = [
     ("MP009", lambda: [stack(Masks, policy=MIXED[1])]),
     ("MP009", lambda: [lambda_layer(lambda x: x + 1e-3)]),
     ("MP009", lambda: [stack(lambda: layers.UnitNormalization(dtype="float32"), dense())]),
-    *(("MP009", lambda kind=kind: [stack(lambda: getattr(layers, kind)(epsilon=1e-12))])
-      for kind in ("BatchNormalization", "LayerNormalization", "RMSNormalization")),
+    ("MP009", lambda: [stack(lambda: layers.LayerNormalization(epsilon=1e-12))]),
     *(("MP009", lambda how=how: [task(how)], "MP001") for how in (
         lambda x: x / (ops.max(x) + 1e-7), lambda x: ops.cast(x, "float32") / 1e-12)),
     ("MP009", lambda: [pure(), LossScaleOptimizer(Adam(epsilon=1e-4))], "MP008"),
@@ -597,19 +543,6 @@ def test_each_rule_has_models_that_break_it_and_others():
     assert len(set(rules)) == len(rules) == 14
     assert {said[:5] for said, _ in WRONG} | elsewhere == set(rules)
     assert {case[0] for case in RIGHT} | elsewhere | {"MP013"} == set(rules)
-
-
-def test_facts_behind_the_findings():
-    # float16 rounds half of them
-    model = unstarted()
-    ids = np.arange(2100, 2200).reshape(-1, 1)
-    model.layers[0].set_weights(
-        [np.arange(3000)[:, None] % [2, 3, 5, 7, 11, 13, 17, 19]]
-    )
-    rows = keras.Sequential(model.layers[:1])
-    looked = rows.predict(ids, verbose=0)
-    meant = np.array(model.layers[0](ids))
-    assert 0.3 < (looked[..., 0] != meant[..., 0]).mean() < 0.7
 
 
 def test_empty_models_have_no_findings_and_what_is_no_model_is_refused():
@@ -668,38 +601,22 @@ def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
         assert codes(model) == []
 
 
-@pytest.mark.parametrize(
-    "sets, of_convolutions, of_dense",
-    [
-        (
-            ("avx512_fp16", "amx_bf16"),
-            "oneDNN, which has only its slow reference",
-            "remapping",
-        ),
-        (("avx512_fp16", "amx_bf16", "amx_fp16"), "remapping", "remapping"),
-        (("avx512_bf16",), "no fast float16", "no fast float16"),
-    ],
-)
-def test_mp012_float16_convolutions_belong_under_xla_where_onednn_has_no_kernel(
-    sets, of_convolutions, of_dense, here, monkeypatch
+def test_mp012_sends_float16_convolutions_to_xla_where_onednn_has_no_kernel(
+    here, monkeypatch
 ):
-    here(machine(*sets))
+    def finding(model, compile_it):
+        return one("MP012", compiled(model, "adam", jit_compile=compile_it))
+
+    here(machine("avx512_fp16", "amx_bf16"))
     monkeypatch.setattr("tensorflow.__version__", "2.21.0")
     with dtype_policy("mixed_float16"):
         cnn = models.mnist_cnn()
-    for model, reason in ((cnn, of_convolutions), (stack(), of_dense)):
-        found = one("MP012", compiled(model, "adam", jit_compile=False))
-        belongs = found.message.endswith("jit_compile=True, where XLA computes them.")
-        assert reason in found.message and belongs == ("oneDNN, which" in reason)
-        assert found.fix.startswith("model.compile(..., jit_compile=True)") == belongs
-        found = one("MP012", compiled(model, "adam", jit_compile=True))
-        assert ("XLA computes products" in found.message) == ("avx512_fp16" in sets)
+    for model, belongs in ((cnn, True), (stack(), False)):
+        fix = finding(model, False).fix
+        assert fix.startswith("model.compile(..., jit_compile=True)") == belongs
+    assert "XLA computes products" in finding(cnn, True).message
     monkeypatch.setattr("tensorflow.__version__", "2.20.0")
-    found = one("MP012", compiled(cnn, "adam", jit_compile=True))
-    assert ("neither oneDNN nor XLA" in found.message) == (
-        "oneDNN, which" in of_convolutions
-    )
-    assert not found.fix.startswith("model.compile")
+    assert "neither oneDNN nor XLA" in finding(cnn, True).message
 
 
 @pytest.mark.parametrize(
@@ -707,19 +624,16 @@ def test_mp012_float16_convolutions_belong_under_xla_where_onednn_has_no_kernel(
     [
         (lambda n: layers.Dense(n), (6,), 6 * 6 + 6),
         (lambda n: layers.Conv2DTranspose(n, 3), (9, 9, 3), 6 * (27 + 1)),
-        (lambda n: layers.SeparableConv2D(n, 3), (9, 9, 3), 6 * (3 + 1)),
         (lambda n: layers.Embedding(100, n), (5,), 600),
     ],
 )
 def test_mp010_widths_and_what_padding_costs(make, shape, extra):
-    def build(width, policy):
+    def build(width, policy="mixed_float16"):
         with dtype_policy(policy):
             return keras.Sequential([keras.Input(shape), make(width)])
 
-    narrow = build(10, "mixed_float16")
-    padded = build(16, "mixed_float16")
-    assert padded.count_params() - narrow.count_params() == extra
-    found = one("MP010", narrow)
-    assert f"{extra:,} parameters" in found.message and "=16" in found.fix
-    assert found.severity == "advice"
-    assert "MP010" not in codes(padded) + codes(build(10, "float32"))
+    assert build(16).count_params() - build(10).count_params() == extra
+    finding = one("MP010", build(10))
+    assert f"{extra:,} parameters" in finding.message and "=16" in finding.fix
+    assert finding.severity == "advice"
+    assert "MP010" not in codes(build(16)) + codes(build(10, "float32"))

@@ -154,11 +154,9 @@ def edits(network=None, optimizer=None, before=None, instead=None):
 RIGHT = {
     "SGD": {},
     "momentum": edits(optimizer="SGD(0.1, momentum=0.9, nesterov=True)"),
-    "AMSGrad": edits(optimizer="optimizers.Adam(amsgrad=True)"),
-    **{name: edits(optimizer=f"optimizers.{name}()") for name in ("Lion", "Adafactor", "Muon")},
+    **{name: edits(optimizer=f"optimizers.{name}()") for name in ("Lion", "Muon")},
     "weight decay": edits(optimizer="optimizers.AdamW(weight_decay=0.1)"),
     "clipping": edits(optimizer="SGD(0.1, global_clipnorm=0.1)"),
-    "clipping each": edits(optimizer="optimizers.Adam(clipvalue=0.01)"),
     "limit times S": edits(before="g, _ = tf.clip_by_global_norm(g, 0.1 * o.dynamic_scale)"),
     "average": edits(optimizer="SGD(0.1, use_ema=True, ema_overwrite_frequency=3)"),
     "accumulation": edits(optimizer="SGD(0.1, gradient_accumulation_steps=4)"),
@@ -187,14 +185,12 @@ RIGHT = {
     "sparse gradients": edits("F16, layers.Flatten, first=Embedding"),
     "scale by hand": HAND,
     "clipping by hand": HAND | {"o.apply(g,": "o.apply(tf.clip_by_global_norm(g, 0.1)[0],"},
-    "by hand, growing": HAND | {"LossScale()": "LossScale(2.0**12, 3)"},
     "by hand, soon growing": HAND | {"LossScale()": "LossScale(2.0**9, 1)"},
     "first scale far too high": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 2.0**24)"},
     "by hand, far too high": HAND | {"LossScale()": "LossScale(2.0**21)"},
     "small scale": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 64.0, 3)"},
     "replica safe": {"Scaled": "training.ReplicaSafeLossScaleOptimizer"},
     "fit": FIT,
-    "fit in float32": FIT | edits("'float32'"),
     "fit with a step of one's own": FIT | OWN,
     "warm-up": edits(optimizer="SGD(optimizers.schedules.PolynomialDecay(0.0, 10, 0.1))"),
 }  # fmt: skip
@@ -216,22 +212,17 @@ WRONG = {
     "MP014 wrapped twice": edits(optimizer="Scaled(SGD(0.1))"),
     "MP014 fixed": {"o.scale_loss(": "(128 * ", **edits(before="g = [each / 128 for each in g]")},
     "MP015 forgotten": PLAIN,
-    "MP015 Adam, XLA": PLAIN | COMPILED | edits(optimizer="optimizers.Adam()"),
     "MP015 fit": FIT | {"network(": "network(kind=Forgetful, policy="},
     "MP015 a part": {"o.scale_loss(loss)": "o.scale_loss(loss) + 0.01 * tf.nn.l2_loss(w[0])"},
     "MP016 never": edits(instead=INNER),
     "MP016 afterwards": edits(instead=f"{INNER}; {UNSCALED}"),
     "MP016 scaled twice": {"o.scale_loss(loss)": "o.scale_loss(o.scale_loss(loss))"},
-    "MP016 fixed": RAW | {"o.scale_loss(loss)": "100 * loss"},
     "MP016 by hand": HAND | {"each / S": "each"},
     "MP016 32 losses": {"LOSS(y, m(x, training=True))": "EACH(y, m(x), from_logits=True)"},
     "MP016 a fixed divisor": edits(instead=INNER.replace("g,", "[each / 2.0**15 for each in g],")),
     "MP017 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
     "MP017 clipped": edits(before="g, _ = tf.clip_by_global_norm(g, 1.0)") | GRAPH,
     "MP017 a far limit": edits(before="g, _ = tf.clip_by_global_norm(g, 1e6)"),
-    "MP017 values": edits(before="g = [tf.clip_by_value(each, -1, 1) for each in g]"),
-    "MP017 each": edits(before="g = [tf.clip_by_norm(each, 1.0) for each in g]"),
-    "MP017 by hand": HAND | {"g = [each": "g, _ = tf.clip_by_global_norm(g, 1.0); g = [each"},
     "MP017 decay": edits(before="g = [each + 0.01 * v for each, v in zip(g, w)]"),
     "MP017 biases": edits(before="g[1] = g[1] / o.dynamic_scale"),
     "MP017 grows before it divides": edits(instead=
@@ -245,7 +236,6 @@ WRONG = {
                            **edits(before="g = [each / 2.0**30 for each in g]")},
     "MP018 nobody looks": HAND | {"if fine": "if True"},
     "MP018 looks at the first": HAND | {"finite(g)": "finite(g[:1])"},
-    "MP018 looks for NaN": HAND | {"finite(g)": "not any(np.isnan(each).any() for each in g)"},
     "MP018 looks at the loss": HAND | {"finite(g)": "finite([loss])"},
     "MP018 zeros": edits(before="g = [tf.where(tf.math.is_finite(each), each, 0.0) for each in g]"),
     "MP018 one by one": edits(instead="[o.apply([one], [v]) for one, v in zip(g, w)]"),
@@ -260,7 +250,6 @@ WRONG = {
         "if fine": "[v.assign(0.9 * v + each / S) for v, each in zip(V, g)]\n        if fine",
         "o.apply(g": "o.apply(V"},
     "MP019 does not fall": edits(instead="o.apply(g, w) if finite(g) else None"),
-    "MP019 by hand": HAND | {"s.update(fine)": "pass"},
     "MP019 does not rise": edits(before="o.step_counter.assign(0)"),
     "MP020 scaled": {"return loss": "return scaled"},
     "MP020 scaled by hand": HAND | {"return loss": "return scaled"},
@@ -296,13 +285,3 @@ def test_a_right_loop_is_left_in_peace(name):
 def test_a_wrong_loop_gets_its_finding(name):
     found = precision.probe(loop(WRONG[name]), X, Y)
     assert name[:5] in [finding.code for finding in found], list(map(str, found))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("said", "wrong"), [
-    ("is frozen at 32,768", {"o.scale_loss(": "(o.initial_scale * ", "return loss": "pass"}),
-    ("is scaled twice", WRONG["MP016 scaled twice"]),
-])  # fmt: skip
-def test_the_message_names_what_is_wrong_with_the_scale(said, wrong):
-    (finding,) = precision.probe(loop(GRAPH | wrong), X, Y)
-    assert said in finding.message

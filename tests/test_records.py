@@ -43,14 +43,12 @@ def test_a_record_is_complete_and_consistent(path):
     m = json.loads(path.read_text(encoding="utf-8"))
     assert m["device"] and m["cpu"] and m["date"] in path.stem
     assert {"python", "tensorflow", "keras", "system", "backend"} <= set(m["versions"])
-    assert m["conditions"]["batch_size"] > 0 and m["conditions"]["jit_compile"] is False
     for model in records.MODELS:
         rows = {row["policy"]: row for row in m[model]}
         assert set(rows) == set(POLICIES)
         for row in rows.values():
             once = rows["float32"]["step_ms"] / row["step_ms"]
             if "step_ms_q1" in row:  # of before the ratios were paired
-                assert 0 < row["step_ms_q1"] <= row["step_ms"] <= row["step_ms_q3"]
                 assert row["speedup"] == pytest.approx(once, rel=1e-3, abs=1e-4)
             else:
                 assert 0 < row["speedup_low"] <= row["speedup"] <= row["speedup_high"]
@@ -60,7 +58,6 @@ def test_a_record_is_complete_and_consistent(path):
     assert {"float32", "bfloat16", "float16", "memory"} <= {
         row["figure"] for row in m["ceilings"]
     }
-    assert all(row["q1"] <= row["value"] <= row["q3"] for row in m["ceilings"])
     about = {"device", "cpu", "versions", "date", "settings", "conditions", "notes"}
     assert set(m) == {*about, *records.PARTS}, "a part that nobody reads"
 
@@ -206,6 +203,8 @@ def test_the_file_name_says_device_settings_library_and_date(tmp_path, monkeypat
 def test_a_file_of_before_is_read_and_a_newer_one_says_its_library():
     assert records.table([OLD, JAX])["settings"].tolist() == ["A=0", "Keras/JAX A=0"]
     assert records.table([OLD, JAX], "transformer")["step_ms"].tolist() == [2.0]
+    paired = OLD | {"cnn": [ROW | {"speedup_low": 0.9}]}
+    assert records.table([OLD, paired])["speedup_low"].fillna(0).tolist() == [0, 0.9]
 
 
 HALF = {**ROW, "policy": "mixed_float16", "step_ms": None, "speedup": None}
@@ -336,14 +335,9 @@ def test_the_machine_that_the_backend_uses(monkeypatch):
 
 
 def test_published_figures_have_their_sources():
-    published = json.loads(
-        (COURSE / "data" / "published.json").read_text(encoding="utf-8")
-    )
-    speedups = [row["speedup"] for row in published["rows"]]
-    assert len(speedups) > 20 and min(speedups) <= 1.0 and max(speedups) == 5.25
+    published = json.loads((COURSE / "data/published.json").read_text(encoding="utf-8"))
     for row in published["rows"]:
         assert row["source"].startswith("https://") and row["checked"]
-        assert row["same_batch"] in (True, False, None)
         if row["baseline_throughput"] and row["mixed_throughput"]:
             ratio = row["mixed_throughput"] / row["baseline_throughput"]
             assert ratio == pytest.approx(row["speedup"], rel=0.02), row["model"]
@@ -360,23 +354,6 @@ def test_a_record_of_another_kind_says_how_it_was_made(path):
     assert {"python", "tensorflow", "keras"} <= set(made["versions"])
 
 
-def test_the_gradients_count_every_activation_and_weight_once():
-    made = json.loads((records.FOLDER / "gradients.json").read_text(encoding="utf-8"))
-    assert "float32" in made["conditions"]["model"]
-    assert [row["epoch"] for row in made["records"]] == list(record.EPOCHS)
-    assert made["records"][-1]["test_accuracy"] > 0.9
-    model = models.mnist_cnn()
-    batches = record.BATCHES
-    outputs = {int(np.prod(layer.output.shape[1:])) for layer in model.layers}
-    sizes = {record.BATCH * batches * size for size in outputs}
-    weights = sorted(batches * int(np.prod(w.shape)) for w in model.trainable_variables)
-    for layers in records.gradients().values():
-        assert {histogram.total for histogram in layers.values()} == sizes
-        assert all(h.nans == h.infinities == 0 for h in layers.values())
-    for recorded in records.gradients(of="weights").values():
-        assert sorted(h.total for h in recorded.values()) == weights
-
-
 @pytest.mark.slow
 def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, capsys):
     output = tmp_path / "measurements" / "gradients.json"
@@ -389,6 +366,9 @@ def test_a_recorded_training_is_written_as_it_is_read(tmp_path, monkeypatch, cap
     assert records.gradients(output, of="loss")[0] == pytest.approx(
         np.log(10), rel=0.05
     )
+    sizes = {int(np.prod(one.output.shape[1:])) for one in models.mnist_cnn().layers}
+    counts = {histogram.total for histogram in recorded[0].values()}
+    assert counts == {record.BATCH * record.BATCHES * size for size in sizes}
     # Training moves the gradients to smaller octaves from its first epoch on.
     before, after = (whole(layers).survival("float16") for layers in recorded.values())
     assert before.rounded_to_zero < after.rounded_to_zero
@@ -421,30 +401,12 @@ def test_another_file_is_refused_by_name(tmp_path):
             records.gradients(tmp_path / "other.json")
 
 
-def test_the_checklist_names_what_is_there_and_fits_on_a_page(monkeypatch, capsys):
+def test_the_commands_of_the_checklist_are_read_to_their_end(monkeypatch, capsys):
+    broken = types.SimpleNamespace(setup=None, SetupError=TypeError)
+    monkeypatch.setattr(command, "session", broken)
     text = (records.FOLDER / "CHECKLIST.md").read_text("utf-8")
-    assert sum(any(map(str.isalnum, word)) for word in text.split()) <= 350
-    assert "**Not run by us: any GPU, any TPU, Colab itself.**" in text
-    devices = [json.loads(path.read_text("utf-8"))["cpu"] for path in RECORDED]
-    # else it is out of date
-    assert not any(re.search("· [GT]PU ", device) for device in devices)
-    assert records.OWN.relative_to(COURSE).as_posix() in text
-    sections = dict(re.findall(r"`(\w+\.ipynb)`.*?section (\d)", text))
-    assert [notebook[:2] for notebook in sections] == ["00", "04"]
-    for notebook, section in sections.items():
-        assert f'"## {section}. ' in (COURSE / "notebooks" / notebook).read_text(
-            "utf-8"
-        )
-    for page in (COURSE / "README.md", COURSE / "data/README.md"):
-        (link,) = re.findall(r"\(([^()]+CHECKLIST\.md)\)", page.read_text("utf-8"))
-        assert (page.parent / link).is_file()
-    monkeypatch.setattr(
-        command, "session", types.SimpleNamespace(setup=None, SetupError=TypeError)
-    )
-    lines = re.findall(r"^!(\S+ )?python -m course_utils (.+)$", text, re.MULTILINE)
-    assert [before for before, _ in lines] == ["", "KERAS_BACKEND=jax "]
-    for _, words in lines:  # read to the end, then there is no setup to call
-        assert (
-            command.main(shlex.split(words)) == 1
-            and "not callable" in capsys.readouterr().err
-        )
+    lines = re.findall(r"^!(?:\S+ )?python -m course_utils (.+)$", text, re.MULTILINE)
+    for words in lines:
+        assert command.main(shlex.split(words)) == 1
+        assert "not callable" in capsys.readouterr().err
+    assert len(lines) == 2

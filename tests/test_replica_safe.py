@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers.replicas import (
+from helpers.overflows import (
     SGD,
     Adam,
     KerasOwn,
@@ -16,7 +16,7 @@ from helpers.replicas import (
     fitted,
     patterns,
 )
-from helpers.replicas_wanted import compare, fit_wanted
+from helpers.overflows_wanted import compare, fit_wanted
 
 from course_utils.training import ReplicaSafeLossScaleOptimizer, dtype_policy
 

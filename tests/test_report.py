@@ -148,46 +148,10 @@ def ran(capsys, *arguments):
     return status, out.splitlines(), err.splitlines()
 
 
-def test_forty_reports_side_by_side(good, tmp_path, capsys):
-    questions = exercises.load("02").questions
-    first = questions[1].exercise.id
-    for n in range(40):
-        found = good(
-            title=f"Learner {n}", device=f"a CPU · GPU {n % 3}", words=f"Why?\nMe {n}."
-        )
-        found["card"][0]["measured"] = 1.0 + n % 3
-        found["progress"]["02"]["solved"] = [first, first, 99] * (n < 30)
-        hand_in(tmp_path / f"group {n % 2}" / f"learner{n}.html", found)
-    out = tmp_path / "board.html"
-    assert ran(capsys, tmp_path, "--out", out) == (
-        0,
-        [f"{out} shows 40 of 40 files."],
-        [],
-    )
-    page = harmless(out.read_text(encoding="utf-8"))
-    assert (
-        page.text.count("GPU 2: 3.00×, 13 reports; GPU 1: 2.00×, 13 reports; GPU 0")
-        == 1
-    )
-    assert (
-        "speedup in ×, guessed: median 2 of 40; measured: median 2 of 40." in page.text
-    )
-    assert (
-        f"{questions[1]} 30 of 40" in page.text
-        and f"{questions[2]} 0 of 40" in page.text
-    )
-    assert page.text.count("Why?") == 1 and "Me 3" not in page.text  # no question
-    assert all(
-        f"group {n % 2}/learner{n} Learner {n} GPU" in page.text for n in range(40)
-    )
-    # not 41
-    assert ran(capsys, tmp_path, "--out", out)[1][0].endswith("40 of 40 files.")
-
-
 def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     tmp_path, capsys, monkeypatch, progress_file
 ):
-    """Ten of forty files are hostile, damaged, foreign or there twice."""
+    """Some are hostile, damaged or there twice."""
     monkeypatch.chdir(tmp_path)
     assert "Write your name" in repr(exercises.load("00").hand_in(...))
     for n in range(30):
@@ -211,26 +175,17 @@ def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     assert "Handed in. speedup of the" in repr(exercises.hand_in("Lee", of=[]))
     next(tmp_path.glob("hand-in-Lee-*")).unlink()
     whole = next(tmp_path.glob("hand-in-Ana-0-00-*.json")).read_text("utf-8")
-    for number, text in enumerate(
-        (
-            whole[:-90],
-            whole,
-            "{}",
-            "[]",
-            "",
-            "x",
-            '{"a": 1}',
-            whole.replace('"of"', '"o"'),
-        )
-    ):
+    for number, text in enumerate((whole[:-90], whole)):
         (tmp_path / f"bad{number}.json").write_text(text, encoding="utf-8")
     status, out, err = ran(
         capsys, tmp_path, "--out", tmp_path / "b.html", "--csv", tmp_path / "c.csv"
     )
-    assert status == 0 and out[0].endswith("shows 31 of 40 files."), (out, err)
-    assert len(err) == 9 and all(line.startswith("Left out ") for line in err)
+    assert status == 0 and out[0].endswith("shows 31 of 34 files."), (out, err)
+    assert len(err) == 3 and all(line.startswith("Left out ") for line in err)
     page = harmless((tmp_path / "b.html").read_text("utf-8"))
-    assert "Ana 24" in page.text and "1 of 9" in page.text
+    assert "Ana 24" in page.text and f"{q[1]} 1 of 9" in page.text
+    again = ran(capsys, tmp_path, "--out", tmp_path / "b.html")[1][0]
+    assert again.endswith("31 of 34 files.")  # and not its own
     table = pd.read_csv(tmp_path / "c.csv")
     assert set(table["notebook"].dropna().astype(int)) == {0, 1, 2, 3}
     assert not table["name"].str.startswith("=").any()
@@ -283,10 +238,8 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
     broken = {
         "empty": (none, ""),
         "foreign": (none, "<!doctype html><p>Hello"),
-        "binary": (none, b"\x89PNG\r\n\xff\xfe"),
         "two": (none, whole + whole),
         "cut": (cut, whole[:-900]),
-        "latin": (cut, whole.replace("A report", "\xe9").encode("latin-1")),
         "deep": (cut, whole.replace('"A report"', "[" * 100_000 + "]" * 100_000)),
         "digits": (cut, whole.replace(": 31.0", f": {'9' * 5000}")),
         "large": ("it is larger than 1 MB", whole + " " * data.LARGEST),

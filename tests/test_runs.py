@@ -2,9 +2,6 @@
 after it.
 """
 
-import re
-import subprocess
-
 import nbformat
 import pytest
 
@@ -22,44 +19,15 @@ def course(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_record_of_a_matrix_says_what_ran_and_what_did_not(course, monkeypatch):
-    def environment(version, *arguments):
-        missing = version == "3.12" or (
-            version == "3.11" and "keras==3.13.*" in arguments
-        )
-        return subprocess.CompletedProcess([], int(missing), "", "no such version")
-
-    def run_leg(python, **variables):
-        if not results:
-            raise KeyboardInterrupt
-        asked.append(variables)
-        return results.pop(0)
-
-    asked = []
-    monkeypatch.setattr(runs, "environment", environment)
-    monkeypatch.setattr(runs, "versions", lambda python: "keras 3")
-    monkeypatch.setattr(runs, "run_leg", run_leg)
-    results = ["passed", "passed", "failed: notebooks", "passed", "passed"]
-    assert runs.matrix("3.11", "3.12", "3.13") == 1
-    assert asked == [{}, {}, {"TF_ENABLE_ONEDNN_OPTS": "0"}, {}, runs.TPU]
-    results = ["passed", "passed", "failed: notebooks", "passed"]
-    with pytest.raises(KeyboardInterrupt):  # in the last leg
-        runs.matrix("3.11", "3.12", "3.13")
+def test_what_has_run_is_recorded_whatever_ends_the_rest(course):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        runs.recorded("matrix", "Head.", "leg") as rows,
+    ):
+        rows.append(["Python 3.11"])
+        raise KeyboardInterrupt
     (record,) = course.glob("matrix-*.md")
-    said = record.read_text(encoding="utf-8")
-    legs = re.findall(r"^\| Python (.*?) \|", said, re.MULTILINE)
-    expected = [
-        "3.11, newest",
-        "3.11, oldest",
-        "3.13, newest",
-        "3.13, newest, oneDNN off",
-    ]
-    assert legs == [*expected, "3.13, oldest"]
-    assert "00_small" in said and "not found: 3.12." in said
-    assert (
-        "oldest | – | not installed" in said
-        and "off | keras 3 | failed: notebooks" in said
-    )
+    assert record.read_text(encoding="utf-8").endswith("| Python 3.11 |\n")
 
 
 @pytest.mark.slow

@@ -4,13 +4,10 @@ it.
 
 import os
 import subprocess
-import sysconfig
 import time
 import tomllib
-import venv
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -83,30 +80,20 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def kernel(tmp_path):
+def kernel(own_python, tmp_path):
     """Run a cell's text as Colab would: a Python with pip and packages, and without the
     course.
     """
-    packages = tmp_path / "packages"
-    packages.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "mixed_precision_measured" not in path.name:
-            (packages / path.name).symlink_to(path)
-    venv.create(tmp_path / "kernel", with_pip=False)
+    python, env = own_python
     (tmp_path / "empty").mkdir()
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(packages),
-    }
+    env |= {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     env |= {"PIP_RETRIES": "0", "PIP_TIMEOUT": "1", "PIP_CONFIG_FILE": os.devnull}
 
     def run(cell, on_colab=True, seconds=60):
         variables = env | {"COLAB_RELEASE_TAG": "ci"} if on_colab else env
         options = {"cwd": tmp_path / "empty", "env": variables, "capture_output": True}
-        command = [tmp_path / "kernel/bin/python", "-c", RUN]
         options["timeout"] = seconds
-        return subprocess.run(command, input=cell, text=True, **options)
+        return subprocess.run([python, "-c", RUN], input=cell, text=True, **options)
 
     return run
 
@@ -161,7 +148,7 @@ def test_each_notebook_gets_the_release_that_it_is_of(way, server, tmp_path, ker
     older = cells(make_course(tmp_path / "old", "0.9.0", "old", server))[way]
     newer = cells(make_course(tmp_path / "new", "0.10.0", "new", server))[way]
     assert [printed(kernel(cell)) for cell in (older, newer)] == ["old {}", "new {}"]
-    (package,) = (tmp_path / "kernel").rglob("course_utils")
+    (package,) = (tmp_path / "own").rglob("course_utils")
     assert not (package / "of_old.py").exists()
     # also of one version, and what is there is not installed once more
     if way == "carry":
@@ -191,7 +178,7 @@ def test_a_cell_that_was_killed_while_it_installed_installs_when_it_runs_again(
     assert printed(kernel(cell)) == "ours {}"
     whole = time.perf_counter() - start
     killed = 0
-    for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9):
+    for share in (0.4, 0.6, 0.8):
         kernel(older)
         try:
             kernel(cell, seconds=share * whole)
@@ -217,7 +204,7 @@ def test_two_notebooks_that_start_together_import_a_whole_package(course, kernel
 
 
 def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
-    course, tmp_path, monkeypatch, capsys
+    course, monkeypatch, capsys
 ):
     for name in ("published", "wheel"):  # each time anew
         read = getattr(publishing, name).__wrapped__
@@ -259,9 +246,6 @@ def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
         assert "https://github.com/ana/course/releases" in setup.source
         digest = publishing.hashlib.sha256(publishing.wheel(course)[1]).hexdigest()
         assert f"#sha256={digest}\n" in setup.source
-    release.main(tmp_path / "out", course)
-    _, carrier, setup, _ = nbformat.read(tmp_path / "out/00_a.ipynb", 4).cells
-    assert "%pip" in carrier.source and setup.source == publishing.SETUP.format("")
     (course / "pyproject.toml").write_text(unpublished)
     capsys.readouterr()
     tool("--fix")
@@ -282,6 +266,7 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
     nb = nbformat.read(tmp_path / "out/00_a.ipynb", as_version=4)
     nbformat.validate(nb)
     assert [cell.id for cell in nb.cells] == ["title", "course-files", "setup"]
+    assert nb.cells[2].source == publishing.SETUP.format("")
     assert nb.cells[1].metadata == {
         "cellView": "form",
         "jupyter": {"source_hidden": True},
@@ -290,7 +275,7 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
     assert (tmp_path / "out" / name).read_bytes() == data
     assert max(map(len, nb.cells[1].source.splitlines())) <= 120
     assert kernel(nb.cells[1].source).returncode == 0
-    (package,) = (tmp_path / "kernel").rglob("course_utils")
+    (package,) = (tmp_path / "own").rglob("course_utils")
     files = {
         p.relative_to(package).as_posix() for p in package.rglob("*") if p.is_file()
     }

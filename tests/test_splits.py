@@ -2,16 +2,12 @@
 they make.
 """
 
-import json
-import math
-
 import numpy as np
 import pytest
 from test_gradients import by_casting
 
 from course_utils import splits
 from course_utils.benchmark import records
-from course_utils.gradients import OctaveHistogram
 
 BITS = splits.EXPONENT_BITS
 every_split = pytest.mark.parametrize("bits", BITS)
@@ -70,46 +66,6 @@ def test_what_is_no_number_is_counted_and_left_out():
 
 
 # What notebook 01 says of the recorded training
-
-
-def worst(bits, scale):
-    """The largest error of a split over the recorded tensors; infinity for an overflow."""
-    early, late = records.splits().values()
-    tensors = [
-        late["weights"],
-        late["activations"],
-        early["gradients"],
-        late["gradients"],
-    ]
-    kept = [found["kept"][scale if len(found["kept"]) > 1 else 0] for found in tensors]
-    errors = [each[BITS.index(bits)][0] for each in kept]
-    return max(math.inf if error is None else error for error in errors)
-
-
-def test_with_one_scale_for_the_whole_training_five_are_enough_and_four_are_not():
-    good = {
-        bits: [s for s in range(25) if worst(bits, s) <= 0.002] for bits in (3, 4, 5, 6)
-    }
-    assert good[3] == good[4] == [] and good[5] == list(range(4, 17))
-    assert worst(5, 10) == pytest.approx(worst(6, 0) / 2, rel=0.1)
-
-
-def test_the_splits_say_how_they_were_recorded():
-    gradients, splits_file = (
-        json.loads((records.FOLDER / f"{kind}.json").read_text(encoding="utf-8"))
-        for kind in ("gradients", "splits")
-    )
-    assert splits_file["kind"] == "splits" and splits_file["date"]
-    assert splits_file["conditions"] == gradients["conditions"]
-    for row in splits_file["records"]:
-        (same,) = (
-            each for each in gradients["records"] if each["epoch"] == row["epoch"]
-        )
-        assert row["test_accuracy"] == same["test_accuracy"] > 0.9
-        whole = sum(
-            (OctaveHistogram.from_data(h) for of in ("activations", "weights")
-             for h in same[of].values()), OctaveHistogram.from_values([]))  # fmt: skip
-        assert row["gradients"]["counts"] == whole.counts.tolist()
 
 
 def test_four_exponent_bits_need_a_scale_for_each_epoch_as_notebook_01_says():

@@ -101,15 +101,3 @@ def test_a_fault_is_still_there(path, printed):
     wanted = path.stem == "load_weights_drops_the_scale"
     assert bool(warnings) == wanted, warnings
     assert all("Skipping variable loading" in line for line in warnings)
-
-
-@each
-def test_a_script_is_short_and_says_what_a_maintainer_asks(path):
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 25
-    assert {"Seen with", "Prints", "Should print"} <= set(told(path))
-    imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE))
-    assert imported <= {"keras", "numpy", "tensorflow"} | sys.stdlib_module_names
-    assert f"[{path.stem}]({path.name})" in (UPSTREAM / "README.md").read_text(
-        encoding="utf-8"
-    )

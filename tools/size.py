@@ -16,7 +16,8 @@ from collections import Counter
 from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[1]
-MOST = {"course_utils": 125_000, "tests and tools": 120_000}  # in the end
+# What a test holds, to be lowered as the code gets smaller.
+MOST = {"course_utils": 164_000, "tests and tools": 150_000}
 LAYOUT = {"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENCODING", "ENDMARKER"}
 # Of JavaScript and CSS: comments, texts, words and numbers, and any other sign alone.
 SCRIPT = re.compile(
@@ -51,6 +52,15 @@ def sizes(folder):
     return {path.relative_to(folder): tokens(path) for path in files}
 
 
+def totals():
+    """Return {part of MOST: tokens}."""
+    folders = {part: part.split(" and ") for part in MOST}
+    return {
+        part: sum(sum(sizes(COURSE / folder).values()) for folder in folders[part])
+        for part in MOST
+    }
+
+
 def floors():
     """Return the rooms of each floor of `course_utils`, from the top down."""
     settings = tomllib.loads((COURSE / "pyproject.toml").read_text(encoding="utf-8"))
@@ -72,20 +82,16 @@ def seconds(report):
 
 
 def main():
-    package = sizes(COURSE / "course_utils")
+    for part, count in totals().items():
+        print(f"{part:<16}{count:7,} tokens, at most {MOST[part]:,}")
     room_sizes = Counter()
-    for path, count in package.items():
+    for path, count in sizes(COURSE / "course_utils").items():
         room_sizes[path.parts[0].removesuffix(".py")] += count
-    print(
-        f"course_utils    {sum(package.values()):7,} tokens, at most {MOST['course_utils']:,}"
-    )
     for rooms in floors():
         print(f"  floor         {sum(room_sizes[room] for room in rooms):7,}")
         print(
             "".join(f"    {room:<12}{room_sizes[room]:7,}\n" for room in rooms), end=""
         )
-    others = sum(sum(sizes(COURSE / folder).values()) for folder in ("tests", "tools"))
-    print(f"tests and tools {others:7,} tokens, at most {MOST['tests and tools']:,}")
 
     for part in ("unit", "solved"):
         taken = seconds(COURSE / f".pytest_cache/{part}.xml")

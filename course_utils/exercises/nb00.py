@@ -199,7 +199,7 @@ from statistics import median
 
 float32 = [310, 120, 161, 76]
 mixed_float16 = [900, 96, 92, 40]
-ratios = [one / other for one, other in zip(float32, mixed_float16)]
+ratios = [one / other for one, other in zip(float32, mixed_float16, strict=True)]
 answer = median(ratios[1:])""",
         answer=SPEEDUP,
         wrong=[(2.5, "in each round")],

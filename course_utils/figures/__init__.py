@@ -5,8 +5,10 @@ a sentence that says the same in words. Colors are Okabe and Ito's, the same for
 dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 """
 
+from course_utils.figures.allocations import alive, peak_parts
 from course_utils.figures.base import Picture
 from course_utils.figures.card import report_card
+from course_utils.figures.diagnoses import decision_tree, gallery
 from course_utils.figures.falling import falling_scale
 from course_utils.figures.flows import dtype_flow
 from course_utils.figures.learning import (
@@ -15,7 +17,6 @@ from course_utils.figures.learning import (
     loss_scale,
 )
 from course_utils.figures.looks import COLORS
-from course_utils.figures.memory import alive, peak_parts
 from course_utils.figures.numbers import (
     bit_strips,
     long_sum,
@@ -25,9 +26,8 @@ from course_utils.figures.numbers import (
     spacing,
 )
 from course_utils.figures.operations import accumulator_errors, by_dtype, casts
-from course_utils.figures.patients import decision_tree, gallery
+from course_utils.figures.parallel import lanes, strategies
 from course_utils.figures.policies import policy_timeline
-from course_utils.figures.replicas import lanes, strategies
 from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
 from course_utils.figures.shrinking import by_width, remat, sensitivity

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
+from course_utils.figures.allocations import PARTS
 from course_utils.figures.base import INK, Picture, canvas, legend_below, panels
 from course_utils.figures.looks import EDGE, side_by_side, stack
-from course_utils.figures.memory import PARTS
 from course_utils.figures.operations import two_digits as _ms
 from course_utils.profiling import QUESTIONS
 

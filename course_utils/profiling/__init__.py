@@ -3,7 +3,7 @@
 from course_utils.profiling.memory import Memory, memory
 from course_utils.profiling.ops import op_times
 from course_utils.profiling.peaks import peaks
-from course_utils.profiling.steps import (
+from course_utils.profiling.recordings import (
     QUESTIONS,
     Diagnosis,
     budget,

@@ -199,10 +199,7 @@ class Lab:
             )
         return self.text(cell)
 
-    def interrupt(self):
-        self.js("await panel.sessionContext.session.kernel.interrupt()")
-
-    # Reading and writing cells.
+    # Reading cells.
 
     def output(self, cell):
         """The cell's output area, as a Playwright locator."""
@@ -216,12 +213,3 @@ class Lab:
             "all => all.forEach(each => { each.open = true; })"
         )
         return "\n".join(part.strip() for part in parts.all_inner_texts())
-
-    def source(self, cell):
-        return self.js("return find(argument).model.sharedModel.getSource()", cell)
-
-    def set_source(self, cell, source):
-        """Replace the cell's source."""
-        self.js(
-            "find(argument[0]).model.sharedModel.setSource(argument[1])", [cell, source]
-        )

@@ -178,24 +178,9 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(
     named["floatlab"].inside.locator(f"{row} .bit[data-index='5']").click()
     expect(value).to_have_text("32768")
     expect(other).to_have_text("7.5")
-    life = named["gradientlife"]
-    life.button("divided twice").press("Enter")
-    expect(life.inside.locator(".sentence")).to_contain_text("1/32,8")
-    life.inside.get_by_role("slider", name="gradient").press("End")
-    expect(life.inside.locator(".sentence")).to_contain_text("skipped")
+    named["gradientlife"].button("divided twice").press("Enter")
+    sentence = named["gradientlife"].inside.locator(".sentence")
+    expect(sentence).to_contain_text("1/32,8")
     assert [each.too_far_out() for each in panels] == [[]] * len(panels)
     pages.page.context.close()
     assert pages.wrong == [f"file://{tmp_path}/notebook.html"]
-
-
-def test_an_untrusted_notebook_shows_the_tables(window):
-    window.write("notebooks/foreign.ipynb", stored())
-    window.open("notebooks/foreign.ipynb")
-    for name, source in SOURCES.items():
-        table = window.output(name).locator("table")
-        text = window.text(name)
-        rows = made(source)._repr_mimebundle_()["text/html"].count('<th scope="row"')
-        assert table.locator("th[scope=row]").count() == rows > 2
-        assert "{" not in text and table.bounding_box()["width"] < 1100
-    hosts = f"document.querySelectorAll('{HOSTS}')"
-    assert window.js(f"return [...{hosts}].filter(host => host.shadowRoot).length") == 0

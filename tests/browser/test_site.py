@@ -12,8 +12,6 @@ from helpers.every_explorer import SOURCES
 from playwright.sync_api import expect, sync_playwright
 from server import COURSE
 
-from course_utils import exercises
-
 pytestmark = pytest.mark.slow
 FOLDERS = ("notebooks", "guide")
 NOTEBOOKS = sorted(path.stem for path in (COURSE / "notebooks/solved").glob("*.ipynb"))
@@ -53,20 +51,6 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
     }
     assert sorted(made["notebooks"]) == NOTEBOOKS
     assert sorted(made["guide"]) == [name for name in NOTEBOOKS if name[:2].isdigit()]
-    guides = "".join(
-        path.read_text("utf-8") for path in (site / "guide").glob("*.html")
-    )
-    assert (
-        "<td><p></p></td>" not in guides
-        and '>good</span> <span class="pre">==' in guides
-    )
-    ward = (site / "guide/09_clinic.html").read_text("utf-8").split("<tbody>")[-1]
-    rows = ward.count("<tr")
-    others = re.findall(r"and (\d+) more, in ", ward)
-    assert rows < 30  # and not one for each cause of each patient
-    assert rows + sum(map(int, others)) == len(
-        exercises.load("09").exercises[-1].examples()
-    )
     lost = []
     for path, page in pages.items():
         for link in page.links:

@@ -61,21 +61,6 @@ def test_what_a_limit_leaves_and_its_front_are_pythons(show):
             )
 
 
-def test_by_keyboard_and_said(show):
-    panel = show(POINTS)
-    panel.latency.focus()
-    panel.press("Home")
-    expect(panel.sentence).to_have_text("Nothing remains: move a limit.")
-    expect(panel.spoken).to_have_text("Nothing remains: move a limit.")
-    assert "On the front: none." in panel.inside.locator("svg").get_attribute(
-        "aria-label"
-    )
-    panel.press("End")
-    expect(panel.sentence).to_contain_text(
-        "5 of 5 remain. Most accurate: float32, 96.7 %, 258 kB"
-    )
-
-
 def test_marks_tell_more_than_by_color(show):
     panel = show(POINTS)
     marks = panel.inside.locator(".mark")

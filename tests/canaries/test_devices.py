@@ -3,7 +3,7 @@ course's cure.
 
 One test for each behavior that notebook 07 teaches: when a new release changes one of
 them, the test that fails names the notebook to mend. All replicas of one process, and
-both workers, are started once: the program they run is tests/helpers/replicas.py.
+both workers, are started once: the program they run is tests/helpers/overflows.py.
 """
 
 import re
@@ -11,8 +11,8 @@ import re
 import keras
 import numpy as np
 import pytest
-from helpers import replicas as rig
-from helpers.replicas_wanted import compare, fit_wanted
+from helpers import overflows as rig
+from helpers.overflows_wanted import compare, fit_wanted
 
 from course_utils.distributed import run_workers
 from course_utils.training import ReplicaSafeLossScaleOptimizer

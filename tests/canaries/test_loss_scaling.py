@@ -33,19 +33,15 @@ def test_02_a_skipped_step_moves_neither_weights_nor_iterations_and_halves_the_s
     bad,
 ):
     optimizer = LossScaleOptimizer(SGD(momentum=0.9))
-    weight = on_one_weight(optimizer)
-    apply(optimizer, S)
-    before = [number(v) for v in optimizer.inner_optimizer.variables] + [number(weight)]
-    apply(optimizer, bad)
-    assert [number(v) for v in optimizer.inner_optimizer.variables] + [
-        number(weight)
-    ] == before
+    weights = [keras.Variable(np.ones(3)), keras.Variable(np.ones(2))]
+    optimizer.build(weights)
+    optimizer.apply([tf.fill(3, S), tf.fill(2, S)])
+    kept = weights + optimizer.inner_optimizer.variables
+    before = list(map(keras.ops.convert_to_numpy, kept))
+    optimizer.apply([tf.constant([0.0, bad, 0.0]), tf.ones(2)])  # one skips all
+    assert all(map(np.array_equal, map(keras.ops.convert_to_numpy, kept), before))
     assert number(optimizer.iterations) == 1 and number(optimizer.step_counter) == 0
     assert number(optimizer.dynamic_scale) == S / 2
-    weights = [keras.Variable(np.ones(3)), keras.Variable(np.ones(2))]
-    LossScaleOptimizer(SGD()).apply([tf.constant([0.0, bad, 0.0]), tf.ones(2)], weights)
-    # one bad value skips all
-    assert all((weight.numpy() == 1).all() for weight in weights)
 
 
 def test_06_a_plain_optimizer_gives_the_loss_back_and_a_fixed_one_multiplies():
@@ -54,16 +50,6 @@ def test_06_a_plain_optimizer_gives_the_loss_back_and_a_fixed_one_multiplies():
     assert number(SGD(loss_scale_factor=8.0).scale_loss(loss)) == number(8 * loss)
     scaled = LossScaleOptimizer(SGD()).scale_loss(loss)  # not built
     assert number(scaled) == number(S * loss) > 65504 and scaled.dtype == tf.float32
-
-
-def test_02_pure_float16_has_float16_weights_and_float16_gradients():
-    layer = keras.layers.Dense(3, dtype="float16")
-    with tf.GradientTape() as tape:
-        loss = keras.losses.MeanSquaredError()(tf.zeros((4, 3)), layer(tf.ones((4, 5))))
-    assert {g.dtype for g in tape.gradient(loss, layer.trainable_variables)} == {
-        tf.float16
-    }
-    assert layer.kernel.dtype == "float16" and loss.dtype == tf.float32
 
 
 # Adam
@@ -115,9 +101,8 @@ def test_06_far_below_epsilon_adam_is_sgd_with_momentum():
 
 @pytest.mark.parametrize(
     "option",
-    [{"clipnorm": 1.0}, {"global_clipnorm": 1.0}, {"clipvalue": 1.0}, {"use_ema": True},
-     {"gradient_accumulation_steps": 4}, {"loss_scale_factor": 2.0}, {"weight_decay": 0.1},
-     {"ema_overwrite_frequency": 5}],
+    [{"global_clipnorm": 1.0}, {"use_ema": True}, {"gradient_accumulation_steps": 4},
+     {"loss_scale_factor": 2.0}, {"weight_decay": 0.1}],
 )  # fmt: skip
 def test_02_06_the_wrapper_refuses_what_belongs_on_the_inner_optimizer(option):
     (name,) = option

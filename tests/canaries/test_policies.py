@@ -42,17 +42,6 @@ def policies(model):
 # What a policy is
 
 
-def test_00_03_a_policy_holds_only_for_layers_made_after_it():
-    """Early layers stay as they are: also in a model, also if it was never called."""
-    early = Dense(2)
-    model = network("float32", head=None)
-    with dtype_policy("mixed_float16"):
-        late = Dense(2)
-        outputs = [layer(X).dtype for layer in (early, late, model)]
-    assert outputs == [tf.float32, tf.float16, tf.float32]
-    assert late(X).dtype == tf.float16  # and late ones keep theirs
-
-
 def test_03_an_input_is_float32_whatever_the_policy_and_an_unknown_one_is_refused():
     with dtype_policy("mixed_float16"):
         assert keras.Input((4,)).dtype == "float32"
@@ -141,34 +130,6 @@ def test_03_04_losses_and_metrics_are_float32(policy):
 # What compile adds
 
 
-def test_03_compile_asks_for_the_policy_that_the_model_was_made_under():
-    made_before = network("float32")
-    with dtype_policy("mixed_float16"):
-        made_before.compile("sgd", LOSS)
-    assert type(made_before.optimizer) is keras.optimizers.SGD
-
-
-def test_03_a_policy_map_finds_paths_of_layers_with_weights_and_brings_no_scale():
-    own = {".*logits": keras.DTypePolicy("float32")}
-    own[".*softmax"] = keras.DTypePolicy("float32")
-    with dtype_policy(keras.dtype_policies.DTypePolicyMap("mixed_float16", own)):
-        logits = Dense(2, name="logits")
-        softmax = keras.layers.Activation("softmax", name="softmax")
-        model = keras.Sequential([keras.Input((4,)), Dense(3), logits, softmax])
-    assert model(X).dtype == tf.float16
-    assert [layer.compute_dtype for layer in model.layers] == [
-        "float16",
-        "float32",
-        "float16",
-    ]
-    assert logits.path.endswith("/logits") and softmax.path is None
-    model.compile("sgd", LOSS)
-    assert type(model.optimizer) is keras.optimizers.SGD
-    for layer in model.layers:
-        layer.dtype_policy = "float32" if layer is softmax else "mixed_float16"
-    assert model(X).dtype == tf.float32
-
-
 def test_03_a_model_of_a_class_casts_its_inputs_to_the_policy_set_later():
     class Passing(keras.Model):
         def call(self, inputs):
@@ -180,30 +141,7 @@ def test_03_a_model_of_a_class_casts_its_inputs_to_the_policy_set_later():
         assert model(X).dtype == dtype
 
 
-def test_03_fit_hands_a_loss_function_float32_labels_and_predictions():
-    seen = []
-
-    def watched(y_true, y_pred):
-        seen.append((y_true.dtype, y_pred.dtype))
-        return keras.ops.mean(y_pred)
-
-    model = network("mixed_float16", head="mixed_float16")
-    model.compile("sgd", watched, jit_compile=False)
-    model.fit(X, Y, verbose=0)
-    assert set(seen) == {(tf.float32, tf.float32)}
-    watched(Y, model(X))
-    assert seen[-1] == (np.int32, tf.float16)
-
-
 # Custom layers
-
-
-def test_03_a_number_of_numpy_widens_an_operation_of_keras_and_one_of_python_does_not():
-    for divide, dtype in (
-        (lambda x, _: keras.ops.divide(x, np.float32(2)), tf.float32),
-        (lambda x, _: keras.ops.divide(x, 2.0), tf.float16),
-    ):
-        assert output_dtype(divide) == dtype
 
 
 def output_dtype(call, weight=None, policy="mixed_float16"):
@@ -219,27 +157,8 @@ def output_dtype(call, weight=None, policy="mixed_float16"):
     return Custom(dtype=policy)(tf.ones((2, 2))).dtype
 
 
-def of_tensorflow(_):
-    return tf.Variable(tf.ones((2, 2)))
-
-
 def of_keras(layer):
     return layer.add_weight(name="kernel", shape=(2, 2))
-
-
-MISMATCH = "expected to be a (half|float) tensor but is a (half|float) tensor"
-
-
-def test_03_a_raw_tensor_or_variable_beside_a_float16_tensor_fails():
-    for call, weight in (
-        (lambda x, _: x * tf.constant(2.0), None),
-        (lambda x, _: tf.constant(2.0) * x, None),
-        (lambda x, w: x * w, of_tensorflow),
-        (lambda x, w: tf.matmul(x, w), of_tensorflow),
-    ):
-        assert output_dtype(call, weight, "float32") == tf.float32
-        with pytest.raises(tf.errors.InvalidArgumentError, match=MISMATCH):
-            output_dtype(call, weight)
 
 
 def test_03_weights_of_keras_and_numbers_of_python_and_numpy_follow_the_policy():

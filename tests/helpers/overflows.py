@@ -1,8 +1,8 @@
 """Trainings on several devices whose gradients overflow on purpose, and one process
 that plays all.
 
-    replicas.py mirrored FOLDER      everything on 2 logical CPUs; saves a model in FOLDER
-    replicas.py worker               one of two workers
+    overflows.py mirrored FOLDER      everything on 2 logical CPUs; saves a model in FOLDER
+    overflows.py worker               one of two workers
 
 Both print what they found as JSON. `tests/canaries/test_devices.py` starts them once
 and asserts on it; `tests/test_replica_safe.py` plays the same on one device. As workers run

@@ -1,9 +1,9 @@
-"""What has to come out of the trainings of `helpers.replicas`, by plain arithmetic."""
+"""What has to come out of the trainings of `helpers.overflows`, by plain arithmetic."""
 
 import numpy as np
 
 from helpers.loss_scale import DynamicLossScale
-from helpers.replicas import GROWTH, RATE, START
+from helpers.overflows import GROWTH, RATE, START
 
 
 def compare(script, found):
