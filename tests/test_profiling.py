@@ -227,7 +227,7 @@ TREE = [
     ({"input_ms": 30, "product": 9}, {"input_ms": 33, "product": 6}, "input", "85% of a step"),
     ({"overhead": 9, "product": 2}, {"overhead": 9, "product": 1}, "launch", "In 90% of a step"),
     ({"relu": 19, "product": 1}, {"relu": 19, "product": 1}, "few products", "1.1 times as fast"),
-    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, "slow kernel", "got no faster"),
+    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, "slow routine", "got no faster"),
     ({"product": 6, "relu": 2}, {"product": 3, "relu": 2, "cast": 3}, "casts", "took 3 ms more"),
     ({"product": 8, "relu": 2}, {"product": 3, "relu": 2}, "done", "2 times as fast, and none of"),
     # A pipeline that works ahead is as slow as before, and the faster step waits for
@@ -241,7 +241,7 @@ def test_the_tree_stops_at_the_right_answer(before, after, name, said):
     found = profiling.diagnose(step_of(**before), step_of(**after))
     assert found.name == name and said in found.sentence
     assert found.speedup == pytest.approx(sum(before.values()) / sum(after.values()))
-    names = ["input", "launch", "few products", "slow kernel", "casts", "done"]
+    names = ["input", "launch", "few products", "slow routine", "casts", "done"]
     answers = [yes for *_, yes in found.walk]
     assert answers == [n == name for n in names[: names.index(name) + 1] if n != "done"]
 

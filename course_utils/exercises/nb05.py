@@ -50,25 +50,6 @@ ROOFLINE = Number(
 
 EXERCISES = [
     Exercise(
-        id=7,
-        minutes=5,
-        solution="""\
-answer = {
-    "A": "input",  # the pipeline takes the whole step to make the next batch
-    "B": "launch",
-    "C": "products",
-    "A gains": 1.0,
-    "B gains": 10 / (10 - 2.1 / 2),
-    "C gains": 32 / (32 - 24 / 2),
-}""",
-        answer=mystery.JUDGE,
-        hints=[
-            '`profiling.budget(mysteries["A"])` gives the milliseconds of each part.',
-            "In A, look at the lane of the input pipeline: does it ever rest?",
-        ],
-        right="A wants a faster pipeline, B a larger batch. Only C wants 16 bits.",
-    ),
-    Exercise(
         id=9,
         minutes=12,
         solution="""\
@@ -98,6 +79,25 @@ answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""
                 "has to be: products.",
             ),
         ],
+    ),
+    Exercise(
+        id=7,
+        minutes=5,
+        solution="""\
+answer = {
+    "A": "input",  # the pipeline takes the whole step to make the next batch
+    "B": "launch",
+    "C": "products",
+    "A gains": 1.0,
+    "B gains": 10 / (10 - 2.1 / 2),
+    "C gains": 32 / (32 - 24 / 2),
+}""",
+        answer=mystery.JUDGE,
+        hints=[
+            '`profiling.budget(mysteries["A"])` gives the milliseconds of each part.',
+            "In A, look at the lane of the input pipeline: does it ever rest?",
+        ],
+        right="A wants a faster pipeline, B a larger batch. Only C wants 16 bits.",
     ),
     Exercise(
         id=1,

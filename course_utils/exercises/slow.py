@@ -75,7 +75,8 @@ def colleague(repairs=()):
 
     if "graph" in repairs:
         train = tf.function(train, jit_compile=False)
-    batches = _batches(tf, images, labels, "prefetch" in repairs)
+    data = read_slowly(images, labels, BATCH, READING)
+    batches = iter(data.prefetch(2) if "prefetch" in repairs else data)
     size = BATCH if "batch" in repairs else SMALL
 
     def step():
@@ -88,25 +89,28 @@ def colleague(repairs=()):
     return step
 
 
-def _batches(tf, images, labels, ahead):
-    """An iterator over batches, each of which takes a while to read."""
+def read_slowly(images, labels, batch, seconds):
+    """A `tf.data.Dataset` without end of (images, labels), each batch of which takes so
+    many seconds to read and no core.
+
+    TensorFlow adds no prefetch of its own to it.
+
+    Example:
+        batches = iter(read_slowly(x, y, 128, seconds=0.02).prefetch(1))
+    """
+    import tensorflow as tf
 
     def read(x, y):
         wait = tf.numpy_function(
-            lambda: np.int64(time.sleep(READING) or 0), [], tf.int64
+            lambda: np.int64(time.sleep(seconds) or 0), [], tf.int64
         )
         with tf.control_dependencies([wait]):
             return tf.identity(x), tf.identity(y)
 
-    data = (
-        tf.data.Dataset.from_tensor_slices((images, labels))
-        .batch(BATCH)
-        .repeat()
-        .map(read)
-    )
+    data = tf.data.Dataset.from_tensor_slices((images, labels)).repeat().batch(batch)
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    return iter((data.prefetch(2) if ahead else data).with_options(options))
+    return data.map(read).with_options(options)
 
 
 def judge(answer):

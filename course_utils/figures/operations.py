@@ -37,6 +37,7 @@ def by_dtype(times) -> Picture:
     figure, ax = canvas(width=7.5, height=1.6 + 0.5 * len(names))
     height = 0.8 / len(others)
     ends, words = [], []
+    faster = dict.fromkeys(others, 0)
     for row, name in enumerate(names):
         parts = []
         for number, dtype in enumerate(others):
@@ -46,11 +47,14 @@ def by_dtype(times) -> Picture:
             ax.barh(y, ratio.median - 1, height, left=1, label=label, **bar_look(dtype))
             ax.plot([ratio.low, ratio.high], [y, y], color=INK, linewidth=2)
             ends += [end for end in ratio if np.isfinite(end)]
+            faster[dtype] += ratio.low > 1
             verdict = ratio.verdict(f"{dtype} is faster", "float32 is faster")
             parts.append(f"{dtype} {ratio.median:.2f} times as fast, {verdict}")
         words.append(f"{name}: {', '.join(parts)}")
     ax.set_yticks(range(len(names)), names)
     around_one(ax, ends)
+    counts = [f"{dtype} {n} of {len(names)}" for dtype, n in faster.items()]
+    ax.set_title(f"Operations faster than in float32: {', '.join(counts)}", pad=22)
     ax.set_xlabel("speed against float32, with the interval; logarithmic")
     legend_below(figure, len(others))
     return Picture(figure, "; ".join(words) + ".")

@@ -38,9 +38,9 @@ def op_times(tables: dict) -> Picture:
     """Dots on a logarithmic axis: the time of each type of operation in one step.
 
     `tables`: {policy: DataFrame of `profiling.op_times`}, the first of which orders the
-    rows and makes the title. After the first eight operations the others are summed up
-    as "all others". What a policy does not run, or for less than 0.1 % of the longest,
-    has no dot.
+    rows and makes the title. After the eight operations with the largest share under
+    any policy the others are summed up as "all others". What a policy does not run, or
+    for less than 0.1 % of the longest, has no dot.
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
@@ -49,7 +49,8 @@ def op_times(tables: dict) -> Picture:
         {p: t.groupby("op", sort=False)["ms"].sum() for p, t in plain.items()}
     )
     sums = sums.fillna(0.0)
-    longest = sums.max(axis=1).sort_values(ascending=False, kind="stable").index
+    shares = sums / sums.sum()
+    longest = shares.max(axis=1).sort_values(ascending=False, kind="stable").index
     first = next(iter(sums))
     shown = sums.loc[longest[:8]].sort_values(first, ascending=False, kind="stable")
     if len(sums) > 8:
@@ -69,7 +70,7 @@ def op_times(tables: dict) -> Picture:
     ax.grid(axis="x", color=INK, alpha=0.15)
     three = sums[first].nlargest(3)
     share = three.sum() / sums[first].sum()
-    ax.set_title(f"{listed(three.index)}\ntake {share:.0%} of what runs in {first}")
+    ax.set_title(f"{listed([*three.index])}\ntake {share:.0%} of what runs in {first}")
     legend_below(figure, 3)
     words = [
         f"{policy}: "
@@ -169,6 +170,7 @@ def walks(diagnoses: dict) -> Picture:
     ax.set_xticks(range(len(diagnoses)), list(diagnoses))
     ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
     ax.xaxis.tick_top()
+    ax.set_title("Each step goes down to its first yes", pad=12)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return Picture(figure, " ".join(words))

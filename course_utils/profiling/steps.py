@@ -25,13 +25,13 @@ QUESTIONS = {
     "input": "Does it wait for input?",
     "launch": "Does nothing run?",
     "few products": "Are products few?",
-    "slow kernel": "Do products take as long?",
+    "slow routine": "Do products take as long?",
     "casts": "Did other work eat it?",
 }
 
 
 class Diagnosis(NamedTuple):
-    """Where the tree stops: "input", "launch", "few products", "slow kernel", "casts"
+    """Where the tree stops: "input", "launch", "few products", "slow routine", "casts"
     or "done".
 
     Or "fused", where XLA hides which operations ran. The walk is what was asked on the
@@ -184,7 +184,7 @@ def diagnose(before, after) -> Diagnosis:
         "few products": (share < FEW, f"{share:.0%}",
             f"Products and convolutions are {share:.0%} of a step: if they took no time, it would "
             f"be {1 / (1 - min(share, FEW)):.2g} times as fast, and no more."),
-        "slow kernel": (times < FASTER, f"{times:.2g}×",
+        "slow routine": (times < FASTER, f"{times:.2g}×",
             "Products and convolutions themselves got no faster: this device, or TensorFlow on "
             "it, has no fast way for this dtype or these shapes."),
         "casts": (lost > EATEN * saved, f"{lost / saved if saved > 0 else 0:.0%}",
