@@ -123,14 +123,13 @@ def judge(answer):
     asked = f"give a list of names, of {', '.join((*REPAIRS, LATE))}"
     if not isinstance(answer, list | tuple):
         return f"You gave {describe(answer)}: {asked}."
-    names = [name.strip().lower() if isinstance(name, str) else name for name in answer]
-    for name in names:
+    for name in answer:
         if not isinstance(name, str) or name not in (*REPAIRS, LATE):
             return f"You gave {describe(name)} in the list: {asked}."
-        if names.count(name) > 1:
+        if answer.count(name) > 1:
             return f"{name!r} stands in the list twice. Each repair is made once."
-    left = [name for name in REPAIRS if name not in names]
-    if LATE in names and left:
+    left = [name for name in REPAIRS if name not in answer]
+    if LATE in answer and left:
         return (
             "bfloat16 makes products faster at best, and this step spends its time elsewhere."
             " Take it out of the list, and try it after the six repairs."
