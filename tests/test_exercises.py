@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_utils import exercises
-from course_utils.exercises import answers, engine, mystery, store
+from course_utils.exercises import answers, engine, mystery, slow, store
 from course_utils.exercises.functions import Function
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -219,7 +219,7 @@ RIGHT = {  # tuples are the values of a dictionary
     ("02", 2): [(np.float32(12), 37.0), (33, np.int64(37))],
     ("04", 2): [440.4, np.array(441.0)],
     ("04", 3): [(75.0, 0.13, " Cannot tell")],
-    ("05", 1): [[*slow.REPAIRS[::-1]], [*slow.REPAIRS, " BFLOAT16"]],
+    ("05", 1): [[*slow.REPAIRS[::-1]], [*slow.REPAIRS, "bfloat16"]],
     ("05", 3): [3.95, 1.004 * 320 / 81],
     ("05", 2): [mystery.JUDGE.right | {"B gains": 1.12, "C gains": np.float32(1.6)}],
     ("07", 2): [(np.int64(4001), 2001.0, 7.08)],

@@ -101,7 +101,7 @@ def test_the_task_names_every_repair_and_one_that_is_none():
 def test_what_is_left_is_told_by_its_part_of_the_bar():
     for name, part in slow.SHOWS.items():
         said = slow.judge([r for r in slow.REPAIRS if r != name])
-        assert said.startswith("Repaired so far: 5 of 6.") and said.endswith(
+        assert said.startswith("You repaired 5 of 6 faults.") and said.endswith(
             f": {part}."
         )
 

@@ -282,6 +282,37 @@ def test_spans_tell_lanes_parts_and_times_since_the_step_began():
     assert profiling.spans(trace, steps=2)["end"].max() == 20
 
 
+def test_of_one_step_the_passes_are_told_by_name():
+    trace = made(
+        step(0, 30),
+        ("a", "adam/Pow:Pow", 0.5, 1),  # needs no gradient
+        ("a", "net/dense/MatMul:MatMul", 1, 8),
+        ("a", "gradient_tape/net/dense/MatMul:MatMul", 10, 16),
+        ("b", "adam/Sub:Sub", 15, 18),
+        ("b", "adam/AssignSubVariableOp:AssignSubVariableOp", 18, 20),
+        ("a", "gradient_tape/net/dense/MatMul_1:MatMul", 16, 22),
+        ("b", "AssignAddVariableOp:AssignAddVariableOp", 24, 25),  # a metric
+    )
+    table = profiling.spans(trace)
+    passes = table[table["part"] == "pass"]
+    assert list(
+        passes[["lane", "start", "end"]].itertuples(index=False, name=None)
+    ) == [
+        ("forward", 1, 8),
+        ("backward", 10, 22),
+        ("update", 15, 20),
+    ]
+    lanes = figures.timeline({"a step": table}).figure.axes[0].get_yticklabels()
+    assert [lane.get_text() for lane in lanes] == [
+        *("Python", "forward", "backward", "update", "thread 1", "thread 2")
+    ]
+
+
+def test_a_folder_without_a_trace_is_named(tmp_path):
+    with pytest.raises(ValueError, match="No trace lies below"):
+        profiling.read(tmp_path)
+
+
 def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
     times = iter([5.0, 9.0, 4.0, 7.0, 8.0, 3.0, 6.0, 8.5, 2.0])
     order = []

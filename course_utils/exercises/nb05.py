@@ -69,10 +69,11 @@ answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""
             (["batch", 3], "in the list"),
             (["graph", "graph"], "stands in the list twice"),
             (["bfloat16"], "this step spends its time elsewhere"),
-            ([], "0 of 6"),
+            ([], "You repaired 0 of 6"),
+            (["graph", "Batch"], "You gave the text 'Batch' in the list"),
             (
-                ["graph", "Batch "],
-                "2 of 6. What is left makes this part of the bar longer",
+                ["graph", "batch"],
+                "2 of 6 faults. What is left makes this part of the bar longer",
             ),
             (
                 ["batch", "graph", "tensorflow", "prefetch", "statistics"],
