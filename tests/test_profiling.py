@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from course_utils import models, profiling, roofline
+from course_utils import figures, models, profiling, roofline
 from course_utils.benchmark import counts_memory, device
 from course_utils.profiling import steps as steps_module
 from course_utils.profiling.trace import Event, Trace
