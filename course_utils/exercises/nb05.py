@@ -73,11 +73,11 @@ answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""
             (["graph", "Batch"], "You gave the text 'Batch' in the list"),
             (
                 ["graph", "batch"],
-                "2 of 6 faults. What is left makes this part of the bar longer",
+                "2 of 6 faults. The rest shows in these parts of the bar",
             ),
             (
                 ["batch", "graph", "tensorflow", "prefetch", "statistics"],
-                "has to be: products.",
+                "of the bar: products.",
             ),
         ],
     ),

@@ -139,6 +139,6 @@ def judge(answer):
     done = len(REPAIRS) - len(left)
     parts = list(dict.fromkeys(SHOWS[name] for name in left))
     return (
-        f"You repaired {done} of 6 faults. What is left makes this part of the bar longer than"
-        f" it has to be: {', '.join(parts)}."
+        f"You repaired {done} of 6 faults. The rest shows in these parts of the bar:"
+        f" {', '.join(parts)}."
     )
