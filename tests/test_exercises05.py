@@ -6,7 +6,7 @@ from helpers.tasks import CELLS
 from course_utils import exercises, profiling, roofline
 from course_utils.exercises import mystery, slow
 
-ROOFLINE, MYSTERY, SLOW = exercises.load("05").exercises
+SLOW, MYSTERY, ROOFLINE = exercises.load("05").exercises
 
 
 def test_the_roofline_gives_the_speedup():
@@ -48,52 +48,66 @@ def test_of_what_runs_in_b_most_are_products_and_of_the_step_few():
 
 @pytest.fixture(scope="module")
 def ops():
-    """{letter: the operations of a step with that fault alone left in}, and "" for
-    none.
-    """
-    every = "".join(slow.FAULTS)
-    left = {"": every, **{letter: every.replace(letter, "") for letter in every}}
-    traces = {
-        letter: profiling.record(slow.colleague(repaired), steps=2)
-        for letter, repaired in left.items()
-    }
+    """{repair: the operations of a step that lacks it alone}, and "" for none."""
+    made = {"": slow.REPAIRS}
+    made |= {name: [r for r in slow.REPAIRS if r != name] for name in slow.REPAIRS}
     return {
-        letter: profiling.op_times(trace).set_index("op")
-        for letter, trace in traces.items()
+        name: profiling.op_times(
+            profiling.record(slow.colleague(repairs), steps=2)
+        ).set_index("op")
+        for name, repairs in made.items()
     }
 
 
 @pytest.mark.slow
 def test_every_fault_but_the_missing_prefetch_is_seen_in_the_operations(ops):
-    def products(letter):
-        table = ops[letter]
+    def products(name):
+        table = ops[name]
         return table["calls"][
             table["kind"].isin(["convolution", "matrix product"])
         ].sum()
 
-    python = {letter for letter, table in ops.items() if "Python" in set(table["kind"])}
-    assert {slow.FAULTS[letter] for letter in python} == {"Python in the step"}
-    assert {slow.FAULTS[x] for x in ops if "TopKV2" in ops[x].index} == {
-        "statistics of weights"
-    }
-    times = {letter: products(letter) / products("") for letter in ops}
-    small = {slow.FAULTS[letter] for letter, count in times.items() if count == 8}
-    assert small == {"small batches"} and set(times.values()) == {1, 8}
-    casts = {letter: ops[letter]["calls"].reindex(["Cast"]).sum() for letter in ops}
-    assert slow.FAULTS[max(casts, key=casts.get)] in ("float64", "small batches")
-    assert casts["D"] > casts[""]
+    assert products("") == 8  # as a hint says
+    python = {name for name, table in ops.items() if "Python" in set(table["kind"])}
+    assert python == {"tensorflow"}
+    assert {name for name in ops if "TopKV2" in ops[name].index} == {"statistics"}
+    times = {name: products(name) / products("") for name in ops}
+    assert {name for name, count in times.items() if count == 8} == {"batch"}
+    assert set(times.values()) == {1, 8}
+    casts = {name: ops[name]["calls"].reindex(["Cast"]).sum() for name in ops}
+    assert casts["float32"] > casts[""]
 
 
 @pytest.mark.slow
 def test_two_faults_are_seen_in_the_step_s_time():
-    steps = {name: slow.colleague(name) for name in ("ABDEF", "ABCDF")}
-    found = {
-        name: profiling.budget(profiling.record(step)) for name, step in steps.items()
-    }
-    assert found["ABDEF"]["input"] > 0.9 * 1e3 * slow.READING  # asleep before each step
-    assert found["ABCDF"]["launch"] > 2 * found["ABDEF"]["launch"]
+    def without(name):
+        repairs = [r for r in slow.REPAIRS if r != name]
+        return profiling.budget(profiling.record(slow.colleague(repairs)))
+
+    waiting = without("prefetch")
+    # asleep before each step
+    assert waiting["input"] > 0.9 * 1e3 * slow.READING
+    assert without("graph")["launch"] > 2 * waiting["launch"]
 
 
-def test_the_task_names_every_fault_and_each_is_one_answer():
-    assert all(f"*{fault}*" in CELLS["05"]["task-3"] for fault in slow.FAULTS.values())
-    assert SLOW.answer.right == slow.FAULTS and len(set(slow.FAULTS.values())) == 6
+def test_the_task_names_every_repair_and_one_that_is_none():
+    rows = [
+        line for line in CELLS["05"]["task-1"].splitlines() if line.startswith('| `"')
+    ]
+    named = {line.split('"')[1] for line in rows}
+    assert named == {*slow.REPAIRS, slow.LATE}
+
+
+def test_what_is_left_is_told_by_its_part_of_the_bar():
+    for name, part in slow.SHOWS.items():
+        said = slow.judge([r for r in slow.REPAIRS if r != name])
+        assert said.startswith("You repaired 5 of 6 faults.") and said.endswith(
+            f": {part}."
+        )
+
+
+def test_a_name_that_is_no_repair_is_refused():
+    with pytest.raises(
+        ValueError, match="'prefetching' is no repair: choose from batch"
+    ):
+        slow.colleague(["prefetching"])

@@ -59,8 +59,10 @@ STOPPED = (
     [4.0, 4.0, 8.0],
     {"scale": [8.0, 4.0, 4.0], "dice": [4.0, 4.0, 8.0]},
 )
-BY_DTYPE = [(2.0, 1.0, 0.5), (31.0, 114.0, np.nan)]
-BY_DTYPE = rows("float32 bfloat16 float16", BY_DTYPE, ["add", "GELU"])
+DTYPES = ("float32", "bfloat16", "float16")
+BY_DTYPE = {("add", "float32"): 2.0, ("add", "bfloat16"): 1.0, ("add", "float16"): 0.5}
+BY_DTYPE |= {("GELU", d): ms for d, ms in zip(DTYPES, (3.0, 6.0, 3.0), strict=True)}
+BY_DTYPE = {case: [ms] * 8 for case, ms in BY_DTYPE.items()}
 CASTS = {"direct": [9, 1], "to float32": [1, 3], "compute": [4, 2], "back": [0.5, 1.5]}
 CASTS = pd.DataFrame(CASTS, ["matrix product", "add"])
 # The same operations as oneDNN and as TensorFlow itself call them.
@@ -192,7 +194,6 @@ LOSSES = [
     (p, s, n, 1 / (n + 1 + s)) for p in POLICIES for s in (0, 1) for n in range(5)
 ]
 PEAK_ROWS = [(p, b, 9, b, 5, b + 4, b + 6) for b in (64, 256) for p in POLICIES[:2]]
-DTYPES = ("float32", "bfloat16", "float16")
 RATES = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in DTYPES]
 ROW = {"model": "A net, batch 8", "baseline_batch": 8, "mixed_batch": 12}
 SPEEDUPS = [
@@ -379,9 +380,10 @@ def colors(figure):
 def test_policies_differ_by_more_than_color():
     for signs in (looks.COLORS, looks.HATCHES, looks.MARKERS, looks.LINES):
         assert len({signs[d] for d in DTYPES}) == 3
-    for name in ("by_dtype", "casts"):
-        hatches = [group[0].get_hatch() for group in drawn(name).containers]
-        assert len(set(hatches)) == len(hatches)
+    hatches = [group[0].get_hatch() for group in drawn("casts").containers]
+    assert len(set(hatches)) == len(hatches)
+    by_dtype = drawn("by_dtype").patches[:4]
+    assert len({bar.get_hatch() for bar in by_dtype}) == 2
 
 
 # What each one says and shows
@@ -404,6 +406,10 @@ SAID = [
         "measured 1.5 ×; speedup: guessed 9 ×, predicted 1.8 ×, measured unknown",
     ),
     ("by_width", "int8: 0.5 at 64, 4 at 256"),
+    (
+        "by_dtype",
+        "add: bfloat16 2.00 times as fast, bfloat16 is faster, float16 4.00 times as",
+    ),
     (
         "policies",
         "mixed_bfloat16 takes 10 ms a step, speed 2.00× (1.80 to 2.20), peak 50 MB, loss 2.500;"
@@ -599,15 +605,30 @@ SHOWN = [
     # The ceiling, and what was drawn, whole.
     ("loss_scale", lambda axes: lines(axes[0])[2:], [[5, 5, 6, 6], [8, 512]]),
     ("loss_scale", lambda axes: axes[0].get_ylim()[1] > 512, True),
-    ("by_dtype", lambda ax: [group[0] for group in bars(ax)], [1, 0.5, 0.25]),
+    # To the median of the ratios, with its interval; none below six rounds.
+    (
+        "by_dtype",
+        lambda ax: [b.get_x() + b.get_width() for b in ax.patches[:4]],
+        pytest.approx([2, 4, 0.5, 1]),
+    ),
+    ("by_dtype", lambda ax: list(ax.lines[0].get_xdata()), [2, 2]),
+    (
+        "by_dtype",
+        lambda ax: ax.get_title(),
+        "Operations faster than in float32: bfloat16 1 of 2, float16 1 of 2",
+    ),
     ("casts", bars, CASTS.T.to_numpy().tolist()),
     ("casts", lambda ax: [group[0].get_x() for group in ax.containers[1:]], [0, 1, 5]),
     # One operation is one row, whichever library ran it.
     ("op_times", lambda ax: written(ax.get_yticklabels()), CONV),
-    # Each row against its longest bar, with milliseconds beside.
-    ("op_times", lambda ax: bars(ax)[0], [0.1, 0.1, 0.1, 1, 0, 0, 0, 0, 0]),
-    ("op_times", lambda ax: bars(ax)[1], [1, 1, 1, 0, *[1] * 5]),
-    ("op_times", lambda ax: written(ax.texts)[:3], ["5", "4", "3"]),
+    # A dot at the ms of each policy, none for what it does not run; the title's share.
+    (
+        "op_times",
+        lambda ax: [list(line.get_xdata())[:4] for line in ax.lines],
+        [[5, 4, 3, 0.5], [50, 40, 30, pytest.approx(np.nan, nan_ok=True)]],
+    ),
+    ("op_times", lambda ax: ax.get_xscale(), "log"),
+    ("op_times", lambda ax: ax.get_title().split()[-6:][0], "96%"),
     # A long bar has its operation's name.
     ("timeline", lambda ax: written(ax.get_yticklabels()), ["Python", "thread 1"] * 2),
     ("timeline", lambda ax: written(ax.texts)[:3], ["a trace", "waiting", "MatMul"]),

@@ -12,7 +12,7 @@ from tools.canonical import COURSE, read
 
 LEDGER = COURSE / "data/claims.json"
 FIELDS = ["cell", "claim", "id", "note", "notebook", "verdict"]
-VERDICTS = {"holds", "holds if", "misleading", "wrong", "wrong today"}
+VERDICTS = {"holds", "holds if", "misleading", "wrong", "wrong today", "not measured"}
 SETTLED = {f"C{number:02}" for number in range(1, 59)}
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from course_utils import models, profiling, roofline
+from course_utils import figures, models, profiling, roofline
 from course_utils.benchmark import counts_memory, device
 from course_utils.profiling import recordings
 from course_utils.profiling.trace import Event, Trace
@@ -225,7 +225,7 @@ TREE = [
     ({"input_ms": 30, "product": 9}, {"input_ms": 33, "product": 6}, "input", "85% of a step"),
     ({"overhead": 9, "product": 2}, {"overhead": 9, "product": 1}, "launch", "In 90% of a step"),
     ({"relu": 19, "product": 1}, {"relu": 19, "product": 1}, "few products", "1.1 times as fast"),
-    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, "slow kernel", "got no faster"),
+    ({"relu": 4, "product": 6}, {"relu": 4, "product": 16}, "slow routine", "got no faster"),
     ({"product": 6, "relu": 2}, {"product": 3, "relu": 2, "cast": 3}, "casts", "took 3 ms more"),
     ({"product": 8, "relu": 2}, {"product": 3, "relu": 2}, "done", "2 times as fast, and none of"),
     # A pipeline that works ahead is as slow as before, and the faster step waits for
@@ -239,7 +239,7 @@ def test_the_tree_stops_at_the_right_answer(before, after, name, said):
     found = profiling.diagnose(step_of(**before), step_of(**after))
     assert found.name == name and said in found.sentence
     assert found.speedup == pytest.approx(sum(before.values()) / sum(after.values()))
-    names = ["input", "launch", "few products", "slow kernel", "casts", "done"]
+    names = ["input", "launch", "few products", "slow routine", "casts", "done"]
     answers = [yes for *_, yes in found.walk]
     assert answers == [n == name for n in names[: names.index(name) + 1] if n != "done"]
 
@@ -278,6 +278,37 @@ def test_spans_tell_lanes_parts_and_times_since_the_step_began():
         ("thread 2", "other", "Relu", 8, 10),
     ]
     assert profiling.spans(trace, steps=2)["end"].max() == 20
+
+
+def test_of_one_step_the_passes_are_told_by_name():
+    trace = made(
+        step(0, 30),
+        ("a", "adam/Pow:Pow", 0.5, 1),  # needs no gradient
+        ("a", "net/dense/MatMul:MatMul", 1, 8),
+        ("a", "gradient_tape/net/dense/MatMul:MatMul", 10, 16),
+        ("b", "adam/Sub:Sub", 15, 18),
+        ("b", "adam/AssignSubVariableOp:AssignSubVariableOp", 18, 20),
+        ("a", "gradient_tape/net/dense/MatMul_1:MatMul", 16, 22),
+        ("b", "AssignAddVariableOp:AssignAddVariableOp", 24, 25),  # a metric
+    )
+    table = profiling.spans(trace)
+    passes = table[table["part"] == "pass"]
+    assert list(
+        passes[["lane", "start", "end"]].itertuples(index=False, name=None)
+    ) == [
+        ("forward", 1, 8),
+        ("backward", 10, 22),
+        ("update", 15, 20),
+    ]
+    lanes = figures.timeline({"a step": table}).figure.axes[0].get_yticklabels()
+    assert [lane.get_text() for lane in lanes] == [
+        *("Python", "forward", "backward", "update", "thread 1", "thread 2")
+    ]
+
+
+def test_a_folder_without_a_trace_is_named(tmp_path):
+    with pytest.raises(ValueError, match="No trace lies below"):
+        profiling.read(tmp_path)
 
 
 def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):

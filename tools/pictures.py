@@ -133,7 +133,7 @@ def front():
     import pandas as pd  # late: the figures load TensorFlow, which no check needs
 
     from course_utils.figures.base import INK, Picture, canvas, legend
-    from course_utils.figures.looks import side_by_side
+    from course_utils.figures.looks import bar_look
 
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     steps = pd.DataFrame(record["cnn"]).set_index("policy")
@@ -142,7 +142,11 @@ def front():
     table /= table.loc["float32"]
     # narrow: on a phone its letters stay as large as the text beside it
     figure, ax = canvas(4.4, 3.4)
-    side_by_side(ax, table.T)
+    for number, (policy, row) in enumerate(table.iterrows()):
+        at = [place + 0.26 * (number - 1) for place in range(len(row))]
+        ax.barh(at, row, 0.26, label=policy, **bar_look(policy))
+    ax.set_yticks(range(len(of)), of)
+    ax.invert_yaxis()
     for bars in ax.containers:
         ax.bar_label(bars, fmt="{:.2f}×", padding=4, fontsize=11, color=INK)
     ax.set_xlim(0, 1.2 * table.to_numpy().max())

@@ -2,10 +2,9 @@
 
 from . import mystery, slow
 from .engine import Exercise, Prediction, percentage
-from .functions import parts
 from .judges import Number, nearly
 
-TITLE = "Find out where time and memory go"
+TITLE = "Find out where the time goes"
 
 PREDICTION = Prediction(
     measures={"": ("products, of a step's time", "%")},
@@ -51,21 +50,36 @@ ROOFLINE = Number(
 
 EXERCISES = [
     Exercise(
-        id=1,
-        minutes=4,
+        id=9,
+        minutes=12,
         solution="""\
-in_float32 = min(8.1, 0.32 * 50)  # TFLOP/s: the peak, or what memory allows
-in_float16 = min(65, 0.32 * 100)
-answer = in_float16 / in_float32""",
-        answer=ROOFLINE,
+answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""",
+        answer=slow.judge,
         hints=[
-            "Memory allows bytes per second times operations per byte. Compare that with the peak,"
-            " once for each dtype.",
-            "In `float32` the layer reaches 8.1 TFLOP/s. In `float16` it does 100 operations per"
-            " byte, and memory allows 0.32 × 100.",
+            "Take the longest part of the newest bar first. A network of three Dense layers needs"
+            " eight products in one step. How many `calls` does your table show?",
+            "In the column `op`, PyFunc is Python, TopKV2 sorts, and a MatMul that takes far"
+            " longer than the other products computes in a wider dtype.",
         ],
-        right="In float32 arithmetic is the limit, in float16 memory: half of the 8 is out of"
-        " reach.",
+        right='None of the six was about 16 bits. Add `"bfloat16"` as the seventh and see what'
+        " it does now.",
+        wrong=[
+            ("batch", "give a list of names"),
+            (["batch", "shuffle"], "You gave the text 'shuffle' in the list"),
+            (["batch", 3], "in the list"),
+            (["graph", "graph"], "stands in the list twice"),
+            (["bfloat16"], "this step spends its time elsewhere"),
+            ([], "You repaired 0 of 6"),
+            (["graph", "Batch"], "You gave the text 'Batch' in the list"),
+            (
+                ["graph", "batch"],
+                "2 of 6 faults. The rest shows in these parts of the bar",
+            ),
+            (
+                ["batch", "graph", "tensorflow", "prefetch", "statistics"],
+                "of the bar: products.",
+            ),
+        ],
     ),
     Exercise(
         id=7,
@@ -87,17 +101,20 @@ answer = {
         right="A wants a faster pipeline, B a larger batch. Only C wants 16 bits.",
     ),
     Exercise(
-        id=8,
-        minutes=8,
-        solution=parts({letter: f'"{fault}"' for letter, fault in slow.FAULTS.items()}),
-        answer=slow.JUDGE,
+        id=1,
+        minutes=4,
+        solution="""\
+in_float32 = min(8.1, 0.32 * 50)  # TFLOP/s: the peak, or what memory allows
+in_float16 = min(65, 0.32 * 100)
+answer = in_float16 / in_float32""",
+        answer=ROOFLINE,
         hints=[
-            "Which part of the bar grows: input, launch, products or other? Two letters lengthen"
-            " the launch: compare how often products run, in `calls`.",
-            "The column `op` names what runs longest: PyFunc is Python, TopKV2 sorts, and a MatMul"
-            " without `_Mkl` beside others with it computes in another dtype.",
+            "Memory allows bytes per second times operations per byte. Compare that with the peak,"
+            " once for each dtype.",
+            "In `float32` the layer reaches 8.1 TFLOP/s. In `float16` it does 100 operations per"
+            " byte, and memory allows 0.32 × 100.",
         ],
-        right="Input by its lane, launch by the gaps and the calls, the rest by the names of the"
-        " operations: each fault has its instrument.",
+        right="In float32 arithmetic is the limit, in float16 memory: half of the 8 is out of"
+        " reach.",
     ),
 ]

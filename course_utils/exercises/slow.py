@@ -1,5 +1,5 @@
-"""A slow training of notebook 05: six faults that cost time, and the judge of who is
-who.
+"""A slow training of notebook 05: six faults that cost time, their repairs, and the
+judge of which were made.
 """
 
 import statistics
@@ -7,47 +7,49 @@ import time
 
 import numpy as np
 
-from .judges import Choice, Fields
+from .answers import describe
 
-FAULTS = {
-    "A": "Python in the step",
-    "B": "small batches",
-    "C": "no prefetch",
-    "D": "float64",
-    "E": "runs eagerly",
-    "F": "statistics of weights",
+# Where in the time budget each fault shows, by the name of its repair.
+SHOWS = {
+    "batch": "launch",
+    "graph": "launch",
+    "tensorflow": "other",
+    "prefetch": "input",
+    "float32": "products",
+    "statistics": "other",
 }
-SHOWN = {  # what an instrument shows where a fault is left in
-    "A": "the other operations take longer, and the table of operations names one that is Python's",
-    "B": "the launch takes longer, and the table of operations counts eight times as many products",
-    "C": "the step waits for its input",
-    "D": "the products take longer, and so do casts before them",
-    "E": "the launch takes longer, and as many products run as in the repaired step",
-    "F": "the other operations take longer, and one of them sorts",
-}
+REPAIRS = tuple(SHOWS)
+LATE = "bfloat16"  # what may be tried once nothing else is wrong
 BATCH = 256
 SMALL = 32
 WIDTH = 512
 READING = 0.006
 
 
-def colleague(repaired=""):
-    """A colleague's training step on 256 pictures, with the faults that are not
-    `repaired`.
+def colleague(repairs=()):
+    """A colleague's training step on 256 pictures, with those of `REPAIRS` that are
+    named.
 
-    Each letter, "A" to "F", repairs one: `colleague("ABDEF")` leaves C in. The step
-    takes no arguments and returns a number.
+    `colleague(["prefetch"])` repairs one fault of six. "bfloat16" is no repair, and may
+    be tried. The step takes no arguments and returns a number.
+
+    Raises:
+        ValueError: `repairs` holds a name that is none of these.
     """
     import keras
     import tensorflow as tf
 
-    left = {fault for letter, fault in FAULTS.items() if letter not in repaired}
+    if unknown := [name for name in repairs if name not in (*REPAIRS, LATE)]:
+        raise ValueError(
+            f"{unknown[0]!r} is no repair: choose from {', '.join((*REPAIRS, LATE))}."
+        )
     source = np.random.RandomState(8)
     images = source.rand(2 * BATCH, 784).astype("float32")
     labels = source.randint(0, 10, 2 * BATCH)
-    wide = "float64" if "float64" in left else "float32"
+    first = "mixed_bfloat16" if LATE in repairs else "float32"
+    second = first if "float32" in repairs else "float64"
     dense = [
-        keras.layers.Dense(WIDTH, activation="relu", dtype=d) for d in ("float32", wide)
+        keras.layers.Dense(WIDTH, activation="relu", dtype=d) for d in (first, second)
     ]
     last = keras.layers.Dense(10, dtype="float32")
     model = keras.Sequential([keras.Input((784,)), *dense, last])
@@ -56,7 +58,7 @@ def colleague(repaired=""):
     loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     def normalized(x):
-        if "Python in the step" not in left:
+        if "tensorflow" in repairs:
             return x - tf.reduce_mean(x, axis=1, keepdims=True)
         by_row = lambda a: np.stack([r - np.float32(statistics.fmean(r)) for r in a])  # noqa: E731
         return tf.ensure_shape(tf.numpy_function(by_row, [x], tf.float32), (None, 784))
@@ -66,15 +68,16 @@ def colleague(repaired=""):
             loss = loss_fn(y, model(normalized(x), training=True))
         variables = model.trainable_variables
         optimizer.apply(tape.gradient(loss, variables), variables)
-        if "statistics of weights" in left:
+        if "statistics" not in repairs:
             some = tf.sort(tf.reshape(model.layers[1].kernel[: WIDTH // 4], [-1]))
             loss += 0 * tf.cast(some[0], loss.dtype)
         return loss
 
-    if "runs eagerly" not in left:
+    if "graph" in repairs:
         train = tf.function(train, jit_compile=False)
-    batches = _batches(tf, images, labels, "no prefetch" not in left)
-    size = SMALL if "small batches" in left else BATCH
+    data = read_slowly(images, labels, BATCH, READING)
+    batches = iter(data.prefetch(2) if "prefetch" in repairs else data)
+    size = BATCH if "batch" in repairs else SMALL
 
     def step():
         x, y = next(batches)
@@ -86,35 +89,56 @@ def colleague(repaired=""):
     return step
 
 
-def _batches(tf, images, labels, ahead):
-    """An iterator over batches, each of which takes a while to read."""
+def read_slowly(images, labels, batch, seconds):
+    """A `tf.data.Dataset` without end of (images, labels), each batch of which takes so
+    many seconds to read and no core.
+
+    TensorFlow adds no prefetch of its own to it.
+
+    Example:
+        batches = iter(read_slowly(x, y, 128, seconds=0.02).prefetch(1))
+    """
+    import tensorflow as tf
 
     def read(x, y):
         wait = tf.numpy_function(
-            lambda: np.int64(time.sleep(READING) or 0), [], tf.int64
+            lambda: np.int64(time.sleep(seconds) or 0), [], tf.int64
         )
         with tf.control_dependencies([wait]):
             return tf.identity(x), tf.identity(y)
 
-    data = (
-        tf.data.Dataset.from_tensor_slices((images, labels))
-        .batch(BATCH)
-        .repeat()
-        .map(read)
-    )
+    data = tf.data.Dataset.from_tensor_slices((images, labels)).repeat().batch(batch)
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    return iter((data.prefetch(2) if ahead else data).with_options(options))
+    return data.map(read).with_options(options)
 
 
-def who(letter):
-    """The judge of one letter."""
-    wrong = {
-        fault: f"not {fault}. With {letter} left in, {SHOWN[letter]}."
-        for fault in FAULTS.values()
-        if fault != FAULTS[letter]
-    }
-    return Choice(FAULTS[letter], wrong, options=tuple(FAULTS.values()))
+def judge(answer):
+    """What is wrong with a list of repairs, or None: all six are wanted, in any order.
 
-
-JUDGE = Fields({letter: who(letter) for letter in FAULTS})
+    >>> judge(["graph", "graph"])
+    "'graph' stands in the list twice. Each repair is made once."
+    >>> judge(list(REPAIRS))
+    """
+    asked = f"give a list of names, of {', '.join((*REPAIRS, LATE))}"
+    if not isinstance(answer, list | tuple):
+        return f"You gave {describe(answer)}: {asked}."
+    for name in answer:
+        if not isinstance(name, str) or name not in (*REPAIRS, LATE):
+            return f"You gave {describe(name)} in the list: {asked}."
+        if answer.count(name) > 1:
+            return f"{name!r} stands in the list twice. Each repair is made once."
+    left = [name for name in REPAIRS if name not in answer]
+    if LATE in answer and left:
+        return (
+            "bfloat16 makes products faster at best, and this step spends its time elsewhere."
+            " Take it out of the list, and try it after the six repairs."
+        )
+    if not left:
+        return None
+    done = len(REPAIRS) - len(left)
+    parts = list(dict.fromkeys(SHOWS[name] for name in left))
+    return (
+        f"You repaired {done} of 6 faults. The rest shows in these parts of the bar:"
+        f" {', '.join(parts)}."
+    )

@@ -46,15 +46,3 @@ def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
         draw(at, values, width, **{side: start}, **look)
         start = start + np.asarray(values)
     return start
-
-
-def side_by_side(ax, table):
-    """Lying bars: a group for each row of a table, in it a bar for each policy or
-    dtype.
-    """
-    height = 0.8 / table.shape[1]
-    for number, name in enumerate(table):
-        at = np.arange(len(table)) + (number - (table.shape[1] - 1) / 2) * height
-        ax.barh(at, table[name], height, label=name, **bar_look(name))
-    ax.set_yticks(range(len(table)), table.index)
-    ax.invert_yaxis()

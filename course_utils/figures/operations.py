@@ -4,15 +4,17 @@ sums.
 
 import numpy as np
 
+from course_utils.benchmark.ratios import paired
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import (
     COLORS,
     HATCHES,
     LINES,
     MARKERS,
-    side_by_side,
+    bar_look,
     stack,
 )
+from course_utils.figures.speedups import around_one
 
 CAST_PARTS = {
     "to float32": ("#E69F00", "//", "cast to float32"),
@@ -22,31 +24,39 @@ CAST_PARTS = {
 
 
 def by_dtype(times) -> Picture:
-    """Bars: the time of each operation in each dtype against its time in float32.
+    """Bars: how many times as fast as in float32 each operation is, with the interval.
 
-    `times`: a DataFrame of ms with a row per operation and a column per dtype, float32
-    among them.
+    `times`: {(operation, dtype): seconds or ms, measured in turns}, as
+    `benchmark.timer.timings` gives them, float32 among the dtypes. A bar ends at the
+    median of the paired ratios.
 
-    Example: `by_dtype(pd.DataFrame({"float32": [2.0], "float16": [1.0]}, ["add"]))`.
+    Example: `by_dtype({("add", "float32"): [2, 2.1], ("add", "float16"): [1, 1]})`.
     """
-    ratios = times.div(times["float32"], axis=0)
-    figure, ax = canvas(width=8.0, height=1.2 + 0.5 * len(times))
-    side_by_side(ax, ratios)
-    for bars, dtype in zip(ax.containers, times, strict=True):
-        said = ["" if np.isnan(ms) else _ms(ms) for ms in times[dtype]]
-        ax.bar_label(bars, said, color=INK, padding=3, fontsize=9)
-    ax.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)  # labels stand on it
-    ax.margins(x=0.15)
-    ax.set(
-        xlabel="time against float32 (shorter is faster)",
-        title="One operation, three dtypes",
-    )
-    legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    words = [
-        f"{name}: "
-        + ", ".join(f"{dtype} {_ms(ms)}" for dtype, ms in row.dropna().items())
-        for name, row in times.iterrows()
-    ]
+    names = list(dict.fromkeys(name for name, _ in times))
+    others = [d for d in dict.fromkeys(d for _, d in times) if d != "float32"]
+    figure, ax = canvas(width=7.5, height=1.6 + 0.5 * len(names))
+    height = 0.8 / len(others)
+    ends, words = [], []
+    faster = dict.fromkeys(others, 0)
+    for row, name in enumerate(names):
+        parts = []
+        for number, dtype in enumerate(others):
+            ratio = paired(times[name, dtype], times[name, "float32"])
+            y = row + (number - (len(others) - 1) / 2) * height
+            label = dtype if row == 0 else ""
+            ax.barh(y, ratio.median - 1, height, left=1, label=label, **bar_look(dtype))
+            ax.plot([ratio.low, ratio.high], [y, y], color=INK, linewidth=2)
+            ends += [end for end in ratio if np.isfinite(end)]
+            faster[dtype] += ratio.low > 1
+            verdict = ratio.verdict(f"{dtype} is faster", "float32 is faster")
+            parts.append(f"{dtype} {ratio.median:.2f} times as fast, {verdict}")
+        words.append(f"{name}: {', '.join(parts)}")
+    ax.set_yticks(range(len(names)), names)
+    around_one(ax, ends)
+    counts = [f"{dtype} {n} of {len(names)}" for dtype, n in faster.items()]
+    ax.set_title(f"Operations faster than in float32: {', '.join(counts)}", pad=22)
+    ax.set_xlabel("speed against float32, with the interval; logarithmic")
+    legend_below(figure, len(others))
     return Picture(figure, "; ".join(words) + ".")
 
 

@@ -7,10 +7,11 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from course_utils.figures.allocations import PARTS
-from course_utils.figures.base import INK, Picture, canvas, legend_below, panels
-from course_utils.figures.looks import EDGE, side_by_side, stack
+from course_utils.figures.base import INK, Picture, canvas, legend_below, listed, panels
+from course_utils.figures.looks import EDGE, line_look, stack
 from course_utils.figures.operations import two_digits as _ms
 from course_utils.profiling import QUESTIONS
+from course_utils.profiling.recordings import PASSES
 
 # The parts of the one time budget, which notebook 07 goes on with.
 BUDGET = {
@@ -34,12 +35,12 @@ PEAK_PARTS = {
 
 
 def op_times(tables: dict) -> Picture:
-    """Bars side by side: the time of each type of operation in one step, for up to
-    three policies.
+    """Dots on a logarithmic axis: the time of each type of operation in one step.
 
-    `tables`: {policy: DataFrame of `profiling.op_times`}. Each row is drawn against its
-    longest bar, and the milliseconds stand beside. After the first eight operations the
-    others are summed up as "all others".
+    `tables`: {policy: DataFrame of `profiling.op_times`}, the first of which orders the
+    rows and makes the title. After the eight operations with the largest share under
+    any policy the others are summed up as "all others". What a policy does not run, or
+    for less than 0.1 % of the longest, has no dot.
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
@@ -48,19 +49,28 @@ def op_times(tables: dict) -> Picture:
         {p: t.groupby("op", sort=False)["ms"].sum() for p, t in plain.items()}
     )
     sums = sums.fillna(0.0)
-    sums = sums.loc[sums.max(axis=1).sort_values(ascending=False, kind="stable").index]
-    shown = sums[:8]
+    shares = sums / sums.sum()
+    longest = shares.max(axis=1).sort_values(ascending=False, kind="stable").index
+    first = next(iter(sums))
+    shown = sums.loc[longest[:8]].sort_values(first, ascending=False, kind="stable")
     if len(sums) > 8:
-        shown = pd.concat([shown, sums[8:].sum().rename("all others").to_frame().T])
-    figure, ax = canvas(width=8.0, height=1.4 + 0.42 * len(shown))
-    side_by_side(ax, shown.div(shown.max(axis=1), axis=0))
-    for bars, policy in zip(ax.containers, shown, strict=True):
-        ax.bar_label(bars, map(_ms, shown[policy]), color=INK, padding=3, fontsize=9)
-    ax.margins(x=0.1)
-    ax.set(
-        xlabel="time against the row's longest bar; beside it, ms per step over all threads"
-    )
-    ax.set(title="Which operations take the time of a step", xticks=[])
+        others = sums.loc[longest[8:]].sum().rename("all others")
+        shown = pd.concat([shown, others.to_frame().T])
+    figure, ax = canvas(width=7.5, height=1.6 + 0.36 * len(shown))
+    seen = shown.where(shown >= 1e-3 * shown.max(axis=None))
+    at = range(len(seen))
+    ax.hlines(at, seen.min(axis=1), seen.max(axis=1), color=INK, linewidth=1)
+    for policy in seen:
+        look = line_look(policy) | {"linestyle": "", "markersize": 9}
+        ax.plot(seen[policy], at, label=policy, **look)
+    ax.set_yticks(at, seen.index)
+    ax.invert_yaxis()
+    ax.set(xscale="log", xlabel="ms per step over all threads, logarithmic")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.grid(axis="x", color=INK, alpha=0.15)
+    three = sums[first].nlargest(3)
+    share = three.sum() / sums[first].sum()
+    ax.set_title(f"{listed([*three.index])}\ntake {share:.0%} of what runs in {first}")
     legend_below(figure, 3)
     words = [
         f"{policy}: "
@@ -94,6 +104,9 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
         ax.text(0.006 * end, min(at.values()) - 0.85, label, color=INK, weight="bold")
         for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
             # A step is a frame around what Python waits for in it.
+            if part == "pass":
+                for run in runs.itertuples():
+                    _bracket(ax, run, at[lane])
             color, hatch = BUDGET.get(part, ("none", ""))
             edge, line, size = (
                 (INK, 1.0, 0.84) if part == "step" else ("#333", 0.2, 0.66)
@@ -107,12 +120,13 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
                 "linewidth": line,
                 "hatch": hatch,
             }
-            ax.broken_barh(list(bars), place, **look)
+            if part != "pass":
+                ax.broken_barh(list(bars), place, **look)
             seen.add(part)
             words.append(
                 f"{label}, {lane}: {SPENT.get(part, part)} {lengths.sum():.3g} ms"
             )
-        for run in table[table["part"] != "step"].itertuples():
+        for run in table[~table["part"].isin(["step", "pass"])].itertuples():
             name = _plain(run.op)
             width = run.end - run.start
             if width > 0.0115 * len(name) * end:
@@ -156,6 +170,7 @@ def walks(diagnoses: dict) -> Picture:
     ax.set_xticks(range(len(diagnoses)), list(diagnoses))
     ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
     ax.xaxis.tick_top()
+    ax.set_title("Each step goes down to its first yes", pad=12)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return Picture(figure, " ".join(words))
@@ -259,8 +274,15 @@ def step_memory(memories: dict) -> Picture:
 
 def _lanes(table):
     """The lanes of a trace from the top: the input pipeline, Python, the threads."""
-    order = {"input pipeline": "", "Python": "P"}
-    return sorted(set(table["lane"]), key=lambda lane: order.get(lane, lane))
+    first = ("input pipeline", "Python", *PASSES)
+    lanes = set(table["lane"])
+    return [lane for lane in first if lane in lanes] + sorted(lanes.difference(first))
+
+
+def _bracket(ax, run, at):
+    """A line from a start to an end with a tick at each."""
+    x = [run.start, run.start, run.end, run.end]
+    ax.plot(x, [at + 0.3, at, at, at + 0.3], color=INK, linewidth=2)
 
 
 def _plain(op):

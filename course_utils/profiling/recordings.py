@@ -1,14 +1,18 @@
 """What a step spends its time on, and why it got no faster under another policy."""
 
+import re
+from collections import Counter
 from typing import NamedTuple
 
 import pandas as pd
 
+from course_utils.profiling.memory import BACKWARD
 from course_utils.profiling.ops import find_ops, op_times
 from course_utils.profiling.trace import record, windows
 
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
 PRODUCTS = ("convolution", "matrix product")
+PASSES = ("forward", "backward", "update")
 SPANS = ["lane", "part", "op", "start", "end"]
 # From where on an answer of the tree is yes: shares of a step, and of what the products
 # saved.
@@ -21,13 +25,13 @@ QUESTIONS = {
     "input": "Does it wait for input?",
     "launch": "Does nothing run?",
     "few products": "Are products few?",
-    "slow kernel": "Are products no faster?",
+    "slow routine": "Do products take as long?",
     "casts": "Did other work eat it?",
 }
 
 
 class Diagnosis(NamedTuple):
-    """Where the tree stops: "input", "launch", "few products", "slow kernel", "casts"
+    """Where the tree stops: "input", "launch", "few products", "slow routine", "casts"
     or "done".
 
     Or "fused", where XLA hides which operations ran. The walk is what was asked on the
@@ -87,7 +91,9 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     A row for each run: lane ("input pipeline", "Python" with the waiting for input,
     "thread 1", …; without those that are hardly busy), part (of the time budget), op
     (its type), start and end in ms since the first step's start. Typical is the step
-    nearest to the median of those that have enough steps after them.
+    nearest to the median of those that have enough steps after them. Of a single step
+    the lanes "forward", "backward" and "update" hold one row each, a "pass", where the
+    operations' names tell.
 
     Example:
         figures.timeline({"float32": profiling.spans(trace)})
@@ -106,6 +112,9 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     parts = dict.fromkeys(PRODUCTS, "products")
     rows += [("input pipeline", "input", op.type, op.start, op.end) for op in pipeline]
     ops = sorted(find_ops(trace), key=lambda op: op.start)
+    if steps == 1:
+        within = [op for op in ops if begin <= op.start < end]
+        rows += [(name, "pass", name, *span) for name, *span in _passes(within)]
     rows += [
         (op.line, parts.get(op.kind, "other"), op.type, op.start, op.end) for op in ops
     ]
@@ -117,7 +126,7 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     threads = [
         lane
         for lane in table["lane"].unique()
-        if lane not in ("Python", "input pipeline")
+        if lane not in ("Python", "input pipeline", *PASSES)
     ]
     names = {lane: f"thread {number + 1}" for number, lane in enumerate(threads)}
     return table.replace({"lane": names}).reset_index(drop=True)
@@ -150,7 +159,7 @@ def diagnose(before, after) -> Diagnosis:
     Takes two traces of one step, in float32 and under the policy. The questions in
     turn: does it wait for input, does nothing run, are products few, did they get no
     faster, did other work eat what they saved? After five times no it is done: what is
-    left is for the roofline.
+    left is the device's pace.
 
     Example:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
@@ -175,10 +184,10 @@ def diagnose(before, after) -> Diagnosis:
         "few products": (share < FEW, f"{share:.0%}",
             f"Products and convolutions are {share:.0%} of a step: if they took no time, it would "
             f"be {1 / (1 - min(share, FEW)):.2g} times as fast, and no more."),
-        "slow kernel": (times < FASTER, f"{times:.2g}×",
+        "slow routine": (times < FASTER, f"{times:.2g}×",
             "Products and convolutions themselves got no faster: this device, or TensorFlow on "
             "it, has no fast way for this dtype or these shapes."),
-        "casts": (lost > EATEN * saved, f"{lost:+.1f} ms",
+        "casts": (lost > EATEN * saved, f"{lost / saved if saved > 0 else 0:.0%}",
             f"Products and convolutions saved {saved:.2g} ms, and other operations took "
             f"{lost:.2g} ms more: casts, or element-wise operations in a slow dtype."),
     }  # fmt: skip
@@ -193,8 +202,40 @@ def diagnose(before, after) -> Diagnosis:
         walk.append((QUESTIONS[name], number, bool(yes)))
         if yes:
             return Diagnosis(name, sentence, speedup, tuple(walk))
-    said = f"{speedup:.2g} times as fast, and none of the usual reasons: compare with the roofline."
+    said = f"{speedup:.2g} times as fast, and none of the usual reasons."
     return Diagnosis("done", said, speedup, tuple(walk))
+
+
+def _passes(ops):
+    """(name, start, end) of each of `PASSES` of one step, by its operations in order.
+
+    Forward and backward go from the first to the last product of the layers; the update
+    is what the optimizer's scope runs after the backward pass began.
+    """
+    products = [op for op in ops if op.kind in PRODUCTS]
+    backward = [op for op in products if op.name.startswith(BACKWARD)]
+    if not backward:
+        return []
+    begun = backward[0].start
+    forward = [op for op in products if op.start < begun]
+    # the scope of the optimizer: most of what is assigned
+    scopes = [op.name.split("/")[0] for op in ops]
+    assigned = Counter(
+        scope
+        for op, scope in zip(ops, scopes, strict=True)
+        if "/" in op.name and re.match("Assign|ResourceApply", op.type)
+    )
+    optimizer = max(assigned, key=assigned.get, default=None)
+    update = [
+        op
+        for op, scope in zip(ops, scopes, strict=True)
+        if scope == optimizer and op.start >= begun
+    ]
+    return [
+        (name, runs[0].start, max(op.end for op in runs))
+        for name, runs in zip(PASSES, (forward, backward, update), strict=True)
+        if runs
+    ]
 
 
 def _waits(trace):

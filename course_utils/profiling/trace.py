@@ -99,14 +99,22 @@ def record(
         with contextlib.suppress(tf.errors.UnavailableError):
             tf.profiler.experimental.stop(save=False)
         raise
-    return _read(folder)
+    return read(folder)
 
 
-def _read(folder):
-    """The newest trace below a folder."""
+def read(folder: str | Path) -> Trace:
+    """The newest trace below a folder, whoever recorded it; ValueError where there is
+    none.
+
+    Example:
+        keras.callbacks.TensorBoard("logs", profile_batch=(3, 8))  # in fit, and then
+        profiling.read("logs")
+    """
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-    files = folder.rglob("*.xplane.pb")
+    files = [*Path(folder).rglob("*.xplane.pb")]
+    if not files:
+        raise ValueError(f"No trace lies below {folder}: give the folder of one.")
     run = max(files, key=lambda path: (path.stat().st_mtime, path)).parent
     planes = []
     for file in sorted(run.glob("*.xplane.pb")):

@@ -222,6 +222,15 @@ def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
     assert {"DecodeJpeg", "ResizeArea"} <= work
 
 
+def test_05_tensorboard_s_callback_records_the_batches_that_it_is_given(tmp_path):
+    pytest.importorskip("tensorboard")
+    callback = keras.callbacks.TensorBoard(tmp_path, profile_batch=(2, 4))
+    compiled("float32").fit(X, Y, batch_size=2, verbose=0, callbacks=[callback])
+    trace = profiling.read(tmp_path)
+    assert len(profiling.step_times(trace)) == 3  # batches 2, 3 and 4
+    assert set(PRODUCTS) <= set(profiling.op_times(trace)["kind"])
+
+
 # Memory
 
 
