@@ -121,5 +121,5 @@ def resumed(before, alone, without: dict) -> Picture:
         ax.set_xlabel("step")
         words.append(f"without the {part} the scale after the stop is {said}")
     axes[0].set_ylabel("log2 of the loss scale")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=9)
     return Picture(figure, "; ".join(words) + ".")
