@@ -179,7 +179,7 @@ def test_exported_html_works_offline_on_a_phone_and_each_explorer_for_itself(
     expect(value).to_have_text("32768")
     expect(other).to_have_text("7.5")
     life = named["gradientlife"]
-    life.button("divided twice").press("Enter")
+    life.button("unscaled twice").press("Enter")
     expect(life.inside.locator(".sentence")).to_contain_text("1/32,8")
     life.inside.get_by_role("slider", name="gradient").press("End")
     expect(life.inside.locator(".sentence")).to_contain_text("skipped")
