@@ -443,7 +443,7 @@ SAID = [
     ),
     (
         "resumed",
-        "is another from step 1 on; without the dice the scale after the stop is the same",
+        "is another from step 3 on; without the dice the scale after the stop is the same",
     ),
     (
         "lanes",

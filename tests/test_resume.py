@@ -30,9 +30,8 @@ def notebook():
 
 @pytest.mark.slow
 def test_a_run_with_a_part_left_out_goes_on_with_another_scale():
-    names = NOTEBOOK.run(
-        "digits", "network", "right-loop", "resume-keep", "resume-steps"
-    )
+    cells = "digits network right-loop make-step by-hand resume-keep resume-steps"
+    names = NOTEBOOK.run(*cells.split())
     # the optimizer saves the weights it trains
     more = [('"nothing", ', '"nothing", "model", ')]
     names = NOTEBOOK.run("resume-leave-out", names=names, replaced=more)
@@ -43,6 +42,9 @@ def test_a_run_with_a_part_left_out_goes_on_with_another_scale():
         "nothing",
         "model",
     }
+    ends = {part: end.tobytes() for part, end in names["ends"].items()}
+    left_alone = names["weights_of"](names["whole"]["model"]).tobytes()
+    assert {part for part in ends if ends[part] == left_alone} == {"nothing", "model"}
     for part in ("scale", "optimizer"):
         assert resumed[part][0] == 2.0**23 >= 4 * alone[0]
 

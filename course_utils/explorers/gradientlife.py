@@ -8,11 +8,11 @@ from course_utils.explorers import fragment
 from course_utils.explorers.scalescope import parameters
 
 MISTAKES = {
-    "forgotten": "not scaled",
-    "twice": "divided twice",
+    "forgotten": "scaling forgotten",
+    "twice": "unscaled twice",
     "never": "never divided",
-    "early": "limit before ÷ S",
-    "unchecked": "nobody looks for ∞",
+    "early": "clipped too early",
+    "unchecked": "fixed, unchecked",
 }
 SIZE = -20  # the exponent of 2 to begin with
 RATE, SLOW, EPSILON = map(np.float32, (0.1, 0.001, 1e-7))

@@ -101,15 +101,25 @@ def resumed(before, alone, without: dict) -> Picture:
             alpha=0.5,
             linewidth=3,
             where="mid",
+            label="left alone",
         )
-        ax.step(steps[len(before) :], np.log2(scales), color=WRONG, where="mid")
+        ax.step(
+            steps[len(before) :],
+            np.log2(scales),
+            color=WRONG,
+            where="mid",
+            label="resumed",
+        )
         ax.axvline(len(before) + 0.5, color=INK, linestyle=":", linewidth=1)
         differ = [
-            n for n, (a, b) in enumerate(zip(alone, scales, strict=True), 1) if a != b
+            step
+            for step, a, b in zip(steps[len(before) :], alone, scales, strict=True)
+            if a != b
         ]
         said = f"another from step {differ[0]} on" if differ else "the same"
         ax.set_title(f"without the {part}:\n{said}", fontsize=9)
         ax.set_xlabel("step")
         words.append(f"without the {part} the scale after the stop is {said}")
     axes[0].set_ylabel("log2 of the loss scale")
+    axes[0].legend(fontsize=9)
     return Picture(figure, "; ".join(words) + ".")

@@ -136,6 +136,30 @@ def test_06_accumulation_averages_and_takes_another_batch_for_one_that_overflows
     assert number(optimizer.dynamic_scale) == S / 2
 
 
+def test_06_a_schedule_counts_small_batches_and_iterations_counts_updates():
+    schedule = keras.optimizers.schedules.PolynomialDecay(1.0, 100, 0.0)
+    inner = SGD(schedule, gradient_accumulation_steps=4)
+    optimizer, weight = LossScaleOptimizer(inner), keras.Variable([1.0])
+    optimizer.build([weight])
+    for _ in range(8):
+        optimizer.apply([optimizer.scale_loss(tf.constant([0.5]))], [weight])
+    assert number(optimizer.iterations) == number(inner.iterations) == 2
+    assert number(inner.learning_rate) == pytest.approx(1 - 8 / 100)
+
+
+def test_06_a_part_of_the_file_that_nobody_takes_raises_and_one_never_saved_does_not(
+    tmp_path,
+):
+    both = {"one": tf.Variable(1.0), "two": tf.Variable(2.0)}
+    path = tf.train.Checkpoint(**both).save(tmp_path / "both")
+    restored = tf.train.Checkpoint(one=tf.Variable(0.0)).restore(path)
+    restored.expect_partial()
+    with pytest.raises(AssertionError):
+        restored.assert_consumed()
+    path = tf.train.Checkpoint(one=both["one"]).save(tmp_path / "one")
+    tf.train.Checkpoint(one=tf.Variable(0.0)).restore(path).assert_consumed()
+
+
 def test_06_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
     optimizer = LossScaleOptimizer(SGD(1.0, use_ema=True))
     weight = keras.Variable([0.0, 0.0])
