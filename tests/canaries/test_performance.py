@@ -9,8 +9,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -366,6 +368,7 @@ def test_05_a_timestamp_of_tensorflow_has_no_strftime():
 
 def test_05_two_recordings_within_a_second_leave_one_file():
     names = {"profiling": profiling, "matrix": tf.ones((4, 4))}
+    names |= {"Path": Path, "tempfile": tempfile}
     for _ in range(6):  # the first start of the profiler is slow
         time.sleep(1 - time.time() % 1)  # a second begins
         wrong, right = NOTEBOOK.printed("mistake-folder", names=names)
