@@ -53,6 +53,10 @@ def pytest_runtest_setup(item):
         os.environ["COURSE_PROGRESS"] = os.path.join(
             folder.name, f"{item.path.stem}.json"
         )
+    if item.get_closest_marker("mnist") and not os.environ.get("COURSE_MNIST"):
+        pytest.skip(
+            "they need a file with the real MNIST digits. Name one in COURSE_MNIST."
+        )
 
 
 def pytest_terminal_summary(terminalreporter, config):
