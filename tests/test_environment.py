@@ -314,7 +314,9 @@ def test_each_notebook_that_nbval_runs_has_its_own_progress_file(request, monkey
     plugin = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
     places = {"the learner's"}
     for name in ("one", "two"):
-        plugin.pytest_runtest_setup(SimpleNamespace(path=Path(f"{name}.ipynb")))
+        unmarked = {"get_closest_marker": lambda name: None}
+        item = SimpleNamespace(path=Path(f"{name}.ipynb"), **unmarked)
+        plugin.pytest_runtest_setup(item)
         places.add(os.environ["COURSE_PROGRESS"])
     assert len(places) == 3 and not any(map(os.path.exists, places))
 
