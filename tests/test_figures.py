@@ -509,7 +509,8 @@ def test_a_sum_that_stops_is_in_the_title_and_a_guess_beyond_at_the_edge():
 
 
 def test_a_run_that_is_lost_says_so():
-    losses = {"a": [1.0, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}
+    # a NaN that a later loss follows is not where the numbers end
+    losses = {"a": [NAN, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}
     picture = figures.histories(losses, "Losses")
     assert (
         picture.alt

@@ -4,6 +4,8 @@ import numpy as np
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import bar_look, line_look
+from course_utils.profiling.memory import BACKWARD
+from course_utils.profiling.recordings import PASSES
 
 PARTS = {
     "weights": ("#56B4E9", ""),
@@ -52,9 +54,9 @@ def alive(lines: dict, steps: dict) -> Picture:
         place = {"xytext": (8, 2), "textcoords": "offset points", "fontsize": 9}
         ax.annotate(f"{tops[policy]:.1f} MB", at, color=INK, **place)
         words.append(
-            f"{policy} has its peak of {tops[policy]:.1f} MB in the {PHASES[own[top]]}"
+            f"{policy} has its peak of {tops[policy]:.1f} MB in the {PASSES[own[top]]} pass"
         )
-    for n, name in enumerate(PHASES):
+    for n, name in enumerate(PASSES):
         ax.axvspan(*starts[n : n + 2], color=INK, alpha=0.06 * (n % 2), linewidth=0)
         look = {"ha": "center", "va": "top", "color": INK, "fontsize": 10}
         middle = starts[n : n + 2].mean()
@@ -74,14 +76,9 @@ def alive(lines: dict, steps: dict) -> Picture:
     return Picture(figure, f"Arrays alive: {'; '.join(words)}.")
 
 
-PHASES = ("forward pass", "backward pass", "update")
-
-
 def _phases(step):
-    """The phase of each operation, as its place in PHASES: TensorFlow names those of
-    the backward pass after the tape.
-    """
-    backward = [n for n, op in enumerate(step) if "gradient_tape" in op.name]
+    """The pass of each operation, as its place in PASSES."""
+    backward = [n for n, op in enumerate(step) if BACKWARD in op.name]
     phases = np.zeros(len(step), int)
     if backward:
         phases[backward[0] :] = 1

@@ -25,10 +25,11 @@ def gallery(record: dict) -> Picture:
     words = []
     for number, (ax, patient) in enumerate(zip(axes, patients, strict=False), start=1):
         loss, healthy = (np.array(patient[name], float) for name in ("loss", "healthy"))
+        never = np.isnan(loss).all()
         lost = np.flatnonzero(np.isnan(loss) & ~np.isnan([0, *loss[:-1]]))
         ax.plot(healthy, color=INK, linewidth=1)
         ax.plot(loss, color=COLORS["bfloat16"], linewidth=2.5, marker=".", markersize=3)
-        if np.isnan(loss).all():
+        if never:
             ax.text(
                 0.5, 0.5, "NaN in each step", color=COLORS["bfloat16"], fontsize=9,
                 weight="bold", ha="center", transform=ax.transAxes,
@@ -38,7 +39,7 @@ def gallery(record: dict) -> Picture:
                 top = np.nanmax([*loss, *healthy])
                 ax.plot(at, top, "x", color=INK, markersize=9, clip_on=False)
         told = f"{loss[0]:.3g} to {loss[-1]:.3g}".replace("nan", "NaN")
-        if np.isnan(loss).all():
+        if never:
             told = "NaN in each step"
         elif len(lost):
             told += f", NaN in {np.isnan(loss).sum()} of {len(loss)} steps"

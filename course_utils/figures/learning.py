@@ -102,7 +102,8 @@ def histories(
         )
         name = re.sub(r"2\^(\d+)", r"$2^{\1}$", label)
         if lost:
-            since = every * (first + np.flatnonzero(~np.isfinite(values))[0])
+            known = np.flatnonzero(np.isfinite(values)) + 1  # the step after each
+            since = every * (first + known.max(initial=0))
             name = f"{name}: {lost[0]:g} from {xlabel} {since} on"
         ends.append((finite[-1] if finite else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
