@@ -508,6 +508,14 @@ def test_a_sum_that_stops_is_in_the_title_and_a_guess_beyond_at_the_edge():
     assert going.get_title() == "No sum stops"
 
 
+def test_seeds_lie_thin_behind_their_mean():
+    picture = figures.histories({"a": np.array([[3.0, 1.0], [5.0, 2.0]])}, "Seeds")
+    first, second, mean = picture.figure.axes[0].lines[:3]
+    assert first.get_linewidth() < mean.get_linewidth()
+    assert list(second.get_ydata()) == [5, 2] and list(mean.get_ydata()) == [4, 1.5]
+    assert picture.alt == "training loss in the end: a 1.5."
+
+
 def test_a_run_that_is_lost_says_so():
     # a NaN that a later loss follows is not where the numbers end
     losses = {"a": [NAN, 0.5, NAN], "b": [NAN, NAN], "c": [1.0, float("inf")]}

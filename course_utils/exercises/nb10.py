@@ -59,12 +59,12 @@ DECIDE = Fields(
             otherwise="{value:g} does not fit: (16 − 4 − 1) GB, at 25 MB an image.",
         ),
         "micro-batches": Number(
-            3,
+            4,
             {
-                2: "Two of 512 do not fit: 440 do.",
-                2.33: "A micro-batch is run or not: take the next whole number.",
+                3: "The sum of the gradients takes 2 GB: so 360 images fit, and not 440.",
+                3.06: "A micro-batch is run or not: take the next whole number.",
             },
-            otherwise="{value:g} are too few or not needed: 1,024 images, at most 440 at once.",
+            otherwise="{value:g} are too few or not needed: 1,100 images, at most 360 at once.",
         ),
     }
 )
@@ -119,11 +119,13 @@ EXERCISES = [
 import math
 
 images = (16_000 - 4_000 - 1_000) / 25
-answer = {"images": images, "micro-batches": math.ceil(1024 / images)}""",
+at_once = (16_000 - 4_000 - 1_000 - 2_000) / 25
+answer = {"images": images, "micro-batches": math.ceil(1100 / at_once)}""",
         answer=DECIDE,
         hints=[
             "First take off what is there at any batch, then divide by what an image adds.",
-            "In 16 bits an image takes half, and 1 GB more is gone before the first one.",
+            "In 16 bits an image takes half, and 1 GB more is gone before the first one. Where"
+            " gradients are summed, another 2 GB are.",
         ],
         right="What stays is paid once a step, and what an image adds sets the batch.",
     ),

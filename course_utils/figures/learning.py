@@ -74,8 +74,9 @@ def histories(
 ) -> Picture:  # fmt: skip
     """One panel: a loss for each epoch of several runs, each named where its line ends.
 
-    `losses`: label to the list of losses; a dtype policy as label gets that dtype's
-    color, "yours" the reader's, and "S = 2^9" the loss scale's. Between two losses lie
+    `losses`: label to the list of losses, or to one row for each seed, drawn thin
+    behind their mean; a dtype policy as label gets that dtype's color, "yours" the
+    reader's, and "S = 2^9" the loss scale's. Between two losses lie
     `every` of what `xlabel` counts, and before the first `first` times that; the axis
     has this `scale`.
     `shaded` is (from, to, why).
@@ -94,7 +95,11 @@ def histories(
         color = YOU if label == "yours" else color
         color = SCALE if label.startswith("S = ") else color
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
-        ax.plot(every * (first + np.arange(len(values))), values, **style)
+        steps = every * (first + np.arange(np.shape(values)[-1]))
+        if np.ndim(values) == 2:
+            ax.plot(steps, np.transpose(values), color=color, linewidth=0.8, alpha=0.5)
+            values = np.mean(values, axis=0)
+        ax.plot(steps, values, **style)
         finite = [value for value in values if np.isfinite(value)]
         lost = [value for value in values[-1:] if not np.isfinite(value)]
         words.append(
