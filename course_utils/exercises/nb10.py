@@ -39,7 +39,7 @@ PREDICTION = Prediction(
         "accuracy": ("digits 5 to 9 told right", "%"),
     },
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
-    read=lambda value: (value, f"You expect: {shown(value)}. Section 8 measures it."),
+    read=lambda value: (value, f"You expect: {shown(value)}. Section 7 measures it."),
     number=three,
     wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
     " above 0 and at most 99, 9 and 100",
