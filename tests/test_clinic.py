@@ -50,9 +50,10 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
     "counter": lambda v: v.model.layers[0].step.numpy() == 256,
     "missing": lambda v: v.scales[-1] == 0 and np.isnan(v.losses[-50:]).all(),
     "bfloat16": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.7,
+    "faint": lambda v: flat(v) and set(v.scales) == {128.0},
 }
-# Quick patients of three families, for every `make test`; `make full` takes all.
-QUICK = ("dice", "scale_loss", "penalty")
+# Quick patients of four kinds, for every `make test`; `make full` takes all.
+QUICK = ("dice", "scale_loss", "penalty", "faint")
 EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
 
 
@@ -83,6 +84,8 @@ def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one
     stored = RECORD[patient]
     for instrument, reading in found["readings"].items():
         assert reading["kind"] == stored["readings"][instrument]["kind"], instrument
+        if reading["kind"] == "no step":  # and why
+            assert reading["text"] == stored["readings"][instrument]["text"]
     for key in (
         "well",
         "larger_scale",
@@ -115,6 +118,12 @@ def test_a_patient_is_cured_by_its_cure_and_not_by_another(patient):
     assert len(tried) >= 3 and (well[0] or "well" not in tried.values())
 
 
+def test_a_larger_scale_cures_the_one_whose_gradients_are_zero_and_no_other():
+    """The prediction of notebook 09."""
+    assert [name for name in NAMES if RECORD[name]["larger_scale"]] == ["faint"]
+    assert RECORD["faint"]["readings"]["probe"]["text"].endswith("all zero.")
+
+
 def test_the_healthy_one_moves_its_weights_every_fourth_time():
     names = clinic.admit("accumulate")
     moved = []
@@ -136,7 +145,7 @@ def test_each_script_is_short_and_names_its_thread():
         assert chart["family"] in families
         assert clinic.difference(name) or name == "accumulate"
     assert list(RECORD) == NAMES
-    assert len({patient["diagnosis"] for patient in RECORD.values()}) == 15
+    assert len({patient["diagnosis"] for patient in RECORD.values()}) == 16
     for key, stored in records.clinic()["instruments"].items():
         instrument = clinic.INSTRUMENTS[key]
         assert stored == {"name": instrument.name, "minutes": instrument.minutes}
@@ -144,8 +153,8 @@ def test_each_script_is_short_and_names_its_thread():
 
 def test_patients_have_names_and_numbers_and_nothing_else():
     assert clinic.script(2) == clinic.script("ids") != clinic.script(2, cure=2)
-    for wrong in (0, 16, "flu", 1.5, None):
-        with pytest.raises(ValueError, match="give a number from 1 to 15"):
+    for wrong in (0, 17, "flu", 1.5, None):
+        with pytest.raises(ValueError, match="give a number from 1 to 16"):
             clinic.run(wrong)
 
 

@@ -220,7 +220,7 @@ RIGHT = {  # tuples are the values of a dictionary
     ("05", 1): [[*slow.REPAIRS[::-1]], [*slow.REPAIRS, "bfloat16"]],
     ("05", 3): [3.95, 1.004 * 320 / 81],
     ("05", 2): [mystery.JUDGE.right | {"B gains": 1.12, "C gains": np.float32(1.6)}],
-    ("08", 5): [(" c", "E", "a")],
+    ("08", 3): [(" c", "E", "a")],
     ("09", 2): [("Mask ", " NUMERICS")],
     ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }

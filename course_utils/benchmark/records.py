@@ -194,7 +194,7 @@ def rescue(epoch: int = 85):
 
     Example:
         >>> list(rescue()[1].columns)[:2]
-        ['rounded to zero', 'gradient wrong by']
+        ['zeros', 'gradient wrong by']
     """
     import pandas as pd
 
@@ -210,7 +210,7 @@ def rescue(epoch: int = 85):
     bare = table[table["scale"] == "no scale"]
     scaled = table[table["scale"] != "no scale"]
     columns = {
-        "rounded to zero": bare["zeros"],
+        "zeros": bare["zeros"],
         "gradient wrong by": bare["gradient"],
         "update wrong by": bare["update"],
         "update, S = 2^15": scaled["update"],

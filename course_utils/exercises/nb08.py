@@ -40,7 +40,7 @@ PREDICTION = Prediction(
     example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
     read=lambda value: (
         value,
-        f"The best first: {shown(value)}. Section 6 measures it.",
+        f"The best first: {shown(value)}. Section 5 measures it.",
     ),
     number=orders,
     wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
@@ -98,35 +98,6 @@ EXERCISES = [
     Exercise(
         id=1,
         minutes=2,
-        solution='answer = {"blocks of 4": (64 / 4 + 4) * 10, "best block": 8}',
-        answer=PEAK,
-        wrong=[({"blocks of 4": 170, "best block": 8}, "170 does not fit")],
-        hints=[
-            "Kept from the forward pass: the input of each block. Made again: one block's outputs.",
-            "Add the two for blocks of 1, 2, 4, 8, 16, 32 and 64 layers.",
-        ],
-        right="8 + 8 outputs in place of 64: the best block is the square root of the depth.",
-    ),
-    Exercise(
-        id=2,
-        minutes=3,
-        solution=smaller.MASK,
-        name="update",
-        answer=Function(smaller.mask_problem, tuple(range(4))),
-        slips=smaller.MASK_SLIPS,
-        wrong=[
-            (lambda *given: 1 / 0, "ZeroDivisionError"),
-            (lambda *given: "mask", "an array"),
-        ],
-        hints=[
-            "Give the pruned ones the size 0, `np.abs(weights) * mask`, and they come first.",
-            "`np.argsort(sizes, axis=None)` lists places from the smallest on, for `flat`.",
-        ],
-        right="Exact in its count, and what is gone stays gone.",
-    ),
-    Exercise(
-        id=3,
-        minutes=2,
         solution=smaller.AFFINE,
         name="affine",
         answer=Function(smaller.affine_problem, smaller.RANGES),
@@ -142,7 +113,7 @@ EXERCISES = [
         right="256 levels over the range, one of them exactly on 0.",
     ),
     Exercise(
-        id=4,
+        id=2,
         minutes=2,
         solution=smaller.FLOAT32,
         name="to_float32",
@@ -156,7 +127,7 @@ EXERCISES = [
         right="Nothing is lost: the variables were float32 all the time.",
     ),
     Exercise(
-        id=5,
+        id=3,
         minutes=2,
         solution=f"answer = {RIGHT}".replace("'", '"'),
         answer=DEVICES,
@@ -165,5 +136,17 @@ EXERCISES = [
             "On the laptop nothing has to be saved.",
         ],
         right="The limit chooses, and without one there is nothing to make smaller.",
+    ),
+    Exercise(
+        id=4,
+        minutes=2,
+        solution='answer = {"blocks of 4": (64 / 4 + 4) * 10, "best block": 8}',
+        answer=PEAK,
+        wrong=[({"blocks of 4": 170, "best block": 8}, "170 does not fit")],
+        hints=[
+            "Kept from the forward pass: the input of each block. Made again: one block's outputs.",
+            "Add the two for blocks of 1, 2, 4, 8, 16, 32 and 64 layers.",
+        ],
+        right="8 + 8 outputs in place of 64: the best block is the square root of the depth.",
     ),
 ]

@@ -93,7 +93,7 @@ def read(value):
 
 
 PREDICTION = Prediction(
-    measures={"": ("patients cured by a larger scale", "of 9")},
+    measures={"": ("patients cured by a larger scale", "of 10")},
     example=3,
     read=read,
 )

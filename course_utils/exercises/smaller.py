@@ -1,70 +1,8 @@
-"""The judges of notebook 08's functions: a mask, a scale with its zero point, a float32
-twin.
-"""
+"""The judges of notebook 08's functions: a scale with its zero point, a float32 twin."""
 
 import numpy as np
 
 from .answers import call, describe, near, numbers
-
-MASK = """\
-import numpy as np
-
-def update(weights, mask, share):
-    sizes = np.abs(weights) * mask
-    places = np.argsort(sizes, axis=None)
-    new = np.ones_like(mask)
-    new.flat[places[:round(share * weights.size)]] = 0
-    return new"""
-MASK_SLIPS = {
-    "come back": {"np.abs(weights) * mask": "np.abs(weights)"},
-    "the largest": {"np.abs(weights) * mask": "(9 - np.abs(weights)) * mask"},
-    "the sign": {"np.abs(weights) * mask": "np.where(mask == 0, -9, weights)"},
-    "zeros, and": [
-        {"weights.size": "mask.sum()"},
-        {"round(share": "round((1 - share)"},
-    ],
-    "the shape": {"return new": "return new.ravel()"},
-    "holds weights": {"return new": "return new * weights"},
-    "the mask that it is given": {"new = np.ones_like(mask)": "new = mask"},
-}
-
-
-def mask_problem(update, trial):
-    """What is wrong with the learner's update of a mask, or None."""
-    source = np.random.default_rng(trial)
-    weights = source.normal(size=((20, 10), (3, 3, 2, 5), (64,), (7, 9))[trial]).astype(
-        "float32"
-    )
-    mask = np.ones_like(weights)
-    share = (0.3, 0.5, 0.8, 0.9)[trial]
-    old = source.permutation(weights.size)[: weights.size // 5]  # large ones among them
-    mask.flat[old] = 0
-    wanted = round(share * weights.size)
-    given = mask.copy()
-    new, problem = call(update, weights.copy(), given, share, end="`return`")
-    if problem:
-        return problem
-    if not isinstance(new, np.ndarray):
-        return f"It returns {describe(new)}: return an array."
-    if new.shape != weights.shape:
-        return f"It returns the shape {new.shape}: keep the shape of the weights, {weights.shape}."
-    if not np.isin(new, (0, 1)).all():
-        return "The result holds weights or other numbers: a mask is made of 0 and 1."
-    if not np.array_equal(given, mask):
-        return "You change the mask that it is given: make a new one."
-    zeros = new.size - np.count_nonzero(new)
-    if zeros != wanted:
-        return f"It has {zeros} zeros, and round({share} × {weights.size}) is {wanted}."
-    if np.any(new[mask == 0]):
-        return "Weights that were pruned come back: the old zeros have to stay."
-    gone = weights[(mask == 1) & (new == 0)]
-    left = weights[new == 1]
-    if np.abs(gone).max() <= np.abs(left).min():
-        return None
-    if gone.max() <= left.min():
-        return "You go by the value with the sign: −2 is large. Compare magnitudes."
-    return "You prune the largest: the smallest magnitudes go."
-
 
 AFFINE = """\
 def affine(low, high):

@@ -72,8 +72,12 @@ function buildPanel({ instruments, patients }) {
   function judge(patient, other, asked) {
     const [[read], [would]] = [asked, cheap].map((list) => against(patient, other, list));
     if (other === patient) {
-      return `Yes: ${patient.diagnosis}. ${patient.cure} You took ${priceOf(asked)}; `
-        + `${priceOf(patient.fewest)} would have done: ${patient.fewest.map(nameOf).join(", ")}.`;
+      const rivals = patients.filter((one) => !against(patient, one, asked).length).length - 1;
+      const proof = `${patient.fewest.map(nameOf).join(", ")} (${priceOf(patient.fewest)})`;
+      return `Yes: ${patient.diagnosis}. ${patient.cure} `
+        + (rivals ? `You took ${priceOf(asked)}, and ${plural(rivals, "other cause")} still `
+          + `${rivals > 1 ? "fit" : "fits"}. To be certain: ${proof}.`
+          : `You took ${priceOf(asked)}, and no other cause fits. Enough would have been: ${proof}.`);
     }
     if (!would) return `No instrument tells this from “${patient.diagnosis}”.`;
     return read ? `No. ${nameOf(read)} reads “${patient.readings[read].text}” here, and with `

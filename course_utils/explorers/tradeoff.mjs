@@ -9,16 +9,23 @@ import { numberText } from "./words.mjs";
 
 const [TOP, HIGH, BELOW] = [14, 230, 40]; // pixels
 const STEPS = 100; // of a slider
+const TIE = 0.01; // sizes that differ by a smaller share are the same
 const SIZES = { file_kb: "the file", packed_kb: "the file, packed" };
 const kB = (value) => `${numberText(value)} kB`;
 const ms = (value) => `${numberText(value, 2)} ms`;
 const right = (value) => `${(100 * value).toFixed(1)} %`;
 
-// The points that no other one beats in size and in accuracy, the smallest first.
-function frontOf(points, size) {
-  let best = -Infinity;
-  return [...points].sort((a, b) => a[size] - b[size] || b.accuracy - a.accuracy)
-    .filter(({ accuracy }) => accuracy > best && ((best = accuracy), true));
+// The points that no other one beats, ties aside, the smallest first; as in tradeoff.py.
+function frontOf(points, size, error) {
+  const beats = (one, other) => {
+    const smaller = other[size] > one[size] * (1 + TIE);
+    const larger = one[size] > other[size] * (1 + TIE);
+    const better = one.accuracy - other.accuracy > error;
+    const worse = other.accuracy - one.accuracy > error;
+    return (smaller || better) && !(larger || worse);
+  };
+  return points.filter((point) => !points.some((other) => beats(other, point)))
+    .sort((a, b) => a[size] - b[size] || b.accuracy - a.accuracy);
 }
 
 // A slider's steps on a scale of equal ratios, a little beyond both ends.
@@ -68,14 +75,15 @@ function buildTradeOff({ points, error }) {
   const sentence = make("p", { class: "sentence" });
   const svg = draw("svg", { class: "plane", role: "img" });
   const { table, body, caption } = makeTable("left", ["network", "size", "right", "latency"]);
-  setText(caption, "What remains, the most accurate first; * on the front");
+  setText(caption, "What remains, the most accurate first; * no other one beats it, ties aside");
   const element = make("div", { class: "explorer tradeoff" },
     make("div", { class: "options" }, labelled("size of", choice)),
     ...limits.map((one) => one.element), sentence, svg,
     make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. ",
       ...KINDS.filter((kind) => points.some((point) => kindOf(point) === kind))
         .flatMap((kind) => [make("b", { class: `word ${kind}` }, kind), " "]),
-      "Line: the front. Band: one standard error below the best."),
+      "Line: the front. Band: one standard error below the best. What differs by less than "
+        + "the band in accuracy, or by less than 1 % in size, is a tie."),
     make("div", { class: "scroller" }, table), speaker.element);
 
   const yOf = (accuracy) => TOP + HIGH * ((high - accuracy) / (high - low));
@@ -85,7 +93,7 @@ function buildTradeOff({ points, error }) {
   function refresh() {
     const { size } = state;
     const left = points.filter((one) => one[size] <= limitOf("kb") && one.ms <= limitOf("ms"));
-    const front = frontOf(left, size);
+    const front = frontOf(left, size, error);
     const order = [...left].sort((a, b) => b.accuracy - a.accuracy || a.ms - b.ms);
     const words = left.length ? `${left.length} of ${points.length} remain. Most accurate: `
       + `${order[0].name}, ${right(order[0].accuracy)}, ${kB(order[0][size])}, ${ms(order[0].ms)}.`
@@ -103,7 +111,9 @@ function buildTradeOff({ points, error }) {
   }
 
   function place(left, front) {
-    const path = front.map((point, index) => (index ? `H${xOf(point)}V${yOf(point.accuracy)}`
+    const stairs = front.filter((point, index) => // of points that tie, the smallest
+      front.slice(0, index).every((one) => one.accuracy < point.accuracy));
+    const path = stairs.map((point, index) => (index ? `H${xOf(point)}V${yOf(point.accuracy)}`
       : `M${xOf(point)},${yOf(point.accuracy)}`)).join("");
     setOne(plot.front, "d", path);
     const taken = []; // where names stand; those on the front come first

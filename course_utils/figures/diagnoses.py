@@ -56,6 +56,9 @@ def gallery(record: dict) -> Picture:
     return Picture(figure, "Loss over the steps; " + "; ".join(words) + ".")
 
 
+LIMITS = "Another reading, at any branch: none of these causes. “healthy” means: healthy so far."
+
+
 def decision_tree(record: dict) -> Picture:
     """Which instrument to take first, and what its reading leaves, down to a cause in
     each row.
@@ -96,9 +99,11 @@ def decision_tree(record: dict) -> Picture:
     for row, (x, cause) in enumerate(leaves):
         ax.plot([x, end], [row, row], color=INK, linewidth=1, linestyle=":")
         ax.text(end + 0.05, row, cause, va="center", color=INK, fontsize=9)
+    rows = len(leaves) + 1  # the last one says where the picture ends
+    ax.text(0, rows - 1, LIMITS, va="center", color=INK, fontsize=9, style="italic")
     figure.set_layout_engine("none")
-    figure.set_size_inches(end + 3, ROW * len(leaves))
+    figure.set_size_inches(end + 3, ROW * rows)
     ax.set_position([0, 0, 1, 1])
     ax.set_axis_off()
-    ax.set(xlim=(-0.1, end + 2.9), ylim=(len(leaves) - 0.5, -0.5))
-    return Picture(figure, "; ".join(words) + ".")
+    ax.set(xlim=(-0.1, end + 2.9), ylim=(rows - 0.5, -0.5))
+    return Picture(figure, f"{'; '.join(words)}. {LIMITS}")

@@ -15,12 +15,12 @@ VERDICTS = {
         "Is the loss of the",
         "skipped steps finite?",
         "No: look at those batches.",
-        "Yes: gradients are too large,",
-        "lower the rate or the loss.",
+        "Yes: gradients overflowed,",
+        "and halving S cured it.",
     ),
     "falls without end": (
-        "Loss finite? A derivative",
-        "is not (a square root at 0).",
+        "Loss finite? The backward",
+        "pass is not (a square root at 0).",
         "Not finite? Look at batch,",
         "weights, and the first layer",
         "whose output is not finite.",
@@ -59,5 +59,5 @@ def falling_scale(tables: dict) -> Picture:
         ax.set_xlabel(advice, color=INK, fontsize=9.5, linespacing=1.5)
         words.append(f"{name}: the scale {kind}. {' '.join(VERDICTS[kind])}")
     axes[0].set_ylabel("loss scale S")
-    figure.suptitle("The loss scale is falling: now what?", color=INK)
+    figure.suptitle("What a trace of the loss scale says", color=INK)
     return Picture(figure, " ".join(words))

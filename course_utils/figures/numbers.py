@@ -148,7 +148,8 @@ def spacing(names, tensors) -> Picture:
 
     `names`: formats, one line each, at powers of two. `tensors`: names to
     `splits.survey`; their values by size stand below, each row as high as its fullest
-    octave, with the share of the nonzero ones that float16 rounds to 0.
+    octave, with a stroke where they end, and the share of the nonzero ones that float16
+    rounds to 0.
     """
     low, high = VIEW
     count = len(tensors)
@@ -187,6 +188,7 @@ def spacing(names, tensors) -> Picture:
         counts = np.array(survey["counts"])
         edges = survey["first"] + np.arange(len(counts) + 1)
         ax.stairs(counts / counts.max(), edges, fill=True, color=color)
+        ax.vlines(edges[-1], 0, 0.5, color=INK, linewidth=1.5)  # the largest numbers
         lost = survey["kept"][0][splits.EXPONENT_BITS.index(WINDOW)][1] / counts.sum()
         zero[name] = f"{100 * lost:.0f} %"
         label = f"{name}: {zero[name]} become 0" if lost >= 0.005 else name
@@ -196,7 +198,7 @@ def spacing(names, tensors) -> Picture:
     worst = max(zero, key=lambda name: float(zero[name][:-1]))
     top.set_title(f"Too small for float16: {zero[worst]} of {worst}")
     top.set_yticks(list(ticks), list(ticks.values()))
-    top.set(ylim=(min(ticks) - 1.5, 5.7), ylabel="gap / number", xlim=VIEW)
+    top.set(ylim=(min(ticks) - 1.5, 5.7), ylabel="gap / number,\nat powers of two", xlim=VIEW)
     tens = range(low, high + 1, 10)
     axes[-1].set_xticks(tens, [f"$2^{{{power}}}$" for power in tens])
     axes[-1].set_xlabel("size of the number")

@@ -68,7 +68,8 @@ def _bands(ax):
     for (name, color), start, end in zip(
         CLASSES.items(), ends[:-1], ends[1:], strict=True
     ):
-        ax.axvspan(start, end, color=color, alpha=0.12, lw=0, zorder=0)
+        alpha = 0.3 if name == "overflow" else 0.12  # it is no kind of subnormal
+        ax.axvspan(start, end, color=color, alpha=alpha, lw=0, zorder=0)
         left, right = np.clip([start, end], *ax.get_xlim())
         look = {"ha": "center", "va": "top", "fontsize": 9, "color": INK}
         place = (max(left, right - 12) + right) / 2

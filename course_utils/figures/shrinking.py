@@ -31,7 +31,8 @@ def remat(steps: dict, counted: dict) -> Picture:
         peak = np.mean([step.peak_bytes for step in taken]) / 1e6 if known else None
         ms = 1e3 * np.median([step.seconds for step in taken])
         dtype = dtype_of(policy)
-        names.append(f"{dtype}\n{'remat' if again else 'kept'}")
+        name = policy.replace("mixed_", "mixed_\n")
+        names.append(f"{name}\n{'remat' if again else 'kept'}")
         look = {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
         for ax, value in ((left, peak), (right, ms)):
             bars = ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
@@ -39,9 +40,9 @@ def remat(steps: dict, counted: dict) -> Picture:
                 bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK
             )
         mb = counted[policy, again]
-        left.plot(at + 0.47, mb, "D", color=INK, label="counted" if at == 0 else None)
+        left.plot(at + 0.24, mb, "D", mec="white", color=INK, label="counted" if at == 0 else None)
         shown = f"{peak:.0f} MB (counted {mb:.0f})" if peak else "peak unknown"
-        words.append(f"{' '.join(names[-1].split())}: {shown}, {ms:.0f} ms")
+        words.append(f"{policy} {'remat' if again else 'kept'}: {shown}, {ms:.0f} ms")
     for ax in (left, right):
         ax.set_xticks(range(len(names)), names, fontsize=9)
     most = max(counted.values())

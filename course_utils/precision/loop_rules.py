@@ -18,6 +18,8 @@ APPLY = "optimizer.apply(gradients, weights)  # as the tape gives them, in two l
 SCALE = "scaled = optimizer.scale_loss(loss)  # in the tape; then tape.gradient(scaled, weights)"
 CLIP = "keras.optimizers.LossScaleOptimizer(SGD(0.1, global_clipnorm=1.0))  # clips after unscaling"
 CAST = "loss = tf.cast(loss, 'float32')  # before it is scaled, and whatever else is done to it"
+WATCH = "tf.debugging.enable_check_numerics()  # stops where inf or NaN comes from"
+LARGER = "keras.optimizers.LossScaleOptimizer(optimizer)  # whose scale is dynamic"
 SHOW = "self._loss_tracker.update_state(loss)  # fit shows the metrics, not what is returned"
 
 
@@ -30,9 +32,7 @@ def findings(w) -> list[Finding]:
     if w.raised:
         found = [("MP021", f"The step raises {w.raised}.", SCALE)]
     elif not w.natural.moved:
-        found = [
-            ("MP021", f"{w.natural.steps} steps with finite gradients move no weight.")
-        ]
+        found = [still(w)]
     elif w.natural.spoiled and not w.natural.calls:
         found = [
             (
@@ -65,6 +65,15 @@ def findings(w) -> list[Finding]:
         )
     return sorted(made, key=lambda finding: (finding.severity, finding.code))
 
+
+def still(w):
+    """Why no step moves a weight, as far as its gradients tell."""
+    steps = f"{w.natural.steps} steps move no weight"
+    if w.first.spoiled:
+        return "MP021", f"{steps}: their gradients are inf or NaN.", WATCH
+    if w.natural.calls and not w.natural.left.any():
+        return "MP021", f"{steps}: their gradients are all zero.", LARGER
+    return "MP021", f"{steps}, though their gradients are finite."
 
 def scaling(w):
     """What multiplies the loss is not what divides the gradients; at most one finding.

@@ -75,7 +75,7 @@ class Watched:
 
     def _measure(self):
         loop = self.loop
-        self.natural = loop.cycle()
+        self.first = self.natural = loop.cycle()  # at the loop's own scale
         while self.scale and self.natural.spoiled and self.scale > 2.0**-60:
             self.scale = min(self.scale / 4, loop.scale)
             self.natural = loop.cycle(scale=self.scale)

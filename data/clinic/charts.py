@@ -191,4 +191,13 @@ CHARTS = {
         "edits": {r'policy\("(b?float16)"\)': r'policy("mixed_\1")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
+    "faint": {
+        "title": "One loss of several",
+        "family": "still",
+        "symptom": "The loss does not move, and the scale stands still.",
+        "diagnosis": "a fixed scale that leaves the gradients at zero",
+        "cure": "Let the scale be dynamic, as Keras makes it.",
+        "edits": {r"keras\.optimizers\.LossScaleOptimizer\((\w+), .*\)": r"\1"},
+        "well": lambda v: v.report["accuracy"] > 0.8,
+    },
 }

@@ -104,14 +104,19 @@ def test_each_wrong_cause_is_answered_and_the_right_one_with_its_price(show):
                     )
                 else:
                     assert answer.startswith("No, though nothing")
-        panel.cause(patient).click()
         price = minutes(RECORD, few)
         names = ", ".join(TOOLS[tool]["name"] for tool in few)
-        said = (
-            f"Yes: {patient['diagnosis']}. {patient['cure']} You took {price:g} minute"
-        )
-        assert panel.answer.text_content().startswith(said)
-        assert panel.answer.text_content().endswith(f" would have done: {names}.")
+        proof = f"{names} ({price:g} minute{'s' * (price != 1)})."
+        right = f"Yes: {patient['diagnosis']}. {patient['cure']} You took "
+        panel.cause(patient).click()
+        answer = panel.answer.text_content()
+        assert answer.startswith(f"{right}{price:g} minute")
+        assert answer.endswith(f"no other cause fits. Enough would have been: {proof}")
+        panel.ask(*few)  # to put them away: named by luck
+        panel.cause(patient).click()
+        answer = panel.answer.text_content()
+        assert answer.startswith(f"{right}0 minutes, and {len(PATIENTS) - 1} other")
+        assert answer.endswith(f"causes still fit. To be certain: {proof}")
 
 
 def test_by_keyboard_and_said(show):

@@ -53,7 +53,7 @@ def test_what_a_limit_leaves_and_its_front_are_pythons(show):
             if any(abs(point[size] / limit - 1) < 0.01 for point in POINTS):
                 continue  # the text is rounded
             left = [point for point in POINTS if point[size] <= limit]
-            wanted = {p["name"]: p["name"] in front(left, size) for p in left}
+            wanted = {p["name"]: p["name"] in front(left, size, 0.001) for p in left}
             assert panel.left() == wanted
             assert list(panel.left()) == list(wanted)  # by accuracy
             expect(panel.sentence).to_contain_text(
