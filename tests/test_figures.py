@@ -767,6 +767,7 @@ def test_the_tree_draws_every_question_and_a_row_for_each_end():
     said = written(drawn("decision_tree").texts)
     causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
     ends = [" or ".join(causes[key] for key in left) for _, left in found]
+    assert said.pop().startswith("Another reading")  # where the picture ends
     assert said[-len(ends) :] == ends
     questions = {way[:n] for way, _ in found for n in range(len(way))}
     answers = {way[: n + 1] for way, _ in found for n in range(len(way))}

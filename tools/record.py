@@ -228,9 +228,9 @@ def patient(key, instruments=None):
 
 
 def curve(losses):
-    """At most `POINTS` of the losses, None for what is not finite."""
-    every = -(-len(losses) // POINTS)
-    return [round(loss, 4) if math.isfinite(loss) else None for loss in losses[::every]]
+    """At most `POINTS` of the losses in four digits, None for what is not finite."""
+    few = losses[:: -(-len(losses) // POINTS)]
+    return [float(f"{loss:.4g}") if math.isfinite(loss) else None for loss in few]
 
 
 def larger(model):

@@ -112,7 +112,7 @@ function buildTradeOff({ points, error }) {
 
   function place(left, front) {
     const stairs = front.filter((point, index) => // of points that tie, the smallest
-      front.slice(0, index).every((one) => one.accuracy < point.accuracy));
+      front.slice(0, index).every((one) => one.accuracy < point.accuracy - error));
     const path = stairs.map((point, index) => (index ? `H${xOf(point)}V${yOf(point.accuracy)}`
       : `M${xOf(point)},${yOf(point.accuracy)}`)).join("");
     setOne(plot.front, "d", path);

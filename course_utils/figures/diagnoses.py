@@ -10,7 +10,7 @@ from course_utils.figures.base import INK, Picture, canvas, panels
 from course_utils.figures.looks import COLORS
 
 ACROSS = 4  # panels in a row of the gallery
-ROW, BOX, EDGE = 0.42, 0.95, 0.9  # inches, of the tree
+ROW, BOX, EDGE = 0.42, 0.95, 1.05  # inches, of the tree
 
 
 def gallery(record: dict) -> Picture:

@@ -117,7 +117,8 @@ def resumed(before, alone, without: dict) -> Picture:
             if a != b
         ]
         said = f"another from step {differ[0]} on" if differ else "the same"
-        ax.set_title(f"without the {part}:\n{said}", fontsize=9)
+        heading = said.replace("another", "another scale")
+        ax.set_title(f"without the {part}:\n{heading}", fontsize=9)
         ax.set_xlabel("step")
         words.append(f"without the {part} the scale after the stop is {said}")
     axes[0].set_ylabel("log2 of the loss scale")
