@@ -222,7 +222,7 @@ RIGHT = {  # tuples are the values of a dictionary
     ("05", 2): [mystery.JUDGE.right | {"B gains": 1.12, "C gains": np.float32(1.6)}],
     ("08", 3): [(" c", "E", "a")],
     ("09", 2): [("Mask ", " NUMERICS")],
-    ("07", 4): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
+    ("07", 3): [(Decimal("1.5"), 66.7, np.float32(50), 2.0)],
 }
 NEARLY_RIGHT = {
     ("00", 2): [120 / 92, 357 / 228, 1.5, 76 / 40],

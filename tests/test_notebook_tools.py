@@ -304,7 +304,7 @@ def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_
         assert left == ([] if source == "1" else stale)
 
 
-def test_the_clock_counts_what_a_reader_does(folder, monkeypatch, capsys):
+def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     nb = good_notebook()
     nb.cells[3].source = (
         f"## 1. One\n\n{'word ' * 359}<details><summary>s</summary>{'word ' * 900}</details>\n\n"
@@ -332,13 +332,8 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch, capsys):
     assert clock.account(path).clocks()["2. Going further: two"] == "*≈19 min*"
     assert clock.account(path).span == "5 to 24"
     notebooks.fix([path])
-    monkeypatch.setattr(clock, "BUDGET", (2,))
-    over = "00: its core takes 5 minutes, at most 2."
-    for names in ((), ("00",)):  # a note, until it is reworked
-        monkeypatch.setattr(clock, "REWORKED", names)
-        assert (over in notebooks.check([path])) == bool(names)
-        notebooks.main(["--check"], folder)
-        assert (f"note: {over}" in capsys.readouterr().out) != bool(names)
+    monkeypatch.setattr(clock, "BUDGET", {"00": 2})
+    assert "00: its core takes 5 minutes, at most 2." in notebooks.check([path])
     assert "no minutes for it" in clock.over(clock.Account("01", []))
 
 
@@ -521,5 +516,5 @@ def test_each_notebook_is_tested_and_stands_on_both_maps():
     longest = re.search("LONGEST = (.+)", text_of("Makefile"))[1]
     maps = text_of("README.md") + text_of("notebooks/00_start_here.ipynb")
     for path in notebooks.selected(canonical.COURSE / "notebooks"):
-        assert int(path.name[:2]) < len(clock.BUDGET) and path.name[:2] in longest
+        assert path.name[:2] in clock.BUDGET and path.name[:2] in longest
         assert maps.count(f"{path.name}) |") == 2 - path.name.startswith("00")

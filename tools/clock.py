@@ -5,7 +5,7 @@ course.
 
 `tools.notebooks --fix` writes the minutes into the sections' clocks, *At a glance*, the
 map of notebook 00 and the README; `--check` names those that are stale. The constants
-reproduce what four close readings estimated of notebooks 00 to 10 (`ESTIMATED`).
+reproduced what four close readings of 2026-11-23 estimated of notebooks 00 to 10.
 """
 
 import re
@@ -24,12 +24,9 @@ ROW = 1 / 20  # of printed output
 EXPLORER = 2  # or a panel; what it asks comes on top
 GUESS = 1
 MOST_ROWS = 20  # of one cell that anybody reads
-# What close readings estimated of the cores as they stood on 2026-11-23.
-ESTIMATED = (30, 75, 70, 65, 55, 84, 78, 68, 69, 55, 95)
-# The minutes that each core may take, from notebook 00 on. Those in REWORKED keep to
-# theirs; of the others `--check` only says by how much they are over.
-BUDGET = (30, 60, 60, 60, 50, 60, 60, 60, 60, 60, 75)
-REWORKED = ("00", "01", "02", "03", "04", "05", "06", "08", "09", "10")
+# The minutes that each core may take.
+HOUR = ("01", "02", "03", "05", "06", "07", "08", "09")
+BUDGET = dict.fromkeys(HOUR, 60) | {"00": 30, "04": 50, "10": 75}
 # What has a clock of its own. What does not, such as the prediction, goes with what is
 # above it.
 TIMED = re.compile(r"\d+\. |Setup|Common mistakes|Recap")
@@ -231,11 +228,10 @@ def mapped(text, accounts):
 
 def over(account):
     """Return one sentence if a core takes more than its budget, else None."""
-    number = int(account.name)
-    if number >= len(BUDGET):
+    limit = BUDGET.get(account.name)
+    if limit is None:
         return f"{account.name}: BUDGET in tools/clock.py has no minutes for it yet."
-    if account.core > BUDGET[number]:
-        limit = BUDGET[number]
+    if account.core > limit:
         return (
             f"{account.name}: its core takes {account.core} minutes, at most {limit}."
         )
@@ -262,9 +258,9 @@ def main(names):
     ]
     for each in accounts:
         print_account(each)
-    print("core  minutes  estimated before 2026-11-24  at most")
-    for each, estimated, limit in zip(accounts, ESTIMATED, BUDGET, strict=False):
-        print(f"{each.name:4}  {each.core:7}  {estimated:27}  {limit:7}")
+    print("core  minutes  at most")
+    for each in accounts:
+        print(f"{each.name:4}  {each.core:7}  {BUDGET[each.name]:7}")
 
 
 if __name__ == "__main__":

@@ -124,11 +124,7 @@ def check(paths):
     for folder in {path.parent for path in paths}:
         accounts = times(folder)
         found += workshop.faults(folder)
-        found += [
-            clock.over(account)
-            for account in accounts
-            if account.name in clock.REWORKED and clock.over(account)
-        ]
+        found += filter(None, map(clock.over, accounts))
         for path, text, wanted in timed(folder, accounts):
             if text != wanted:
                 found.append(
@@ -379,9 +375,6 @@ def main(arguments, folder=COURSE / "notebooks"):
             # a file that `check` has named
             with contextlib.suppress(ValueError, KeyError):
                 notes += template.wording(path)
-                account = clock.account(path)
-                if account.name not in clock.REWORKED and clock.over(account):
-                    notes.append(f"note: {clock.over(account)}")
     print(*notes, *found, sep="\n", end="\n" if notes + found else "")
     return 1 if found else 0
 

@@ -171,18 +171,6 @@ answer = {
         " exchange, both cost the same.",
     ),
     Exercise(
-        id=9,
-        minutes=2,
-        solution=parts({name: f'"{right}"' for name, (right, _) in PLANS.items()}),
-        answer=PLAN,
-        hints=[
-            "First: does TensorFlow run it at all? Section 5 has the list.",
-            "Then: is there a loss scale? Only then something has to be decided by all.",
-        ],
-        right="Only a loss scale asks whether a step is taken. Where nothing is asked, nothing has"
-        " to be agreed on.",
-    ),
-    Exercise(
         id=10,
         minutes=3,
         solution="""\
@@ -199,5 +187,17 @@ answer = {
         ],
         right="In mixed precision the devices are faster and scale worse; what is hidden under"
         " products has less to hide under.",
+    ),
+    Exercise(
+        id=9,
+        minutes=2,
+        solution=parts({name: f'"{right}"' for name, (right, _) in PLANS.items()}),
+        answer=PLAN,
+        hints=[
+            "First: does TensorFlow run it at all? Section 6 has the list.",
+            "Then: is there a loss scale? Only then something has to be decided by all.",
+        ],
+        right="Only a loss scale asks whether a step is taken. Where nothing is asked, nothing has"
+        " to be agreed on.",
     ),
 ]

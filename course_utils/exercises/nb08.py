@@ -96,7 +96,7 @@ DEVICES = Fields(
 
 EXERCISES = [
     Exercise(
-        id=1,
+        id=3,
         minutes=2,
         solution=smaller.AFFINE,
         name="affine",
@@ -113,7 +113,7 @@ EXERCISES = [
         right="256 levels over the range, one of them exactly on 0.",
     ),
     Exercise(
-        id=2,
+        id=4,
         minutes=2,
         solution=smaller.FLOAT32,
         name="to_float32",
@@ -127,7 +127,7 @@ EXERCISES = [
         right="Nothing is lost: the variables were float32 all the time.",
     ),
     Exercise(
-        id=3,
+        id=5,
         minutes=2,
         solution=f"answer = {RIGHT}".replace("'", '"'),
         answer=DEVICES,
@@ -138,7 +138,7 @@ EXERCISES = [
         right="The limit chooses, and without one there is nothing to make smaller.",
     ),
     Exercise(
-        id=4,
+        id=1,
         minutes=2,
         solution='answer = {"blocks of 4": (64 / 4 + 4) * 10, "best block": 8}',
         answer=PEAK,

@@ -77,7 +77,8 @@ function buildPanel({ instruments, patients }) {
       return `Yes: ${patient.diagnosis}. ${patient.cure} `
         + (rivals ? `You took ${priceOf(asked)}, and ${plural(rivals, "other cause")} still `
           + `${rivals > 1 ? "fit" : "fits"}. To be certain: ${proof}.`
-          : `You took ${priceOf(asked)}, and no other cause fits. Enough would have been: ${proof}.`);
+          : `You took ${priceOf(asked)}, and no other cause fits. `
+            + `Enough would have been: ${proof}.`);
     }
     if (!would) return `No instrument tells this from “${patient.diagnosis}”.`;
     return read ? `No. ${nameOf(read)} reads “${patient.readings[read].text}” here, and with `

@@ -198,7 +198,11 @@ def spacing(names, tensors) -> Picture:
     worst = max(zero, key=lambda name: float(zero[name][:-1]))
     top.set_title(f"Too small for float16: {zero[worst]} of {worst}")
     top.set_yticks(list(ticks), list(ticks.values()))
-    top.set(ylim=(min(ticks) - 1.5, 5.7), ylabel="gap / number,\nat powers of two", xlim=VIEW)
+    top.set(
+        ylim=(min(ticks) - 1.5, 5.7),
+        ylabel="gap / number,\nat powers of two",
+        xlim=VIEW,
+    )
     tens = range(low, high + 1, 10)
     axes[-1].set_xticks(tens, [f"$2^{{{power}}}$" for power in tens])
     axes[-1].set_xlabel("size of the number")

@@ -40,7 +40,14 @@ def remat(steps: dict, counted: dict) -> Picture:
                 bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK
             )
         mb = counted[policy, again]
-        left.plot(at + 0.24, mb, "D", mec="white", color=INK, label="counted" if at == 0 else None)
+        left.plot(
+            at + 0.24,
+            mb,
+            "D",
+            mec="white",
+            color=INK,
+            label="counted" if at == 0 else None,
+        )
         shown = f"{peak:.0f} MB (counted {mb:.0f})" if peak else "peak unknown"
         words.append(f"{policy} {'remat' if again else 'kept'}: {shown}, {ms:.0f} ms")
     for ax in (left, right):

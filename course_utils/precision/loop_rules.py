@@ -75,6 +75,7 @@ def still(w):
         return "MP021", f"{steps}: their gradients are all zero.", LARGER
     return "MP021", f"{steps}, though their gradients are finite."
 
+
 def scaling(w):
     """What multiplies the loss is not what divides the gradients; at most one finding.
 
