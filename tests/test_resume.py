@@ -1,4 +1,4 @@
-"""Notebook 06, sections 6 and 10: what a run needs to go on, and what a kill leaves of
+"""Notebook 06, sections 9 and 10: what a run needs to go on, and what a kill leaves of
 it.
 """
 

@@ -75,7 +75,7 @@ def loop_plane(watched: dict) -> Picture:
     ax.axhline(0.5, color=INK, linewidth=0.5)
     ax.set(xscale="log", xlim=(1e-6, 1e6), ylim=(-0.4, 1.4))
     ax.set_title(
-        f"{good} of {len(watched)} loops are right: length 1, and ∞ moves nothing"
+        f"Right: {good} of {len(watched)} loops (length 1, and ∞ moves nothing)"
     )
     ax.set_yticks([0, 1], ["∞ moves\nnothing", "∞ moves\nthe weights"])
     ax.set_xlabel("length of a step, float32's = 1")
