@@ -66,13 +66,13 @@ ORDERS = Fields(
     }
 )
 
-# --- 3: which way fits ----------------------------------------------------------------
+# --- 4: which way fits ----------------------------------------------------------------
 
 OWN, CURE, JAX = WAYS = ("Keras's own", "all decide", "Keras on JAX")
 NO_SCALE = (
     "there is no loss scale here, so nothing is decided, and nothing can go wrong."
 )
-FAILS = "section 5 tried that: it fails on TensorFlow, whatever the optimizer."
+FAILS = "section 6 tried that: it fails on TensorFlow, whatever the optimizer."
 LOST = "one overflow of another replica, and {}. Who asks the others?"
 SMALLER = "it would be right. With a smaller change TensorFlow is right too: which?"
 PLANS = {
@@ -89,7 +89,7 @@ PLAN = Fields(
     {name: Choice(right, wrong, options=WAYS) for name, (right, wrong) in PLANS.items()}
 )
 
-# --- 4: how far it scales -------------------------------------------------------------
+# --- 3: how far it scales -------------------------------------------------------------
 
 AGAIN = (
     "you gave {value:.4g}. Add up the step of each first: products, then the exchange."

@@ -62,7 +62,7 @@ def needs_xla(model) -> bool:
 
     So it is for float16 convolutions where `float16_needs_xla`. The `keras.Model` need
     not be compiled. Under a strategy with several replicas it is False: XLA cannot
-    compile their step on logical CPUs (notebook 07, section 5).
+    compile their step on logical CPUs (notebook 07, section 6).
 
     Example:
         model.compile("adam", loss, jit_compile=needs_xla(model))
