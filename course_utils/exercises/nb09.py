@@ -104,7 +104,12 @@ NOT_ITS_FAMILY: dict[str, dict] = {
     "slow": {("nan", "still", "worse", "scale"): FALLS},
     "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
     "dice": {
-        ("still", "worse", "slow", "scale"): "the cross says that there is no loss."
+        (
+            "still",
+            "worse",
+            "slow",
+            "scale",
+        ): "the words in the picture say that no step has a loss."
     },
     "remat": {
         ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",
@@ -139,7 +144,8 @@ EXERCISES = [
             "Where no thick line is drawn, the loss is NaN in each step.",
             "Where both lines are one, the numbers are right. What can still be wrong?",
         ],
-        right="These four show their family. Not all do: patient 4 and the healthy one look alike.",
+        right="Three of these show their family. Patient 4 has a curve as good as the healthy"
+        " one's, so what is wrong there is not in the numbers.",
     ),
     diagnosis(
         2,

@@ -134,7 +134,7 @@ def out_of_range(case):
             problem = "is below 6e-08, float16's smallest number, and protects from nothing there."
             fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
         elif infinite:
-            problem = "is infinite in float16, and infinity minus infinity is NaN."
+            problem = "is infinite in float16, and 0 times infinity is NaN."
             fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
         else:
             continue
@@ -260,7 +260,10 @@ def recomputed(case):
             )
         else:
             continue
-        message = f"keras.remat calls it again in the backward pass: {problem}"
+        message = (
+            f"keras.remat calls this {type(layer).__name__} again in the backward pass: "
+            f"{problem}"
+        )
         fix = f"x = {type(layer).__name__}(...)(keras.remat(block)(x))  # after what is recomputed"
         yield Finding("MP024", severity, case.path_of(layer), message, fix)
 
