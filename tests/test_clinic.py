@@ -15,6 +15,7 @@ from course_utils import clinic
 from course_utils.benchmark import records
 from course_utils.training import dtype_policy
 from tools import record
+from tools.canonical import text_of
 
 RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())
@@ -122,6 +123,25 @@ def test_a_larger_scale_cures_the_one_whose_gradients_are_zero_and_no_other():
     """The prediction of notebook 09."""
     assert [name for name in NAMES if RECORD[name]["larger_scale"]] == ["faint"]
     assert RECORD["faint"]["readings"]["probe"]["text"].endswith("all zero.")
+
+
+def test_notebook_09_counts_the_patients_that_the_record_has():
+    text = text_of("notebooks/09_clinic.ipynb")
+    sick = [patient for patient in RECORD.values() if not patient["well"][0]]
+    scaled = [patient for patient in sick if patient["larger_scale"] is not None]
+    kinds = [
+        [patient["readings"][tool]["kind"] for tool in ("twin", "scale")]
+        for patient in RECORD.values()
+    ]
+    counts = len(RECORD), len(sick), len(scaled), kinds.count(["well", "steady"])
+    assert counts == (16, 15, 10, 4)
+    for words in (
+        "Sixteen people bring a training script. Fifteen of the scripts fail",
+        "Ten of this",
+        "of these sixteen, four have such readings",
+        "One of the twelve is healthy",
+    ):
+        assert words in text
 
 
 def test_the_healthy_one_moves_its_weights_every_fourth_time():

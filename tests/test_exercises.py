@@ -163,7 +163,11 @@ def test_solution_and_stub(name, number):
     question = sheet[number]
     stub, solution = CELLS[name][f"exercise-{number}"], question.cell
     assert "..." in stub and "..." not in solution.replace("[...,", "")
-    assert run(stub, sheet)[1].status == "not attempted" and sheet.solved == []
+    names, feedback = run(stub, sheet)
+    assert feedback.status == "not attempted" and sheet.solved == []
+    if judges := getattr(question.exercise.answer, "judges", None):
+        # the stub has a place for each part that is asked for
+        assert list(names[question.exercise.name]) == list(judges)
     feedback = run(solution, sheet)[1]
     assert (feedback.status, feedback.message) == ("correct", question.exercise.right)
     assert sheet.solved == [number]

@@ -28,7 +28,7 @@ DRAWN = re.compile(
     r'<img data-of="(\w+)"[^>]*>\n<details>.*?</summary>\n(.*)\n</details>', re.DOTALL
 )
 WIDTH = 800  # pixels
-MOST = 33_000  # bytes of a picture in an output
+MOST = 30_000  # bytes of a picture in an output
 
 
 def explorers(nb):
@@ -94,7 +94,7 @@ def _drawn(page, text):
 def _small(png):
     """Return a picture with as many colors as its bytes allow."""
     whole = Image.open(io.BytesIO(png)).convert("RGB")
-    for colors in (128, 64, 48, 32, 24):
+    for colors in (128, 64, 48, 32, 24, 16):
         file = io.BytesIO()
         # which keeps colors of small areas
         method = Image.Quantize.MAXCOVERAGE

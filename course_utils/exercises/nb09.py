@@ -93,23 +93,19 @@ def read(value):
 
 
 PREDICTION = Prediction(
-    measures={"": ("patients cured by a larger scale", "of 10")},
+    measures={"": ("patients cured by a larger scale", f"of {len(SCALED)}")},
     example=3,
     read=read,
 )
 
 FALLS = "the loss falls, all the way, and the thin line lies on it."
 FLAT = "the loss is a number, and it stays where it was."
+NO_LOSS = "the words in the picture say that no step has a loss."
 NOT_ITS_FAMILY: dict[str, dict] = {
     "slow": {("nan", "still", "worse", "scale"): FALLS},
     "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
     "dice": {
-        (
-            "still",
-            "worse",
-            "slow",
-            "scale",
-        ): "the words in the picture say that no step has a loss."
+        ("still", "worse", "slow", "scale"): NO_LOSS,
     },
     "remat": {
         ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",

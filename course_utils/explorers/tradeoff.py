@@ -27,6 +27,8 @@ def front(points, size="file_kb", error=0.0):
         >>> points = [point("a", 9, 0.9), point("b", 4, 0.8), point("c", 5, 0.81)]
         >>> front(points), front(points, error=0.02)
         (['b', 'c', 'a'], ['b', 'a'])
+        >>> front([point("a", 4, 0.8), point("b", 4.03, 0.8), point("c", 4.05, 0.8)])
+        ['a', 'b']
     """
 
     def beats(one, other):

@@ -148,8 +148,7 @@ def spacing(names, tensors) -> Picture:
 
     `names`: formats, one line each, at powers of two. `tensors`: names to
     `splits.survey`; their values by size stand below, each row as high as its fullest
-    octave, with a stroke where they end, and the share of the nonzero ones that float16
-    rounds to 0.
+    octave, a stroke where they end, and the share of the nonzero ones that become 0.
     """
     low, high = VIEW
     count = len(tensors)
@@ -198,11 +197,8 @@ def spacing(names, tensors) -> Picture:
     worst = max(zero, key=lambda name: float(zero[name][:-1]))
     top.set_title(f"Too small for float16: {zero[worst]} of {worst}")
     top.set_yticks(list(ticks), list(ticks.values()))
-    top.set(
-        ylim=(min(ticks) - 1.5, 5.7),
-        ylabel="gap / number,\nat powers of two",
-        xlim=VIEW,
-    )
+    top.set(ylim=(min(ticks) - 1.5, 5.7), xlim=VIEW)
+    top.set_ylabel("gap / number,\nat powers of two")
     tens = range(low, high + 1, 10)
     axes[-1].set_xticks(tens, [f"$2^{{{power}}}$" for power in tens])
     axes[-1].set_xlabel("size of the number")
@@ -261,11 +257,8 @@ def lost_updates(shares) -> Picture:
     ax.set_xscale("log", base=2)
     powers = sorted({2 ** round(math.log2(ratio)) for ratio in ratios})
     ax.set_xticks(powers, [f"{power:g}" for power in powers])
-    ax.set(
-        xlabel="ratio: weight / update",
-        ylabel="share of weights unchanged",
-        ylim=(-0.05, 1.05),
-    )
+    ax.set(xlabel="ratio: weight / update", ylabel="share of weights unchanged")
+    ax.set_ylim(-0.05, 1.05)
     ax.set_title(
         f"All updates are lost {listed(ends)}" if ends else "Some updates count"
     )

@@ -31,8 +31,8 @@ def remat(steps: dict, counted: dict) -> Picture:
         peak = np.mean([step.peak_bytes for step in taken]) / 1e6 if known else None
         ms = 1e3 * np.median([step.seconds for step in taken])
         dtype = dtype_of(policy)
-        name = policy.replace("mixed_", "mixed_\n")
-        names.append(f"{name}\n{'remat' if again else 'kept'}")
+        kind = "remat" if again else "kept"
+        names.append(policy.replace("_", "_\n") + "\n" + kind)
         look = {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
         for ax, value in ((left, peak), (right, ms)):
             bars = ax.bar(at, value or 0, 0.7, alpha=0.55 if again else 1, **look)
@@ -40,16 +40,10 @@ def remat(steps: dict, counted: dict) -> Picture:
                 bars, [f"{value:.0f}" if value else "unknown"], padding=2, color=INK
             )
         mb = counted[policy, again]
-        left.plot(
-            at + 0.24,
-            mb,
-            "D",
-            mec="white",
-            color=INK,
-            label="counted" if at == 0 else None,
-        )
+        label = "counted" if at == 0 else None
+        left.plot(at + 0.24, mb, "D", mec="white", color=INK, label=label)
         shown = f"{peak:.0f} MB (counted {mb:.0f})" if peak else "peak unknown"
-        words.append(f"{policy} {'remat' if again else 'kept'}: {shown}, {ms:.0f} ms")
+        words.append(f"{policy} {kind}: {shown}, {ms:.0f} ms")
     for ax in (left, right):
         ax.set_xticks(range(len(names)), names, fontsize=9)
     most = max(counted.values())

@@ -19,7 +19,9 @@ SCALE = "scaled = optimizer.scale_loss(loss)  # in the tape; then tape.gradient(
 CLIP = "keras.optimizers.LossScaleOptimizer(SGD(0.1, global_clipnorm=1.0))  # clips after unscaling"
 CAST = "loss = tf.cast(loss, 'float32')  # before it is scaled, and whatever else is done to it"
 WATCH = "tf.debugging.enable_check_numerics()  # stops where inf or NaN comes from"
-LARGER = "keras.optimizers.LossScaleOptimizer(optimizer)  # whose scale is dynamic"
+LARGER = (
+    "keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**15)  # or larger"
+)
 SHOW = "self._loss_tracker.update_state(loss)  # fit shows the metrics, not what is returned"
 
 
@@ -72,7 +74,8 @@ def still(w):
     if w.first.spoiled:
         return "MP021", f"{steps}: their gradients are inf or NaN.", WATCH
     if w.natural.calls and not w.natural.left.any():
-        return "MP021", f"{steps}: their gradients are all zero.", LARGER
+        fix = [LARGER] if w.float16 else []  # no other format needs a scale
+        return "MP021", f"{steps}: their gradients are all zero.", *fix
     return "MP021", f"{steps}, though their gradients are finite."
 
 
