@@ -15,7 +15,7 @@ from course_utils import clinic
 from course_utils.benchmark import records
 from course_utils.training import dtype_policy
 from tools import record
-from tools.canonical import text_of
+from tools.canonical import COURSE
 
 RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())
@@ -126,7 +126,7 @@ def test_a_larger_scale_cures_the_one_whose_gradients_are_zero_and_no_other():
 
 
 def test_notebook_09_counts_the_patients_that_the_record_has():
-    text = text_of("notebooks/09_clinic.ipynb")
+    text = (COURSE / "notebooks/09_clinic.ipynb").read_text(encoding="utf-8")
     sick = [patient for patient in RECORD.values() if not patient["well"][0]]
     scaled = [patient for patient in sick if patient["larger_scale"] is not None]
     kinds = [
