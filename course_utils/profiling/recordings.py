@@ -26,7 +26,7 @@ QUESTIONS = {
     "launch": "Does nothing run?",
     "few products": "Are products few?",
     "slow routine": "Do products take as long?",
-    "casts": "Did other work eat it?",
+    "casts": "Did other work eat the gain?",
 }
 
 
