@@ -7,11 +7,13 @@ import re
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import layers
 
 from course_utils import models, roofline
 from course_utils.benchmark import rates
 from course_utils.figures.roofs import roofline as roofline_figure
+from course_utils.roofline import counting
 from course_utils.roofline.catalogue import BYTES, PATH, Device
 from course_utils.training import dtype_policy
 
@@ -42,10 +44,23 @@ def attention():
     return keras.Model([query, value], x)
 
 
-def counted(model, what="flops", batch=4):
-    """The operations or bytes of a step: a row for each layer, a column for each pass."""
-    table = roofline.work(model, batch).table
-    return table.set_index(["layer", "step"])[what].unstack(sort=False)
+def compiled(model, loss="mse", optimizer="adam"):
+    model.compile(optimizer, loss, jit_compile=False)
+    return model
+
+
+def counted(model, batch=4):
+    """What a training step of a model with one output does, on zeros."""
+    shape = (batch, *model.input_shape[1:])
+    made = (batch, *model.output_shape[1:])
+    step = compiled(model).train_step
+    return roofline.count(step, (np.zeros(shape, "f"), np.zeros(made, "f")))
+
+
+def rows(work, kind):
+    """The rows of one type of operation, as tuples (dtype, flops, bytes)."""
+    table = work.table[work.table["type"] == kind]
+    return list(table[["dtype", "flops", "bytes"]].itertuples(index=False, name=None))
 
 
 # --- the catalogue
@@ -76,133 +91,165 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
             assert not ampere_on or 1.9 < tflops["float16"] / tflops["tf32"] < 2.1, name
 
 
-# --- operations
-
-PRODUCTS = [
-    (layers.Conv2D(6, 3, strides=2, groups=2), (9, 9, 4), 4 * 4 * 6 * 9 * 2),
-    (layers.Dense(3, use_bias=False), (5, 4), 5 * 4 * 3),
-]
-N = 4 * 4 * 8  # numbers that go in, for one sample
-OTHERS = [
-    (layers.Flatten(), 0, 0),
-    (layers.ReLU(), N, N),
-    (layers.Softmax(), 5 * N, 5 * N),  # as in TensorFlow's own counter
-    (layers.Dropout(0.5), 2 * N, N),
-    # backward it looks for the largest once more
-    (layers.MaxPooling2D(), N, N + N // 4),
-    (layers.AveragePooling2D(2), N, N),
-    (layers.GlobalMaxPooling2D(), N, N + 8),
-    (layers.LayerNormalization(), 8 * N, 11 * N),
-]
+# --- operations and bytes
 
 
-def test_operations_by_hand():
-    for layer, shape, multiplications in PRODUCTS:
-        model = one(layers.Dense(shape[-1]), layer, shape=shape)
-        first, second = counted(model, batch=2).itertuples(index=False)
-        bias = (
-            2
-            * math.prod(model.output_shape[1:])
-            * (getattr(layer, "bias", None) is not None)
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_a_dense_layer_by_hand(policy):
+    with dtype_policy(policy):
+        model = one(layers.Dense(20), layers.Dense(30, "relu"), shape=(10,))
+    work = counted(model, batch=8)
+    dtype, each = {"float32": ("float32", 4)}.get(policy, ("bfloat16", 2))
+    first = (dtype, 2 * 8 * 10 * 20, each * (8 * 10 + 10 * 20 + 8 * 20))
+    second = (dtype, 2 * 8 * 20 * 30, each * (8 * 20 + 20 * 30 + 8 * 30))
+    # Forward; backward the weights' gradients of both, and one for what lies between.
+    assert sorted(rows(work, "MatMul")) == sorted([first] * 2 + [second] * 3)
+    # Biases and ReLU ride along; the way back through ReLU is a pass of its own.
+    assert not rows(work, "Relu") and not rows(work, "BiasAdd")
+    assert rows(work, "ReluGrad") == [(dtype, 8 * 30, 3 * each * 8 * 30)]
+    casts = [moved for _, _, moved in rows(work, "Cast")]
+    weights = {6 * 10 * 20: 2, 6 * 20 * 30: 2}  # forward, and their gradients back
+    expected = {} if policy == "float32" else weights
+    assert {size: casts.count(size) for size in weights if size in casts} == expected
+    assert work.unknown == ()
+
+
+def test_an_update_by_hand():
+    n = 4096 * 2048
+    work = counted(one(layers.Dense(2048, use_bias=False), shape=(4096,)), batch=1)
+    update = work.table[work.table["name"].str.match(r"adam(_\d+)?/")]
+    large = update[update["flops"] == n]
+    # Keras's Adam is a dozen operations, each over arrays as large as the weights.
+    assert len(large) == 12 and large["bytes"].sum() // n == 4 * 30
+    with dtype_policy("mixed_float16"):
+        scaled = counted(one(layers.Dense(2048, use_bias=False), shape=(4096,)), 1)
+    # A loss scale looks at the gradients and unscales them, and its update is a branch.
+    assert {"IsFinite", "All"} <= set(scaled.table["type"])
+    branch = scaled.table["name"].str.match(r"cond/adam(_\d+)?/")
+    assert branch.sum() >= len(update)
+
+
+MORE = "ResNet50", "EfficientNetB0", "DenseNet121", "Xception"
+
+
+def profiled(step, x):
+    """{type of product: operations}, by TensorFlow's own counter."""
+    v1 = tf.compat.v1.profiler
+    options = v1.ProfileOptionBuilder(v1.ProfileOptionBuilder.float_operation())
+    options = options.with_empty_output().build()
+    node = v1.profile(counting.trace(step, x), cmd="op", options=options)
+    found = {}
+    while node.children:
+        below = node.children[0]
+        found[below.name] = below.total_float_ops - sum(
+            each.total_float_ops for each in below.children
         )
-        assert second[:2] == (4 * multiplications + bias, 8 * multiplications + bias), (
-            layer
-        )
-        assert first.backward == first.forward  # the weights' gradients alone
-    for layer, forward, backward in OTHERS:
-        found = counted(one(layers.Dense(8), layer, shape=(4, 4, 8)), batch=1).iloc[1]
-        assert (found["forward"], found["backward"]) == (forward, backward), layer
+        node = below
+    return {kind: n for kind, n in found.items() if kind in counting.PRODUCTS and n}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["MobileNetV2", *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)],
+)
+def test_products_agree_with_tensorflows_counter(name):
+    model = getattr(keras.applications, name)(
+        weights=None, input_shape=(75, 75, 3), classes=10
+    )
+    x = np.zeros((2, 75, 75, 3), "float32")
+
+    def step(x):
+        return model(x, training=False)
+
+    table = roofline.count(step, x).table
+    own = table[table["product"]].groupby("type")["flops"].sum()
+    assert own.to_dict() == profiled(step, x)
+
+
+def test_gradients_of_convolutions_cost_what_the_convolution_costs():
+    model = small()
+    work = counted(model)
+    for kind, number in (("Conv2D", 2), ("DepthwiseConv2dNative", 1)):
+        if kind != "Conv2D":
+            model = one(
+                layers.Conv2D(4, 1),
+                layers.DepthwiseConv2D(3, depth_multiplier=2),
+                shape=(9, 9, 4),
+            )
+            work = counted(model)
+        forward = sorted(flops for _, flops, _ in rows(work, kind))[-number:]
+        for way in ("BackpropFilter", "BackpropInput"):
+            back = sorted(flops for _, flops, _ in rows(work, kind + way))
+            assert set(back) <= set(forward), (kind, way)
 
 
 def test_attention_by_hand():
-    """Keys, values and queries from outside, so that nothing needs the gradients of
-    three.
-    """
-    row = counted(attention(), batch=3).filter(like="multi_head", axis=0).iloc[0]
-    queries = 3 * 6
-    keys = 3 * 5
+    """Scores and their weighted sum are products of two arrays that a step makes."""
+    model = attention()
+    data = [np.zeros((3, 6, 8), "f"), np.zeros((3, 5, 12), "f")]
+    step = compiled(model).train_step
+    work = roofline.count(step, (data, np.zeros((3, 6, 8), "f")))
     scores = 3 * 2 * 6 * 5
-    outside = queries * 8 * 6 + keys * 12 * 6 + keys * 12 * 14
-    products = outside + queries * 14 * 8 + scores * (3 + 7)
-    # biases, softmax
-    others = queries * 6 + keys * 6 + keys * 14 + queries * 8 + 5 * scores
-    assert row["forward"] == 2 * products + others
-    assert row["backward"] == 4 * products - 2 * outside + others
-    # By name, in any order, and with keys of their own.
-    inputs = [keras.Input((6, 8)), keras.Input((5, 12)), keras.Input((5, 4))]
-    attend = layers.MultiHeadAttention(
-        2, 3, value_dim=7, output_shape=8, use_bias=False
-    )
-    named = keras.Model(inputs, attend(key=inputs[2], value=inputs[1], query=inputs[0]))
-    products = 6 * 8 * 6 + 5 * 4 * 6 + 5 * 12 * 14 + 6 * 14 * 8 + 60 * (3 + 7)
-    assert counted(named, batch=1)["forward"].tolist() == [2 * products + 5 * 60]
+    sums = sorted(flops for _, flops, _ in rows(work, "Einsum"))
+    # Each forward, and backward twice.
+    assert sums == sorted([2 * scores * 3] * 3 + [2 * scores * 7] * 3)
 
 
-def test_frozen_layers_have_less_to_do():
-    model = small()
-    whole = counted(model)
-    kept = roofline.account(model, 4)
-    model.layers[0].trainable = False
-    part = counted(model)
-    assert part["backward"].tolist()[:2] == [0, 0] and part["update"].iloc[0] == 0
-    # now the first with weights
-    assert part["backward"].iloc[2] == whole["backward"].iloc[2] / 2
-    assert part["backward"].tolist()[3:] == whole["backward"].tolist()[3:]
-    less = kept.activation_gradients - roofline.account(model, 4).activation_gradients
-    assert less == 4 * 4 * (144 * 8 + 36 * 8)  # of the convolution and of its pooling
+def test_any_model_and_step_counts():
+    """A subclassed model, a layer of one's own, other optimizers, a loop of one's own."""
+    adam = counted(one(layers.Dense(6), Residual()))
+    sgd = compiled(one(layers.Dense(6), Residual()), optimizer="sgd")
+    data = np.zeros((4, 6), "f"), np.zeros((4, 6), "f")
+    plain = roofline.count(sgd.train_step, data)
+    products = len(rows(plain, "MatMul"))
+    assert products == len(rows(adam, "MatMul")) == 5
+    assert plain.bytes < adam.bytes
+
+    def loop(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((sgd(x) - y) ** 2)
+        return tape.gradient(loss, sgd.trainable_variables)
+
+    assert len(rows(roofline.count(loop, *data), "MatMul")) == products
 
 
-# --- the bytes that a step moves
+def test_a_recomputed_layer_multiplies_once_more():
+    class Again(Residual):
+        def call(self, x):
+            return keras.remat(super().call)(x)
+
+    kept = counted(one(layers.Dense(6), Residual()))
+    again = counted(one(layers.Dense(6), Again()))
+    more = len(rows(again, "MatMul")) - len(rows(kept, "MatMul"))
+    assert more == 1 and again.flops > kept.flops
 
 
-def test_the_bytes_of_a_dense_layer_by_hand():
-    with dtype_policy("mixed_bfloat16"):
-        model = one(layers.Dense(20), layers.Dense(30, activation="relu"), shape=(10,))
-    first, second = counted(model, "bytes", batch=8).itertuples(index=False)
-    x = 2 * 8 * 20
-    y = 2 * 8 * 30
-    w = 2 * (20 * 30 + 30)
-    cast = w + 2 * w  # the weights lie in float32
-    assert second.forward == x + w + y + cast
-    # Two products, relu's pass over gradient and output, and the weights' gradient to
-    # float32.
-    assert second.backward == 2 * (x + w + y) + 3 * y + cast
-    # The first casts its input from float32 and sends no gradient back.
-    x = 2 * 8 * 10
-    y = 2 * 8 * 20
-    w = 2 * (10 * 20 + 20)
-    assert first.forward == x + w + y + 3 * x + 3 * w
-    assert first.backward == x + w + y + 3 * w
+def test_what_cannot_be_counted_is_named():
+    def step(x):
+        return tf.while_loop(lambda x: x[0] < 3, lambda x: [x + 1], [x])
+
+    work = roofline.count(step, np.zeros(2, "f"))
+    assert work.unknown in (("While",), ("StatelessWhile",)) and work.flops < 10
 
 
-def test_the_bytes_of_normalization_and_dropout_by_hand():
-    model = one(layers.Dense(10), layers.BatchNormalization(), layers.Dropout(0.5))
-    found = counted(model, "bytes", batch=8)
-    array = 4 * 8 * 10
-    assert found["forward"].tolist()[1:] == [3 * array, 2 * array + 8 * 10]
-    assert found["backward"].iloc[1] == 5 * array
-
-
-def test_the_update_reads_weights_gradients_and_slots():
-    n = small().count_params()
-    for policy, arrays, flops in (
-        ("float32", 7, 12),  # Adam reads all four, and writes all but the gradients
-        ("mixed_bfloat16", 7, 12),
-        # a loss scale looks at the gradients and unscales them
-        ("mixed_float16", 10, 14),
+def test_a_step_that_cannot_be_traced_is_refused_in_one_sentence():
+    x = np.zeros((2, 6), "f")
+    open_ended = compiled(one(layers.Dense(4), shape=(None, 3)))
+    spec = tf.TensorSpec((2, None, 3))
+    for step, data, said in (
+        (one(layers.Dense(4)).train_step, (x, x), r"no optimizer: call model.compile"),
+        (
+            compiled(keras.Sequential([layers.Dense(4)])).train_step,
+            (x, x),
+            "no weights yet",
+        ),
+        (lambda x: open_ended(x), spec, "stays open"),
     ):
-        with dtype_policy(policy):
-            model = small()
-        assert counted(model, "bytes")["update"].sum() == arrays * 4 * n
-        assert counted(model)["update"].sum() == flops * n
+        with pytest.raises(ValueError, match=said):
+            roofline.count(step, data)
 
 
 # --- models of other kinds
-
-
-class Mine(layers.Layer):
-    def call(self, x):
-        return keras.ops.sin(x)
 
 
 class Residual(layers.Layer):
@@ -214,25 +261,6 @@ class Residual(layers.Layer):
         return x + self.dense(x)
 
 
-MyDense = type("Dense", (layers.Dense,), {})  # of one's own, in spite of its name
-
-
-def test_what_has_no_formula_is_named_and_left_out():
-    inputs = keras.Input((7, 5))
-    x = keras.ops.multiply(layers.LSTM(4, name="memory")(inputs), 2.0)
-    outputs = layers.Dense(3, name="known")(
-        MyDense(4, name="mine")(Mine(name="sine")(x))
-    )
-    step = roofline.work(keras.Model(inputs, outputs), 2)
-    assert set(step.unknown[:3]) == {"memory (LSTM)", "sine (Mine)", "mine (Dense)"}
-    assert re.match(r"multiply(_\d+)? \(Multiply", step.unknown[3])
-    assert (
-        set(step.table["layer"]) == {"known"}
-        and step.flops == step.table["flops"].sum() > 0
-    )
-    assert roofline.predict(roofline.work(one(Mine()), 2), T4).ms == 0
-
-
 def nested_and_shared():
     shared = layers.Dense(6, name="shared")
     inner = one(layers.Dense(6, name="inside"))
@@ -241,25 +269,22 @@ def nested_and_shared():
     return keras.Model(inputs, inner(shared(shared(inputs))))
 
 
-def test_nested_models_and_shared_layers_count_as_often_as_they_run():
-    found = counted(nested_and_shared(), batch=2)
-    assert list(found.index) == ["shared", "inner/inside"]
-    shared, inside = found.itertuples(index=False)
-    assert shared.forward == 2 * inside.forward and shared.update == inside.update
-
-
-@pytest.mark.parametrize("count", [roofline.work, roofline.account])
-def test_open_shapes_are_refused_in_one_sentence(count):
+def test_open_shapes_are_refused_in_one_sentence():
     unbuilt = keras.Sequential([layers.Dense(3)])
     for model, said in (
         (unbuilt, "build it"),
         (one(layers.Dense(4), shape=(None, 3)), "fixed"),
     ):
-        with pytest.raises(ValueError, match=said) as raised:
-            count(model, 2)
-        assert str(raised.value).count(".") == 1 + str(raised.value).count(
-            "model.build"
-        )
+        with pytest.raises(ValueError, match=said):
+            roofline.account(model, 2)
+
+
+def test_frozen_layers_keep_no_gradients():
+    model = small()
+    kept = roofline.account(model, 4)
+    model.layers[0].trainable = False
+    less = kept.activation_gradients - roofline.account(model, 4).activation_gradients
+    assert less == 4 * 4 * (144 * 8 + 36 * 8)  # of the convolution and of its pooling
 
 
 # --- the account of memory
@@ -341,15 +366,17 @@ def test_a_copy_in_16_bits_goes_by_the_innermost_layer():
 
 def test_a_prediction_is_the_longer_of_two_times_summed():
     with dtype_policy("mixed_float16"):
-        found = roofline.predict(roofline.work(small(), 64), T4)
+        model = small()
+    found = roofline.predict(counted(model, 64), T4)
     table = found.table
-    dtypes = table.groupby("step")["dtype"].first().to_dict()
-    assert dtypes == {"forward": "float16", "backward": "float16", "update": "float32"}
-    peak = table["dtype"].map({"float16": 65e12, "float32": 8.1e12})
-    arithmetic = table["flops"] / peak
-    moved = table["bytes"] / 320e9
-    assert np.allclose(table["ms"], 1e3 * np.maximum(arithmetic, moved))
+    products = table[table["product"]]
+    peak = products["dtype"].map({"float16": 65e12, "float32": 8.1e12})
+    longer = np.maximum(products["flops"] / peak, products["bytes"] / 320e9)
+    assert np.allclose(products["ms"], 1e3 * longer)
+    others = table[~table["product"]]
+    assert np.allclose(others["ms"], 1e3 * others["bytes"] / 320e9)
     assert found.ms == pytest.approx(table["ms"].sum())
+    assert found.budget["products"] == pytest.approx(products["ms"].sum())
 
 
 # --- what was recorded
@@ -392,7 +419,7 @@ def test_both_models_of_a_record_stand_beside_their_prediction():
     table = roofline.predicted_and_measured([both, jax, recorded(), half])
     assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
     assert table["settings"].tolist() == [""] * 4 + ["Keras/JAX"] * 2
-    step = roofline.work(models.transformer_block(8, 16, 2), 4)
+    step = counted(models.transformer_block(8, 16, 2), 4)
     device = Device("some CPU", {"float32": 0.5, "bfloat16": 0.8}, 20.0)
     expected = roofline.predict(step, device).ms
     assert table["predicted_ms"][2] == pytest.approx(expected)
@@ -428,26 +455,22 @@ def drawn(found, points):
 
 
 def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it():
-    steps = roofline.works(models.mnist_cnn, 256)
-    floors = {policy: roofline.predict(step, T4) for policy, step in steps.items()}
+    floors = {}
+    for policy in POLICIES:
+        with dtype_policy(policy):
+            model = models.mnist_cnn()
+        floors[policy] = roofline.predict(counted(model, 256), T4)
     found = roofline.points(floors)
     for dot in found.itertuples():
-        # they stay float32
-        by_pass = dot.label == "Adam" or dot.label.startswith("dense 2")
-        peak = T4.peak("float32" if by_pass else dot.dtype)
-        assert (
-            0
-            < dot.tflops
-            <= min(peak, dot.intensity * T4.bandwidth) / 1e12 * (1 + 1e-9)
-        )
-    layers = ["conv2d 1", "max_pooling2d 1", "conv2d 2", "dense 1", "dense 2"]
-    labels = [f"{layer}, {way}" for layer in layers for way in ("forward", "backward")]
+        peak = T4.peak("float32" if dot.label == "adam" else dot.dtype)
+        roof = min(peak, dot.intensity * T4.bandwidth) / 1e12
+        assert 0 < dot.tflops <= roof * (1 + 1e-9)
+    layers = ["conv2d 1", "max_pooling2d 1", "conv2d 2", "dense 1"]
+    labels = {f"{layer}, {way}" for layer in layers for way in ("forward", "backward")}
     for policy, floor in floors.items():
         own = found[found["dtype"] == policy.removeprefix("mixed_")].set_index("label")
-        assert list(own.index) == [*labels, "Adam"]
-        assert own["ms"].sum() == pytest.approx(floor.ms) == sum(floor.budget.values())
-        products = own["ms"][own.index.str.startswith(("conv", "dense"))].sum()
-        assert floor.budget["products"] == pytest.approx(products)
+        assert labels | {"adam"} <= set(own.index)
+        assert 0.97 * floor.ms < own["ms"].sum() <= floor.ms * (1 + 1e-9)
     picture, lines = drawn(T4, found)
     assert set(lines) == {
         "float32 8.1 TFLOP/s",
@@ -465,7 +488,7 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
         [dots.get_sizes()[0] for dots in picture.figure.axes[0].collections]
     )
     assert np.allclose(np.diff(areas) / 500, np.diff(found["ms"]) / found["ms"].max())
-    assert "Adam in float16: " in picture.alt
+    assert "adam in float16: " in picture.alt
 
 
 def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():

@@ -9,7 +9,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
     each dtype.
 
     Left of its ridge a roof is the memory's slope, which all dtypes share; right of it,
-    the rate of the units. A dot is one pass of one layer, or Adam: its area is the time
+    the rate of the units. A dot is one pass of one layer, or the optimizer: its area is the time
     that it takes at best.
 
     `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None
@@ -75,12 +75,12 @@ def _range(device, points):
 
 
 def _dots(ax, points, scale, unit):
-    """The dots, the four that take longest and Adam with their names; returns it in
+    """The dots, the four that take longest and the optimizer with their names; returns it in
     words.
     """
     words = []
     longest = points["ms"].max()
-    named = {*points.groupby("label")["ms"].max().nlargest(4).index, "Adam"}
+    named = {*points.groupby("label")["ms"].max().nlargest(4).index, "adam"}
     first = points[points["label"].isin(named)].drop_duplicates("label")
     order = list(first.sort_values("intensity", ascending=False).index)
     for dot in points.itertuples():

@@ -1,9 +1,14 @@
 """What training a Keras model keeps in memory, counted from the calls of its layers."""
 
+import math
 from dataclasses import dataclass
 
-from course_utils.roofline.formulas import VIEWS, attention_arrays, size
-from course_utils.roofline.steps import between, calls_with_batch
+import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
+import numpy as np
+
+from course_utils.precision.calls import calls_of, symbols
+
+VIEWS = ("Flatten", "Reshape", "InputLayer", "Identity")
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ def account(model, batch_size: int) -> MemoryAccount:
     import keras
     from keras.layers import RNN, MultiHeadAttention
 
-    calls = calls_with_batch(model, batch_size)
+    calls = _calls(model, batch_size)
     # These count what they make inside by themselves.
     whole = {c.layer for c in calls if isinstance(c.layer, RNN | MultiHeadAttention)}
     inside = {
@@ -67,11 +72,11 @@ def account(model, batch_size: int) -> MemoryAccount:
         kept = _kept(call)
         activations += kept
         gradients += trains * kept
-    others = keras.tree.flatten([operation.output for operation in between(model)])
-    made_between = sum(size((batch_size, *x.shape[1:]), x.dtype) for x in others)
-    trainable = sum(size(v.shape, v.dtype) for v in model.trainable_variables)
+    others = keras.tree.flatten([operation.output for operation in _between(model)])
+    made_between = sum(_size((batch_size, *x.shape[1:]), x.dtype) for x in others)
+    trainable = sum(_size(v.shape, v.dtype) for v in model.trainable_variables)
     return MemoryAccount(
-        weights=sum(size(v.shape, v.dtype) for v in model.weights),
+        weights=sum(_size(v.shape, v.dtype) for v in model.weights),
         gradients=trainable,
         optimizer=2 * trainable,
         weight_copies=_copies(model),
@@ -90,10 +95,51 @@ def _kept(call):
             f"What the layer {layer.name!r} puts out has an open shape, {call.left[0][0]}: give "
             "the layer a fixed one."
         )
-    made = sum(size(*output) for output in call.left)
+    made = sum(_size(*output) for output in call.left)
     if isinstance(layer, keras.layers.MultiHeadAttention):
-        made += sum(attention_arrays(layer, [shape for shape, _ in call.arrived]))
+        made += _inside_attention(layer, [shape for shape, _ in call.arrived])
     return made
+
+
+def _calls(model, batch_size):
+    """The calls of all layers on a batch of this size; ValueError where shapes stay
+    open.
+    """
+    import keras
+
+    spec = symbols(model, batch_size)
+    if any(None in x.shape for x in keras.tree.flatten(spec)):
+        raise ValueError(
+            f"The model {model.name!r} leaves a shape of its inputs open: give it a fixed one."
+        )
+    return calls_of(model, spec)
+
+
+def _between(model):
+    """The operations of Functional models that are no layers."""
+    import keras
+
+    models = [m for m in model._flatten_layers() if isinstance(m, keras.Model)]
+    operations = [o for m in models for o in getattr(m, "operations", [])]
+    return [o for o in dict.fromkeys(operations) if not isinstance(o, keras.Layer)]
+
+
+def _inside_attention(layer, inputs):
+    """Bytes of its queries, keys, values, scores, and their weighted sum.
+
+    `inputs`: the shapes (batch, …, width) of query and value.
+    """
+    (batch, *queries, _), (_, *values, _) = inputs[:2]
+    t = math.prod(queries)
+    s = math.prod(values)
+    value_dim = layer.value_dim or layer.key_dim
+    numbers = (t + s) * layer.key_dim + s * value_dim + t * s + t * value_dim
+    return _size((batch, layer.num_heads, numbers), layer.compute_dtype)
+
+
+def _size(shape, dtype):
+    """Bytes of an array."""
+    return math.prod(shape) * np.dtype(str(dtype)).itemsize
 
 
 def _copies(model):
@@ -107,6 +153,6 @@ def _copies(model):
     ):
         for weight in layer.trainable_variables:
             if id(weight) not in seen and layer.compute_dtype != layer.variable_dtype:
-                copied += size(weight.shape, layer.compute_dtype)
+                copied += _size(weight.shape, layer.compute_dtype)
             seen.add(id(weight))
     return copied

@@ -12,6 +12,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from course_utils.benchmark.trainee import Trainee
+from course_utils.roofline.counting import trace
 
 # These hand on the bytes of their input in another shape or under another name.
 VIEWS = {
@@ -59,15 +60,7 @@ def operations(build_model, policy: str, x, y) -> list[Operation]:
         >>> [list(op.makes.values()) for op in step if op.type == "MatMul"]
         [[32], [128]]
     """
-    import tensorflow as tf
-
-    x, y = tf.convert_to_tensor(x), tf.convert_to_tensor(y)
-    model = Trainee(build_model, policy).model
-    model.train_on_batch(x, y)  # so that Keras makes all of its variables
-    step = tf.function(lambda *batch: model.train_step(batch), jit_compile=False)
-    graph = step.get_concrete_function(
-        tf.TensorSpec(x.shape, x.dtype), tf.TensorSpec(y.shape, y.dtype)
-    ).graph
+    graph = trace(Trainee(build_model, policy).model.train_step, (x, y))
     numbers = {op.name: n for n, op in enumerate(graph.get_operations())}
     shows = {}
     result = []

@@ -3,14 +3,13 @@ roofs.
 """
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from course_utils.roofline.catalogue import Device
-from course_utils.roofline.steps import Work
+from course_utils.roofline.counting import Work
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,33 +36,38 @@ class Floor:
 
 
 def predict(step: Work, device: Device) -> Floor:
-    """The least time of each pass of each layer: operations at the peak, or bytes at
-    full speed.
+    """The least time of each operation: arithmetic at the peak, or bytes at full speed.
 
-    Each takes the longer of the two; the passes come one after the other. Launching,
-    waiting for input, layers without a formula (`step.unknown`) and kernels that stay
-    below the roofs come on top, so a measured step is longer. Where the memory is
-    unknown, only arithmetic counts.
+    A product takes the longer of the two, any other operation its bytes; one comes
+    after the other. Starting operations, waiting for input, what was not counted
+    (`step.unknown`) and routines that stay below the roofs come on top, so a measured
+    step is longer. Where the memory is unknown, only products count.
 
     Example:
-        >>> from course_utils import models
-        >>> from course_utils.roofline import devices, work
-        >>> round(predict(work(models.mnist_cnn(), 256), devices()["T4"]).ms, 2)
-        1.31
+        >>> import numpy as np, tensorflow as tf
+        >>> from course_utils.roofline import count, devices
+        >>> a = np.ones((1024, 1024), "float32")
+        >>> round(predict(count(tf.matmul, a, a), devices()["T4"]).ms, 2)
+        0.27
     """
     table = step.table
-    arithmetic = table["flops"] / [device.peak(dtype) for dtype in table["dtype"]]
+    peaks = [
+        device.peak(dtype) if product else np.inf
+        for dtype, product in zip(table["dtype"], table["product"], strict=True)
+    ]
+    arithmetic = table["flops"] / peaks
     memory = table["bytes"] / device.bandwidth
     return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory)))
 
 
 def points(floors: dict):
-    """Where each layer and pass stands on the roofline, and Adam: for
+    """Where each layer and pass stands on the roofline, and the optimizer: for
     `figures.roofline`.
 
-    From {policy: `Floor`} for one device: label ("dense, backward", or "Adam" for all
+    From {policy: `Floor`} for one device: label ("dense, backward", or "adam" for all
     updates), dtype (of the policy), intensity (operations per byte), tflops (10¹²
-    operations a second), ms.
+    operations a second), ms. What takes less than half a percent of the step is left
+    out.
 
     Example:
         points({p: predict(steps[p], device) for p in steps})
@@ -72,15 +76,10 @@ def points(floors: dict):
 
     tables = []
     for policy, floor in floors.items():
-        passes = floor.table.groupby(["layer", "step"], sort=False)[
-            ["flops", "bytes", "ms"]
-        ].sum()
-        adam = passes.xs("update", level="step").sum()
-        passes = passes.drop("update", level="step")
-        names = _bare(passes.index.get_level_values("layer"))
-        passes.index = [f"{names[layer]}, {step}" for layer, step in passes.index]
-        passes.loc["Adam"] = adam
-        passes = passes[passes["ms"] > 0].reset_index(names="label")
+        labels = floor.table["name"].map(_label)
+        passes = floor.table.groupby(_numbered(labels), sort=False)
+        passes = passes[["flops", "bytes", "ms"]].sum()
+        passes = passes[passes["ms"] > 0.005 * floor.ms].reset_index(names="label")
         tables.append(passes.assign(dtype=policy.removeprefix("mixed_")))
     table = pd.concat(tables, ignore_index=True)
     table["intensity"] = table["flops"] / table["bytes"]
@@ -88,12 +87,29 @@ def points(floors: dict):
     return table[["label", "dtype", "intensity", "tflops", "ms"]]
 
 
-def _bare(layers):
-    """{layer: its name with Keras's count replaced by one of this model: "conv2d 2"}."""
-    stems = Counter()
-    names = {}
-    for layer in dict.fromkeys(layers):
-        stem = re.sub(r"_\d+$", "", layer)
-        stems[stem] += 1
-        names[layer] = f"{stem} {stems[stem]}"
-    return names
+def _label(name):
+    """The layer and the pass of an operation, by its name in the graph.
+
+    "gradient_tape/model/dense_3/MatMul" belongs to ("dense_3", "backward"), and what
+    has no model before it, such as "adam/Mul", to ("adam", "").
+    """
+    scopes = name.removeprefix("cond/").split("/")
+    backward = scopes[0] == "gradient_tape"
+    scopes = scopes[backward:]
+    if len(scopes) < 3:
+        return re.sub(r"_\d+$", "", scopes[0]), ""
+    return scopes[1], "backward" if backward else "forward"
+
+
+def _numbered(labels):
+    """Each label as text, Keras's count replaced by one of this model: "conv2d 2"."""
+    names: dict = {}
+    layers: dict = {}
+    for layer, way in dict.fromkeys(labels):
+        stem = re.sub(r"(_\d+)+$", "", layer)
+        if way and layer not in layers:
+            names.setdefault(stem, []).append(layer)
+            layers[layer] = f"{stem} {len(names[stem])}"
+    return labels.map(
+        lambda label: f"{layers[label[0]]}, {label[1]}" if label[1] else label[0]
+    )
