@@ -3,13 +3,7 @@
 import numpy as np
 
 from course_utils import exercises
-from course_utils.exercises import nb08, smaller
-
-
-def test_the_peak_of_each_block_counted_again():
-    peaks = {block: 64 // block + block for block in (1, 2, 4, 8, 16, 32, 64)}
-    assert min(peaks, key=peaks.get) == 8 == nb08.PEAK.judges["best block"].right
-    assert 10 * peaks[4] == nb08.PEAK.judges["blocks of 4"].right
+from course_utils.exercises import smaller
 
 
 def test_another_way_to_scale_is_right():

@@ -3,7 +3,7 @@
 from . import smaller
 from .engine import Exercise, Prediction
 from .functions import Function
-from .judges import Choice, Fields, Number
+from .judges import Choice, Fields
 
 TITLE = "Smaller still"
 
@@ -46,35 +46,6 @@ PREDICTION = Prediction(
     wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
     ' "ABCDE"}`, each with all five letters',
     shown=shown,
-)
-
-PEAK = Fields(
-    {
-        "blocks of 4": Number(
-            200,
-            {
-                640: "That is the step that keeps everything.",
-                160: "The backward pass also holds one block's outputs again.",
-                40: "You count one block. The inputs of all 16 are kept as well.",
-                20: "That counts outputs. Each has 10 MB.",
-            },
-            otherwise="{value:g} does not fit: 16 inputs of blocks, and the 4 outputs of one.",
-            asked="give one number, in MB",
-        ),
-        "best block": Number(
-            8,
-            {
-                (1, 2, 4): "Short blocks keep many inputs. Try longer ones.",
-                (
-                    16,
-                    32,
-                    64,
-                ): "Long blocks recompute many outputs at once. Try shorter ones.",
-            },
-            otherwise="Blocks of {value:g} layers: 64 / {value:g} inputs and {value:g} outputs.",
-            asked="give the layers in one block",
-        ),
-    }
 )
 
 WRONG: dict[str, dict] = {
@@ -136,17 +107,5 @@ EXERCISES = [
             "On the laptop nothing has to be saved.",
         ],
         right="The limit chooses, and without one there is nothing to make smaller.",
-    ),
-    Exercise(
-        id=1,
-        minutes=2,
-        solution='answer = {"blocks of 4": (64 / 4 + 4) * 10, "best block": 8}',
-        answer=PEAK,
-        wrong=[({"blocks of 4": 170, "best block": 8}, "170 does not fit")],
-        hints=[
-            "Kept from the forward pass: the input of each block. Made again: one block's outputs.",
-            "Add the two for blocks of 1, 2, 4, 8, 16, 32 and 64 layers.",
-        ],
-        right="8 + 8 outputs in place of 64: the best block is the square root of the depth.",
     ),
 ]

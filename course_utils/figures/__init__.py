@@ -45,3 +45,4 @@ from course_utils.figures.traces import (
     walks,
 )
 from course_utils.figures.updates import adam_curve, loop_plane, resumed
+from course_utils.figures.waterfalls import forecasts, waterfall

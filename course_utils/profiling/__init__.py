@@ -1,5 +1,12 @@
 """Where the time and the memory of a training step go, from a recorded trace."""
 
+from course_utils.profiling.forecast import (
+    Calibration,
+    calibrate,
+    forecast,
+    measured,
+    recorded_forecasts,
+)
 from course_utils.profiling.memory import Memory, memory
 from course_utils.profiling.ops import op_times
 from course_utils.profiling.peaks import peaks

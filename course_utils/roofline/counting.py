@@ -116,7 +116,8 @@ def _make_variables(model):
 def _walk(graph, rows, unknown):
     """Appends a row for each operation of a graph and of the functions it calls."""
     rides = _riding_along(graph)
-    for op in graph.get_operations():
+    last = {first: rider for rider, first in rides.items()}
+    for op in _needed(graph):
         if op.type in ("PartitionedCall", "StatefulPartitionedCall"):
             _walk(_called(graph, op, "f"), rows, unknown)
         elif op.type in ("If", "StatelessIf"):
@@ -129,7 +130,23 @@ def _walk(graph, rows, unknown):
         elif op.type not in VIEWS and op.name not in rides:
             product = op.type in PRODUCTS
             flops = _flops(op) if product else _numbers(op)
-            rows.append((op.name, op.type, _dtype(op), flops, _moved(op), product))
+            name = last.get(op.name, op.name)
+            rows.append((name, op.type, _dtype(op), flops, _moved(op), product))
+
+
+def _needed(graph):
+    """The operations in their order, without those whose results nobody reads.
+
+    TensorFlow takes them out, for example the gradient of the pictures.
+    """
+    needed = set()
+    waiting = [tensor.op for tensor in graph.outputs] + list(graph.control_outputs)
+    while waiting:
+        op = waiting.pop()
+        if op not in needed:
+            needed.add(op)
+            waiting += [tensor.op for tensor in op.inputs] + list(op.control_inputs)
+    return [op for op in graph.get_operations() if op in needed]
 
 
 def _called(graph, op, attribute):
@@ -138,14 +155,16 @@ def _called(graph, op, attribute):
 
 
 def _riding_along(graph):
-    """Names of the biases and ReLUs that alone read a product, or one another."""
-    rides: set = set()
+    """Biases and ReLUs that alone read a product, or one another: {name: that of the
+    product}.
+    """
+    rides: dict = {}
     for op in graph.get_operations():
         if op.type in ("BiasAdd", "Relu"):
             before = op.inputs[0].op
             alone = len(op.inputs[0].consumers()) == 1
             if alone and (before.type in PRODUCTS or before.name in rides):
-                rides.add(op.name)
+                rides[op.name] = rides.get(before.name, before.name)
     return rides
 
 
