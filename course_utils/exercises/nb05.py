@@ -1,7 +1,7 @@
 """Prediction and exercises of notebook 05."""
 
 from . import mystery, slow
-from .engine import Exercise, Prediction, percentage
+from .engine import Exercise, Prediction, within
 from .judges import Number, nearly
 
 TITLE = "Find out where the time goes"
@@ -9,10 +9,9 @@ TITLE = "Find out where the time goes"
 PREDICTION = Prediction(
     measures={"": ("products, of a step's time", "%")},
     example=50,
-    read=percentage(
-        "You expect that they take {value:g} % of the step.",
-        ", such as 50 for one half",
-    ),
+    read=within(1e-6, 100),
+    wanted="a percentage above 0 and up to 100, such as 50 for one half",
+    said="You expect that they take {:g} % of the step. The measurement comes below.".format,
 )
 
 SPEEDUP = 0.32 * 100 / 8.1  # float16 reaches what memory allows, float32 its peak
