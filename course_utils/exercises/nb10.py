@@ -1,6 +1,6 @@
 """Prediction and exercises of notebook 10."""
 
-from . import capstone
+from . import capstone, paired
 from .answers import number
 from .engine import Exercise, Prediction
 from .functions import Function
@@ -133,10 +133,10 @@ answer = {"images": images, "micro-batches": math.ceil(1100 / at_once)}""",
     Exercise(
         id=4,
         minutes=4,
-        solution=capstone.VERDICT,
+        solution=paired.CODE,
         name="verdict",
-        answer=Function(capstone.verdict_problem, capstone.RUNS),
-        slips=capstone.VERDICT_SLIPS,
+        answer=Function(paired.problem, paired.RUNS),
+        slips=paired.SLIPS,
         wrong=[(lambda a, b, t: 1 / 0, "ZeroDivisionError"), (min, "TypeError")],
         hints=[
             "Subtract pair by pair first: what all seeds share is gone then.",
