@@ -6,6 +6,7 @@ import html
 import json
 from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 
 from course_utils import paths
 
@@ -45,20 +46,27 @@ class Table:
         return f"<div><strong>{title}</strong>{table}{note}</div>"
 
 
+def _ledger():
+    return json.loads(LEDGER.read_text(encoding="utf-8"))
+
+
 def settled(*notebooks: str) -> Table:
     """The claims that notebooks settle, given by number; ValueError for one that
     settles none.
 
     Example: `claims.settled("01")`
     """
-    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    ledger = _ledger()
     known = sorted({claim["notebook"][:2] for claim in ledger})
     if not notebooks or not set(notebooks) <= set(known):
         raise ValueError(
             f"Give the numbers of notebooks as text, of {', '.join(known)}."
         )
-    found = [claim for claim in ledger if claim["notebook"].startswith(notebooks)]
-    rows = [(claim["claim"], claim["verdict"], claim["note"]) for claim in found]
+    rows = [
+        (claim["claim"], claim["verdict"], claim["note"])
+        for claim in ledger
+        if claim["notebook"].startswith(notebooks)
+    ]
     where = "Each verdict stands on a cell, of the core or going further"
     note = f"{where}: measured there, or published and cited."
     return Table(
@@ -71,7 +79,7 @@ def tally() -> Table:
 
     Example: `claims.tally()`
     """
-    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    ledger = _ledger()
     count = Counter(claim["verdict"] for claim in ledger).most_common()
     note = f"{len(ledger)} claims of articles, each with the cell that shows it."
     return Table(
@@ -89,13 +97,17 @@ def page(notebooks: str) -> str:
         "# The ledger",
         "",
         "What widely read articles say, and what the cells show.",
+        "",
+        f"{count}.",
+        "",
+        "| claim | verdict | what the cells show | where |",
+        "|---|---|---|---|",
     ]
-    lines += ["", f"{count}.", ""]
-    lines += ["| claim | verdict | what the cells show | where |", "|---|---|---|---|"]
-    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
-    for claim in sorted(ledger, key=lambda claim: claim["id"]):
-        said = (" ".join(claim[key].split()) for key in ("claim", "verdict", "note"))
-        said = (text.replace("|", r"\|").replace("<", "&lt;") for text in said)
-        where = f"[{claim['notebook'][:2]}]({notebooks}/{claim['notebook']}), `{claim['cell']}`"
-        lines.append(f"| {' | '.join(said)} | {where} |")
+    for claim in sorted(_ledger(), key=itemgetter("id")):
+        claim = {
+            key: " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+            for key, text in claim.items()
+        }
+        line = "| {claim} | {verdict} | {note} | [{notebook:.2}]({folder}/{notebook}), `{cell}` |"
+        lines.append(line.format(folder=notebooks, **claim))
     return "\n".join(lines) + "\n"

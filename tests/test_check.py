@@ -217,7 +217,7 @@ def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
     assert command.main(["reset"]) == 0  # of the notebooks nobody spoke
     assert not progress_file.exists() and "guess = 2" in path.read_text()
     (copy,) = (course / "backups").rglob("*.json")
-    assert json.loads(copy.read_text()) == {"00": {"guess": 2}}
+    assert json.loads(copy.read_text()) == ["00", "guess", 2]
     shutil.rmtree(course / "backups")
     assert command.main(["reset", "--notebooks", "--yes"]) == 0
     assert (

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from course_utils import exercises
 from course_utils.exercises import nb04
 
 
@@ -31,10 +30,3 @@ def test_the_disagreements_are_counted_as_in_the_notebook():
     assert nb04.VERDICT(answer) is None
     one = 100 * (0.98 * 0.02 / n + 0.9815 * 0.0185 / n) ** 0.5
     assert "independent" in nb04.VERDICT(answer | {"standard error": one})
-
-
-def test_a_guess_may_be_a_percentage():
-    q = exercises.load("04")
-    assert "Read as 80 %" in q.predict(80).message and q.guess == 0.8
-    assert q.predict(3).status == "not yet" and q.guess == 0.8
-    assert "Read" not in q.predict(1.2).message and q.guess == 1.2

@@ -53,31 +53,15 @@ def ops():
 def test_every_fault_but_the_missing_prefetch_is_seen_in_the_operations(ops):
     def products(name):
         table = ops[name]
-        return table["calls"][
-            table["kind"].isin(["convolution", "matrix product"])
-        ].sum()
+        counted = table["kind"].isin(["convolution", "matrix product"])
+        return table["calls"][counted].sum()
 
     assert products("") == 8  # as a hint says
-    python = {name for name, table in ops.items() if "Python" in set(table["kind"])}
-    assert python == {"tensorflow"}
-    assert {name for name in ops if "TopKV2" in ops[name].index} == {"statistics"}
-    times = {name: products(name) / products("") for name in ops}
-    assert {name for name, count in times.items() if count == 8} == {"batch"}
-    assert set(times.values()) == {1, 8}
-    casts = {name: ops[name]["calls"].reindex(["Cast"]).sum() for name in ops}
-    assert casts["float32"] > casts[""]
-
-
-@pytest.mark.slow
-def test_two_faults_are_seen_in_the_step_s_time():
-    def without(name):
-        repairs = [r for r in slow.REPAIRS if r != name]
-        return profiling.budget(profiling.record(slow.colleague(repairs)))
-
-    waiting = without("prefetch")
-    # asleep before each step
-    assert waiting["input"] > 0.9 * 1e3 * slow.READING
-    assert without("graph")["launch"] > 2 * waiting["launch"]
+    assert [name for name in ops if products(name) == 64] == ["batch"]
+    python = [name for name, table in ops.items() if "Python" in set(table["kind"])]
+    assert python == ["tensorflow"]
+    assert [name for name in ops if "TopKV2" in ops[name].index] == ["statistics"]
+    assert ops["float32"]["calls"]["Cast"] > ops[""]["calls"].get("Cast", 0)
 
 
 def test_the_task_names_every_repair_and_one_that_is_none():
@@ -86,18 +70,3 @@ def test_the_task_names_every_repair_and_one_that_is_none():
     ]
     named = {line.split('"')[1] for line in rows}
     assert named == {*slow.REPAIRS, slow.LATE}
-
-
-def test_what_is_left_is_told_by_its_part_of_the_bar():
-    for name, part in slow.SHOWS.items():
-        said = slow.judge([r for r in slow.REPAIRS if r != name])
-        assert said.startswith("You repaired 5 of 6 faults.") and said.endswith(
-            f": {part}."
-        )
-
-
-def test_a_name_that_is_no_repair_is_refused():
-    with pytest.raises(
-        ValueError, match="'prefetching' is no repair: choose from batch"
-    ):
-        slow.colleague(["prefetching"])

@@ -3,18 +3,14 @@
 import itertools
 
 from course_utils.exercises import replicas
-from course_utils.exercises.functions import edited
+from course_utils.exercises.functions import edited, slipped
 
 
 def test_the_cases_tell_all_mistakes_apart():
-    functions = [
-        edited(replicas.CODE, replicas.NAME),
-        *(wrong for wrong, _ in replicas.WRONG),
-    ]
-    outcomes = [
-        [replicas.flags_of(f, case) for case in replicas.CASES] for f in functions
-    ]
-    assert all(one != other for one, other in itertools.combinations(outcomes, 2))
+    wrong = slipped(replicas.CODE, replicas.NAME, replicas.SLIPS)
+    functions = [edited(replicas.CODE, replicas.NAME), *(each for each, _ in wrong)]
+    found = [replicas.outcomes(function) for function in functions]
+    assert all(one != other for one, other in itertools.combinations(found, 2))
 
 
 def sum_first(gradients, context):

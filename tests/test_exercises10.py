@@ -3,9 +3,8 @@
 import keras
 import numpy as np
 
-from course_utils import exercises, precision
+from course_utils import exercises
 from course_utils.exercises import capstone
-from course_utils.training import dtype_policy
 
 
 def test_other_repairs_are_right():
@@ -51,17 +50,3 @@ def test_made_gradients_need_another_scale_each():
     assert len(set(chosen)) == len(capstone.SIZES) and min(chosen) <= 1 < 2**15 < max(
         chosen
     )
-
-
-def test_counts_in_the_compute_dtype_are_told_by_the_exercise_and_by_examine(tmp_path):
-    file = tmp_path / "parts.py"
-    names = {"__name__": "parts"}
-    file.write_text(
-        capstone.CODE.replace('dtype="float32"', "dtype=self.compute_dtype")
-    )
-    exec(compile(file.read_text(), file, "exec"), names)
-    assert "641 are left" in exercises.load("10")[1].check(names["answer"]).message
-    with dtype_policy("mixed_bfloat16"):
-        model = keras.Sequential([keras.Input((16, 64)), names["Positions"]()])
-    (found,) = (f for f in precision.examine(model, "adam") if f.code == "MP025")
-    assert "above 256" in found.message

@@ -18,31 +18,24 @@ SETTLED = {f"C{number:02}" for number in range(1, 59)}
 
 def test_every_claim_has_a_verdict_and_a_cell():
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
-    seen = set()
+    ids = [claim["id"] for claim in ledger]
+    assert len(set(ids)) == len(ids) and SETTLED <= set(ids)
     for claim in ledger:
-        assert sorted(claim) == FIELDS and all(
-            isinstance(v, str) for v in claim.values()
-        ), claim
-        assert re.fullmatch(r"C\d\d", claim["id"]) and claim["id"] not in seen, claim
-        seen.add(claim["id"])
-        assert claim["claim"].strip() and claim["verdict"] in VERDICTS, claim
-        assert claim["note"].strip() or claim["verdict"] != "holds if", (
-            "on what does it depend?"
-        )
+        assert sorted(claim) == FIELDS and claim["claim"].strip(), claim
+        assert claim["verdict"] in VERDICTS, claim
+        if claim["verdict"] == "holds if":
+            assert claim["note"].strip(), "on what does it depend?"
         notebook = read(COURSE / "notebooks" / claim["notebook"])
         assert claim["cell"] in [cell.get("id") for cell in notebook.cells], claim
-    assert SETTLED <= seen
 
 
 def test_the_notebooks_settle_all_claims_and_no_other():
     """What one of them shows is in its stored outputs, which nbval compares."""
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
-    everywhere = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09")
+    everywhere = sorted({claim["notebook"][:2] for claim in ledger})
     assert len(claims.settled(*everywhere).rows) == len(ledger)
-    for wrong in ((), ("1",), ("11",), (1,)):
-        with pytest.raises(
-            ValueError, match="as text, of 00, 01, 02, 03, 04, 05, 06, 07, 08, 09"
-        ):
+    for wrong in ((), ("1",), (1,)):
+        with pytest.raises(ValueError, match="as text, of 00, 01, 02"):
             claims.settled(*wrong)
     assert "<td" in claims.settled("01")._repr_html_()
 

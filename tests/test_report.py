@@ -44,19 +44,9 @@ def harmless(html):
     """The page, after looking for anything that could run or fetch."""
     page = Page(html)
     for tag, *names in page.tags:
-        assert tag not in (
-            "img",
-            "iframe",
-            "object",
-            "embed",
-            "link",
-            "base",
-            "form",
-            "a",
-        ), tag
-        assert not any(
-            name.startswith("on") or name in ("src", "href") for name in names
-        ), names
+        assert tag not in "img iframe object embed link base form a".split()
+        assert not any(name.startswith("on") for name in names), names
+        assert not {"src", "href"} & {*names}
         assert tag != "script" or names == ["type", "id"]
     assert "default-src 'none'" in html
     return page
@@ -65,7 +55,7 @@ def harmless(html):
 def test_a_report_says_all_that_it_was_given(tmp_path):
     exercises.load("00").predict(2.5)
     sheet = exercises.load("00")
-    store.save("00", solved=[sheet[1].exercise.id])
+    store.save("00", "solved", sheet[1].exercise.id)
     made = report()
     path = made.save(tmp_path / "report.html")
     page = harmless(path.read_text(encoding="utf-8"))
@@ -88,7 +78,7 @@ def test_a_report_says_all_that_it_was_given(tmp_path):
     assert made.data["progress"]["00"]["solved"] == [sheet[1].exercise.id]
 
 
-def test_what_a_learner_left_out_and_numbers_of_any_kind(tmp_path):
+def test_what_a_learner_left_out_and_numbers_of_any_kind():
     rows = [
         card(guess=..., predicted=None, measured=np.float32(2)),
         card(measured=np.inf),
@@ -100,12 +90,12 @@ def test_what_a_learner_left_out_and_numbers_of_any_kind(tmp_path):
     assert (
         "– – 2" in text and "Findings repaired None." in text and "my words" not in text
     )
-    for wrong in ([{"quantity": "speed"}], [card(unit=3)], [card(quantity=None)]):
-        with pytest.raises(
-            ValueError,
-            match="of an item of 'card' of what is handed in is missing or of",
-        ):
-            LabReport("t", {}, wrong, {}, pd.DataFrame(), [])
+    for wrong, said in (
+        ({"quantity": "speed"}, r"at \$.card\[0\], 'unit' is a required property"),
+        (card(unit=3), r"at \$.card\[0\].unit, 3.0 is not of type 'string'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            LabReport("t", {}, [wrong], {}, pd.DataFrame(), [])
 
 
 def test_only_a_report_is_overwritten(tmp_path):
@@ -154,16 +144,14 @@ def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     """Some are hostile, damaged or there twice."""
     monkeypatch.chdir(tmp_path)
     assert "Write your name" in repr(exercises.load("00").hand_in(...))
-    for n in range(30):
+    for n, name in enumerate([*(f"Ana {n}" for n in range(8)), *HOSTILE]):
         progress_file.unlink(missing_ok=True)
         q = exercises.load(f"{n % 4:02}")
         q.predict(2 + n % 4)
         q.measured = np.float32(0.05 * 1.1**n)
-        name = HOSTILE[n % len(HOSTILE)] if n > 24 else f"Ana {n}"
         assert repr(q.hand_in(name)).startswith("Handed in."), name
-    assert len(list(tmp_path.glob("hand-in-*.json"))) == 30
     q = exercises.load("00")
-    store.save("00", solved=[q[1].exercise.id])
+    store.save("00", "solved", q[1].exercise.id)
     q.predict(2.0)
     q.measured = 1.86
     note = repr(exercises.hand_in('=HYPERLINK("x")'))
@@ -177,22 +165,16 @@ def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     whole = next(tmp_path.glob("hand-in-Ana-0-00-*.json")).read_text("utf-8")
     for number, text in enumerate((whole[:-90], whole)):
         (tmp_path / f"bad{number}.json").write_text(text, encoding="utf-8")
-    status, out, err = ran(
-        capsys, tmp_path, "--out", tmp_path / "b.html", "--csv", tmp_path / "c.csv"
-    )
-    assert status == 0 and out[0].endswith("shows 31 of 34 files."), (out, err)
-    assert len(err) == 3 and all(line.startswith("Left out ") for line in err)
+    given = [tmp_path, "--out", tmp_path / "b.html", "--csv", tmp_path / "c.csv"]
+    for _ in range(2):  # the board does not show its own page
+        status, out, err = ran(capsys, *given)
+        assert status == 0 and out[0].endswith("shows 19 of 22 files."), (out, err)
+        assert len(err) == 3 and all(line.startswith("Left out ") for line in err)
     page = harmless((tmp_path / "b.html").read_text("utf-8"))
-    assert "Ana 24" in page.text and f"{q[1]} 1 of 9" in page.text
-    again = ran(capsys, tmp_path, "--out", tmp_path / "b.html")[1][0]
-    assert again.endswith("31 of 34 files.")  # and not its own
+    assert "Ana 7" in page.text and f"{q[1]} 1 of" in page.text
     table = pd.read_csv(tmp_path / "c.csv")
     assert set(table["notebook"].dropna().astype(int)) == {0, 1, 2, 3}
     assert not table["name"].str.startswith("=").any()
-    q.hand_in("Eve")
-    (other,) = tmp_path.glob("hand-in-Eve-00-*.json")
-    other.write_text("mine")
-    assert "was not handed in" in repr(q.hand_in("Eve")) and other.read_text() == "mine"
 
 
 def test_each_learner_has_a_file_and_hands_in_again_into_the_same(
@@ -205,36 +187,32 @@ def test_each_learner_has_a_file_and_hands_in_again_into_the_same(
     for name in (f"{several} Lopez", f"{several} Garcia", "🙂", "", "Ana") * 2:
         q.hand_in(name)
     monkeypatch.setattr(data.platform, "node", lambda: "another machine")
+    q.predict(3.0)
     q.hand_in("Ana")
     assert len(list(tmp_path.glob("hand-in-*.json"))) == 6
-    both = [json.loads(p.read_text("utf-8")) for p in tmp_path.glob("hand-in-Ana-*")]
-    assert len(both) == 2
-    for n, found in enumerate(both):
-        path = tmp_path / "room" / f"ana{n}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(found | {"words": f"{n}?"}), encoding="utf-8")
-    csv = tmp_path / "c.csv"
-    given = [tmp_path / "room", "--out", tmp_path / "b.html", "--csv", csv]
-    assert ran(capsys, *given)[0] == 0
-    text = harmless((tmp_path / "b.html").read_text("utf-8")).text
-    assert "Ana ana0 Ana: 00" in text and "Ana ana1 Ana: 00" in text
-    table = pd.read_csv(csv)
-    assert set(table["file"]) == {"ana0", "ana1"} and set(table["name"]) == {"Ana"}
-    assert ran(capsys, *given)[0] == 0  # a table of its own gives way
-    csv.write_text("name,mark\nAna,1\n")
-    status, _, (said,) = ran(capsys, *given)
+    (tmp_path / "c.csv").write_text("name,mark\nAna,1\n")
+    given = ["hand-in-Ana-*", "--out", tmp_path / "b.html", "--csv"]
+    for _ in range(2):  # a table of its own gives way
+        assert ran(capsys, *given, tmp_path / "d.csv")[0] == 0
+    assert list(pd.read_csv(tmp_path / "d.csv")["name"].unique()) == ["Ana"]
+    status, _, (said,) = ran(capsys, *given, tmp_path / "c.csv")
     assert status == 1 and "exists and is no table of a class" in said
-    assert csv.read_text() == "name,mark\nAna,1\n"
+    assert (tmp_path / "c.csv").read_text() == "name,mark\nAna,1\n"
+    (mine, _) = tmp_path.glob("hand-in-Ana-*")
+    for path in tmp_path.glob("hand-in-Ana-*"):
+        path.write_text("mine")
+    assert "exists and is no hand-in: change the" in repr(q.hand_in("Ana"))
+    assert mine.read_text() == "mine"
 
 
 def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
-    good, tmp_path, capsys
+    good, tmp_path, capsys, monkeypatch
 ):
+    monkeypatch.chdir(tmp_path)
     whole = hand_in(tmp_path / "in" / "good.html", good()).read_text("utf-8")
     none, cut = "it is neither a hand-in nor a lab report", "its data are damaged"
-    many = {"kind": data.KIND, **good()}
-    cards = [card()] * 1001
-    sheets = {"progress": dict.fromkeys(map(str, range(1001)), {})}
+    other = "it has another form: at $"
+    cards = json.dumps({"kind": data.KIND, **good(card=[card()] * 1001)})
     broken = {
         "empty": (none, ""),
         "foreign": (none, "<!doctype html><p>Hello"),
@@ -243,34 +221,27 @@ def test_a_damaged_foreign_or_hostile_file_is_named_and_the_others_stay(
         "deep": (cut, whole.replace('"A report"', "[" * 100_000 + "]" * 100_000)),
         "digits": (cut, whole.replace(": 31.0", f": {'9' * 5000}")),
         "large": ("it is larger than 1 MB", whole + " " * data.LARGEST),
-        "rows": ("a part of it has 1,001 items", json.dumps(many | {"card": cards})),
-        "sheets": ("a part of it has 1,001 items", json.dumps(many | sheets)),
-        "less": (
-            "'words' of what is handed in is missing or",
-            whole.replace('"words"', '"word"'),
-        ),
-        "types": (
-            "an item of 'card' of what",
-            whole.replace('"card": [', '"card": [3, '),
-        ),
-        "same": ("it is the same as good", whole),
-        "folder/missing": ("there is no such file", None),
+        "rows": (f"{other}.card, ", cards),
+        "less": (f"{other}, 'words' is a req", whole.replace('"words"', '"word"')),
+        "types": (f"{other}.card[0], ", whole.replace('"card": [', '"card": [3, ')),
+        "same": ("it is the same as in/good.html", whole),
+        "missing": ("there is no such file", None),
     }
     for name, (_, content) in broken.items():
         if content is not None:
-            content = content if isinstance(content, bytes) else content.encode()
-            (tmp_path / "in" / f"{name}.html").write_bytes(content)
+            (tmp_path / "in" / f"{name}.html").write_text(content, encoding="utf-8")
     (tmp_path / "in" / "folder.html").mkdir()
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "in" / "pipe.html")
         broken["pipe"] = ("it is no ordinary file", None)
-    given = [tmp_path / "in", *(tmp_path / "in" / f"{name}.html" for name in broken)]
-    status, out, err = ran(capsys, *given, "--out", tmp_path / "board.html")
+    given = ["in/good.html", "in", *(f"in/{name}.html" for name in broken)]
+    status, out, err = ran(capsys, *given, "--out", "board.html")
     assert status == 0 and out[0].endswith(f"shows 1 of {len(broken) + 1} files.")
     page = harmless((tmp_path / "board.html").read_text("utf-8"))
     assert f"left out, see the end: {len(broken)}" in page.text
     for name, (why, _) in broken.items():
-        (line,) = (line for line in err if line.startswith(f"Left out {name}: {why}"))
+        start = f"Left out in/{name}.html: {why}"
+        (line,) = (line for line in err if line.startswith(start))
         assert line.removeprefix("Left out ") in page.text
 
 
@@ -304,29 +275,15 @@ def test_no_string_does_harm_in_any_field(text, good, tmp_path):
     )
 
 
-def test_reports_on_two_drives_make_one_board(tmp_path, good, monkeypatch):
-    def on_two_drives(paths):
-        raise ValueError("Paths don't have the same drive")
-
-    monkeypatch.setattr(board.os.path, "commonpath", on_two_drives)
-    files = [hand_in(tmp_path / f"{name}.html", good(device=name)) for name in "ab"]
-    reports, left_out = board.read(files, tmp_path / "out")
-    assert len(reports) == 2 and not left_out
-
-
 def test_no_number_hides_the_others(good):
-    class_ = {str(n): good() for n in range(9)}
-    counts = good()["progress"] | {"00": {"guess": "", "solved": [], "of": 1e308}}
-    long = {"device": "d" * 9999, "progress": counts}
-    table = board.rows({"a": good(**long)}).to_csv()
+    reports = {str(n): good() for n in range(9)}
+    counts = {"00": {"guess": "", "solved": [], "of": 1e308}}
+    table = board.rows({"a": good(device="d" * 9999, progress=counts)}).to_csv()
     assert max(map(len, table.split(","))) < 110
     for number in (1e308, -1e308, 0.0, 1e-300, 5.0, "inf", None):
-        cards = [
-            card(guess=number, measured=number),
-            card("time", "ms", number, None, number),
-        ]
-        class_[f"wild {number}"] = good(card=1000 * cards, words="? " * 1000)
-    page = harmless(board.html(class_, {}))
+        cards = [card(guess=number, measured=number), card("time", "ms", number)]
+        reports[f"wild {number}"] = good(card=500 * cards, words="? " * 1000)
+    page = harmless(board.html(reports, {}))
     assert "1.50×, 10 reports" in page.text  # those between 1/1000 and 1000
     assert page.text.count("beyond the edge") >= 2
 

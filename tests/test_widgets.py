@@ -41,5 +41,5 @@ def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file):
     )
     assert q.guess is None and "recorded" in repr(q.summary())
     # of another version of the notebook
-    progress_file.write_text('{"02": {"drawn": [1, 2]}}')
+    progress_file.write_text('["02", "drawn", [1, 2]]')
     assert q.drawn is None

@@ -8,8 +8,8 @@ from pathlib import Path
 from course_utils.claims import Table
 
 from . import hand_ins, store
-from .answers import describe, number
-from .engine import Feedback, Note, Question
+from .answers import describe
+from .engine import Note, Question, feedback
 
 
 class _OfEach(Note):
@@ -61,11 +61,10 @@ class Sheet:
 
     @property
     def guess(self):
-        """The recorded prediction, as `Prediction.number` gives it, or None; kept over
+        """The recorded prediction, as `Prediction.read` gives it, or None; kept over
         kernels.
         """
-        known = store.entry(self.notebook)["guess"]
-        return None if known is None else self.prediction.number(known)
+        return self.prediction.read(store.entry(self.notebook)["guess"])
 
     @property
     def measured(self):
@@ -76,11 +75,7 @@ class Sheet:
 
     @measured.setter
     def measured(self, value):
-        several = isinstance(value, dict)
-        parts = value if several else {"": value}
-        kept = {k: v if isinstance(v, str) else number(v) for k, v in parts.items()}
-        known = {part: value for part, value in kept.items() if value is not None}
-        store.save(self.notebook, measured=known if several else kept[""])
+        store.save(self.notebook, "measured", hand_ins.plain(value))
         if self.guess is None:
             print(
                 "No guess yet: before you read this result, give one in the cell with "
@@ -95,7 +90,7 @@ class Sheet:
                 value.get(part) if isinstance(value, dict) else value
                 for value in (self.guess, self.measured)
             )
-            row = {"quantity": quantity, "unit": unit}
+            row = {"quantity": quantity, "unit": unit, "predicted": None}
             rows.append(row | {"guess": guess, "measured": measured})
         return rows
 
@@ -121,28 +116,24 @@ class Sheet:
         ]
 
     def predict(self, *guesses):
-        """Record one prediction, as in `q.predict(2.0)`, and return `Feedback`; nothing
+        """Record one prediction, as in `q.predict(2.0)`, and return a `Note`; nothing
         raises.
         """
         if not guesses:
-            return Feedback("not attempted", "Give your guess: `q.predict(guess)`.")
+            return feedback("not attempted", "Give your guess: `q.predict(guess)`.")
         # a decimal comma makes two
         guess = guesses[0] if len(guesses) == 1 else guesses
         if guess is ...:
             message = (
                 "No guess yet: replace `...` with your guess and run the cell again."
             )
-            return Feedback("not attempted", message)
-        value = self.prediction.number(guess)
+            return feedback("not attempted", message)
+        value = self.prediction.read(guess)
         if value is None:
-            one = f"one finite number, such as `guess = {self.prediction.example}`"
-            wanted = f"a guess is {self.prediction.wanted or one}."
-            return Feedback("not yet", f"You gave {describe(guess)}: {wanted}")
-        value, message = self.prediction.read(value)
-        if value is None:
-            return Feedback("not yet", message)
-        store.save(self.notebook, guess=value)
-        return Feedback("recorded", message)
+            wanted = f"a guess is {self.prediction.wanted}."
+            return feedback("not yet", f"You gave {describe(guess)}: {wanted}")
+        store.save(self.notebook, "guess", value)
+        return feedback("recorded", self.prediction.said(value))
 
     def draw(self):
         """Sliders for the notebook's curve and what they draw; each move is recorded."""
@@ -153,7 +144,7 @@ class Sheet:
 
         def moved(values):
             if values != (self.drawn or start):
-                store.save(self.notebook, drawn=list(values.values()))
+                store.save(self.notebook, "drawn", list(values.values()))
             return curve.picture(values)
 
         return widgets.sliders(start, curve.low, curve.high, moved, curve.name)

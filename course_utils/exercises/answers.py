@@ -17,13 +17,10 @@ def untouched(answer):
         return bool(answer) and all(item is ... for item in answer)
     if not isinstance(answer, types.FunctionType):
         return answer is ...
-    steps = [(step.opname, step.argval) for step in dis.get_instructions(answer)]
-    steps = [step for step in steps if step[0] not in ("RESUME", "NOP")]
-    # The first form is that of Python 3.11 and 3.13, the second that of 3.12 and 3.13.
-    return steps in (
-        [("LOAD_CONST", None), ("RETURN_VALUE", None)],
-        [("RETURN_CONST", None)],
-    )
+    steps = dis.get_instructions(answer)
+    values = [s.argval for s in steps if s.opname not in ("RESUME", "NOP")]
+    # Python loads None and returns it, from 3.12 on in one step.
+    return values in ([None, None], [None])
 
 
 def number(answer, finite=True):
@@ -47,24 +44,9 @@ def number(answer, finite=True):
     return value if math.isfinite(value) or not finite else None
 
 
-def numbers(answer, count, finite=True):
-    """So many floats from a tuple, a list, an array or a tensor, as a tuple, or None."""
-    try:
-        if isinstance(answer, (str, bytes, dict, set)) or len(answer) != count:
-            return None
-        found = tuple(number(item, finite) for item in answer)
-    except Exception:  # no container, or one whose own methods raise
-        return None
-    return None if None in found else found
-
-
 def near(value, target, relative=0.01):
-    """Whether two numbers agree to a share of the second; infinities and NaN with their
-    like.
-    """
-    if not (math.isfinite(value) and math.isfinite(target)):
-        return value == target or (math.isnan(value) and math.isnan(target))
-    return abs(value - target) <= relative * abs(target)
+    """Whether two numbers agree to a share of the larger one."""
+    return math.isclose(value, target, rel_tol=relative)
 
 
 def describe(answer):
@@ -121,18 +103,30 @@ def missing_key(answer, keys):
     return None
 
 
+class Mistake(Exception):
+    """What is wrong with an answer, in one or two sentences."""
+
+
 def call(function, *arguments, end=None, what="Your function"):
-    """Run a learner's function: `(its result, None)`, or `(None, what went wrong)`.
+    """Run a learner's function, and return its result; `Mistake` says what went wrong.
 
     `end` is what a function lacks that returns None, and None where that is no mistake.
     """
     try:
         result = function(*arguments)
     except (Exception, SystemExit) as error:
-        return None, f"{what} raises {told(error)}"
+        raise Mistake(f"{what} raises {told(error)}") from None
     if result is None and end:
-        return None, f"Your function returns None: end it with {end}."
-    return result, None
+        raise Mistake(f"Your function returns None: end it with {end}.")
+    return result
+
+
+def attempt(function):
+    """What a function without arguments returns, or None where it raises anything."""
+    try:
+        return function()
+    except Exception:
+        return None
 
 
 # what Keras and TensorFlow put around the sentence that matters, and addresses

@@ -1,14 +1,11 @@
-"""The judges of notebook 10's functions: a repaired model, a scale, a paired
-comparison.
-"""
+"""The judges of notebook 10's repaired model, and of a scale for its gradients."""
 
 import tempfile
-from pathlib import Path
 
 import numpy as np
 
-from .answers import a_layer, call, describe, missing_key, number
-from .functions import edit
+from .answers import a_layer, attempt, call, describe, missing_key, number
+from .functions import edited
 
 # --- three repairs --------------------------------------------------------------------
 
@@ -27,15 +24,11 @@ class Positions(keras.layers.Layer):
 
 
 answer = {"positions": Positions, "attention": None, "head": "float32"}"""
-SUM, ATTENTION = "x + ops.cast(waves, self.compute_dtype)", '"attention": None'
-STUB = 'answer = {"positions": ..., "attention": ..., "head": ...}'
-ARANGE, RATES = (
-    'arange(x.shape[1], dtype="float32")',
-    'ops.arange(32, dtype="float32") / 32',
-)
+SUM = "x + ops.cast(waves, self.compute_dtype)"
+ATTENTION = '"attention": None'
+RATES = 'ops.arange(32, dtype="float32") / 32'
 NARROW_PLACES = {
-    ARANGE: "arange(x.shape[1], dtype=x.dtype)",
-    # fmt: skip
+    'arange(x.shape[1], dtype="float32")': "arange(x.shape[1], dtype=x.dtype)",
     f"1e-4 ** ({RATES})": f"ops.cast(1e-4 ** ({RATES}), x.dtype)",
 }
 FLOAT32_LAYER = (  # clean in the eyes of examine, and no longer mixed
@@ -64,28 +57,11 @@ REPAIR_SLIPS = {
 }  # fmt: skip
 
 
-def repaired(edits=()):
+def repaired():
     """The parts of the repaired model: {"positions": a class, "attention": None,
     "head": …}.
     """
-    names = {}
-    exec(edit(CODE, dict(edits)), names)
-    return names["answer"]
-
-
-class Repair:
-    """The judge of the parts; its examples are made late, since they import TensorFlow."""
-
-    slips = REPAIR_SLIPS
-
-    def __call__(self, parts):
-        return repair_problem(parts)
-
-    def examples(self):
-        """Yield `(wrong parts, a part of what is said of them)`."""
-        for said, edits in REPAIR_SLIPS.items():
-            for each in edits if isinstance(edits, list) else [edits]:
-                yield repaired(each), said
+    return edited(CODE, "answer")
 
 
 def twin(parts):
@@ -112,10 +88,10 @@ def repair_problem(parts):
 
     for dtype in ("bfloat16", "float16"):
         with dtype_policy(f"mixed_{dtype}"):
-            if problem := _places_problem(parts["positions"], dtype):
+            if problem := _places_problem(positions, dtype):
                 return f"Under mixed_{dtype} {problem}"
-            model, problem = call(twin, parts, what="The model with your parts")
-            if problem := problem or _parts_problem(model, dtype) or _works(model):
+            model = call(twin, parts, what="The model with your parts")
+            if problem := _parts_problem(model, dtype) or _works(model):
                 return problem
     return None
 
@@ -126,38 +102,29 @@ def _places_problem(kind, dtype):
     """
     import keras
 
-    layer, problem = call(kind)
-    if problem or not isinstance(layer, keras.layers.Layer):
-        return (
-            problem or f"positions makes {describe(layer)}: give the class of a layer."
-        )
+    layer = call(kind)
+    if not isinstance(layer, keras.layers.Layer):
+        return f"positions makes {describe(layer)}: give the class of a layer."
     nothing = np.zeros((1, 2048, 64), "float32")
-    waves, problem = call(layer, nothing, end="`return`", what="your layer")
-    if problem or getattr(waves, "shape", None) != nothing.shape:
-        return (
-            problem
-            or "your layer returns another shape: end `call` with `return` and the sum."
-        )
+    waves = call(layer, nothing, end="`return`", what=f"Under mixed_{dtype} your layer")
+    if getattr(waves, "shape", None) != nothing.shape:
+        return "your layer returns another shape: end `call` with `return` and the sum."
     if layer.compute_dtype == "float32":
         return "your layer computes in float32, whatever the policy: cast the waves, nothing else."
     if (found := keras.backend.standardize_dtype(waves.dtype)) != dtype:
         return f"your layer still hands on {found}: cast the waves before you add them."
     waves = keras.ops.convert_to_numpy(keras.ops.cast(waves, "float32"))[0]
     angles = np.arange(2048)[:, None] * 1e-4 ** (np.arange(32) / 32)
-    off = np.abs(waves - np.concatenate([np.sin(angles), np.cos(angles)], axis=1)).max(
-        axis=1
-    )
+    off = np.abs(waves - np.hstack([np.sin(angles), np.cos(angles)]))
     left = len(np.unique(waves, axis=0))
-    if left < 2000 and max(off[:16]) < 0.2:
+    if left < 2000 and off[:16].max() < 0.2:
         return (
             f"of 2,048 positions {left:,} are left: whole numbers and angles need float32. "
             "Cast the finished waves."
         )
-    return (
-        f"your waves are other numbers, off by {max(off):.2g}."
-        if not max(off) < 0.05
-        else None
-    )
+    if not off.max() < 0.05:
+        return f"your waves are other numbers, off by {off.max():.2g}."
+    return None
 
 
 def _parts_problem(model, dtype):
@@ -165,23 +132,26 @@ def _parts_problem(model, dtype):
     from course_utils.precision import examine
 
     attention = model.get_layer("attention")
+    computes = attention.compute_dtype
     if attention.variable_dtype != "float32":
-        said = f"attention keeps its weights in {attention.variable_dtype}: None follows the policy"
-        return f"{said}, which keeps them in float32."
-    if attention.compute_dtype == "float32":
+        return (
+            f"attention keeps its weights in {attention.variable_dtype}: None follows the policy,"
+            " which keeps them in float32."
+        )
+    if computes == "float32":
         return "Clean, and no longer mixed: attention computes in float32. None follows the policy."
-    if attention.compute_dtype != dtype:
-        computes = f"it computes in {attention.compute_dtype}: None follows the policy."
-        return f"Under mixed_{dtype} attention does not follow: {computes}"
+    if computes != dtype:
+        return (
+            f"Under mixed_{dtype} attention does not follow: it computes in {computes}: None"
+            " follows the policy."
+        )
     if model.get_layer("head").compute_dtype != "float32":
         return "The logits are still rounded to 16 bits before the loss: the head needs float32."
     # What is slow here, and widths, are no faults of the model.
-    left = [f for f in examine(model, "adam") if f.code not in ("MP010", "MP012")]
-    return (
-        f"examine still finds in {left[0].layer}: {left[0].message[:150]}"
-        if left
-        else None
-    )
+    for found in examine(model, "adam"):
+        if found.code not in ("MP010", "MP012"):
+            return f"examine still finds in {found.layer}: {found.message[:150]}"
+    return None
 
 
 def _works(model):
@@ -195,16 +165,15 @@ def _works(model):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(model(x) ** 2)
     found = tape.gradient(loss, model.trainable_variables)
-    broken = [v.path for v, g in zip(model.trainable_variables, found, strict=True)
-              if g is None or not np.isfinite(g).all()]  # fmt: skip
-    if broken:
-        return f"No finite gradient reaches {broken[0]}."
+    for variable, gradient in zip(model.trainable_variables, found, strict=True):
+        if gradient is None or not np.isfinite(gradient).all():
+            return f"No finite gradient reaches {variable.path}."
     own = {type(layer).__name__: type(layer) for layer in model.layers}
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.keras"
+        file = f"{folder}/model.keras"
         model.save(file)
-        again, problem = call(lambda: keras.saving.load_model(file, custom_objects=own))
-    if problem:
+        again = attempt(lambda: keras.saving.load_model(file, custom_objects=own))
+    if again is None:
         cure = "let your layer's `__init__` hand `**options` on to `super().__init__`."
         return f"Saved, the model cannot be loaded: {cure}"
     same = np.array_equal(again(x), model(x))
@@ -219,7 +188,9 @@ import numpy as np
 
 def choose(gradients):
     largest = max(np.abs(g).max() for g in gradients)
-    return 2.0 ** np.floor(np.log2(65504 / 8 / largest))"""
+    return 2.0 ** np.floor(np.log2(65504 / 8 / largest))
+
+"""
 CHOOSE_SLIPS = {
     "power of two": {
         "2.0 ** np.floor(np.log2(65504 / 8 / largest))": "65504 / 8 / largest"
@@ -244,11 +215,13 @@ def made_gradients(size):
     """Three arrays of gradients, log-normal around 2**size, the largest in the second,
     negative.
     """
-    source = np.random.default_rng(-size if size < 0 else 99)
-    shapes = ((40, 30), (500,), (7, 7, 4))
-    found = [source.choice([-1, 1], s) * 2 ** source.normal(size, 2, s) for s in shapes]
-    found[1][3] = -1.5 * 2.0 ** (size + 9)
-    return [each.astype(np.float32) for each in found]
+    source = np.random.default_rng(10)
+    gradients = [
+        np.float32(source.choice([-1, 1], shape) * 2 ** source.normal(size, 2, shape))
+        for shape in ((40, 30), (500,), (7, 7, 4))
+    ]
+    gradients[1][3] = -1.5 * 2.0 ** (size + 9)
+    return gradients
 
 
 def choose_problem(choose, size):
@@ -256,13 +229,13 @@ def choose_problem(choose, size):
     from course_utils.gradients import OctaveHistogram
 
     gradients = made_gradients(size)
-    given, problem = call(choose, gradients, end="`return`")
-    scale = None if problem else number(given)
+    given = call(choose, gradients, end="`return`")
+    scale = number(given)
     if scale is None or scale <= 0:
         wanted = "return one number, the scale; a negative one may be its exponent."
-        return problem or f"It returns {describe(given)}: {wanted}"
+        return f"It returns {describe(given)}: {wanted}"
     log2 = np.log2(scale)
-    if log2 != round(log2):
+    if log2 % 1:
         return f"It returns {scale:.6g}, which is no power of two: dividing again would round."
     every = OctaveHistogram.from_values(np.concatenate([g.ravel() for g in gradients]))
     said = f"For gradients around 2^{size} you choose 2^{log2:.0f}:"
@@ -271,55 +244,3 @@ def choose_problem(choose, size):
     if (lost := every.survival("float16", int(log2)).norm_lost) >= 1e-3:
         return f"{said} {lost:.1%} of their squares is lost as zeros, and 0.1 % is allowed."
     return None
-
-
-# --- a paired comparison --------------------------------------------------------------
-
-VERDICT = """\
-import numpy as np
-
-
-def verdict(a, b, t):
-    differences = np.array(a) - np.array(b)
-    error = differences.std(ddof=1) / len(a) ** 0.5
-    if abs(differences.mean()) <= t * error:
-        return "cannot tell"
-    return "a" if differences.mean() > 0 else "b\""""
-VERDICT_SLIPS = {
-    "pairs": {
-        "differences.std(ddof=1)": "np.hypot(np.std(a, ddof=1), np.std(b, ddof=1))"
-    },
-    "the spread of one run": {" / len(a) ** 0.5": ""},
-    "n - 1": {"ddof=1": "ddof=0"},
-    "never": {"t * error": "0"},
-    "times t": {"t * error": "error"},
-    "the other way": {"mean() > 0": "mean() < 0"},
-    "the text": {'"cannot tell"': '"same"'},
-}
-# accuracies of a and b on the same seeds, in percent; t; the verdict; if it is not met
-RUNS = (
-    ((73.0, 65.0, 81.0), (71.5, 63.7, 79.4), 4.3, "a", "The seeds differ, the pairs do not: take "
-     "the spread of the pairs' differences."),
-    ((73.0, 65.0, 81.0), (72.0, 65.5, 79.0), 4.3, "cannot tell", "One pair goes against the other "
-     "two: you never doubt, or forget to take the error times t."),
-    ((80.0, 81.0, 82.0), (79.7, 80.45, 81.2), 4.3, "cannot tell", "Divide the squares by n - 1: "
-     "with n the error comes out too small."),
-    ((60.0, 62.0, 61.0), (70.3, 72.1, 71.0), 4.3, "b", "b is higher by far in each pair."),
-    (tuple(range(70, 86)), tuple(n - 2 * (n % 2) for n in range(70, 86)), 2.1, "a", "You take the "
-     "spread of one run: the error of a mean is smaller, by the root of n."),
-)  # fmt: skip
-
-
-def verdict_problem(verdict, trial):
-    """What is wrong with a learner's verdict on paired runs, or None."""
-    a, b, t, right, said = trial
-    given, problem = call(verdict, list(a), list(b), t, end="`return`")
-    if problem:
-        return problem
-    if not isinstance(given, str) or given not in ("a", "b", "cannot tell"):
-        return (
-            f'It returns {describe(given)}: return "a", "b" or the text "cannot tell".'
-        )
-    if {given, right} == {"a", "b"}:
-        said = "It is the other way around."
-    return None if given == right else f"For {len(a)} seeds you say {given!r}. {said}"

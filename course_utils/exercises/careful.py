@@ -15,7 +15,9 @@ def careful(model, x, y):
     if model.optimizer.dynamic_scale.numpy() < scale:
         for variable, value in zip(model.non_trainable_variables, kept, strict=True):
             variable.assign(value)
-    return loss"""
+    return loss
+
+"""
 SLIPS = {
     "never move": {
         "    if model.optimizer.dynamic_scale.numpy() < scale:": "    if True:"
@@ -56,9 +58,7 @@ def careful_problem(careful, _):
 
     for inputs in (x, x, 6e4 * x, x):
         scale, before = state()
-        result, problem = call(careful, model, inputs, y, end="`return loss`")
-        if problem:
-            return problem
+        result = call(careful, model, inputs, y, end="`return loss`")
         after, found = state()
         if number(result, finite=False) is None:
             return f"It returns {describe(result)}: give the loss."

@@ -3,13 +3,13 @@
 import contextlib
 import io
 import tempfile
-from pathlib import Path
 
 import numpy as np
 
-from .answers import call, describe
-from .functions import Function
-from .small_training import hidden_model, right_step
+from .answers import Mistake, call, describe
+from .functions import Function, edited
+from .small_training import CODE as CODE_OF_STEP
+from .small_training import hidden_model
 
 KEPT = "model=model, optimizer=optimizer, iterator=iterator"
 CODE = f"""\
@@ -43,25 +43,32 @@ SLIPS = {
     "returns None": {MADE: "None"},
     "raises ValueError": {KEPT: "scale=1024.0"},
 }
-BEFORE, AFTER = 5, 3  # steps before the stop and after it
+STEPS = 5  # before the stop
 # small, so that it is doubled before the stop
 SCALE = 2.0**8
 GROWTH = 2
-PARTS = {  # what may be new after the restart, and how a learner is told of it
-    "weights": "the weights",
-    "averages": "the averages of BatchNormalization",
-    "moments": "Adam's moments",
-    "scale": "the loss scale",
-    "counter": "the scale's counter of good steps",
-    "data": "the place in the data",
-}
-CAUSES = {  # what is left out, by the first part that is new
-    "weights": "Give the checkpoint all three.",
-    "averages": "The optimizer brings the weights that it trains, and the model the rest.",
-    "moments": "The optimizer brings its moments and the scale: give it to the checkpoint.",
-    "scale": "The scale belongs to the outer optimizer: give that one to the checkpoint.",
-    "counter": "The outer optimizer brings the scale and the counter: give it to the checkpoint.",
-    "data": "Without the iterator the data begin at the first batch again.",
+PARTS = {  # what may be new after the restart: how a learner is told of it, and why
+    "weights": ("the weights", "Give the checkpoint all three."),
+    "averages": (
+        "the averages of BatchNormalization",
+        "The optimizer brings the weights that it trains, and the model the rest.",
+    ),
+    "moments": (
+        "Adam's moments",
+        "The optimizer brings its moments and the scale: give it to the checkpoint.",
+    ),
+    "scale": (
+        "the loss scale",
+        "The scale belongs to the outer optimizer: give that one to the checkpoint.",
+    ),
+    "counter": (
+        "the scale's counter of good steps",
+        "The outer optimizer brings the scale and the counter: give it to the checkpoint.",
+    ),
+    "data": (
+        "the place in the data",
+        "Without the iterator the data begin at the first batch again.",
+    ),
 }
 UNBUILT = (
     "All parts are there, and the first update after the restart is wrong. An optimizer that is not"
@@ -72,10 +79,7 @@ UNBUILT = (
 
 class Training:
     """A model under mixed_float16, Adam with loss scaling (not built yet), and shuffled
-    data.
-
-    `seed` sets the first weights; `seen` are the inputs of the batches so far, float32
-    (8, 6) each.
+    data; `seed` sets the first weights.
     """
 
     def __init__(self, seed):
@@ -86,131 +90,99 @@ class Training:
         inner = keras.optimizers.Adam(0.05, name="inner")
         wrapper = keras.optimizers.LossScaleOptimizer
         self.optimizer = wrapper(inner, SCALE, GROWTH, name="outer")
-        self._loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        source = np.random.RandomState(6)
-        x = source.normal(1, 2, (48, 6)).astype("float32")
-        y = np.arange(48) % 3
-        data = (
-            tf.data.Dataset.from_tensor_slices((x, y))
-            .shuffle(48, seed=6)
-            .repeat()
-            .batch(8)
-        )
-        self.iterator = iter(data)
-        self.seen = []
+        x = np.random.RandomState(6).normal(1, 2, (48, 6)).astype("float32")
+        data = tf.data.Dataset.from_tensor_slices((x, np.arange(48) % 3))
+        self.iterator = iter(data.shuffle(48, seed=6).repeat().batch(8))
+
+    def train(self):
+        """Take the steps before the stop."""
+        import keras
+
+        right_step = edited(CODE_OF_STEP, "step")
+        loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        for _ in range(STEPS):
+            right_step(self.model, self.optimizer, loss_fn, *next(self.iterator))
 
     def state(self):
-        """Everything but the data, by name: a dict of float64 arrays."""
+        """All of `PARTS`, by name: a dict of float64 arrays. It takes a batch."""
         from keras.ops import convert_to_numpy
 
         inner = self.optimizer.inner_optimizer
-        variables = {
+        parts = {
             "weights": self.model.trainable_variables,
             # those of BatchNormalization
             "averages": self.model.non_trainable_variables,
-            "moments": inner.variables[2:],  # after the counter and the learning rate
-            "iterations": [inner.iterations],  # the steps that were applied
+            "moments": [inner.iterations, *inner.variables[2:]],  # no learning rate
             "scale": [self.optimizer.dynamic_scale],
             "counter": [self.optimizer.step_counter],
+            "data": next(self.iterator),
         }
         return {
-            name: np.concatenate(
-                [np.ravel(convert_to_numpy(v)).astype("float64") for v in some]
-            )
-            for name, some in variables.items()
+            name: np.concatenate([np.ravel(convert_to_numpy(v)) for v in some])
+            for name, some in parts.items()
         }
 
-    def steps(self, count):
-        """Take steps on the next batches: a list of their losses. Their inputs go to
-        `seen`.
-        """
-        losses = []
-        for _ in range(count):
-            x, y = next(self.iterator)
-            self.seen.append(x.numpy())
-            losses.append(
-                float(right_step(self.model, self.optimizer, self._loss_fn, x, y))
-            )
-        return losses
+
+def made(function, training):
+    """The checkpoint that a learner's function makes of a training."""
+    import tensorflow as tf
+
+    given = training.model, training.optimizer, training.iterator
+    checkpoint = call(function, *given, end="`return` and the checkpoint")
+    if isinstance(checkpoint, tf.train.CheckpointManager):
+        raise Mistake(
+            "Your function returns a CheckpointManager: return its `checkpoint`."
+        )
+    if not isinstance(checkpoint, tf.train.Checkpoint):
+        asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
+        raise Mistake(f"Your function returns {describe(checkpoint)}: {asked}")
+    return checkpoint
 
 
 def resume(function, _):
     """Stop a training, restore it elsewhere with the learner's checkpoint, and compare
-    the rest.
+    the two.
     """
     import keras
-    import tensorflow as tf
 
     from course_utils.training import dtype_policy
 
-    def made(training, path=None):
-        given = training.model, training.optimizer, training.iterator
-        checkpoint, problem = call(function, *given, end="`return` and the checkpoint")
-        if isinstance(checkpoint, tf.train.CheckpointManager):
-            problem = (
-                "Your function returns a CheckpointManager: return its `checkpoint`."
-            )
-        elif not problem and not isinstance(checkpoint, tf.train.Checkpoint):
-            asked = (
-                "return a `tf.train.Checkpoint`, and do not save it, the check does."
-            )
-            problem = f"Your function returns {describe(checkpoint)}: {asked}"
-        if path and not problem:
-            status, problem = call(
-                checkpoint.restore, path, what="Restoring your checkpoint"
-            )
-            if not problem:
-                status.expect_partial()  # no warnings about what is left out
-        return checkpoint, problem
-
+    first = Training(6)
+    second = Training(7)
     with (
         dtype_policy(keras.config.dtype_policy()),
         tempfile.TemporaryDirectory() as folder,
     ):
-        first = Training(6)
-        second = Training(7)
-        third = Training(7)
-        checkpoint, problem = made(first)
-        if problem:
-            return problem
-        first.steps(BEFORE)
-        path, problem = call(
-            checkpoint.save, str(Path(folder, "stopped")), what="Saving your checkpoint"
-        )
-        stopped = first.state()
-        losses = first.steps(AFTER)
+        checkpoint = made(function, first)
+        first.train()
+        saving = "Saving your checkpoint"
+        path = call(checkpoint.save, f"{folder}/stopped", what=saving)
         # what a learner prints is shown once
         with contextlib.redirect_stdout(io.StringIO()):
-            problem = problem or made(second, path)[1]
-            if problem:
-                return problem
-            if np.allclose(second.steps(AFTER), losses, rtol=1e-3):
-                if not differing(second.state(), first.state()):
-                    return None
-            return made(third, path)[1] or cause(third, stopped, first.seen[BEFORE])
+            checkpoint = made(function, second)
+        restoring = "Restoring your checkpoint"
+        status = call(checkpoint.restore, path, what=restoring)
+        status.expect_partial()  # no warnings about what is left out
+        return difference(first.state(), second)
 
 
-def differing(one, other):
-    """The names of what differs in two states."""
-    return [n for n in one if not np.allclose(one[n], other[n], rtol=1e-3, atol=1e-5)]
-
-
-def cause(restored, stopped, batch):
-    """What of a restored training is not as it was before the stop, and why."""
+def difference(stopped, restored):
+    """What of a restored training is not as in the state of the stopped one, and why,
+    or None.
+    """
     built = restored.optimizer.built
     if not built:
         restored.optimizer.build(restored.model.trainable_variables)
-    new = differing(restored.state(), stopped)
-    if not np.array_equal(next(restored.iterator)[0].numpy(), batch):
-        new.append("data")
-    if not new and not built:
-        return UNBUILT.format(SCALE, stopped["scale"][0])
-    told = (
-        ", ".join(PARTS[name] for name in new if name in PARTS)
-        or "how the training goes on"
-    )
-    why = next((why for name, why in CAUSES.items() if name in new), CAUSES["weights"])
-    return f"This is not as it was before the stop: {told}. {why}"
+    state = restored.state()
+    new = [
+        PARTS[name]
+        for name in PARTS
+        if not np.allclose(state[name], stopped[name], rtol=1e-3, atol=1e-5)
+    ]
+    if new:
+        names = ", ".join(name for name, _ in new)
+        return f"This is not as it was before the stop: {names}. {new[0][1]}"
+    return None if built else UNBUILT.format(SCALE, *stopped["scale"])
 
 
 judge = Function(resume)

@@ -21,7 +21,7 @@ def fields(code):
 
 def which_number(value):
     """Say which number has these bits."""
-    if not value.is_integer() or not 0 <= value <= 0xFFFF:
+    if value not in range(2**16):
         return f"You gave {value!r}. Give 16 bits, such as 0b0_01111_0000000000."
     stands_for = struct.unpack("<e", struct.pack("<H", int(value)))[0]
     return f"{fields(int(value))} is {stands_for:g} in float16, not -6.25."
@@ -57,9 +57,7 @@ CODE = Number(
 def lab_of_bits(answer):
     """FloatLab at the wrong bits, or None where they are not 16."""
     value = number(answer)
-    if value is None or not value.is_integer() or not 0 <= value <= 0xFFFF:
-        return None
-    return lab(f"0x{int(value):04X}")
+    return lab(f"0x{int(value):04X}") if value in range(2**16) else None
 
 
 # --- a format for a tensor ------------------------------------------------------------
@@ -99,4 +97,4 @@ LOST = {"gradients": "1e-9", "scores": "1.002", "counts": "99999"}
 def lab_of_format(answer):
     """FloatLab at the number that the wrong choice loses, or the right one keeps."""
     name, _ = FORMATS.first_wrong(answer)
-    return lab(LOST[name], "float16", "bfloat16") if name else None
+    return lab(LOST[name], "float16", "bfloat16")

@@ -1,7 +1,6 @@
 """The judge of functions that learners write, and the wrong ones that it is tried with."""
 
 import contextlib
-import functools
 import io
 import sys
 from collections.abc import Callable
@@ -58,30 +57,18 @@ def edit(code, edits):
 
 
 def edited(code, name, edits=()):
-    """The function that code defines after these edits; made late, since it imports
-    TensorFlow.
-    """
-    code = edit(code, dict(edits))
-
-    @functools.cache
-    def made():
-        names = {}
-        exec(code, names)
-        return names[name]
-
-    return lambda *arguments: made()(*arguments)
+    """What `code` calls by this name, after these edits. It runs the code."""
+    names = {}
+    exec(edit(code, dict(edits)), names)
+    return names[name]
 
 
 def slipped(code, name, slips):
-    """`(wrong function, what is said of it)` each, from `{what: edits, or a list of
+    """`(wrong answer, what is said of it)` each, from `{what: edits, or a list of
     edits}`.
     """
-    several = {
-        said: edits if isinstance(edits, list) else [edits]
-        for said, edits in slips.items()
-    }
     return [
         (edited(code, name, edits), said)
-        for said, some in several.items()
-        for edits in some
+        for said, some in slips.items()
+        for edits in (some if isinstance(some, list) else [some])
     ]

@@ -2,6 +2,7 @@
 with mistrust.
 
 `q.hand_in("Ana")` writes it as JSON, and notebook 10's lab report, a page, holds it too.
+`hand_in.schema.json` beside this file describes the form.
 """
 
 import datetime
@@ -18,29 +19,10 @@ from course_utils import __version__, hardware
 from . import answers, store
 
 LARGEST = 1_000_000  # bytes of a file; a usual one has some 100,000
-MOST = 1000  # items of a list or a dictionary in it
 KIND = "Mixed Precision, Measured: hand-in"  # how a file of JSON begins
 # A page holds the data between these, and there writes "<" in another way.
 BEGIN, END = '<script type="application/json" id="lab-report">', "</script>"
-CELL = float | str | None
-SHAPE: dict = {
-    **dict.fromkeys(("title", "name", "date", "device", "words"), str),
-    "versions": {str: str},
-    "settings": {str: CELL},
-    "card": [
-        {
-            "quantity": str,
-            "unit": str,
-            "guess": CELL,
-            "predicted": CELL,
-            "measured": CELL,
-        }
-    ],
-    "curves": {str: {str: [CELL]}},  # a loss may be "nan"
-    "table": {"columns": [str], "rows": [[CELL]]},
-    "findings": [dict.fromkeys(("severity", "layer", "message", "fix"), str)],
-    "progress": {str: {"guess": str, "solved": [float], "of": float}},
-}
+SCHEMA = Path(__file__).with_name("hand_in.schema.json")
 
 
 class NoReport(ValueError):
@@ -48,24 +30,22 @@ class NoReport(ValueError):
 
 
 def gather(title, sheets, card, name="", **more) -> dict:
-    """What is handed in, in the form of `SHAPE`; NoReport names what has another form.
+    """What is handed in; NoReport names what has another form than the schema wants.
 
     `sheets` are those whose guesses and solved exercises are told; `more` is what a lab
     report has besides.
     """
-    loaded = {name: sys.modules.get(name) for name in ("tensorflow", "keras", "numpy")}
-    versions = {name: module.__version__ for name, module in loaded.items() if module}
+    versions = {"course": __version__, "Python": platform.python_version()}
+    for package in ("tensorflow", "keras", "numpy"):
+        if module := sys.modules.get(package):
+            versions[package] = module.__version__
     found = {
         "title": title,
         "name": name,
         "date": str(datetime.date.today()),
         "device": str(hardware.detect()),
-        "versions": {
-            "course": __version__,
-            "Python": platform.python_version(),
-            **versions,
-        },
-        "card": [dict.fromkeys(SHAPE["card"][0]) | row for row in card],
+        "versions": versions,
+        "card": card,
         "progress": {sheet.notebook: _progress(sheet) for sheet in sheets},
         "settings": {},
         "curves": {},
@@ -76,45 +56,45 @@ def gather(title, sheets, card, name="", **more) -> dict:
     return checked(found | more)
 
 
-def of(sheets, name="") -> dict:
-    """What is handed in of these sheets, under a name or none."""
-    card = [row for sheet in sheets for row in sheet.card()]
-    titles = ", ".join(sheet.notebook for sheet in sheets)
-    return gather(f"{name or 'No name'}: {titles}", sheets, card, name)
-
-
 def save(sheets, name="") -> tuple[Path, dict]:
-    """Writes what is handed in into the working folder: its path, and the data.
+    """Writes what is handed in of these sheets into the working folder: its path, and
+    the data.
 
     Their own older file of the same notebooks gives way: another learner's has another
     checksum at its end. ValueError says what to do where something else has its name,
     or nothing can be written.
     """
-    found = of(sheets, name)
+    notebooks = [sheet.notebook for sheet in sheets]
+    card = [row for sheet in sheets for row in sheet.card()]
+    title = f"{name or 'No name'}: {', '.join(notebooks)}"
+    found = gather(title, sheets, card, name)
     learner = f"{found['name']} {platform.node()} {store.path()}"
     checksum = hashlib.sha256(learner.encode()).hexdigest()[:8]
-    words = [*re.findall(r"\w+", found["name"])[:6], *(s.notebook for s in sheets)]
-    words.append(checksum)
-    path = Path("-".join(["hand-in", *(word[:20] for word in words)]) + ".json")
-    try:
-        if path.exists() and KIND.encode() not in path.read_bytes()[:80]:
-            raise ValueError(
-                f"{path} exists and was not handed in: move it away, then run the cell again."
-            )
-        text = json.dumps({"kind": KIND, **found}, ensure_ascii=False, indent=1)
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ValueError(
-            f"{path} cannot be written ({error.strerror}): change the working folder with "
-            "`%cd`, then run the cell again."
-        ) from None
-    return path.absolute(), found
+    words = [word[:20] for word in re.findall(r"\w+", found["name"])[:6]]
+    path = Path("-".join(["hand-in", *words, *notebooks, checksum]) + ".json")
+    text = json.dumps({"kind": KIND, **found}, ensure_ascii=False, indent=1)
+    cure = "change the working folder with `%cd`, then run the cell again"
+    return write(text + "\n", path, "hand-in", KIND, cure).absolute(), found
 
 
 def _progress(sheet):
     guess = "" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
     solved = [sheet[number].exercise.id for number in sheet.solved]
     return {"guess": guess, "solved": solved, "of": len(sheet.questions)}
+
+
+def write(text, path, kind, mark, cure="choose another name") -> Path:
+    """Write a file where there is none, or one of its own kind, which has this mark at
+    its beginning; else ValueError, which says what to do.
+    """
+    try:
+        if path.exists() and mark.encode() not in path.read_bytes()[:800]:
+            raise ValueError(f"{path} exists and is no {kind}: {cure}.")
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        why = f"{path} cannot be written ({error.strerror}): {cure}."
+        raise ValueError(why) from None
+    return path
 
 
 def read(path: Path) -> dict:
@@ -149,10 +129,16 @@ def read(path: Path) -> dict:
 
 
 def checked(value) -> dict:
-    """The same in plain values; NoReport if they have not the form of `SHAPE`."""
+    """The same in plain values; NoReport if they have not the form of the schema."""
+    import jsonschema  # late, as all that only a hand-in needs
+
     value = plain(value)
-    if where := _misfit(value, SHAPE, "what is handed in"):
-        raise NoReport(f"{where} is missing or of another form")
+    try:
+        jsonschema.validate(value, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    except jsonschema.ValidationError as error:
+        # What is wrong stands at the end, behind what may be anybody's long text.
+        said = f"at {error.json_path[:60]}, {error.message[-50:]}"
+        raise NoReport(f"it has another form: {said}") from None
     return value
 
 
@@ -164,10 +150,6 @@ def plain(value):
     {'loss': 'nan', 'scale': 8.0, 'words': 'ab', 'guess': None}
     """
     value = value.tolist() if hasattr(value, "tolist") else value  # NumPy's
-    if isinstance(value, (dict, list, tuple)) and len(value) > MOST:
-        raise NoReport(
-            f"a part of it has {len(value):,} items, at most {MOST:,} can be"
-        )
     if isinstance(value, dict):
         return {plain(str(key)): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -181,22 +163,3 @@ def plain(value):
     return "".join(
         c for c in str(value) if c in keep or unicodedata.category(c)[0] != "C"
     )
-
-
-def _misfit(value, shape, where):
-    """The first place where a value has not the form of a shape, in words, or None."""
-    if isinstance(shape, dict) and isinstance(value, dict):
-        keys = value if str in shape else shape
-        parts = (
-            (value.get(k), shape.get(str) or shape[k], f"{k[:30]!r} of {where}")
-            for k in keys
-        )
-    elif isinstance(shape, list) and isinstance(value, list):
-        parts = ((each, shape[0], f"an item of {where}") for each in value)
-    else:
-        return (
-            where
-            if isinstance(shape, (dict, list)) or not isinstance(value, shape)
-            else None
-        )
-    return next(filter(None, (_misfit(*part) for part in parts)), None)

@@ -128,6 +128,16 @@ class Choice(_Judge):
         return value == _plain(other)
 
 
+def refuting(right, why, options):
+    """A `Choice` that says of each other option why it is not the right one.
+
+    >>> refuting("a", {"b": "it comes later."}, ("a", "b"))("b")
+    'not `b`: it comes later.'
+    """
+    wrong = {name: f"not `{{value}}`: {reason}" for name, reason in why.items()}
+    return Choice(right, wrong, options=options)
+
+
 def _plain(answer):
     if isinstance(answer, (list, tuple)):
         return tuple(map(_plain, answer))
@@ -170,25 +180,24 @@ class Fields:
             values[name], problem = judge.read(answer[name])
             if problem:
                 return _named(name, problem)
-        problems = {name: judge(answer[name]) for name, judge in self.judges.items()}
-        if not any(problems.values()):
-            return None
         for key, message in self.wrong.items():
             pairs = zip(self.judges.values(), values.values(), key, strict=True)
             if all(judge.same(value, other) for judge, value, other in pairs):
                 return _say(message, values)
-        name = next(name for name in problems if problems[name])
         first, *others = self.judges
-        said = f"{first} is right. " if name != first and len(others) == 1 else ""
-        return said + _named(name, problems[name])
+        for name, judge in self.judges.items():
+            if problem := judge(answer[name]):
+                before = f"{first} is right. " if [name] == others else ""
+                return before + _named(name, problem)
+        return None
 
     def first_wrong(self, answer):
-        """The name and the value of the first wrong part of an answer, or (None, None)."""
-        if not missing_key(answer, list(self.judges)):
-            for name, judge in self.judges.items():
-                if judge(answer[name]):
-                    return name, judge.read(answer[name])[0]
-        return None, None
+        """The name and the value of the first wrong part of an answer that has all."""
+        return next(
+            (name, judge.read(answer[name])[0])
+            for name, judge in self.judges.items()
+            if judge(answer[name])
+        )
 
     def examples(self):
         """Yield `(wrong answer, a part of what is said of it)`."""

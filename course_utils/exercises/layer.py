@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .answers import call, describe
+from .answers import Mistake, attempt, call, describe
 from .functions import Function
 
 CODE = """\
@@ -57,9 +57,8 @@ def example():
     """Inputs and gain that bfloat16 holds exactly: float32 (5, 8) and (8,), in
     sixteenths.
     """
-    rng = np.random.default_rng(3)
-    inputs = rng.integers(-16, 17, (5, 8)) / 16
-    gain = rng.integers(4, 13, 8) / 16
+    inputs = np.arange(-16, 24).reshape(5, 8) / 16
+    gain = np.arange(4, 12) / 16
     return inputs.astype(np.float32), gain.astype(np.float32)
 
 
@@ -70,16 +69,14 @@ def check(answer, trial):
     from course_utils.training import dtype_policy
 
     with dtype_policy(trial[0]):
-        layer, problem = call(answer)
-        if problem or not isinstance(layer, keras.layers.Layer):
-            return (
-                problem
-                or f"That makes {describe(layer)}: give the class of your layer."
-            )
-        output, problem = call(layer, example()[0])
-        if problem:
-            return f"Under {trial[0]} your layer{problem.removeprefix('Your function')}. {CASTS}"
-        output_dtype, _ = call(lambda: keras.backend.standardize_dtype(output.dtype))
+        layer = call(answer)
+        if not isinstance(layer, keras.layers.Layer):
+            return f"That makes {describe(layer)}: give the class of your layer."
+        try:
+            output = call(layer, example()[0], what=f"Under {trial[0]} your layer")
+        except Mistake as mistake:
+            return f"{mistake}. {CASTS}"
+        output_dtype = attempt(lambda: keras.backend.standardize_dtype(output.dtype))
         if output_dtype is None or getattr(output, "shape", None) is None:  # no tensor
             return f"Your layer returns {describe(output)}: end `call` with `return` and a tensor."
         return _dtype_problem(layer, *trial, output_dtype) or _number_problem(
@@ -107,7 +104,7 @@ def _dtype_problem(layer, policy, dtype, output_dtype):
             "Leave the `dtype` out where it is made."
         )
     # Tracing runs the learner's code, which may raise there and nowhere else.
-    hides_float32, _ = call(works_in_float32, layer, example()[0])
+    hides_float32 = attempt(lambda: works_in_float32(layer, example()[0]))
     if dtype != "float32" and hides_float32:
         return (
             f"Under {policy} your layer still works in float32 and casts only its result: "

@@ -50,10 +50,12 @@ def made(step, policy="mixed_float16", wrapped=True):
     return model, optimizer, partial(step, model, optimizer, loss_fn)
 
 
-six = {
-    letter: partial(made, edited(CODE, "step", edits))
-    for letter, (_, edits) in FAULTS.items()
-}
+def built(letter):
+    """One of the six, made anew."""
+    return made(edited(CODE, "step", FAULTS[letter][1]))
+
+
+six = {letter: partial(built, letter) for letter in FAULTS}
 
 # --- one's own step -------------------------------------------------------------------
 

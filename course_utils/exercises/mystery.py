@@ -12,8 +12,6 @@ STEPS = {
     "B": {"input": 0, "launch": 7, "products": 2.1, "other": 0.9},
     "C": {"input": 0, "launch": 2, "products": 24, "other": 6},
 }
-LIMITS = {"A": "input", "B": "launch", "C": "products"}
-GAINS = {"A": 1.0, "B": 10 / 8.95, "C": 1.6}  # where products take half their time
 PIECES = {"A": 6, "B": 30, "C": 6}  # operations of a step
 
 
@@ -57,7 +55,7 @@ def mystery(letter):
 def limit(letter):
     """The judge of what takes most of a step."""
     parts = STEPS[letter]
-    right = LIMITS[letter]
+    right = max(parts, key=lambda part: parts[part])
     whole = sum(parts.values())
     wrong = {
         part: f"{part} takes {ms:g} of {whole:g} ms, and another part takes more."
@@ -75,8 +73,10 @@ def limit(letter):
 def gain(letter):
     """The judge of what faster products gain."""
     parts = STEPS[letter]
-    right = GAINS[letter]
     whole = sum(parts.values())
+    sooner = whole / (whole - parts["products"] / 2)
+    # a pipeline that never rests takes as long as before
+    right = 1.0 if parts["input"] else sooner
     ran = parts["products"] / (parts["products"] + parts["other"])
     wrong = {
         2: "products are twice as fast, and the rest of the step stays as it was.",
@@ -92,8 +92,6 @@ def gain(letter):
         1 / right: "that is upside down: divide the time before by the time after.",
         right - 1: "that is the gain. Give how many times as fast, as 2 for twice.",
     }
-    # right, but where a pipeline has no rest
-    sooner = whole / (whole - parts["products"] / 2)
     wrong[sooner] = (
         "the step is ready sooner, and then waits longer for the next batch."
     )

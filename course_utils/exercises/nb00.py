@@ -1,41 +1,25 @@
 """Prediction and exercises of notebook 00."""
 
 from .answers import call, describe
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, within
 from .functions import Function
-from .judges import Choice, Fields, Number
+from .judges import Fields, Number, refuting
 
 TITLE = "Start here"
-
-
-def read_guess(value):
-    """Keep a speedup between 0.01 and 100."""
-    if 10 <= value <= 100:
-        return (
-            None,
-            f"You gave {value:g}: if you mean {value:g} %, write {value / 100:g}.",
-        )
-    if not 0.01 <= value <= 100:
-        given = describe(value)
-        range_of_it = (
-            "a speedup lies between 0.01 and 100, and 1.0 means the same speed."
-        )
-        return None, f"You gave {given}: {range_of_it}"
-    return (
-        value,
-        f"You expect {value:g} times the speed of float32. The measurement comes below.",
-    )
 
 
 PREDICTION = Prediction(
     measures={"": ("speedup of the better 16 bits", "×")},
     example=2.0,
-    read=read_guess,
+    read=within(0.01, 10),
+    wanted="a speedup between 0.01 and 10, such as 0.5 for half the speed",
+    said="You expect {:g} times the speed of float32. The measurement comes below.".format,
 )
 
 # --- 1: which policy to train in ------------------------------------------------------
 
-VERDICTS = ("float32", "mixed_bfloat16", "mixed_float16", "the same", "cannot tell")
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+VERDICTS = (*POLICIES, "the same", "cannot tell")
 WIDE = (
     "both intervals hold 1 and reach 20 % to either side. The next run may reverse the"
     " order."
@@ -46,52 +30,44 @@ NARROW = (
 )
 
 
-def run(right, **why_not):
-    """The judge of one run; `why_not` says why each other verdict does not follow from
-    it.
-    """
-    names = {
-        "bfloat16": "mixed_bfloat16",
-        "float16": "mixed_float16",
-        "same": "the same",
-        "tell": "cannot tell",
-    }
-    wrong = {
-        names.get(name, name): f"not `{{value}}`: {why}"
-        for name, why in why_not.items()
-    }
-    return Choice(right, wrong, options=VERDICTS)
+def run(right, why):
+    """The judge of one run; `why` says why each other verdict does not follow from it."""
+    return refuting(right, why, VERDICTS)
 
 
 RUNS = {
     "A": run(
         "float32",
-        bfloat16="the chip has a fast routine for it, and for a network this small the"
-        " casts cost more than it saves. What was measured goes before what is listed.",
-        float16="its interval lies below 1, so it is slower than float32.",
-        same="both intervals leave 1 out.",
-        tell="both intervals lie below 1, however near one of them comes.",
+        {
+            "mixed_bfloat16": "the chip has a fast routine for it, and for a network this small"
+            " the casts cost more than it saves. What was measured goes before what is listed.",
+            "mixed_float16": "its interval lies below 1, so it is slower than float32.",
+            "the same": "both intervals leave 1 out.",
+            "cannot tell": "both intervals lie below 1, however near one of them comes.",
+        },
     ),
     "B": run(
         "mixed_float16",
-        float32="an interval that lies above 1 belongs to a policy that is faster.",
-        bfloat16="its interval lies below 1.",
-        same="no interval holds 1.",
-        tell="no interval holds 1.",
+        {
+            "float32": "an interval that lies above 1 belongs to a policy that is faster.",
+            "mixed_bfloat16": "its interval lies below 1.",
+            "the same": "no interval holds 1.",
+            "cannot tell": "no interval holds 1.",
+        },
     ),
     "C": run(
         "cannot tell",
-        float32=WIDE,
-        bfloat16=WIDE,
-        float16=WIDE,
-        same="intervals this wide leave room for a gain of 20 % and for a loss.",
+        dict.fromkeys(POLICIES, WIDE)
+        | {
+            "the same": "intervals this wide leave room for a gain of 20 % and for a loss.",
+        },
     ),
     "D": run(
         "the same",
-        float32=NARROW,
-        bfloat16=NARROW,
-        float16=NARROW,
-        tell="the run has told: whichever is ahead, it is ahead by less than 2 %.",
+        dict.fromkeys(POLICIES, NARROW)
+        | {
+            "cannot tell": "the run has told: whichever is ahead, it is ahead by less than 2 %.",
+        },
     ),
 }
 
@@ -152,10 +128,8 @@ def switch_problem(build, _):
     from course_utils.training import dtype_policy
 
     with dtype_policy("float32"):  # and back, whatever the function does
-        model, problem = call(build, end="`return model`")
+        model = call(build, end="`return model`")
         left = keras.config.dtype_policy().name
-    if problem:
-        return problem
     if not isinstance(model, keras.Model):
         return f"Your function returns {describe(model)}: return the model."
     layer = next((layer for layer in model.layers if layer.weights), None)
@@ -222,6 +196,7 @@ def build():
     model = keras.Sequential([keras.Input((784,)), keras.layers.Dense(10)])
     keras.config.set_dtype_policy("float32")
     return model
+
 """,
         name="build",
         answer=Function(switch_problem),

@@ -1,31 +1,19 @@
 """Prediction and exercises of notebook 01."""
 
 from . import codes, rounding
-from .answers import describe
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, within
 from .functions import parts
 from .lab import lab_of_number
 
 TITLE = "Floats, bit by bit"
 
 
-def read_guess(value):
-    """Keep a sum above 0 and up to a million."""
-    if not 0 < value <= 1e6:
-        return (
-            None,
-            f"You gave {describe(value)}: the sum lies above 0, and not above 1,000,000.",
-        )
-    return (
-        value,
-        f"You expect the sum to say {value:,.10g}. The measurement comes further down.",
-    )
-
-
 PREDICTION = Prediction(
     measures={"": ("ten thousand ones, summed in float16", "the sum")},
     example="10_000",
-    read=read_guess,
+    read=within(1e-6, 1e6),
+    wanted="one number above 0, and not above 1,000,000",
+    said="You expect the sum to say {:,.10g}. The measurement comes further down.".format,
 )
 
 EXERCISES = [

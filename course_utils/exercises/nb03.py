@@ -6,29 +6,27 @@ import numpy as np
 
 from . import layer, tensors
 from .answers import call, describe
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, within
 from .functions import Function, parts
-from .judges import Choice, Fields
+from .judges import Fields, refuting
 
 TITLE = "Setting the policy"
 
 FLOAT32_KB = 4 * 87_322 / 1e3
 
 
-def read_guess(value):
-    """Keep kilobytes between 1 and 10,000."""
-    if not 1 <= value <= 10_000:
-        given = describe(value)
-        wanted = "give kilobytes between 1 and 10,000, where 1 kB is 1,000 bytes."
-        return None, f"You gave {given}: {wanted}"
-    times = f"{value / FLOAT32_KB:.2g} times as much as under float32"
-    return value, f"You expect {value:g} kB, {times}. Section 1 measures it."
+def said(guess):
+    """The guess in words, beside float32's."""
+    times = f"{guess / FLOAT32_KB:.2g} times as much as under float32"
+    return f"You expect {guess:g} kB, {times}. Section 1 measures it."
 
 
 PREDICTION = Prediction(
     measures={"": ("weights under mixed_float16", "kB")},
     example=175,
-    read=read_guess,
+    read=within(1, 10_000),
+    wanted="kilobytes between 1 and 10,000, where 1 kB is 1,000 bytes",
+    said=said,
 )
 
 # --- 1: which policy to try first -----------------------------------------------------
@@ -38,43 +36,39 @@ PLAIN = ("float32", "mixed_float16", "mixed_bfloat16")
 WIDE = "mixed_float16, wide layers float32"
 
 
-def policy(right, options=PLAIN, **wrong):
-    """The judge of a policy; `wrong` says why each other one is not it."""
-    why = {name: f"not `{{value}}`: {message}" for name, message in wrong.items()}
-    return Choice(right, why, options=options)
-
-
 CONVERTS = "each number is converted there and back, which takes longer than it saves."
 CHOOSE = Fields(
     {
-        "T4": policy(
+        "T4": refuting(
             "mixed_float16",
-            float32="its tensor cores stand idle then.",
-            mixed_bfloat16="its tensor cores multiply no bfloat16, and TensorFlow does not warn.",
+            {
+                "float32": "its tensor cores stand idle then.",
+                "mixed_bfloat16": "its tensor cores multiply no bfloat16, and TensorFlow does not"
+                " warn.",
+            },
+            PLAIN,
         ),
-        "H100": policy(
+        "H100": refuting(
             "mixed_bfloat16",
-            float32="its tensor cores multiply 16 bits faster.",
-            mixed_float16="as fast, and it needs a loss scale that bfloat16 spares you.",
+            {
+                "float32": "its tensor cores multiply 16 bits faster.",
+                "mixed_float16": "as fast, and it needs a loss scale that bfloat16 spares you.",
+            },
+            PLAIN,
         ),
-        "laptop": policy("float32", mixed_float16=CONVERTS, mixed_bfloat16=CONVERTS),
-        "T4, wide": policy(
+        "laptop": refuting("float32", dict.fromkeys(PLAIN[1:], CONVERTS), PLAIN),
+        "T4, wide": refuting(
             WIDE,
+            {
+                "float32": "its tensor cores stand idle then, for two layers of thirty.",
+                "mixed_float16": "200,000 is infinity in float16, and a loss scale moves no"
+                " activation.",
+                "mixed_bfloat16": "it holds 200,000, but the T4 multiplies no bfloat16.",
+            },
             (*PLAIN, WIDE),
-            float32="its tensor cores stand idle then, for two layers of thirty.",
-            mixed_float16="200,000 is infinity in float16, and a loss scale moves no activation.",
-            mixed_bfloat16="it holds 200,000, but the T4 multiplies no bfloat16.",
         ),
     }
 )
-
-# held by a test
-READING = {
-    "most casts": "norm",
-    "weight casts": "conv",
-    "first float32": "hidden",
-    "kB at 64": 1881,
-}
 
 # --- 5: a file that keeps its loss scale ----------------------------------------------
 
@@ -85,7 +79,9 @@ from course_utils.training import dtype_policy
 
 def load(path):
     with dtype_policy("mixed_float16"):
-        return keras.saving.load_model(path)"""
+        return keras.saving.load_model(path)
+
+"""
 WITH, READ = "with dtype_policy", "return keras.saving.load_model(path)"
 WRAP = (
     'model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam()), "mse")'
@@ -118,10 +114,10 @@ def load_problem(function, _):
         trained.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
         trained.optimizer.dynamic_scale.assign(4096)
         trained.save(path)
-        model, problem = call(function, path, end="`return` and the model")
+        model = call(function, path, end="`return` and the model")
         left = keras.config.dtype_policy().name
-    if problem or not isinstance(model, keras.Model):
-        return problem or f"Your function returns {describe(model)}: return the model."
+    if not isinstance(model, keras.Model):
+        return f"Your function returns {describe(model)}: return the model."
     optimizer = getattr(model, "optimizer", None)
     kind = type(optimizer).__name__
     steps = int(getattr(optimizer, "iterations", 0))
@@ -156,8 +152,10 @@ EXERCISES = [
     Exercise(
         id=11,
         minutes=3,
-        solution=parts({name: repr(value) for name, value in READING.items()}),
-        answer=tensors.judge,
+        solution=parts(
+            {name: repr(right) for name, right in tensors.READING.right.items()}
+        ),
+        answer=tensors.READING,
         hints=[
             "Diamonds stand in three places: on the way into a layer, below it at its weights, and"
             " in its box.",

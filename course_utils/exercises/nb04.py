@@ -1,33 +1,18 @@
 """Prediction and exercises of notebook 04."""
 
-from .answers import describe
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, within
 from .functions import parts
 from .judges import Choice, Fields, Number
 
 TITLE = "The MNIST CNN, three ways"
 
 
-def read_guess(value):
-    """Keep a share of float32's memory; 10 to 150 is read as percent."""
-    share = value / 100 if 10 <= value <= 150 else value
-    if not 0 < share <= 1.5:
-        given = describe(value)
-        return (
-            None,
-            f"You gave {given}: give a share between 0 and 1.5, such as 0.9 for 90 %.",
-        )
-    read = "You expect" if share == value else f"Read as {value:g} %: you expect"
-    return (
-        share,
-        f"{read} {share:g} times the memory of float32. The measurement comes below.",
-    )
-
-
 PREDICTION = Prediction(
     measures={"": ("peak memory of a CNN's step", "×")},
     example=0.5,
-    read=read_guess,
+    read=within(1e-6, 1.5),
+    wanted="a share above 0 and up to 1.5, such as 0.9 for 90 %",
+    said="You expect {:g} times the memory of float32. The measurement comes below.".format,
 )
 
 # --- 1: which comparison is fair ------------------------------------------------------

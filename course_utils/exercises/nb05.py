@@ -1,17 +1,16 @@
 """Prediction and exercises of notebook 05."""
 
 from . import mystery, slow
-from .engine import Exercise, Prediction, percentage
+from .engine import Exercise, Prediction, within
 
 TITLE = "Find out where the time goes"
 
 PREDICTION = Prediction(
     measures={"": ("products, of a step's time", "%")},
     example=50,
-    read=percentage(
-        "You expect that they take {value:g} % of the step.",
-        ", such as 50 for one half",
-    ),
+    read=within(1e-6, 100),
+    wanted="a percentage above 0 and up to 100, such as 50 for one half",
+    said="You expect that they take {:g} % of the step. The measurement comes below.".format,
 )
 
 EXERCISES = [

@@ -1,7 +1,7 @@
 """Prediction and exercises of notebook 06."""
 
 from . import checkpoint, loops
-from .engine import Exercise, Prediction, percentage
+from .engine import Exercise, Prediction, within
 from .functions import parts
 from .judges import Choice, Fields
 
@@ -10,10 +10,10 @@ TITLE = "Your own training loop"
 PREDICTION = Prediction(
     measures={"": ("right without scale_loss, by Adam", "%")},
     example=10,
-    read=percentage(
-        "You expect that {value:g} % of the test images are right.",
-        ", such as 10 for one in ten",
-    ),
+    read=within(1e-6, 100),
+    wanted="a percentage above 0 and up to 100, such as 10 for one in ten",
+    said="You expect that {:g} % of the test images are right. The measurement comes"
+    " below.".format,
 )
 
 NAMES = (*sorted(name for name, _ in loops.FAULTS.values()), "the sum for the mean")

@@ -2,7 +2,7 @@
 
 from . import replicas
 from .answers import near
-from .engine import Exercise, Prediction, percentage
+from .engine import Exercise, Prediction, within
 from .functions import parts
 from .judges import Choice, Fields, Number, nearly
 
@@ -12,7 +12,9 @@ TITLE = "Train on many devices without losing the weights"
 PREDICTION = Prediction(
     measures={"": ("weights finite after one overflow", "%")},
     example=50,
-    read=percentage("You expect {value:g} % of the weights to be finite.", zero=True),
+    read=within(0, 100),
+    wanted="a percentage from 0 to 100",
+    said="You expect {:g} % of the weights to be finite. The measurement comes below.".format,
 )
 
 # --- 2: what the two orders send ------------------------------------------------------

@@ -38,11 +38,8 @@ PREDICTION = Prediction(
         for name in ("size", "accuracy", "latency")
     },
     example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
-    read=lambda value: (
-        value,
-        f"The best first: {shown(value)}. Section 5 measures it.",
-    ),
-    number=orders,
+    read=orders,
+    said=lambda guess: f"The best first: {shown(guess)}. Section 5 measures it.",
     wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
     ' "ABCDE"}`, each with all five letters',
     shown=shown,

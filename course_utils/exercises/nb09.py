@@ -8,6 +8,7 @@ from course_utils import paths
 from course_utils.clinic import elimination
 
 from . import careful
+from .answers import number
 from .engine import Exercise, Prediction
 from .functions import Function, parts
 from .judges import Choice, Fields
@@ -85,17 +86,18 @@ def diagnosis(id, patient, right, *hints, tool=False):
     )
 
 
-def read(value):
-    """Keep a count of patients."""
-    if value not in range(len(SCALED) + 1):
-        return None, f"You gave {value:g}: give a whole number from 0 to {len(SCALED)}."
-    return value, f"You expect {value:g} of them to get well. Section 2 tries it."
+def patients(guess):
+    """A guess of a number of patients, or None."""
+    value = number(guess)
+    return value if value in range(len(SCALED) + 1) else None
 
 
 PREDICTION = Prediction(
     measures={"": ("patients cured by a larger scale", f"of {len(SCALED)}")},
     example=3,
-    read=read,
+    read=patients,
+    wanted=f"a whole number from 0 to {len(SCALED)}",
+    said="You expect {:g} of them to get well. Section 2 tries it.".format,
 )
 
 FALLS = "the loss falls, all the way, and the thin line lies on it."

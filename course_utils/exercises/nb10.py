@@ -1,6 +1,6 @@
 """Prediction and exercises of notebook 10."""
 
-from . import capstone
+from . import capstone, paired
 from .answers import number
 from .engine import Exercise, Prediction
 from .functions import Function
@@ -39,8 +39,8 @@ PREDICTION = Prediction(
         "accuracy": ("digits 5 to 9 told right", "%"),
     },
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
-    read=lambda value: (value, f"You expect: {shown(value)}. Section 7 measures it."),
-    number=three,
+    read=three,
+    said=lambda guess: f"You expect: {shown(guess)}. Section 7 measures it.",
     wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
     " above 0 and at most 99, 9 and 100",
     shown=shown,
@@ -74,7 +74,8 @@ EXERCISES = [
         id=1,
         minutes=6,
         solution=capstone.CODE,
-        answer=capstone.Repair(),
+        answer=capstone.repair_problem,
+        slips=capstone.REPAIR_SLIPS,
         wrong=[
             (print, "give a dictionary"),
             (
@@ -132,10 +133,10 @@ answer = {"images": images, "micro-batches": math.ceil(1100 / at_once)}""",
     Exercise(
         id=4,
         minutes=4,
-        solution=capstone.VERDICT,
+        solution=paired.CODE,
         name="verdict",
-        answer=Function(capstone.verdict_problem, capstone.RUNS),
-        slips=capstone.VERDICT_SLIPS,
+        answer=Function(paired.problem, paired.RUNS),
+        slips=paired.SLIPS,
         wrong=[(lambda a, b, t: 1 / 0, "ZeroDivisionError"), (min, "TypeError")],
         hints=[
             "Subtract pair by pair first: what all seeds share is gone then.",

@@ -1,6 +1,6 @@
 """Prediction and exercises of notebook 13."""
 
-from .engine import Exercise, Prediction, percentage
+from .engine import Exercise, Prediction, within
 from .judges import Fields, Number, nearly
 
 TITLE = "How far could it go?"
@@ -8,10 +8,9 @@ TITLE = "How far could it go?"
 PREDICTION = Prediction(
     measures={"": ("the best possible time, of the measured time", "%")},
     example=50,
-    read=percentage(
-        "You expect that the best possible time is {value:g} % of the measured one.",
-        ", such as 50 for one half",
-    ),
+    read=within(1e-6, 100),
+    wanted="a percentage above 0 and up to 100, such as 50 for one half",
+    said="You expect that the best possible time is {:g} % of the measured one.".format,
 )
 
 ROWS, INPUTS, OUTPUTS = 64, 512, 256

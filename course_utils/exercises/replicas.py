@@ -1,18 +1,16 @@
 """The judge of a check on which all replicas agree, in notebook 07.
 
-The function runs as on a real strategy: on several replicas at once, each a thread
-here. Whoever comes to an all-reduce waits for all others.
+The function runs as on a real strategy: on several replicas, and whoever comes to an
+all-reduce waits for all others.
 """
 
 import contextlib
 import io
 import math
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .answers import call, describe
+from .answers import Mistake, attempt, call, describe
 from .functions import Function, slipped
 
 CODE = """\
@@ -22,7 +20,9 @@ import tensorflow as tf
 def check_finite(gradients, context):
     finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in gradients])
     overflows = context.all_reduce("SUM", tf.cast(~finite, tf.float32))
-    return overflows == 0"""
+    return overflows == 0
+
+"""
 NAME = "check_finite"
 ASKED, ISFINITE = (
     'context.all_reduce("SUM", tf.cast(~finite, tf.float32))',
@@ -77,62 +77,41 @@ CASES = (  # (replicas, {(replica, array, place): what overflows})
 )
 
 
-class _Stuck(BaseException):  # passes through what catches errors
-    pass
+class _Waits(BaseException):  # passes through what catches errors
+    """A replica waits in an all-reduce until all others have brought their `value`."""
 
-
-class _Replicas:
-    """So many replicas, which wait for each other."""
-
-    def __init__(self, count):
-        self.count = count
-        self.ended = 0
-        self.brought = []
-        self.sums = []
-        self.changed = threading.Condition()
-
-    def sum(self, value):
-        import tensorflow as tf
-
-        if isinstance(value, (list, tuple)):
-            return list(map(self.sum, value))
-        if tf.convert_to_tensor(value).dtype == tf.bool:
-            raise TypeError(BOOL)
-        with self.changed:
-            self.brought.append(tf.convert_to_tensor(value))
-            turn = len(self.sums)
-            if len(self.brought) == self.count:
-                self.sums.append(tf.add_n(self.brought))
-                self.brought = []
-                self.changed.notify_all()
-            while len(self.sums) == turn:
-                if self.ended + len(self.brought) >= self.count:
-                    raise _Stuck
-                self.changed.wait()
-            return self.sums[turn]
-
-    def end(self):
-        with self.changed:
-            self.ended += 1
-            self.changed.notify_all()
+    def __init__(self, value):
+        self.value = value
 
 
 class Context:
     """What a replica is given: a part of what `tf.distribute.get_replica_context()`
     returns.
+
+    `sums` are those of the all-reduces that are over; at the next one the replica waits.
     """
 
-    def __init__(self, replicas, rank):
-        self._replicas, self.replica_id_in_sync_group = replicas, rank
-        self.num_replicas_in_sync = replicas.count
+    def __init__(self, rank, count, sums):
+        self.replica_id_in_sync_group = rank
+        self.num_replicas_in_sync = count
+        self._sums = iter(sums)
 
     def all_reduce(self, reduce_op, value):
         """The sum, or the mean, of what all replicas bring."""
-        total = self._replicas.sum(value)
-        return (
-            total / self.num_replicas_in_sync
-            if "MEAN" in str(reduce_op).upper()
-            else total
+        import tensorflow as tf
+
+        values = tf.nest.flatten(value)
+        if tf.bool in [tf.convert_to_tensor(each).dtype for each in values]:
+            raise TypeError(BOOL)
+        if self.num_replicas_in_sync == 1:
+            return value
+        total = next(self._sums, None)
+        if total is None:
+            raise _Waits(value)
+        if "MEAN" not in str(reduce_op).upper():
+            return total
+        return tf.nest.map_structure(
+            lambda each: each / self.num_replicas_in_sync, total
         )
 
 
@@ -144,68 +123,82 @@ def gradients_of(case):
 
     count, spoiled = case
     source = np.random.RandomState(7)
-    gradients = [
-        [source.normal(0, 1, n).astype("float32") for n in (3, 2)] for _ in range(count)
-    ]
-    for (replica, array, place), value in spoiled.items():
-        gradients[replica][array][place] = value
-    return [list(map(tf.constant, replica)) for replica in gradients]
+    gradients = source.normal(0, 1, (count, 2, 3)).astype("float32")
+    for place, value in spoiled.items():
+        gradients[place] = value
+    return [[tf.constant(three), tf.constant(two[:2])] for three, two in gradients]
 
 
 def flags_of(check_finite, case):
-    """`([the flag that each replica returns], None)`, or `(None, what is wrong)`.
+    """[the flag that each replica returns], True or False.
 
-    One replica alone runs in a graph, as Keras runs it.
+    The replicas run one after the other, each as far as the first all-reduce whose sum
+    is not known yet; when all have come there, they begin again and get it. One replica
+    alone runs in a graph, as Keras runs it.
     """
     import tensorflow as tf
 
-    graph = case[0] == 1
-    replicas = _Replicas(case[0])
+    count = case[0]
     function = check_finite
-    if graph:
+    if count == 1:
         function = tf.function(lambda *given: check_finite(*given), autograph=False)
-
-    def one(rank, gradients):
-        try:
-            return call(function, gradients, Context(replicas, rank), end="`return`")
-        except _Stuck:
-            return None, STUCK
-        finally:
-            replicas.end()
-
-    with ThreadPoolExecutor(case[0]) as threads:
-        found = list(threads.map(one, range(case[0]), gradients_of(case)))
-    if problems := sorted((p for _, p in found if p), key=lambda said: said == STUCK):
-        return None, GRAPH if graph and " raises " in problems[0] else problems[0]
-    flags = [call(lambda flag=flag: str(np.asarray(flag)))[0] for flag, _ in found]
-    if set(flags) <= {"True", "False"}:
-        return [flag == "True" for flag in flags], None
-    return (
-        None,
-        f"Your function returns {describe(found[0][0])}: return one True or False.",
+    sums = []
+    while True:
+        brought = []
+        flags = []
+        for rank, gradients in enumerate(gradients_of(case)):
+            context = Context(rank, count, sums)
+            try:
+                flags.append(call(function, gradients, context, end="`return`"))
+            except _Waits as waiting:
+                brought.append(waiting.value)
+            except Mistake as mistake:
+                if count == 1 and " raises " in str(mistake):
+                    raise Mistake(GRAPH) from None
+                raise
+        if not brought:
+            break
+        if flags:
+            raise Mistake(STUCK)
+        sums.append(call(tf.nest.map_structure, lambda *all: tf.add_n(all), *brought))
+    words = [attempt(lambda flag=flag: str(np.asarray(flag))) for flag in flags]
+    if set(words) <= {"True", "False"}:
+        return [word == "True" for word in words]
+    raise Mistake(
+        f"Your function returns {describe(flags[0])}: return one True or False."
     )
+
+
+def outcomes(check_finite):
+    """What comes of each case: flags, or a text that says what is wrong."""
+    found = []
+    for case in CASES:
+        try:
+            found.append(flags_of(check_finite, case))
+        except Mistake as mistake:
+            found.append(str(mistake))
+    return found
 
 
 def compare(check_finite, case):
     """The flags of a case, where they are wrong, and why, or None."""
-    flags, problem = flags_of(check_finite, case)
     count, spoiled = case
-    if flags == [not spoiled] * count or problem and problem != STUCK:
-        return problem
     said = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
-    if problem:
-        return f"{said} {STUCK}."
+    try:
+        flags = flags_of(check_finite, case)
+    except Mistake as mistake:
+        return f"{said} {STUCK}." if str(mistake) == STUCK else str(mistake)
+    if flags == [not spoiled] * count:
+        return None
     # what a learner prints is shown once
     with contextlib.redirect_stdout(io.StringIO()):
-        found = [flags_of(check_finite, each) for each in CASES]
-        same = (
-            why for f, why in WRONG if [flags_of(f, each) for each in CASES] == found
-        )
-        why = next(same, None)  # of the listed one that returns the same in all cases
+        found = outcomes(check_finite)
+        listed = slipped(CODE, NAME, SLIPS)
+        # of the listed one that returns the same in all cases
+        why = next((why for wrong, why in listed if outcomes(wrong) == found), None)
     if not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."
     return f"{said} they return {flags}. {why or ''}".strip()
 
 
-WRONG = slipped(CODE, NAME, SLIPS)
 judge = Function(compare, CASES)

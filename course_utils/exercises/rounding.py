@@ -125,8 +125,6 @@ SHARES = Fields(
 def lab_of_share(answer):
     """FloatLab at a sum that moves its weight, or does not, against the share given."""
     ratio, value = SHARES.first_wrong(answer)
-    if value is None:
-        return None
     w = 1.25 if value < SHARES.right[ratio] else 1.75
     return lab(repr(w + w / ratio))
 
@@ -178,5 +176,4 @@ SUMS = Fields(
 def lab_of_sum(answer):
     """FloatLab at the sum after the one given, where that is not the last."""
     name, value = SUMS.first_wrong(answer)
-    stops = value is None or not 0 <= value < SUMS.right[name]
-    return None if stops else lab_of_number(value + 3, name)
+    return lab_of_number(value + 3, name) if 0 <= value < SUMS.right[name] else None

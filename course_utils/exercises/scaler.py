@@ -6,14 +6,14 @@ nothing. The first batches are broken on purpose, and in some steps one number o
 gradient is infinite.
 """
 
+import contextlib
 import functools
 import math
-import types
 from dataclasses import dataclass
 
 import numpy as np
 
-from .answers import call, describe, number, untouched
+from .answers import Mistake, attempt, call, describe, number, untouched
 from .faint import Adam, pictures
 from .functions import Function, edited
 
@@ -28,7 +28,9 @@ def after_backward(gradients, scale, good):
     good += 1
     if good == 10:
         return unscaled, scale * 2, 0
-    return unscaled, scale, good"""
+    return unscaled, scale, good
+
+"""
 START = 2.0**15
 GROWTH = 10
 STEPS = 900
@@ -44,14 +46,11 @@ DOUBLE = "unscaled, scale * 2, 0"
 NO_FLOOR = {HALF: "scale / 2"}  # as Keras does it
 SLIPS = {  # what is said of it, and the edits that make the right function a wrong one
     "has an infinity or NaN, and yours returns gradients": [
-        *(
-            {FINITE: seen}
-            for seen in ("True", "not np.isnan(g).any()", "(g < np.inf).all()")
-        ),
-        *(
-            {"for g in gradients)": "for g in gradients[:1])"},
-            {"None, max": "gradients, max"},
-        ),
+        {FINITE: "True"},
+        {FINITE: "not np.isnan(g).any()"},
+        {FINITE: "(g < np.inf).all()"},
+        {"for g in gradients)": "for g in gradients[:1])"},
+        {"None, max": "gradients, max"},
     ],
     "is sound, and yours skips it": {f"not all({FINITE}": "any(g.any()"},
     "returns its gradients as they were": {UNSCALED: "gradients"},
@@ -66,22 +65,17 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
     "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
     "The broken batches took the scale to 2**-85": NO_FLOOR,
     "the 10th finite one in a row, and the scale stays at 1: double it": [
-        *(
-            {"scale * 2": "scale"},
-            {"good == 10": "good > 10"},
-            {"good += 1": "good += 0"},
-        ),
+        {"scale * 2": "scale"},
+        {"good == 10": "good > 10"},
+        {"good += 1": "good += 0"},
     ],
     "the 10th finite one in a row, and the scale stays at 2**15": {
         "scale * 2": "min(scale * 2, 2.0**15)"
     },
     "doubles the scale after 1 finite step in a row": {"good == 10": "True"},
     "doubles the scale after 9 finite steps in a row": {"good == 10": "good == 9"},
-    "doubles the scale after 3 finite steps in a row": [
-        {f"{HALF}, 0": f"{HALF}, good"}
-    ],
+    "doubles the scale after 3 finite steps in a row": {f"{HALF}, 0": f"{HALF}, good"},
 }
-RIGHT = edited(CODE, "after_backward")
 
 
 def network(policy):
@@ -152,31 +146,32 @@ def restored(run):
 @functools.cache
 def in_float32():
     """The `Run` that needs no scale."""
-    return train(RIGHT, "float32")[0]
+    return train(edited(CODE, "after_backward"), "float32")
 
 
 def train(function, policy="mixed_float16"):
-    """`(Run, None)` with a learner's function, or `(None, why it cannot be used)`."""
+    """The `Run` with a learner's function; `Mistake` where that cannot be used."""
     weights, gradients_of, missing = network(policy)
     run = Run([missing()])
     adam = Adam()
-    scale = START
     good = 0
-    row = 0
+    row = 0  # finite steps since the last overflow or doubling
     for n in range(STEPS):
-        gradients = gradients_of(n, scale)
-        given = [g.copy() for g in gradients], scale, good
-        result, problem = call(function, *given, end="`return unscaled, scale, good`")
-        if problem := problem or wrong_form(result, gradients):
-            return None, problem
-        unscaled, new, good = result
-        row = row + 1 if all(np.isfinite(g).all() for g in gradients) else 0
-        if fault := wrong_step(gradients, scale, row, unscaled, number(new)):
-            run.fault = run.fault or f"Step {n + 1} {fault}"
-        scale, row = number(new), row % GROWTH
-        run.skipped += unscaled is None
-        run.scale, run.lowest = scale, min(scale, run.lowest)
-        if unscaled is not None:
+        gradients = gradients_of(n, run.scale)
+        given = [g.copy() for g in gradients], run.scale, good
+        result = call(function, *given, end="`return unscaled, scale, good`")
+        if problem := wrong_form(result, gradients):
+            raise Mistake(problem)
+        unscaled, scale, good = result
+        row = row % GROWTH + 1 if all(np.isfinite(g).all() for g in gradients) else 0
+        fault = wrong_step(gradients, run.scale, row, unscaled, number(scale))
+        if fault and not run.fault:
+            run.fault = f"Step {n + 1} {fault}"
+        run.scale = number(scale)
+        run.lowest = min(run.scale, run.lowest)
+        if unscaled is None:
+            run.skipped += 1
+        else:
             with np.errstate(all="ignore"):
                 adam.update(weights, unscaled)
         if not all(np.isfinite(w.numpy()).all() for w in weights):
@@ -184,27 +179,21 @@ def train(function, policy="mixed_float16"):
             break
         if (n + 1) % EVERY == 0:
             run.missing.append(missing())
-    return run, None
+    return run
 
 
 def wrong_form(result, gradients):
     """What is wrong with the form of what a function returned, or None."""
-    try:
-        unscaled, scale, _ = result
-    except Exception:  # no container of three, or one that raises
+    parts = attempt(lambda: list(result))
+    if parts is None or len(parts) != 3:
         said = f"{describe(result)}; three values are needed: gradients or None, scale, good"
         return f"Your function returns {said}."
+    unscaled, scale, _ = parts
     if number(scale) is None:
         return f"Your function returns {describe(scale)} as the scale; give a finite number."
-    try:
-        shapes = [g.shape for g in gradients]
-        if (
-            unscaled is None
-            or [np.asarray(g, "float64").shape for g in unscaled] == shapes
-        ):
-            return None
-    except Exception:  # no list, or no numbers in it
-        pass
+    shapes = attempt(lambda: [np.asarray(g, "float64").shape for g in unscaled])
+    if unscaled is None or shapes == [g.shape for g in gradients]:
+        return None
     return f"Your function returns {describe(unscaled)} as gradients; give two arrays or None."
 
 
@@ -212,8 +201,9 @@ def wrong_step(gradients, scale, row, unscaled, new):
     """What is wrong with a step, the `row`th finite one in a row (0: not finite), or
     None.
     """
-    moved = f"goes from {power(scale)} to" if new != scale else "stays at"
-    moved = f"and the scale {moved} {power(new)}"
+    moved = f"and the scale stays at {power(scale)}"
+    if new != scale:
+        moved = f"and the scale goes from {power(scale)} to {power(new)}"
     if row == 0:
         if unscaled is not None:
             return "has an infinity or NaN, and yours returns gradients: return None."
@@ -226,23 +216,20 @@ def wrong_step(gradients, scale, row, unscaled, new):
     if row < GROWTH and new == 2 * scale:
         steps = f"{row} finite step{'s' * (row > 1)} in a row, not {GROWTH}"
         return f"doubles the scale after {steps}: a skip and a doubling set the counter to 0."
-    if row == GROWTH:
-        said = f"is the {GROWTH}th finite one in a row, {moved}: double it."
-        return None if new == 2 * scale else said
-    return (
-        None
-        if new == scale
-        else f"is finite, {moved}: only the {GROWTH}th in a row moves it."
-    )
+    if row == GROWTH and new != 2 * scale:
+        return f"is the {GROWTH}th finite one in a row, {moved}: double it."
+    if row < GROWTH and new != scale:
+        return f"is finite, {moved}: only the {GROWTH}th in a row moves it."
+    return None
 
 
 def wrong_gradients(gradients, unscaled, scale):
     """What is wrong with the gradients that a function returned for these, or None."""
-    pairs = [
-        (np.asarray(u, "float64").ravel(), g.astype("float64").ravel() / scale)
-        for u, g in zip(unscaled, gradients, strict=True)
-    ]
-    returned, right = map(np.concatenate, zip(*pairs, strict=True))
+    returned, right = (
+        np.concatenate([np.ravel(array).astype("float64") for array in arrays])
+        for arrays in (unscaled, gradients)
+    )
+    right /= scale
     for factor, said in (
         (1, None),
         (scale, "returns its gradients as they were: divide them by the scale."),
@@ -262,23 +249,20 @@ def power(scale):
 
 def judge(function):
     """What is wrong with a scaler, and how the training went with it, or None."""
-    code = (
-        getattr(function, "__code__", None)
-        if isinstance(function, types.FunctionType)
-        else None
-    )
-    if code and "LossScaleOptimizer" in code.co_names:
+    names = attempt(lambda: function.__code__.co_names)
+    if names and "LossScaleOptimizer" in names:
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
-    run, problem = train(function)
-    learned = not problem and run.missing[-1] < 2 * in_float32().missing[-1]
-    if problem or (run.fault is None and learned):
-        return problem
-    if run.fault is None and run.lowest < 1:
+    run = train(function)
+    if run.fault:
+        return f"{run.fault} {run.told}"
+    if run.missing[-1] < 2 * in_float32().missing[-1]:
+        return None
+    if run.lowest < 1:
         return (
             f"{run.told} The broken batches took the scale to {power(run.lowest)}, and it"
             f" ended at {power(run.scale)}. What must the rule not allow?"
         )
-    return f"{run.fault or ''} {run.told}".strip()
+    return run.told
 
 
 def runs(function):
@@ -288,13 +272,14 @@ def runs(function):
     In float32, with the rule as Keras has it, and with a learner's function if it is
     written.
     """
-    found = {
+    trained = {
         "float32": in_float32(),
-        "Keras's rule": train(edited(CODE, "after_backward", NO_FLOOR))[0],
+        "Keras's rule": train(edited(CODE, "after_backward", NO_FLOOR)),
     }
-    if not untouched(function) and (yours := train(function)[0]):
-        found["yours"] = yours
-    return {name: run.missing for name, run in found.items()}
+    if not untouched(function):
+        with contextlib.suppress(Mistake):
+            trained["yours"] = train(function)
+    return {name: run.missing for name, run in trained.items()}
 
 
 JUDGE = Function(lambda function, _: judge(function))

@@ -5,8 +5,6 @@ Everything is made here; nothing draws on a seed that the learner may have set.
 
 import numpy as np
 
-from .functions import edited
-
 CODE = """\
 import tensorflow as tf
 
@@ -20,7 +18,6 @@ def step(model, optimizer, loss_fn, x, y):
     return loss
 
 """
-right_step = edited(CODE, "step")  # right for every policy and every optimizer of Keras
 
 
 def hidden_model(policy, seed=6):

@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from .answers import call, describe, near, numbers
+from .answers import attempt, call, describe, near, number
 
 AFFINE = """\
 def affine(low, high):
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / 255
-    return scale, round(-128 - low / scale)"""
+    return scale, round(-128 - low / scale)
+
+"""
 AFFINE_SLIPS = {
     "contain 0": {"min(low, 0.0), max(high, 0.0)": "low, high"},
     "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 254"}, {"/ 255": "/ 127"}],
@@ -28,13 +30,10 @@ RANGES = ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 def affine_problem(affine, trial):
     """What is wrong with the learner's scale and zero point for a range, or None."""
     low, high = trial
-    found, problem = call(affine, low, high, end="`return`")
-    pair = None if problem else numbers(found, 2)
-    if pair is None:
-        return (
-            problem
-            or f"It returns {describe(found)}: return two numbers, (scale, zero)."
-        )
+    found = call(affine, low, high, end="`return`")
+    pair = attempt(lambda: tuple(map(number, found)))
+    if pair is None or len(pair) != 2 or None in pair:
+        return f"It returns {describe(found)}: return two numbers, (scale, zero)."
     wide = max(high, 0.0) - min(low, 0.0)
     right = wide / 255, round(-128 - min(low, 0.0) * 255 / wide)
     scale, zero = pair
@@ -57,7 +56,9 @@ def to_float32(model, build):
     with dtype_policy("float32"):
         twin = build()
     twin.set_weights(model.get_weights())
-    return twin"""
+    return twin
+
+"""
 FLOAT32_SLIPS = {
     "still computes in": [
         {'dtype_policy("float32")': "dtype_policy(model.dtype_policy.name)"},
@@ -91,10 +92,8 @@ def float32_problem(to_float32, policy):
         model = build()
         source = np.random.RandomState(8)
         model.set_weights([source.normal(size=w.shape) for w in model.get_weights()])
-        twin, problem = call(to_float32, model, build, end="`return`")
+        twin = call(to_float32, model, build, end="`return`")
         after = keras.config.dtype_policy().name
-    if problem:
-        return problem
     if not isinstance(twin, keras.Model):
         return f"It returns {describe(twin)}: give the network itself."
     narrow = [

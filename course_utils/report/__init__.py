@@ -12,6 +12,8 @@ from pathlib import Path
 from course_utils import exercises
 from course_utils.exercises import hand_ins as data
 
+MARK = "Measured: "  # and its kind: so a page of this course begins
+
 
 class LabReport:
     """One page on what a learner did, measured and found: `LabReport(...).save()`.
@@ -36,7 +38,7 @@ class LabReport:
     def __init__(self, title, settings, card, curves, table, findings, words=""):
         if any(table.index.names) or hasattr(table.index, "str"):  # more than a count
             table = table.reset_index()
-        keys = data.SHAPE["findings"][0]
+        keys = ("severity", "layer", "message", "fix")
         self.data = data.gather(
             title,
             [exercises.load(notebook) for notebook in exercises.available()],
@@ -66,7 +68,7 @@ class LabReport:
         """Write the page, in place of an older report alone; ValueError says what to
         do.
         """
-        return write(self.html(), Path(path), "lab report")
+        return data.write(self.html(), Path(path), "lab report", MARK + "lab report")
 
 
 def page(template: str, drawn: list, **fields) -> str:
@@ -78,18 +80,3 @@ def page(template: str, drawn: list, **fields) -> str:
     made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
     drawn = [Markup(picture.svg()) for picture in drawn]
     return made.get_template(template).render(drawn=drawn, **fields)
-
-
-def write(text: str, path: Path, kind: str, mark: str = "") -> Path:
-    """Write a page where there is none, or one of its own kind, which has this mark;
-    else ValueError.
-    """
-    mark = mark or f"Measured: {kind}"
-    try:
-        if path.exists() and mark.encode() not in path.read_bytes()[:800]:
-            raise ValueError(f"{path} exists and is no {kind}: choose another name.")
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        why = f"{path} cannot be written ({error.strerror}): choose another name."
-        raise ValueError(why) from None
-    return path

@@ -3,7 +3,6 @@ instructor's, and as a table for a learning platform.
 """
 
 import glob
-import os
 import re
 import sys
 from collections import Counter
@@ -16,7 +15,7 @@ from course_utils.exercises import answers
 from course_utils.exercises import hand_ins as data
 from course_utils.figures import boards as figures
 from course_utils.figures.boards import short
-from course_utils.report import page, write
+from course_utils.report import MARK, page
 
 DRAWN = 9  # quantities, those that most have guessed
 ASKED = 8  # questions of one report
@@ -36,10 +35,10 @@ def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
             raise ValueError(
                 "There is no hand-in and no lab report in what was given, so no board was made."
             )
-        write(html(reports, left_out), out, "class board")
+        data.write(html(reports, left_out), out, "class board", f"{MARK}class board")
         if csv:
             table = rows(reports).to_csv(index=False, lineterminator="\n")
-            write(table, csv, "table of a class", ",".join(COLUMNS))
+            data.write(table, csv, "table of a class", ",".join(COLUMNS))
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -51,21 +50,18 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
     """The reports in files and folders, {name: data}, and what was left out, {name:
     why}.
     """
-    files = {file.absolute(): None for text in paths for file in _files(text)}
+    files = {file.absolute(): file for text in paths for file in _files(text)}
     files.pop(out.absolute(), None)
-    try:
-        start = os.path.commonpath([file.parent for file in files]) if files else ""
-    except ValueError:  # two drives of Windows
-        start = ""
-    reports, left_out, known = {}, {}, {}
-    for file in files:
-        name = data.plain(os.path.relpath(file, start) if start else str(file))
-        name = name.removesuffix(".html").removesuffix(".json")
+    reports: dict = {}
+    left_out: dict = {}
+    first_name: dict = {}
+    for file in files.values():
+        name = data.plain(str(file))
         while name in reports or name in left_out:
             name += "*"
         try:
             found = data.read(file)
-            if (first := known.setdefault(str(found), name)) != name:
+            if (first := first_name.setdefault(str(found), name)) != name:
                 raise data.NoReport(f"it is the same as {first}")
             reports[name] = found
         except data.NoReport as error:
@@ -76,7 +72,7 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
 def _files(text):
     path = Path(text)
     if path.is_dir():
-        found = (file for end in ("html", "json") for file in path.rglob(f"*.{end}"))
+        found = [*path.rglob("*.html"), *path.rglob("*.json")]
         return sorted(file for file in found if not file.is_dir())
     # Windows leaves the stars to us.
     return [path] if path.exists() else map(Path, sorted(glob.glob(text)) or [text])
@@ -84,60 +80,74 @@ def _files(text):
 
 def html(reports: dict, left_out: dict) -> str:
     """The page of reports {name: data} and of what was left out, {name: why}."""
-    cards = []
+    sheets = {name: exercises.load(name).questions for name in exercises.available()}
+    course = {
+        (notebook, question.exercise.id)
+        for notebook, questions in sheets.items()
+        for question in questions.values()
+    }
     lines = []
     solved = Counter()
-    handed_in = Counter()
     questions = {}
     for name, report in reports.items():
-        for row in report["card"]:
-            numbers = (answers.number(row.get(key)) for key in ("guess", "measured"))
-            cards.append((name, short(row["quantity"]), short(row["unit"]), *numbers))
+        done = course.intersection(
+            (notebook, id)
+            for notebook, progress in report["progress"].items()
+            for id in progress["solved"]
+        )
+        solved.update(done)
         for question in _questions(report["words"]):
             questions.setdefault(question, []).append(name)
-        done = _solved(report["progress"])
-        solved.update(done)
-        # its GPU, where it has one
-        device = short(report["device"].split(" · ")[-1], 80, end=40)
-        settings = (str(report["settings"].get("policy") or ""), report["versions"])
-        whose = short(report["name"], 40)
-        title = short(report["title"], 80)
-        lines.append((name, whose, title, device, *settings, len(done)))
-        handed_in.update(report["progress"].keys())
-    table = pd.DataFrame(
-        lines,
-        columns=["name", "who", "title", "device", "policy", "versions", "solved"],
-    )
-    cards = pd.DataFrame(
-        cards, columns=["name", "quantity", "unit", "guess", "measured"]
-    )
-    # a report has one voice
-    cards = cards.drop_duplicates(["name", "quantity", "unit"])
+        line = {
+            "name": name,
+            "who": short(report["name"], 40),
+            "title": short(report["title"], 80),
+            # its GPU, where it has one
+            "device": short(report["device"].split(" · ")[-1], 80, end=40),
+            "policy": str(report["settings"].get("policy") or ""),
+            "solved": len(done),
+        }
+        lines.append(line)
+    table = pd.DataFrame(lines)
+    cards = _cards(reports)
     fast = (cards["unit"] == "×") & cards["quantity"].str.contains("speed", case=False)
-    table["speedup"] = table["name"].map(
-        cards[fast].groupby("name")["measured"].first()
-    )
-    quantities = cards.groupby(["quantity", "unit"], sort=False)
+    speedups = cards[fast].groupby("name")["measured"].first()
+    table["speedup"] = table["name"].map(speedups)
+    drawn = [figures.speed_by_device(table)] if table["speedup"].count() else []
+    quantities = cards.groupby(["quantity", "unit"])
     guessed = quantities["guess"].count().nlargest(DRAWN)
+    for quantity in guessed[guessed > 0].index:
+        drawn.append(figures.guesses(quantities.get_group(quantity), *quantity))
+    every = reports.values()
     return page(
         "board.html",
-        [figures.speed_by_device(table)] * bool(table["speedup"].count())
-        + [
-            figures.guesses(one, *key)
-            for key, one in quantities
-            if guessed.get(key, 0) > 0
-        ],
+        drawn,
         title="Class board",
         table=table,
         versions=Counter(
-            each.get("tensorflow", "unknown") for each in table["versions"]
+            report["versions"].get("tensorflow", "unknown") for report in every
         ),
-        sheets={name: exercises.load(name).questions for name in exercises.available()},
+        sheets=sheets,
         solved=solved,
-        handed_in=handed_in,
+        handed_in=Counter(notebook for each in every for notebook in each["progress"]),
         questions=sorted(questions.items(), key=lambda each: -len(each[1])),
         left_out=left_out,
     )
+
+
+def _cards(reports):
+    """What was guessed and measured, as numbers, one row for each quantity of a
+    report.
+    """
+    rows = [
+        {"name": name} | row for name, each in reports.items() for row in each["card"]
+    ]
+    cards = pd.DataFrame(rows, columns=["name", *CARD])
+    texts, numbers = ["quantity", "unit"], ["guess", "measured"]
+    cards[texts] = cards[texts].map(short)
+    cards[numbers] = cards[numbers].map(answers.number).astype(float)
+    # a report has one voice
+    return cards.drop_duplicates(["name", *texts])
 
 
 def rows(reports: dict) -> pd.DataFrame:
@@ -159,19 +169,6 @@ def _harmless(value):
     # A spreadsheet would run a text that begins so.
     quote = "'" * value.startswith(("=", "+", "-", "@", "\t"))
     return quote + short(value, 100, end=20)
-
-
-def _solved(progress):
-    """The exercises of this course that a report says are solved, as (notebook,
-    number).
-    """
-    done = {name: set(each["solved"]) for name, each in progress.items()}
-    return {
-        (name, number)
-        for name in exercises.available()
-        for number, question in exercises.load(name).questions.items()
-        if question.exercise.id in done.get(name, ())
-    }
 
 
 def _questions(words):
