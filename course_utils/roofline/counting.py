@@ -59,9 +59,10 @@ def count(step, *args) -> Work:
     """Counts the operations and bytes of a training step on these arguments.
 
     `step` is a function as one gives it to `tf.function`, such as `model.train_step` of
-    a compiled Keras model; `args` are NumPy arrays, tensors, `tf.TensorSpec`s, or tuples of
-    them. The step is traced and not run. Each operation reads its inputs once and writes its results
-    once; a bias and a ReLU right behind a product ride along with it and do not count. Of a branch, such
+    a compiled Keras model; `args` are NumPy arrays, tensors, `tf.TensorSpec`s, or
+    tuples of them. The step is traced and not run. Each operation reads its inputs once
+    and writes its results once; a bias and a ReLU right behind a product ride along
+    with it and do not count, and what nobody reads does not either. Of a branch, such
     as the update under a loss scale, the longer side counts. What a library does
     besides (padding, other layouts, working space) is not in the graph.
 
