@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from course_utils import check, session
-from course_utils.benchmark import records, start
+from course_utils.benchmark import records
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -89,8 +89,8 @@ def _run(options):
     shown = io.StringIO() if options.command == "examine" else sys.stdout
     try:
         with contextlib.redirect_stdout(shown):
-            start.start() if options.command == "bench" and start.on_jax() else session.setup()
-    except (session.SetupError, start.StartError) as error:
+            session.setup()
+    except session.SetupError as error:
         print(error, file=sys.stderr)
         # 1 says that examine found something
         return 2 if options.command == "examine" else 1

@@ -30,7 +30,7 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 try:
-    with session.processes.silent(2):
+    with session.quiet.silent(2):
         raise ValueError
 except ValueError:
     print("still here", file=sys.stderr)

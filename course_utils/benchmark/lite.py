@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from course_utils import processes
+from course_utils import quiet
 
 
 def missing() -> str:
@@ -37,7 +37,7 @@ def quietly(function, *arguments):
 
     Example: `quietly(converter.convert)`
     """
-    with processes.silent(1, 2) as nowhere, warnings.catch_warnings():
+    with quiet.silent(1, 2) as nowhere, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             return function(*arguments)

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 
 from course_utils import hardware, training
 from course_utils.benchmark.timer import timings
@@ -62,18 +63,11 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
         # again.
         a = keras.ops.ones((mib * 2**18,), "float32")
         gigabytes = 1e-9 * mib * 2**20
-        cases["memory", f"a + a into a new array, {mib} MiB"] = (
-            lambda: a + a,
-            2 * gigabytes,
-        )
-        if keras.backend.backend() == "tensorflow":
-            import tensorflow as tf
-
-            there = tf.Variable(a)
-            cases["memory", f"b += a, {mib} MiB each"] = (
-                lambda: there.assign_add(a),
-                3 * gigabytes,
-            )
+        new = f"a + a into a new array, {mib} MiB"
+        cases["memory", new] = lambda: a + a, 2 * gigabytes
+        b = tf.Variable(a)
+        there = f"b += a, {mib} MiB each"
+        cases["memory", there] = lambda: b.assign_add(a), 3 * gigabytes
         return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
 
 

@@ -6,6 +6,7 @@ import collections
 import hashlib
 import json
 import math
+import platform
 import re
 from pathlib import Path
 
@@ -23,6 +24,8 @@ PARTS = ("cnn", "transformer", "ceilings")
 MODELS = ("cnn", "transformer")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 INTERVAL = ["speedup_low", "speedup_high"]
+# Files that are no measurements of speed: `gradients`, `splits` and so on read them.
+OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
 
 
 def label(measurement: dict) -> str:
@@ -30,15 +33,28 @@ def label(measurement: dict) -> str:
     defaults.
 
     Example:
-        >>> label({"settings": {"TF_ENABLE_ONEDNN_OPTS": "0"}, "versions": {"backend": "jax"}})
-        'Keras/JAX TF_ENABLE_ONEDNN_OPTS=0'
+        >>> label({"settings": {"TF_ENABLE_ONEDNN_OPTS": "0"}})
+        'TF_ENABLE_ONEDNN_OPTS=0'
     """
-    backend = measurement.get("versions", {}).get("backend", "tensorflow")
-    words = ["Keras/JAX"] if backend == "jax" else []
-    return " ".join(words + [f"{k}={v}" for k, v in measurement["settings"].items()])
+    return " ".join(f"{k}={v}" for k, v in measurement["settings"].items())
 
 
-OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
+def versions() -> dict[str, str]:
+    """{package: version} of what is measured, with Python and the system.
+
+    Example:
+        >>> sorted(versions())
+        ['keras', 'python', 'system', 'tensorflow']
+    """
+    import keras
+    import tensorflow as tf
+
+    return {
+        "python": platform.python_version(),
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def save(measurement: dict, path: str | Path | None = None) -> Path:
@@ -75,7 +91,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
             if measurement.get("kind") in OTHER_KINDS:
-                continue  # the functions of these names read those
+                continue
             _look_over(measurement)
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             print(
@@ -91,9 +107,8 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
     One row per device and policy: device (the second of a name and its settings has a
-    "(2)" behind it, and so on), settings (switches, and "Keras/JAX" where it was not
-    TensorFlow), date, policy, step_ms, speedup, memory_ratio, and of newer ones the interval,
-    speedup_low and speedup_high. `model` is "cnn" or
+    "(2)" behind it, and so on), settings, date, policy, step_ms, speedup, memory_ratio,
+    and of newer ones the interval, speedup_low and speedup_high. `model` is "cnn" or
     "transformer", which the first measurements did not have.
 
     Example:

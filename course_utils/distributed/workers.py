@@ -112,7 +112,7 @@ class Workers:
     def kill(self, rank: int):
         """Kill one worker, as a machine that is taken away: SIGKILL, at once."""
         self._killed.add(rank)
-        processes.kill(self._processes[rank])
+        self._processes[rank].kill()
 
     def stop(self):
         """End all workers that are left: SIGTERM, after `grace` seconds SIGKILL."""
@@ -123,7 +123,7 @@ class Workers:
 
     def _what_failed(self, rank):
         who = f"Worker {rank} of {self.count}"
-        if "Could not start gRPC server" in "\n".join(self._processes[rank].errors):
+        if "Could not start gRPC server" in "".join(self._processes[rank].errors):
             return (
                 f"{who} could not open port {self._ports[rank]}, which another program uses: "
                 "start the workers again, on other ports."
