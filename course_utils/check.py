@@ -9,7 +9,6 @@ import importlib.util
 import os
 import platform
 import re
-import socket
 import sys
 import tempfile
 import textwrap
@@ -26,7 +25,6 @@ COURSE = "mixed-precision-measured"  # as pip calls it
 SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
-PORT = 8888  # JupyterLab's first
 # the course's own
 PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"
 INSTALL = (
@@ -39,7 +37,7 @@ def run() -> int:
     """Prints one table of what is here, with a fix for each fault; 1 if there is one,
     else 0.
     """
-    probes = (python, packages, tensorflow, machine, memory, writing, port, network)
+    probes = (python, packages, tensorflow, machine, memory, writing, network)
     found = {probe: [] for probe in probes}
     deadline = time.monotonic() + SECONDS
     threads = [
@@ -209,14 +207,6 @@ def writing():
         except OSError as error:
             way = "free some disk, or move the course to a folder of your own"
             yield "fault", f"{folder}: {error.strerror}", way
-
-
-def port():
-    """Whether JupyterLab's is free; if not, it takes the next."""
-    with socket.socket() as tried:
-        free = tried.connect_ex(("127.0.0.1", PORT)) != 0
-    way = "JupyterLab takes another: open the address that it prints"
-    yield ("ok", f"{PORT} is free", "") if free else ("note", f"{PORT} is taken", way)
 
 
 def network():

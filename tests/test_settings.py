@@ -166,7 +166,7 @@ def test_a_policy_without_kernels_leaves_the_others(monkeypatch, capfd):
 
     monkeypatch.setattr(models, "mnist_cnn", Network)
     monkeypatch.setattr(settings, "POLICIES", ("float32", "mixed_bfloat16"))
-    good, bad = settings.steps(seconds=0, batch_size=2)
+    bad, good = settings.steps(seconds=0, batch_size=2)
     assert good[0] == "float32" and good[1] > 0 and good[2:] == [1.0, ""]
     assert np.isnan(bad[1:3]).all() and bad[3] == "It raised RuntimeError: none"
     assert capfd.readouterr().out.splitlines() == [f"{settings.MARK}float32"] * 4

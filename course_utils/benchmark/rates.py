@@ -36,8 +36,7 @@ def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
                 (n, dtype): (_product(n, dtype, tf32=dtype == "tf32"), 2e-9 * n**3)
                 for dtype in dtypes
             }
-        found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
-    return found.drop(columns="runs")
+        return _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
 
 
 def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
@@ -46,7 +45,7 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
 
     `dtypes` are names as in `roofline.Device.tflops`, by default those that the device
     may have. A DataFrame: figure (a dtype, or "memory"), case (what was run), value
-    (median; TFLOP/s or GB/s), q1, q3 (quartiles), runs (at least three).
+    (median of at least three runs; TFLOP/s or GB/s), q1, q3 (quartiles).
 
     Example:
         this = roofline.measured_device(ceilings(seconds=10))
@@ -83,7 +82,7 @@ def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
 
 def _rates(cases, seconds, label, columns):
     """{names: (call, amount)} as a DataFrame: names, amount a second (median,
-    quartiles), runs.
+    quartiles).
     """
     times = timings(
         {case: run for case, (run, _) in cases.items()}, seconds, label, at_least=3
@@ -92,8 +91,8 @@ def _rates(cases, seconds, label, columns):
     for case, found in times.items():
         if found:
             rates = cases[case][1] / np.quantile(found, (0.5, 0.75, 0.25))
-            rows.append([*case, *rates, len(found)])
-    return pd.DataFrame(rows, columns=[*columns, "q1", "q3", "runs"])
+            rows.append([*case, *rates])
+    return pd.DataFrame(rows, columns=[*columns, "q1", "q3"])
 
 
 def _product(size, dtype, tf32):

@@ -152,13 +152,12 @@ def _rows(measurement, model):
         yield [measurement["device"], label(measurement), measurement["date"], *numbers]
 
 
-def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
+def gradients(of: str = "activations") -> dict:
     """The gradients of a recorded training: {epoch: {layer or weight:
     OctaveHistogram}}.
 
     `of` is "activations" for the gradients at the layers' outputs, "weights", or
-    "loss": {epoch: the loss of their images}. By default the file is the one that comes
-    with the course; ValueError names a file without such gradients.
+    "loss": {epoch: the loss of their images}.
 
     Example:
         >>> bool(gradients()[0]["conv2d"].survival("float16").normal)
@@ -166,21 +165,13 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
     """
     from course_utils.gradients import OctaveHistogram
 
-    path = Path(path or FOLDER / "gradients.json")
-    try:
-        recording = json.loads(path.read_text(encoding="utf-8"))
-        found = {row["epoch"]: row[of] for row in recording["records"]}
-        if of != "loss":
-            for epoch, layers in found.items():
-                found[epoch] = {
-                    k: OctaveHistogram.from_data(data) for k, data in layers.items()
-                }
+    found = {row["epoch"]: row[of] for row in _recorded("gradients")["records"]}
+    if of == "loss":
         return found
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise ValueError(
-            f"{path.name} is not a recording of gradients: write it again with "
-            "`python -m tools.record gradients`."
-        ) from None
+    return {
+        epoch: {name: OctaveHistogram.from_data(data) for name, data in layers.items()}
+        for epoch, layers in found.items()
+    }
 
 
 def splits() -> dict:
@@ -194,7 +185,7 @@ def splits() -> dict:
         >>> list(splits()), splits()[5]["weights"]["total"]
         ([5, 85], 1011466)
     """
-    rows = json.loads((FOLDER / "splits.json").read_text(encoding="utf-8"))["records"]
+    rows = _recorded("splits")["records"]
     tensors = ("weights", "activations", "gradients")
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
 
@@ -213,7 +204,7 @@ def rescue(epoch: int = 85):
     """
     import pandas as pd
 
-    content = json.loads((FOLDER / "rescue.json").read_text(encoding="utf-8"))
+    content = _recorded("rescue")
     images = content["conditions"]["test_images"]
     ends: dict = {}
     for row in content["trainings"]:
@@ -239,7 +230,7 @@ def smaller() -> list[dict]:
     Example:
         [point["name"] for point in smaller()]
     """
-    found = json.loads((FOLDER / "smaller.json").read_text(encoding="utf-8"))
+    found = _recorded("smaller")
     print(f"Recorded on {found['date']} on {found['cpu']}.")
     return found["records"]
 
@@ -252,4 +243,8 @@ def clinic() -> dict:
         >>> clinic()["patients"][0]["readings"]["scale"]["kind"]
         'falls'
     """
-    return json.loads((FOLDER / "clinic.json").read_text(encoding="utf-8"))
+    return _recorded("clinic")
+
+
+def _recorded(kind):
+    return json.loads((FOLDER / f"{kind}.json").read_text(encoding="utf-8"))

@@ -104,12 +104,6 @@ class Trainee:
             int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize for v in variables
         )
 
-    @property
-    def loss_scale(self) -> float | None:
-        """The current loss scale, or None where `compile` added no loss scaling."""
-        scale = getattr(self._optimizer, "dynamic_scale", None)
-        return None if scale is None else float(keras.ops.convert_to_numpy(scale))
-
     def restart(self, seed: int):
         """Goes back to step 0 with other initial weights; the traced step is kept."""
         self.model.set_weights(self._fresh(seed).get_weights())
