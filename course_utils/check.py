@@ -45,16 +45,14 @@ def run() -> int:
     ]
     for thread in threads:
         thread.start()
+    table = []
     for thread, (probe, rows) in zip(threads, found.items(), strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
             mark = "note" if probe is network else "fault"
-            rows.append(
-                (mark, f"no answer in {SECONDS} s", "try again: a first start is slow")
-            )
-    table = [
-        (mark, p.__name__, *told) for p, rows in found.items() for mark, *told in rows
-    ]
+            way = "try again: a first start is slow"
+            rows.append((mark, f"no answer in {SECONDS} s", way))
+        table += [(mark, probe.__name__, told, way) for mark, told, way in rows]
     for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
         first, *more = textwrap.wrap(told, 40)
         for row in [(mark, what, first, way), *(("", "", part, "") for part in more)]:

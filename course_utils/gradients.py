@@ -17,8 +17,6 @@ import numpy as np
 from course_utils import formats
 from course_utils.magnitudes import magnitudes
 
-_OCTAVES = 2098  # of float64, as which every value is read
-
 
 def _octave(value):
     """The octave of a positive number: 0 from 1 to below 2."""
@@ -47,7 +45,6 @@ THRESHOLDS = tuple(
 
 _COUNTERS = ("zeros", "nans", "infinities")
 _ARRAYS = ("counts", "squares", "powers", "above", "errors")
-_FLOATS = ("squares", "errors")
 
 # How many bits of its fraction a value may keep. With -1 its octave is half of the
 # smallest subnormal, and it becomes that or zero. float32 is left out, which gradients
@@ -188,9 +185,7 @@ class OctaveHistogram:
             1
         """
         edge = limits(fmt)
-        shift = max(-2 * _OCTAVES, min(2 * _OCTAVES, operator.index(log2_scale)))
-        # beyond, nothing changes
-        octave = self.first + np.arange(len(self.counts)) + shift
+        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
         below = octave < edge["zero_octave"]
         tie = octave == edge["zero_octave"]
         gone = self.counts[below].sum() + self.powers[tie].sum()
@@ -266,9 +261,5 @@ class OctaveHistogram:
     @classmethod
     def from_data(cls, data: dict) -> "OctaveHistogram":
         """The histogram that `as_data` wrote down."""
-        found: dict = {name: int(data[name]) for name in (*_COUNTERS, "first")}
-        for name in _ARRAYS:
-            found[name] = np.array(data[name], float if name in _FLOATS else np.int64)
-        found["above"] = found["above"].reshape(-1, len(THRESHOLDS))
-        found["errors"] = found["errors"].reshape(-1, len(KEPT))
-        return cls(**found)
+        arrays = {name: np.array(data[name]) for name in _ARRAYS}
+        return cls(**data | arrays)

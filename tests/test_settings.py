@@ -1,6 +1,5 @@
 """Settings of oneDNN: a process for each, ended for certain, and read back whole."""
 
-from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -170,17 +169,3 @@ def test_a_policy_without_kernels_leaves_the_others(monkeypatch, capfd):
     assert good[0] == "float32" and good[1] > 0 and good[2:] == [1.0, ""]
     assert np.isnan(bad[1:3]).all() and bad[3] == "It raised RuntimeError: none"
     assert capfd.readouterr().out.splitlines() == [f"{settings.MARK}float32"] * 4
-
-
-def test_a_speedup_is_the_median_of_paired_ratios(monkeypatch):
-    class Network:
-        compile = train_on_batch = lambda *args, **options: None
-
-    took = iter([0, 1, 0, 1, 0, 2, 0, 1, 0, 10, 0, 5, 0, 10, 0, 10])  # starts and ends
-    monkeypatch.setattr(models, "mnist_cnn", Network)
-    monkeypatch.setattr(settings, "POLICIES", ("float32", "mixed_bfloat16"))
-    monkeypatch.setattr(
-        settings, "time", SimpleNamespace(perf_counter=lambda: next(took))
-    )
-    _, (_, ms, speedup, _) = settings.steps(seconds=0, batch_size=2)
-    assert (ms, speedup) == (3000, 1.5)  # and 2.0 by medians
