@@ -4,6 +4,7 @@ course_utils check`.
 It loads nothing but Python itself, so that it can say what is missing.
 """
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -96,7 +97,6 @@ def packages():
     if not importlib.util.find_spec("packaging"):  # which Keras needs too
         return (yield "fault", "the packages are missing", INSTALL)
     from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
 
     try:
         wanted = [
@@ -104,13 +104,9 @@ def packages():
         ]
     except importlib.metadata.PackageNotFoundError:
         return (yield "fault", "the course is not installed in this Python", INSTALL)
-    found = [*importlib.metadata.distributions()]
-    # the first is imported
-    have = {canonicalize_name(d.name): d.version for d in reversed(found)}
-    for other in {"tensorflow-tpu", "tensorflow-cpu"} & have.keys():
-        have.setdefault("tensorflow", have[other])
-    bad = [each for each in wanted if have.get(each.name, "") not in each.specifier]
-    missing = [each.name for each in bad if each.name not in have]
+    have = {each.name: _version(each.name) for each in wanted}
+    bad = [each for each in wanted if have[each.name] not in each.specifier]
+    missing = [each.name for each in bad if not have[each.name]]
     if len(missing) > len(wanted) / 2:  # of another Python than the course's
         told = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
         return (yield "fault", told, INSTALL)
@@ -120,9 +116,9 @@ def packages():
         "",
     )
     for each in bad:
-        told = have.get(each.name, "is missing")
+        told = have[each.name] or "is missing"
         way = f'{sys.executable} -m pip install "{each}"'
-        if session.on_colab() and each.name not in have:
+        if session.on_colab() and each.name in missing:
             yield (
                 "note",
                 f"{each.name} {told}",
@@ -130,6 +126,15 @@ def packages():
             )
         else:
             yield "fault", f"{each.name} {told}", way
+
+
+def _version(package):
+    """The version of an installed package, or ""; TensorFlow goes by several names."""
+    names = {"tensorflow": ["tensorflow", "tensorflow-tpu", "tensorflow-cpu"]}
+    for name in names.get(package, [package]):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return ""
 
 
 def tensorflow():

@@ -16,11 +16,9 @@ LONGEST = 2_000  # characters
 TEN, TWO = 5_000, 20_000
 PI = Fraction(31415926535897932384626433832795028841971, 10**40)
 BLANKS = " \t\r\n\u00a0"
-# one of them is in every number
-PARTS = ("whole", "part", "two", "infinity", "nan", "pi")
 NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:e(?P<ten>[+-]?[0-9]+))?"
-    r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|(?P<pi>pi|π))",
+    r"(?P<sign>[+-]?)(?:(?P<decimal>[0-9]+\.?[0-9]*|\.[0-9]+)(?:e(?P<ten>[+-]?[0-9]+))?"
+    r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|pi|π)",
     re.IGNORECASE | re.ASCII,
 )
 NO_NUMBERS = (bool, np.bool_, bytes, bytearray, np.complexfloating)
@@ -47,20 +45,18 @@ def parse(text: str) -> Fraction | float:
             f"The entry has {len(text):,} characters: give at most {LONGEST:,}."
         )
     found = NUMBER.fullmatch(text.replace("\u2212", "-"))
-    if not found or not any(found[part] for part in PARTS):
+    if not found:
         raise ValueError(_complaint(text))
-    digits = (found["whole"] or "") + (found["part"] or "")
     sign = -1 if found["sign"] == "-" else 1
     if found["infinity"] or found["nan"]:
         return math.copysign(math.inf if found["infinity"] else math.nan, sign)
-    if found["pi"]:
-        return sign * PI
     if found["two"]:
         return sign * Fraction(2) ** _bounded(found["two"], TWO)
-    if int(digits) == 0:
-        return Fraction(0) if sign > 0 else -0.0
-    ten = _bounded(found["ten"] or "0", TEN) - len(found["part"] or "")
-    return sign * int(digits) * Fraction(10) ** ten
+    if not found["decimal"]:
+        return sign * PI
+    ten = Fraction(10) ** _bounded(found["ten"] or "0", TEN)
+    number = sign * Fraction(found["decimal"]) * ten
+    return number if number or sign > 0 else -0.0
 
 
 def exact(value) -> Fraction | float:

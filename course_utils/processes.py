@@ -216,9 +216,8 @@ def reason(errors: str) -> str:
             kind, what = found.groups()
             if what.startswith("Graph execution error"):
                 below = lines[number + 1 :]
-                what = next(
-                    (line for line in below if not line.startswith(NOT_TOLD)), what
-                )
+                points = (line for line in below if not line.startswith(NOT_TOLD))
+                what = next(points, what)
             return f"{kind}: {what[:200]}"
     return ""
 

@@ -246,7 +246,7 @@ TPU = {"TPU_ACCELERATOR_TYPE": "v5e-1"}
 FOUND = [
     (returns([GOOD]), f"{T4}{T4}Old Card, 3.5, 1000\n", {}, [("GPU Tesla T4", True)]),
     (returns([]), "", {}, []),
-    (returns([]), "No devices were found", {}, [("GPU No devices were found", False)]),
+    (returns([]), "No devices were found", {}, []),
     (returns([GOOD]), T4, {"CUDA_VISIBLE_DEVICES": "-1"}, []),
     (DIES, "", TPU, [("TPU v5e-1", False)]),
     (returns((2, {})), "", TPU, [("TPU v5e-1", True)] * 2),

@@ -1,6 +1,5 @@
 """Settings of oneDNN: a process for each, ended for certain, and read back whole."""
 
-
 import keras
 import numpy as np
 import pytest
@@ -111,13 +110,11 @@ def test_each_leg_gets_its_own_variables_and_an_interrupt_keeps_those_before_it(
     arguments = {"seconds": 2.0, "batch_size": 8}
     assert [leg[:3] for leg in asked] == [(settings.steps, arguments, 9)] * 3
     first, second, _ = (leg[3] for leg in asked)
+    switch = "TF_ENABLE_ONEDNN_OPTS"
     assert (
-        first["TF_ENABLE_ONEDNN_OPTS"] is None
-        and second["TF_ENABLE_ONEDNN_OPTS"] == "0"
+        first[switch] is first["ONEDNN_MAX_CPU_ISA"] is None and second[switch] == "0"
     )
-    assert first["ONEDNN_MAX_CPU_ISA"] is None and second["ONEDNN_MAX_CPU_ISA"] is None
-    assert first["CUDA_VISIBLE_DEVICES"] == "-1" and first["ONEDNN_VERBOSE"] == "1"
-    assert first["KERAS_BACKEND"] == "tensorflow"
+    assert first.items() >= settings.ALWAYS.items()
 
 
 @pytest.mark.parametrize(

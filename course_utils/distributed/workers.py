@@ -80,8 +80,9 @@ class Workers:
         first_failure = None
         deadline = self._deadline
         for process, line in self._watching:
+            alive = any(each.poll() is None for each in self._processes)
             # A worker that prints without end would keep this loop alive.
-            if time.monotonic() > deadline and self._is_any_alive():
+            if alive and time.monotonic() > deadline:
                 break
             if process is None:  # nothing new: a chance to look at the clock
                 continue
@@ -100,9 +101,6 @@ class Workers:
         self.stop()
         if first_failure is not None and not self._killed:
             raise ProcessError(self._what_failed(first_failure))
-
-    def _is_any_alive(self):
-        return any(process.poll() is None for process in self._processes)
 
     @property
     def results(self) -> list:

@@ -109,7 +109,7 @@ def _gpus():
     listing = processes.run([*query, "--format=csv,noheader,nounits"], timeout=20)
     text = "" if listing.problem else listing.printed
     rows = csv.reader(text.strip().splitlines(), skipinitialspace=True)
-    listed = [(row + [""] * 3)[:3] for row in rows if row]
+    listed = [row for row in rows if len(row) == 3]  # else it says why there is none
     if not listed:
         return ()
     print("Trying a small computation on the GPU, in a process of its own …")

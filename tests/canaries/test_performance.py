@@ -197,7 +197,7 @@ def test_05_prefetch_works_ahead_and_tensorflow_adds_it_by_itself():
 
 
 def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
-    photos = tf.zeros((32, 1024, 1024, 1))
+    photos = tf.zeros((32, 512, 512, 1))
     data = tf.data.Dataset.from_tensor_slices(photos).repeat()
     data = data.map(lambda photo: tf.image.resize(photo, (28, 28), "area")).batch(8)
     options = tf.data.Options()
@@ -206,15 +206,6 @@ def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
     trace = profiling.record(lambda: float(tf.reduce_sum(next(batches))), steps=3)
     assert (profiling.step_times(trace)["input_ms"] > 0).all()
     assert "ResizeArea" in set(profiling.op_times(trace, where="input")["op"])
-
-
-def test_05_tensorboard_s_callback_records_the_batches_that_it_is_given(tmp_path):
-    pytest.importorskip("tensorboard")
-    callback = keras.callbacks.TensorBoard(tmp_path, profile_batch=(2, 4))
-    compiled("float32").fit(X, Y, batch_size=2, verbose=0, callbacks=[callback])
-    trace = profiling.read(tmp_path)
-    assert len(profiling.step_times(trace)) == 3  # batches 2, 3 and 4
-    assert set(PRODUCTS) <= set(profiling.op_times(trace)["kind"])
 
 
 # Memory

@@ -122,35 +122,6 @@ def test_03_a_model_of_a_class_casts_its_inputs_to_the_policy_set_later():
 # Custom layers
 
 
-def output_dtype(call, weight=None, policy="mixed_float16"):
-    """The output dtype of a custom layer with one weight of 2 × 2."""
-
-    class Custom(Layer):
-        def build(self, _):
-            self.w = weight(self) if weight else None
-
-        def call(self, x):
-            return call(x, self.w)
-
-    return Custom(dtype=policy)(tf.ones((2, 2))).dtype
-
-
-def of_keras(layer):
-    return layer.add_weight(name="kernel", shape=(2, 2))
-
-
-def test_03_weights_of_keras_and_numbers_of_python_and_numpy_follow_the_policy():
-    for call, weight in (
-        (lambda x, w: tf.matmul(x, w), of_keras),
-        (lambda x, w: x @ w, lambda _: keras.Variable(np.ones((2, 2)))),
-        (lambda x, _: 2.0 * x + 1, None),
-        (lambda x, _: x * np.float32(2), None),
-        (lambda x, _: x * np.ones(2, np.float32), None),
-        (lambda x, _: x * tf.cast(tf.constant(2.0), x.dtype), None),
-    ):
-        assert output_dtype(call, weight) == tf.float16
-
-
 def test_03_the_name_of_a_weight_is_no_positional_argument_any_more():
     """Keras 3.13 has an error of Python's, later versions one of their own."""
     message = "multiple values for argument 'shape'|`name` must be passed as a keyword"
