@@ -135,19 +135,6 @@ def test_a_setting_that_shows_nothing_here_is_not_run(system, sets, cap, off):
         assert expected in said and bool(said) == bool(expected)
 
 
-def test_what_cannot_run_stands_in_the_table(monkeypatch):
-    laptop = hardware.Hardware("Linux x86_64", "some CPU", 2, ("avx2",))
-    monkeypatch.setattr(hardware, "detect", lambda: laptop)
-    monkeypatch.setattr(
-        settings, "SETTINGS", {"capped": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}}
-    )
-    table = settings.table(settings.measure())
-    assert (
-        table["note"][0].startswith("Not run: this CPU")
-        and table["step_ms"].isna().all()
-    )
-
-
 def test_a_policy_without_kernels_leaves_the_others(monkeypatch, capfd):
     class Network:
         def __init__(self):
