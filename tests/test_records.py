@@ -251,6 +251,7 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
     mine.transformer = second
     mine.ceilings = lambda: [3]
     monkeypatch.setattr(measure, "Job", lambda *args: mine)
+    monkeypatch.setattr(hardware, "detect", lambda: SOME_CPU)
     found = measure.record(parts=("ceilings", "cnn", "transformer"))
     assert (
         found["cnn"] == [1] and found["transformer"] == [2] and "ceilings" not in found

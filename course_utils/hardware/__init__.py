@@ -12,8 +12,8 @@ from course_utils.hardware.accelerators import Accelerator, find_accelerators
 
 # What decides how fast 16-bit arithmetic is on a CPU, by Linux's names in
 # /proc/cpuinfo.
-X86_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
-ARM_SETS = ("asimdhp", "bf16")
+SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
+SETS += ("asimdhp", "bf16")  # of ARM
 
 # Chips of compute capability 7.5 that were built without tensor cores (TU116 and
 # TU117).
@@ -36,8 +36,7 @@ class Hardware:
     system: str  # operating system and architecture, "Linux x86_64"
     cpu: str
     cores: int  # that this process may use
-    # Those of X86_SETS or ARM_SETS that the CPU has; None where the system does not
-    # tell.
+    # Those of SETS that the CPU has; None where the system does not tell.
     instruction_sets: tuple[str, ...] | None
     onednn: bool = True  # whether TensorFlow's oneDNN kernels are on
     max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
@@ -291,7 +290,7 @@ def _cpu_name():
 
 def _instruction_sets():
     if found := _cpuinfo("flags|Features").split():
-        return tuple(s for s in (*X86_SETS, *ARM_SETS) if s in found)
+        return tuple(s for s in SETS if s in found)
     # TensorFlow's macOS build has no bfloat16 kernels of its own for Apple's cores.
     return (
         () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None
