@@ -409,7 +409,7 @@ def test_the_roofs_of_this_machine(monkeypatch):
     assert (table["q1"] <= table["value"]).all() and (
         table["value"] <= table["q3"]
     ).all()
-    assert (table["runs"] >= 3).all() and (table["q1"] > 0).all()
+    assert (table["q1"] > 0).all()
     found = roofline.measured_device(table)
     best = table.groupby("figure")["value"].max()
     assert {**found.tflops, "memory": found.gb_per_s} == best.to_dict()
