@@ -12,8 +12,10 @@ from course_utils.hardware.accelerators import Accelerator, find_accelerators
 
 # What decides how fast 16-bit arithmetic is on a CPU, by Linux's names in
 # /proc/cpuinfo.
-SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
-SETS += ("asimdhp", "bf16")  # of ARM
+SETS = (
+    *("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"),
+    *("asimdhp", "bf16"),  # of ARM
+)
 
 # Chips of compute capability 7.5 that were built without tensor cores (TU116 and
 # TU117).
