@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 from course_utils import check, session
-from course_utils.benchmark import records, start
+from course_utils.benchmark import records
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,28 +26,44 @@ def main(arguments: list[str] | None = None) -> int:
     bench = commands.add_parser(
         "bench", help="measure this device and write the result as JSON"
     )
-    told = "time for the CNN's steps (60); in all it takes some three times as long"
-    bench.add_argument("--seconds", type=_seconds, default=60, help=told)
-    told = f"what to measure ({','.join(records.PARTS)})"
-    bench.add_argument("--parts", type=_parts, default=records.PARTS, help=told)
+    bench.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=60,
+        help="time for the CNN's steps (60); in all it takes some three times as long",
+    )
+    bench.add_argument(
+        "--parts",
+        type=_parts,
+        default=records.PARTS,
+        help=f"what to measure ({','.join(records.PARTS)})",
+    )
     bench.add_argument(
         "--name", help="what to call this device (default: its own name)"
     )
-    told = "the file to write (default: a new one in data/measurements/own)"
-    bench.add_argument("--output", type=_file, help=told)
-    told = "look for mixed-precision mistakes in a saved .keras model"
-    examine = commands.add_parser("examine", help=told)
+    bench.add_argument(
+        "--output",
+        type=_file,
+        help="the file to write (default: a new one in data/measurements/own)",
+    )
+    examine = commands.add_parser(
+        "examine", help="look for mixed-precision mistakes in a saved .keras model"
+    )
     examine.add_argument("model", help="the .keras file")
-    told = "put what a class handed in side by side on one page"
-    class_board = commands.add_parser("class-board", help=told)
+    class_board = commands.add_parser(
+        "class-board", help="put what a class handed in side by side on one page"
+    )
     class_board.add_argument(
         "reports", nargs="+", help="the .json and .html files, or folders of them"
     )
-    told = "a table to write too, for a learning platform"
-    class_board.add_argument("--csv", type=_file, help=told)
-    told = "the page to write (class_board.html)"
     class_board.add_argument(
-        "--out", type=_file, default=Path("class_board.html"), help=told
+        "--csv", type=_file, help="a table to write too, for a learning platform"
+    )
+    class_board.add_argument(
+        "--out",
+        type=_file,
+        default=Path("class_board.html"),
+        help="the page to write (class_board.html)",
     )
     commands.add_parser(
         "check", help="say whether this machine has what the course needs"
@@ -62,6 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return _run(options)
+    except session.SetupError as error:
+        print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
         print(
             f"The package {error.name} is not installed in {sys.executable}: run `make lab` in the "
@@ -69,36 +87,31 @@ def main(arguments: list[str] | None = None) -> int:
             f"`{check.PYTHON} -m course_utils {options.command}`.",
             file=sys.stderr,
         )
-        return 2 if options.command == "examine" else 1
+    # 1 says that examine found something
+    return 2 if options.command == "examine" else 1
 
 
 def _run(options):
+    """Runs the command; what loads NumPy or more is imported late, for `check`."""
     if options.command == "check":
         return check.run()
     if options.command == "reset":
-        # late: the check also runs where NumPy is missing
         from course_utils import reset
 
         return reset.run(options.notebooks, options.yes)
     if options.command == "class-board":
-        from course_utils.report import board  # late, like the others
+        from course_utils.report import board
 
         return board.run(options.reports, options.out, options.csv)
-    # Findings stand alone on the output, for scripts; measurements say what they were
-    # made on.
-    shown = io.StringIO() if options.command == "examine" else sys.stdout
-    try:
-        with contextlib.redirect_stdout(shown):
-            start.start() if options.command == "bench" and start.on_jax() else session.setup()
-    except (session.SetupError, start.StartError) as error:
-        print(error, file=sys.stderr)
-        # 1 says that examine found something
-        return 2 if options.command == "examine" else 1
-    if options.command == "examine":
-        from course_utils.precision import command
+    if options.command == "bench":
+        session.setup()
+        return _bench(options)
+    # Findings stand alone on the output, for scripts.
+    with contextlib.redirect_stdout(io.StringIO()):
+        session.setup()
+    from course_utils.precision import command
 
-        return command.run(options.model)
-    return _bench(options)
+    return command.run(options.model)
 
 
 def _bench(options):

@@ -4,12 +4,12 @@ course_utils check`.
 It loads nothing but Python itself, so that it can say what is missing.
 """
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
 import platform
 import re
-import socket
 import sys
 import tempfile
 import textwrap
@@ -26,7 +26,6 @@ COURSE = "mixed-precision-measured"  # as pip calls it
 SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
-PORT = 8888  # JupyterLab's first
 # the course's own
 PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"
 INSTALL = (
@@ -39,7 +38,7 @@ def run() -> int:
     """Prints one table of what is here, with a fix for each fault; 1 if there is one,
     else 0.
     """
-    probes = (python, packages, tensorflow, machine, memory, writing, port, network)
+    probes = (python, packages, tensorflow, machine, memory, writing, network)
     found = {probe: [] for probe in probes}
     deadline = time.monotonic() + SECONDS
     threads = [
@@ -47,16 +46,14 @@ def run() -> int:
     ]
     for thread in threads:
         thread.start()
+    table = []
     for thread, (probe, rows) in zip(threads, found.items(), strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
             mark = "note" if probe is network else "fault"
-            rows.append(
-                (mark, f"no answer in {SECONDS} s", "try again: a first start is slow")
-            )
-    table = [
-        (mark, p.__name__, *told) for p, rows in found.items() for mark, *told in rows
-    ]
+            way = "try again: a first start is slow"
+            rows.append((mark, f"no answer in {SECONDS} s", way))
+        table += [(mark, probe.__name__, told, way) for mark, told, way in rows]
     for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
         first, *more = textwrap.wrap(told, 40)
         for row in [(mark, what, first, way), *(("", "", part, "") for part in more)]:
@@ -100,7 +97,6 @@ def packages():
     if not importlib.util.find_spec("packaging"):  # which Keras needs too
         return (yield "fault", "the packages are missing", INSTALL)
     from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
 
     try:
         wanted = [
@@ -108,13 +104,9 @@ def packages():
         ]
     except importlib.metadata.PackageNotFoundError:
         return (yield "fault", "the course is not installed in this Python", INSTALL)
-    found = [*importlib.metadata.distributions()]
-    # the first is imported
-    have = {canonicalize_name(d.name): d.version for d in reversed(found)}
-    for other in {"tensorflow-tpu", "tensorflow-cpu"} & have.keys():
-        have.setdefault("tensorflow", have[other])
-    bad = [each for each in wanted if have.get(each.name, "") not in each.specifier]
-    missing = [each.name for each in bad if each.name not in have]
+    have = {each.name: _version(each.name) for each in wanted}
+    bad = [each for each in wanted if have[each.name] not in each.specifier]
+    missing = [each.name for each in bad if not have[each.name]]
     if len(missing) > len(wanted) / 2:  # of another Python than the course's
         told = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
         return (yield "fault", told, INSTALL)
@@ -124,9 +116,9 @@ def packages():
         "",
     )
     for each in bad:
-        told = have.get(each.name, "is missing")
+        told = have[each.name] or "is missing"
         way = f'{sys.executable} -m pip install "{each}"'
-        if session.on_colab() and each.name not in have:
+        if session.on_colab() and each.name in missing:
             yield (
                 "note",
                 f"{each.name} {told}",
@@ -134,6 +126,15 @@ def packages():
             )
         else:
             yield "fault", f"{each.name} {told}", way
+
+
+def _version(package):
+    """The version of an installed package, or ""; TensorFlow goes by several names."""
+    names = {"tensorflow": ["tensorflow", "tensorflow-tpu", "tensorflow-cpu"]}
+    for name in names.get(package, [package]):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return ""
 
 
 def tensorflow():
@@ -209,14 +210,6 @@ def writing():
         except OSError as error:
             way = "free some disk, or move the course to a folder of your own"
             yield "fault", f"{folder}: {error.strerror}", way
-
-
-def port():
-    """Whether JupyterLab's is free; if not, it takes the next."""
-    with socket.socket() as tried:
-        free = tried.connect_ex(("127.0.0.1", PORT)) != 0
-    way = "JupyterLab takes another: open the address that it prints"
-    yield ("ok", f"{PORT} is free", "") if free else ("note", f"{PORT} is taken", way)
 
 
 def network():

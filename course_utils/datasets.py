@@ -111,8 +111,7 @@ def _parse(content, sha256, name):
             raise ValueError(
                 f"x_{part} is {x.dtype}{list(x.shape)} instead of uint8[n, 28, 28]"
             )
-        labels = y.shape == (len(x),) and np.issubdtype(y.dtype, np.integer)
-        if not labels or y.min() < 0 or y.max() > 9:
+        if y.shape != (len(x),) or not np.isin(y, np.arange(10)).all():
             raise ValueError(
                 f"y_{part} is not one label from 0 to 9 for each of {len(x)} images"
             )

@@ -95,12 +95,8 @@ def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
         >>> encode(65519, "float16").value, encode(65520, "float16").value
         (65504.0, inf)
     """
-    info = _info(fmt)
-    if not isinstance(rounding, str) or rounding not in _MODES:
-        names = ", ".join(ROUNDINGS)
-        raise ValueError(
-            f"There is no rounding {_said(rounding)}: choose one of {names}."
-        )
+    info = _choose(FORMATS, fmt, "format")
+    mode = _choose(_MODES, rounding, "rounding")
     number = exact(value)
     if info.num_nans == 0:
         saturate = True
@@ -109,7 +105,7 @@ def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
                 f"{fmt} has no NaN: give a number, or choose another format."
             )
     close = _to_odd(number)
-    rounded = gfloat.round_float(info, close, _MODES[rounding], saturate)
+    rounded = gfloat.round_float(info, close, mode, saturate)
     if math.isnan(rounded):
         return decode(_quiet_nan(info, negative=math.copysign(1, close) < 0), fmt)
     return decode(gfloat.encode_float(info, rounded), fmt)
@@ -125,7 +121,7 @@ def decode(code, fmt) -> FloatBits:
         >>> decode(0x0001, "float16").kind
         'subnormal'
     """
-    info = _info(fmt)
+    info = _choose(FORMATS, fmt, "format")
     code = whole(code)
     if not 0 <= code < 1 << info.bits:
         given = str(code) if abs(code) < 1 << 64 else "the one given"
@@ -152,7 +148,7 @@ def facts(fmt) -> dict:
         >>> facts("bfloat16")["epsilon"]
         0.0078125
     """
-    info = _info(fmt)
+    info = _choose(FORMATS, fmt, "format")
     return {
         "name": fmt,
         "bits": info.bits,
@@ -169,18 +165,12 @@ def facts(fmt) -> dict:
     }
 
 
-def _info(fmt):
-    if not isinstance(fmt, str) or fmt not in FORMATS:
-        raise ValueError(
-            f"There is no format {_said(fmt)}: choose one of {', '.join(FORMATS)}."
-        )
-    return FORMATS[fmt]
-
-
-def _said(value):
-    return (
-        quoted(value) if isinstance(value, str) else f"of type {type(value).__name__}"
-    )
+def _choose(table, name, kind):
+    """What a table holds under a name; ValueError tells its names if there is none."""
+    if isinstance(name, str) and name in table:
+        return table[name]
+    told = quoted(name) if isinstance(name, str) else f"of type {type(name).__name__}"
+    raise ValueError(f"There is no {kind} {told}: choose one of {', '.join(table)}.")
 
 
 def _to_odd(number):

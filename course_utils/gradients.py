@@ -15,9 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_utils import formats
-
-CHUNK = 1 << 15  # values looked at together: they fit into the processor's cache
-_LOWEST, _OCTAVES = -1074, 2098  # of float64, as which every value is read
+from course_utils.magnitudes import magnitudes
 
 
 def _octave(value):
@@ -45,13 +43,8 @@ THRESHOLDS = tuple(
     sorted({border for fmt in formats.FORMATS for border in _borders(fmt)})
 )
 
-# A value's place is how many of these its significand, halved as by frexp, has reached:
-# none if it is zero, one if it is a power of two.
-_EDGES = tuple(edge / 2 for edge in (1.0, math.nextafter(1, 2), *THRESHOLDS))
-_PLACES = len(_EDGES) + 1
 _COUNTERS = ("zeros", "nans", "infinities")
 _ARRAYS = ("counts", "squares", "powers", "above", "errors")
-_FLOATS = ("squares", "errors")
 
 # How many bits of its fraction a value may keep. With -1 its octave is half of the
 # smallest subnormal, and it becomes that or zero. float32 is left out, which gradients
@@ -149,29 +142,34 @@ class OctaveHistogram:
             >>> OctaveHistogram.from_values([None, np.ones(3), [2, 2.5]]).counts.tolist()
             [3, 2]
         """
-        nans = infinities = 0
-        places = np.zeros((_OCTAVES, _PLACES), np.int64)
-        squares = np.zeros(_OCTAVES)
-        errors = np.zeros((_OCTAVES, len(KEPT)))
-        with np.errstate(invalid="ignore"):  # A signaling NaN is only a NaN here.
-            for sizes in magnitudes(values):
-                nans += int(np.count_nonzero(np.isnan(sizes)))
-                infinities += int(np.count_nonzero(np.isinf(sizes)))
-                _count(sizes, places, squares, errors)
-        zeros, places = int(places[:, 0].sum()), places[:, 1:]
-        held = np.flatnonzero(places.any(axis=1))
-        rows = slice(held[0], held[-1] + 1) if len(held) else slice(0, 0)
-        # this place or a later one
-        reached = places[rows, ::-1].cumsum(axis=1)[:, ::-1]
-        first = int(held[0]) + _LOWEST if len(held) else 0
-        columns = (
-            reached[:, 0],
-            squares[rows],
-            places[rows, 0],
-            reached[:, 2:],
-            errors[rows],
+        sizes = magnitudes(values)
+        finite = sizes[np.isfinite(sizes)]
+        half, exponent = np.frexp(finite[finite > 0])  # half from 1/2 to below 1
+        lowest = int(exponent.min()) if len(exponent) else 1
+        row = exponent - lowest
+        octaves = int(row.max(initial=-1)) + 1
+
+        def count(which):
+            return np.bincount(row[which], minlength=octaves)
+
+        def squares(lengths):
+            return np.bincount(row, lengths**2, minlength=octaves).astype(float)
+
+        def error(bits):
+            steps = half * 2.0 ** (bits + 1)
+            return (np.rint(steps) - steps) / 2.0**bits
+
+        return cls(
+            zeros=int(np.count_nonzero(finite == 0)),
+            nans=int(np.count_nonzero(np.isnan(sizes))),
+            infinities=int(np.count_nonzero(np.isinf(sizes))),
+            first=lowest - 1,
+            counts=count(half > 0),
+            squares=squares(2 * half),
+            powers=count(half == 0.5),
+            above=np.stack([count(half >= edge / 2) for edge in THRESHOLDS], axis=1),
+            errors=np.stack([squares(error(bits)) for bits in KEPT], axis=1),
         )
-        return cls(zeros, int(nans), int(infinities), first, *columns)
 
     @property
     def total(self) -> int:
@@ -187,9 +185,7 @@ class OctaveHistogram:
             1
         """
         edge = limits(fmt)
-        shift = max(-2 * _OCTAVES, min(2 * _OCTAVES, operator.index(log2_scale)))
-        # beyond, nothing changes
-        octave = self.first + np.arange(len(self.counts)) + shift
+        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
         below = octave < edge["zero_octave"]
         tie = octave == edge["zero_octave"]
         gone = self.counts[below].sum() + self.powers[tie].sum()
@@ -265,71 +261,5 @@ class OctaveHistogram:
     @classmethod
     def from_data(cls, data: dict) -> "OctaveHistogram":
         """The histogram that `as_data` wrote down."""
-        found: dict = {name: int(data[name]) for name in (*_COUNTERS, "first")}
-        for name in _ARRAYS:
-            found[name] = np.array(data[name], float if name in _FLOATS else np.int64)
-        found["above"] = found["above"].reshape(-1, len(THRESHOLDS))
-        found["errors"] = found["errors"].reshape(-1, len(KEPT))
-        return cls(**found)
-
-
-def _count(sizes, places, squares, errors):
-    """Add sizes to the rows of their octaves: their number, their squares, those of the
-    errors.
-    """
-    if not (finite := np.isfinite(sizes)).all():
-        sizes = sizes[finite]
-    half, exponent = np.frexp(sizes)
-    first = exponent.min(initial=0)
-    row = (exponent - first).astype(np.intp)
-    place = np.zeros(len(half), np.uint8)
-    for edge in _EDGES:  # faster than a search: a comparison takes many values at once
-        place += half >= edge
-    added = np.bincount(row, half * half)
-    cells = np.bincount(row * _PLACES + place, minlength=len(added) * _PLACES)
-    rows = slice(first - 1 - _LOWEST, first - 1 - _LOWEST + len(added))
-    places[rows] += cells.reshape(-1, _PLACES)
-    squares[rows] += 4 * added
-    for column, bits in enumerate(KEPT):
-        steps = half * 2.0 ** (bits + 1)
-        off = (np.rint(steps) - steps) / 2.0**bits
-        errors[rows, column] += np.bincount(row, off * off, minlength=len(added))
-
-
-def magnitudes(values):
-    """The sizes of all values as float64, some at a time."""
-    flags = ["external_loop", "buffered", "zerosize_ok"]
-    options = {
-        "op_dtypes": [np.float64],
-        "casting": "safe",
-        "order": "K",
-        "buffersize": CHUNK,
-    }
-    for array in _arrays(values):
-        chunks = np.nditer(array, flags, **options)
-        yield from map(np.abs, chunks)
-
-
-def _arrays(values):
-    """Every array in a nested list."""
-    if not isinstance(values, list | tuple):
-        yield _array(values)
-        return
-    for value in values:
-        if value is not None:
-            yield from _arrays(value)
-
-
-def _array(value):
-    said = type(value).__name__
-    try:
-        array = np.asarray(value.values if said == "IndexedSlices" else value)
-        said += f" of {array.dtype}"
-        if array.dtype.kind != "b" and np.can_cast(array.dtype, np.float64):
-            return array
-    except Exception:  # Whatever a tensor raises that has no value yet.
-        pass
-    raise TypeError(
-        f"A value of type {said} has no octaves: give integers or floats of up to 64 bits, as an "
-        "array, a tensor or a list of these, outside of tf.function and jax.jit."
-    )
+        arrays = {name: np.array(data[name]) for name in _ARRAYS}
+        return cls(**data | arrays)

@@ -4,9 +4,7 @@ A float64 would round the entry before the format under study does. So text beco
 `fractions.Fraction`, and is rounded once, later.
 """
 
-import contextlib
 import math
-import operator
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -18,14 +16,12 @@ LONGEST = 2_000  # characters
 TEN, TWO = 5_000, 20_000
 PI = Fraction(31415926535897932384626433832795028841971, 10**40)
 BLANKS = " \t\r\n\u00a0"
-# one of them is in every number
-PARTS = ("whole", "part", "two", "infinity", "nan", "pi")
 NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:e(?P<ten>[+-]?[0-9]+))?"
-    r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|(?P<pi>pi|π))",
+    r"(?P<sign>[+-]?)(?:(?P<decimal>[0-9]+\.?[0-9]*|\.[0-9]+)(?:e(?P<ten>[+-]?[0-9]+))?"
+    r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|pi|π)",
     re.IGNORECASE | re.ASCII,
 )
-NO_NUMBERS = (bool, np.bool_, bytes, bytearray, complex, np.complexfloating)
+NO_NUMBERS = (bool, np.bool_, bytes, bytearray, np.complexfloating)
 ACCEPTED = (
     "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan"
 )
@@ -49,20 +45,18 @@ def parse(text: str) -> Fraction | float:
             f"The entry has {len(text):,} characters: give at most {LONGEST:,}."
         )
     found = NUMBER.fullmatch(text.replace("\u2212", "-"))
-    if not found or not any(found[part] for part in PARTS):
+    if not found:
         raise ValueError(_complaint(text))
-    digits = (found["whole"] or "") + (found["part"] or "")
     sign = -1 if found["sign"] == "-" else 1
     if found["infinity"] or found["nan"]:
         return math.copysign(math.inf if found["infinity"] else math.nan, sign)
-    if found["pi"]:
-        return sign * PI
     if found["two"]:
         return sign * Fraction(2) ** _bounded(found["two"], TWO)
-    if int(digits) == 0:
-        return Fraction(0) if sign > 0 else -0.0
-    ten = _bounded(found["ten"] or "0", TEN) - len(found["part"] or "")
-    return sign * int(digits) * Fraction(10) ** ten
+    if not found["decimal"]:
+        return sign * PI
+    ten = Fraction(10) ** _bounded(found["ten"] or "0", TEN)
+    number = sign * Fraction(found["decimal"]) * ten
+    return number if number or sign > 0 else -0.0
 
 
 def exact(value) -> Fraction | float:
@@ -75,34 +69,20 @@ def exact(value) -> Fraction | float:
     """
     if isinstance(value, str | Decimal):
         return parse(str(value))
+    if isinstance(value, Fraction):
+        return value
+    if _is_whole(value):
+        return Fraction(int(value))
     try:
         if isinstance(value, NO_NUMBERS):
             raise TypeError
-        return _exact(value)
+        number = float(value)
     except Exception:  # whatever the methods of an odd object raise
         message = f"A value of type {type(value).__name__} is not a number: give text or a number."
         raise ValueError(message) from None
-
-
-def _exact(value):
-    if isinstance(value, Fraction):
-        return value
-    try:
-        return Fraction(operator.index(value))
-    except (
-        TypeError,
-        AttributeError,
-    ):  # no integer; TensorFlow's floats raise the second
-        pass
-    if not hasattr(value, "as_integer_ratio"):
-        value = float(value)
-    if (
-        value != value
-        or abs(value) == math.inf
-        or (value == 0 and math.copysign(1, value) < 0)
-    ):
-        return float(value)
-    return Fraction(*value.as_integer_ratio())
+    if not math.isfinite(number) or str(number) == "-0.0":
+        return number
+    return Fraction(number)
 
 
 def whole(code) -> int:
@@ -113,6 +93,8 @@ def whole(code) -> int:
         >>> whole("0b101")
         5
     """
+    if _is_whole(code):
+        return int(code)
     if isinstance(code, str):
         text = code.strip(BLANKS)
         if len(text) <= LONGEST and re.fullmatch(
@@ -122,10 +104,6 @@ def whole(code) -> int:
         said = quoted(code)
     else:
         said = f"A {type(code).__name__}"
-        # whatever the methods of an odd object raise
-        with contextlib.suppress(Exception):
-            if not isinstance(code, NO_NUMBERS):
-                return operator.index(code)
     raise ValueError(
         f"{said} is not a code: give an int, or text like 0x3C00 or 0b0110."
     )
@@ -140,6 +118,10 @@ def quoted(text: str) -> str:
     """
     shown = text if len(text) <= 40 else text[:37] + "..."
     return '"' + "".join(c if c.isprintable() else "?" for c in shown) + '"'
+
+
+def _is_whole(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _bounded(exponent, limit):

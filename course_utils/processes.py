@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 CHILD = (
@@ -71,10 +71,7 @@ def call(function, arguments=None, variables=None, timeout: float = 120) -> Outc
         >>> call("platform:python_implementation").result
         'CPython'
     """
-    outcome = run(_calling(function, arguments or {}), variables, timeout)
-    if outcome.result is None:
-        return outcome
-    return replace(outcome, printed=outcome.printed[:-1])  # the line break of `_child`
+    return run(_calling(function, arguments or {}), variables, timeout)
 
 
 def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
@@ -85,25 +82,24 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
 
     Example: `run(script("train.py", 3), timeout=60).result`.
     """
-    printed = []
-    problem = ""
-    deadline = time.monotonic() + timeout
     try:
         process = start(command, variables)
     except ProcessError as error:
         return Outcome(None, "", str(error))
+    printed = []
+    problem = ""
+    deadline = time.monotonic() + timeout
     try:
         for _, line in watch([process]):
             if time.monotonic() > deadline:
+                problem = f"It was stopped after {timeout:g} seconds."
                 break
             if line is not None:
                 printed.append(f"{line}\n")
-        if process.poll() is None:
-            problem = f"It was stopped after {timeout:g} seconds."
-        elif process.returncode:
-            problem = f"Its process {ending(process)}."
     finally:
-        kill(process)
+        stop([process], grace=0)
+    if process.returncode and not problem:
+        problem = f"Its process {ending(process)}."
     return Outcome(None if problem else process.result, "".join(printed), problem)
 
 
@@ -130,17 +126,18 @@ def start(command: list[str], variables: dict | None = None) -> Process:
     be.
     """
     own = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
-    options: dict[str, Any] = dict.fromkeys(
-        ("stdin", "stdout", "stderr"), subprocess.PIPE
-    )
-    options |= {"encoding": "utf-8", "errors": "replace", "start_new_session": True}
-    options["env"] = {
-        name: str(value) for name, value in own.items() if value is not None
-    }
-    if sys.platform == "win32":
-        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
     try:
-        process = Process(command, **options)
+        process = Process(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env={name: str(value) for name, value in own.items() if value is not None},
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows
+        )
     except OSError as error:
         raise ProcessError(
             f"{command[0]} could not be started ({error.strerror}): check its name and the folder."
@@ -188,26 +185,19 @@ def stop(processes, grace: float = 5.0) -> list[subprocess.Popen]:
             time.sleep(0.02)
     finally:
         stubborn = [p for p in alive if p.poll() is None]
-        for process in alive:
-            kill(process)
+        for process in stubborn:
+            process.kill()
+            process.wait()
+            _kill_group(process)
     return stubborn
-
-
-def kill(process: subprocess.Popen):
-    """Kill a process from `start` and its group at once, and wait for its end."""
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-        _kill_group(process)
 
 
 def ending(process: Process) -> str:
     """How a process ended: "ended with exit code 1 (ValueError: no data)"."""
     code = process.returncode
     if code < 0:
-        with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-    why = reason("\n".join(process.errors))
+        return f"was ended by {signal.Signals(-code).name}"
+    why = reason("".join(process.errors))
     return f"ended with exit code {code}" + (f" ({why})" if why else "")
 
 
@@ -226,32 +216,10 @@ def reason(errors: str) -> str:
             kind, what = found.groups()
             if what.startswith("Graph execution error"):
                 below = lines[number + 1 :]
-                what = next(
-                    (line for line in below if not line.startswith(NOT_TOLD)), what
-                )
+                points = (line for line in below if not line.startswith(NOT_TOLD))
+                what = next(points, what)
             return f"{kind}: {what[:200]}"
     return ""
-
-
-@contextlib.contextmanager
-def silent(*streams: int):
-    """Hide what is written to 1, the output, or 2, the errors, by native code too;
-    gives nowhere.
-
-    Example: `with silent(2): import tensorflow`.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = {stream: os.dup(stream) for stream in streams}
-    try:
-        with open(os.devnull, "w") as nowhere:
-            for stream in kept:
-                os.dup2(nowhere.fileno(), stream)
-            yield nowhere
-    finally:
-        for stream, former in kept.items():
-            os.dup2(former, stream)
-            os.close(former)
 
 
 def _calling(function, arguments):
@@ -297,22 +265,10 @@ def _end_with_parent(pipe):
 
 def _follow(process, news):
     """In a thread: what a process prints, and its end, go into a queue."""
-
-    def read_lines():
-        with process.stdout:
-            for line in process.stdout:
-                if line.startswith(RESULT):
-                    with contextlib.suppress(ValueError):  # printed by somebody else
-                        process.result = json.loads(line.removeprefix(RESULT))
-                        continue
-                news.put((process, line.rstrip("\n")))
-
-    def read_errors():
-        with process.stderr:
-            process.errors.extend(line.rstrip("\n") for line in process.stderr)
-
+    readers = {_read_lines: (process, news), process.errors.extend: (process.stderr,)}
     threads = [
-        threading.Thread(target=read, daemon=True) for read in (read_lines, read_errors)
+        threading.Thread(target=read, args=streams, daemon=True)
+        for read, streams in readers.items()
     ]
     for thread in threads:
         thread.start()
@@ -322,6 +278,15 @@ def _follow(process, news):
         thread.join(2)
     process.lifeline.close()
     news.put((process, None))
+
+
+def _read_lines(process, news):
+    for line in process.stdout:
+        if line.startswith(RESULT):
+            with contextlib.suppress(ValueError):  # printed by somebody else
+                process.result = json.loads(line.removeprefix(RESULT))
+                continue
+        news.put((process, line.rstrip("\n")))
 
 
 def _kill_group(process):

@@ -8,8 +8,13 @@ import platform
 import sys
 import time
 
-from course_utils import distributed, hardware, processes
-from course_utils.hardware.accelerators import shows_a_tpu, tpu_strategy, usable_gpus
+from course_utils import distributed, hardware, processes, quiet
+from course_utils.hardware.accelerators import (
+    shows_a_tpu,
+    tpu_strategy,
+    try_tpu,
+    usable_gpus,
+)
 from course_utils.processes import Told
 
 # What Colab lacks: everywhere gfloat, as in requirements.txt, and on its TPU runtimes
@@ -50,12 +55,10 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     Example: `machine = session.setup()`
     """
     if shows_a_tpu():
-        if (
-            on_colab()
-            and "tensorflow" not in importlib.metadata.packages_distributions()
-        ):
+        installed = importlib.metadata.packages_distributions()
+        if on_colab() and "tensorflow" not in installed:
             _install("tensorflow", "263 MB, some minutes")
-        os.environ.update(distributed.find_tpu())
+        os.environ.update(try_tpu()[1])
     machine = hardware.detect()
     if on_colab() and not importlib.util.find_spec("gfloat"):
         _install("gfloat", "22 kB")
@@ -92,7 +95,7 @@ def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
         f"Policy to try first here: {policy}, because {hardware.policy_reason(machine)}"
     )
     print(_what_differs(used))
-    with processes.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
+    with quiet.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
         needs_xla = training.float16_needs_xla(used)
     if hardware.merged_float16_is_slow(used):
         print(MERGING_IS_OFF)
@@ -120,7 +123,7 @@ def _start_tensorflow(machine, cpus):
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with processes.silent(2):
+    with quiet.silent(2):
         import tensorflow as tf
 
         if cpus != 1:
@@ -158,7 +161,7 @@ def _install(package, size):
             seconds = time.monotonic() - start
             print(f"\r{seconds:4.0f} s  {latest.strip():70.70}", end="")
     finally:
-        processes.kill(process)
+        processes.stop([process], grace=0)
         print()
     if process.returncode:
         raise SetupError(_missing(package))

@@ -8,7 +8,7 @@ make bfloat16.
 
 import numpy as np
 
-from course_utils.gradients import magnitudes
+from course_utils.magnitudes import magnitudes
 
 # with 8 the range is that of float32, where tensors come from
 EXPONENT_BITS = range(2, 9)
@@ -48,7 +48,7 @@ def survey(values, log2_scales=(0,)) -> dict:
         >>> survey([2**-25, 3 * 2**-25])["kept"][0][EXPONENT_BITS.index(5)]  # float16
         [0.4472135954999579, 1, 1, 0]
     """
-    sizes = np.sort(np.concatenate([[], *magnitudes(values)]))  # NaN comes last
+    sizes = np.sort(magnitudes(values))  # NaN comes last
     finite = sizes[: np.searchsorted(sizes, np.inf)]
     some = finite[np.searchsorted(finite, 0, "right") :]
     half, octave = np.frexp(some)  # half from 1/2 to below 1

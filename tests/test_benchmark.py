@@ -1,16 +1,13 @@
 """Comparisons are fair, bounded, interruptible, and say what they could not see."""
 
-import contextlib
-import dataclasses
 import math
-import sys
 import types
 
 import keras
 import numpy as np
 import pytest
 
-from course_utils import benchmark, figures, hardware, models, training
+from course_utils import benchmark, figures, hardware, models
 from course_utils.benchmark import Trainee, compare, rates, timer, trainee
 from course_utils.distributed.strategies import Choice
 from course_utils.hardware import accelerators
@@ -95,11 +92,8 @@ def test_the_table_follows_from_the_steps(three):
     assert table["verdict"].dropna().to_dict() == dict.fromkeys(
         benchmark.POLICIES[1:], "cannot tell"
     )
-    assert (
-        three.batch_size == 32 and three.jit_compile is False and not three.interrupted
-    )
+    assert three.batch_size == 32 and not three.interrupted
     assert keras.config.dtype_policy().name == "float32"
-    assert table["loss_scale"].fillna(0).tolist() == [0, 0, 2**15]  # for float16 alone
     assert table["peak_mb"].notna().all() == benchmark.counts_memory()
 
 
@@ -183,7 +177,7 @@ def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch
         for note in result.notes
         if note.startswith("mixed_float16 is compiled with XLA")
     ]
-    assert len(said) == 1 and result.jit_compile is False
+    assert len(said) == 1
     assert not Trainee(build_tiny, "mixed_float16").model.jit_compile  # no convolution
 
 
@@ -234,33 +228,6 @@ def test_a_training_in_the_scope_of_a_strategy_ends_in_the_same_bits(
     assert type(benchmark.build(build_tiny).distribute_strategy) is type(one)
     kind, inside = trained()
     assert kind is type(one) is not alone and np.array_equal(inside, outside)
-
-
-def test_the_device_and_tf32_on_jax(monkeypatch):
-    used = types.SimpleNamespace()
-    asked = []
-
-    @contextlib.contextmanager
-    def precision(text):
-        asked.append(text)
-        yield
-
-    fake = types.SimpleNamespace(
-        devices=lambda: [used], default_matmul_precision=precision
-    )
-    monkeypatch.setitem(sys.modules, "jax", fake)
-    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    for used.platform, kind in {
-        "gpu": "GPU",
-        "cuda": "GPU",
-        "tpu": "TPU",
-        "cpu": "CPU",
-    }.items():
-        assert benchmark.device() == f"{kind}:0" and trainee.device_kind() == kind
-    for on in (True, False):
-        with training.tf32(on):
-            pass
-    assert asked == ["tensorfloat32", "highest"] and not benchmark.counts_memory()
 
 
 @pytest.mark.mnist
@@ -320,34 +287,6 @@ def test_no_bfloat16_product_where_it_would_end_the_process(monkeypatch, capsys)
         found["gflops"] <= found["q3"]
     ).all()
     assert "a bfloat16 product ends the process" in capsys.readouterr().out
-    for isa, onednn, ends in (
-        ("AVX2", True, True),
-        ("AVX2_VNNI", True, True),
-        ("SSE41", True, True),
-        ("AVX", True, True),
-        ("", True, False),
-        # fmt: skip
-        ("AVX2", False, False),
-        ("AVX512_CORE", True, False),
-    ):
-        machine = dataclasses.replace(machine, onednn=onednn, max_isa=isa)
-        assert ("bfloat16" not in rates.likely_dtypes(machine)) is ends
-
-
-def test_float32_and_tf32_are_two_lines_where_a_gpu_has_both(monkeypatch):
-    asked = []
-    gpu = hardware.Accelerator("GPU", "some GPU", True, "", 8.0)
-    machine = hardware.Hardware("Linux x86_64", "", 2, (), accelerators=(gpu,))
-    monkeypatch.setattr(hardware, "detect", lambda: machine)
-    real = rates._product
-    monkeypatch.setattr(
-        rates,
-        "_product",
-        lambda n, d, tf32: asked.append((d, tf32)) or real(n, d, tf32),
-    )
-    found = benchmark.matmul_rates((8,), seconds=0)
-    assert found["dtype"].tolist() == ["float32", "tf32", "bfloat16", "float16"]
-    assert [dtype for dtype, tf32 in asked if tf32] == ["tf32"]
 
 
 @pytest.fixture
@@ -369,7 +308,6 @@ def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
         ]
     )
     assert benchmark.matmul_rates((8,), 0)["gflops"][0] == pytest.approx(2 * 1.024e-6)
-    assert found["runs"].tolist() == [3, 3, 3]
     interrupt_at(monkeypatch, 6, timer, "_seconds")
     assert (
         benchmark.ceilings(1, ("float32",)).empty
@@ -416,22 +354,10 @@ class Clock:
 
 
 def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
-    bars = []
-    tqdm = timer.tqdm
-    monkeypatch.setattr(
-        timer, "tqdm", lambda **told: bars.append(tqdm(**told)) or bars[-1]
-    )
     assert list(timer.rounds(0, "x", at_least=2)) == [0, 1]
     clock = iter(np.arange(0, 100, 0.5))
     monkeypatch.setattr(timer.time, "perf_counter", lambda: float(next(clock)))
     assert list(timer.rounds(2.0, "x")) == [0, 1, 2]
-    assert all(bar.n == bar.total for bar in bars)  # else they turn red
-
-
-def test_a_bar_of_rounds_counts_seconds_and_none_a_second(capsys):
-    assert list(timer.rounds(0.2, "x", at_least=1))
-    text = capsys.readouterr().err
-    assert "of 0.2 s" in text and "/s" not in text
 
 
 def test_the_median_counts_without_first_calls_and_short_ones_together(monkeypatch):

@@ -105,14 +105,11 @@ def test_without_any_file_the_fallback_is_real_digits_in_mnist_s_form(
     digits = datasets.load_mnist()
     printed = capsys.readouterr().out
     assert digits.is_fallback and "not MNIST" in printed and said in printed
-    assert digits.x_train.shape == (1437, 28, 28) and digits.x_test.shape == (
-        360,
-        28,
-        28,
-    )
-    for x, y in ((digits.x_train, digits.y_train), (digits.x_test, digits.y_test)):
+    sets = (digits.x_train, digits.y_train, 1437), (digits.x_test, digits.y_test, 360)
+    for x, y, count in sets:
+        assert x.shape == (count, 28, 28) and y.shape == (count,)
         assert x.dtype == np.uint8 and x.max() == 255 and x.min() == 0
-        assert set(y) == set(range(10)) and len(x) == len(y)
+        assert set(y) == set(range(10))
     assert np.array_equal(datasets.load_mnist().x_test, digits.x_test)  # the same split
 
 

@@ -405,12 +405,12 @@ def test_the_recorded_steps_beside_their_predictions():
     assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
 
 
-def recorded(device="some CPU", backend="tensorflow", **parts):
+def recorded(device="some CPU", settings=(), **parts):
     """A measurement without roofs, with what is added to it."""
     row = {"policy": "float32", "step_ms": 30.0, "speedup": 1.0}
     block = {"tokens": 8, "width": 16, "heads": 2, "batch_size": 4}
     return {
-        **{"device": device, "settings": {}, "versions": {"backend": backend}},
+        **{"device": device, "settings": dict(settings)},
         "conditions": {"batch_size": 8, "transformer": block},
         "cnn": [row, {"policy": "mixed_bfloat16", "step_ms": 15.0, "speedup": 2.0}],
         **parts,
@@ -426,11 +426,11 @@ def test_both_models_of_a_record_stand_beside_their_prediction():
         ("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0)
     )
     both = recorded(transformer=recorded()["cnn"], ceilings=best)
-    jax = recorded(backend="jax", ceilings=best)
+    off = recorded(settings={"ONEDNN": "0"}, ceilings=best)
     half = recorded(ceilings=best[-1:])
-    table = roofline.predicted_and_measured([both, jax, recorded(), half])
+    table = roofline.predicted_and_measured([both, off, recorded(), half])
     assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
-    assert table["settings"].tolist() == [""] * 4 + ["Keras/JAX"] * 2
+    assert table["settings"].tolist() == [""] * 4 + ["ONEDNN=0"] * 2
     step = counted(models.transformer_block(8, 16, 2), 4)
     device = Device("some CPU", {"float32": 0.5, "bfloat16": 0.8}, 20.0)
     expected = roofline.predict(step, device).ms
@@ -448,7 +448,7 @@ def test_the_roofs_of_this_machine(monkeypatch):
     assert (table["q1"] <= table["value"]).all() and (
         table["value"] <= table["q3"]
     ).all()
-    assert (table["runs"] >= 3).all() and (table["q1"] > 0).all()
+    assert (table["q1"] > 0).all()
     found = roofline.measured_device(table)
     best = table.groupby("figure")["value"].max()
     assert {**found.tflops, "memory": found.gb_per_s} == best.to_dict()

@@ -11,7 +11,7 @@ import keras
 import pytest
 from test_processes import posix
 
-from course_utils import distributed, hardware, session
+from course_utils import hardware, session
 from course_utils.hardware import Accelerator, Hardware
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 try:
-    with session.processes.silent(2):
+    with session.quiet.silent(2):
         raise ValueError
 except ValueError:
     print("still here", file=sys.stderr)
@@ -107,8 +107,7 @@ def tpu_runtime(tmp_path, monkeypatch):
     monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
     monkeypatch.setenv("COLAB_TPU_1VM", "1")
     monkeypatch.setenv("TPU_FOUND", "")
-    monkeypatch.setattr(session, "distributed", SimpleNamespace(**vars(distributed)))
-    monkeypatch.setattr(session.distributed, "find_tpu", lambda: {"TPU_FOUND": "yes"})
+    monkeypatch.setattr(session, "try_tpu", lambda: (1, {"TPU_FOUND": "yes"}))
     monkeypatch.setattr(session, "tpu_strategy", lambda: None)
     monkeypatch.setattr(hardware, "detect", lambda: a_machine(("avx2",), TPU))
     python = tmp_path / "python"

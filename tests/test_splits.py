@@ -7,7 +7,6 @@ import pytest
 from test_gradients import by_casting
 
 from course_utils import splits
-from course_utils.benchmark import records
 
 BITS = splits.EXPONENT_BITS
 every_split = pytest.mark.parametrize("bits", BITS)
@@ -63,24 +62,3 @@ def test_what_is_no_number_is_counted_and_left_out():
         assert splits.survey(nothing)["kept"] == [[[0.0, 0, 0, 0]] * len(BITS)]
     with pytest.raises(TypeError, match="complex"):
         splits.survey([1j])
-
-
-# What notebook 01 says of the recorded training
-
-
-def test_four_exponent_bits_need_a_scale_for_each_epoch_as_notebook_01_says():
-    early, late = (
-        [
-            kept[BITS.index(4)][0]
-            for kept in records.splits()[epoch]["gradients"]["kept"]
-        ]
-        for epoch in (5, 85)
-    )
-    both = [max(pair) for pair in zip(early, late, strict=True) if None not in pair]
-    assert len(both) == 9 and min(both) > 0.009  # up to 2^8, and never good
-    assert max(early[8], late[16]) < 0.00012
-    for bits, least, most in ((5, 0.00019, 0.00022), (6, 0.00039, 0.00043)):
-        for epoch in (5, 85):
-            kept = records.splits()[epoch]["gradients"]["kept"]
-            scales = range(9, 17) if bits == 5 else range(25)
-            assert all(least < kept[s][BITS.index(bits)][0] < most for s in scales)

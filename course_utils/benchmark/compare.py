@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from course_utils.benchmark.ratios import paired
+from course_utils.benchmark.ratios import Ratio, paired
 from course_utils.benchmark.timer import rounds
 from course_utils.benchmark.trainee import Trainee, batches, counts_memory, device
 from course_utils.progress import tqdm
@@ -32,10 +32,10 @@ class Comparison:
             (weights, optimizer, and the peak of a step above them, mean of several fresh
             builds), memory_ratio (against float32), accuracy on the same test images, gap_se
             (standard error of its distance to float32's, from the images that only one of
-            the two labels right), loss_scale, steps. NaN where something is unknown.
+            the two labels right), steps. NaN where something is unknown.
         steps: every timed step: policy, round, seconds, loss.
         right: whether each test image was labelled right, a column for each policy.
-        batch_size, jit_compile, device: the conditions.
+        batch_size, device: the conditions.
         notes: sentences on what could not be measured, or was measured otherwise, and why.
         interrupted: whether a person ended it before its time.
     """
@@ -44,7 +44,6 @@ class Comparison:
     steps: pd.DataFrame
     right: pd.DataFrame
     batch_size: int
-    jit_compile: bool
     device: str
     notes: tuple[str, ...]
     interrupted: bool
@@ -105,15 +104,10 @@ def compare_policies(
     except KeyboardInterrupt:
         interrupted = True
     steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "loss"])
-    scales = {t.policy: t.loss_scale for t in trainees}
-    table = _table(list(policies), steps, peaks, right, scales)
-    jit_compile = any(t.model.jit_compile and not t.needs_xla for t in trainees)
-    notes = tuple(
-        _notes(interrupted, counted, [t.policy for t in trainees if t.needs_xla])
-    )
-    return Comparison(
-        table, steps, right, batch_size, jit_compile, device(), notes, interrupted
-    )
+    table = _table(list(policies), steps, peaks, right)
+    under_xla = [trainee.policy for trainee in trainees if trainee.needs_xla]
+    notes = tuple(_notes(interrupted, counted, under_xla))
+    return Comparison(table, steps, right, batch_size, device(), notes, interrupted)
 
 
 def _peak_mb(build_model, policy, seed, x, y):
@@ -142,26 +136,26 @@ def _right(trainees, x, y, batch_size, seconds):
     return pd.DataFrame(right, dtype=bool)
 
 
-def _table(policies, steps, peaks, right, scales):
+def _table(policies, steps, peaks, right):
     ms = (1e3 * steps["seconds"].astype(float)).groupby(steps["policy"])
     peaks = pd.DataFrame(peaks, columns=["policy", "mb"])
     peak = peaks["mb"].astype(float).groupby(peaks["policy"]).mean()
     turns = steps.pivot(index="round", columns="policy", values="seconds")
     turns = turns.reindex(columns=list(dict.fromkeys(["float32", *policies])))
-    speed = {p: paired(turns[p], turns["float32"]) for p in policies}
+    ratios = {p: paired(turns[p], turns["float32"]) for p in policies}
+    speed = pd.DataFrame(ratios, index=Ratio._fields)
     columns = {
         "step_ms": ms.median().reindex(policies),
-        "speedup": pd.Series({p: found.median for p, found in speed.items()}),
-        "speedup_low": pd.Series({p: found.low for p, found in speed.items()}),
-        "speedup_high": pd.Series({p: found.high for p, found in speed.items()}),
+        "speedup": speed.loc["median"],
+        "speedup_low": speed.loc["low"],
+        "speedup_high": speed.loc["high"],
         "verdict": pd.Series(
-            {p: r.verdict(p, "float32") for p, r in speed.items() if p != "float32"}
+            {p: r.verdict(p, "float32") for p, r in ratios.items() if p != "float32"}
         ),
         "peak_mb": peak,
         "memory_ratio": peak / peak.get("float32", np.nan),
         "accuracy": right.mean(),
         "gap_se": _gap_errors(right),
-        "loss_scale": pd.Series(scales, dtype=float),
         "steps": ms.size().reindex(policies, fill_value=0),
     }
     return pd.DataFrame(columns, index=pd.Index(policies, name="policy"))

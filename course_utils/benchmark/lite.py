@@ -1,34 +1,27 @@
 """LiteRT, the interpreter of small devices: conversion without its noise, files that
 run, faults.
 
-Notebook 08 sets the converter's options itself. TensorFlow brings the converter and an
-interpreter; the package ai-edge-litert has a newer one.
+Notebook 08 sets the converter's options itself. TensorFlow brings the converter and the
+interpreter.
 """
 
 import contextlib
-import importlib.util
 import warnings
 
 import numpy as np
+import tensorflow as tf
 
-from course_utils import processes
+from course_utils import quiet
 
 
 def missing() -> str:
     """One sentence on what LiteRT lacks here, with what to install; "" where it can be
     used.
     """
-    import tensorflow as tf
-
-    if not hasattr(tf, "lite") or not hasattr(tf.lite, "TFLiteConverter"):
-        return (
-            "This TensorFlow has no LiteRT converter: install tensorflow 2.20 or 2.21."
-        )
-    if not hasattr(tf.lite, "Interpreter") and not importlib.util.find_spec(
-        "ai_edge_litert"
-    ):
-        return "This TensorFlow has no LiteRT interpreter: pip install ai-edge-litert, and restart."
-    return ""
+    needed = ("TFLiteConverter", "Interpreter")
+    if all(hasattr(getattr(tf, "lite", None), name) for name in needed):
+        return ""
+    return "This TensorFlow has no LiteRT: install tensorflow 2.20 or 2.21."
 
 
 def quietly(function, *arguments):
@@ -37,7 +30,7 @@ def quietly(function, *arguments):
 
     Example: `quietly(converter.convert)`
     """
-    with processes.silent(1, 2) as nowhere, warnings.catch_warnings():
+    with quiet.silent(1, 2) as nowhere, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             return function(*arguments)
@@ -74,9 +67,9 @@ class Lite:
 
     def __init__(self, content: bytes):
         self.content = content
-        one = self._interpreter()
-        self._input = one.get_input_details()[0]["index"]
-        self._output = one.get_output_details()[0]["index"]
+        interpreter = self._interpreter()
+        self._input = interpreter.get_input_details()[0]["index"]
+        self._output = interpreter.get_output_details()[0]["index"]
 
     def _interpreter(self, shape=None):
         try:
@@ -89,29 +82,23 @@ class Lite:
             ) from None
 
     def _allocated(self, shape):
-        if importlib.util.find_spec("ai_edge_litert"):
-            from ai_edge_litert.interpreter import Interpreter
-        else:
-            import tensorflow as tf
-
-            Interpreter = tf.lite.Interpreter  # `from tensorflow.lite` does not find it
-        made = Interpreter(model_content=self.content, num_threads=1)
+        interpreter = tf.lite.Interpreter(model_content=self.content, num_threads=1)
         if shape:
-            made.resize_tensor_input(made.get_input_details()[0]["index"], shape)
-        made.allocate_tensors()
-        return made
+            interpreter.resize_tensor_input(self._input, shape)
+        interpreter.allocate_tensors()
+        return interpreter
 
     def predict(self, images):
         """The outputs for a batch of float32 images, an array."""
-        own = self._interpreter(images.shape)
-        own.set_tensor(self._input, images)
-        own.invoke()
-        return own.get_tensor(self._output)
+        interpreter = self._interpreter(images.shape)
+        interpreter.set_tensor(self._input, images)
+        interpreter.invoke()
+        return interpreter.get_tensor(self._output)
 
     def call(self, images):
         """A function without arguments that computes a batch, for a timer; it returns
         0.
         """
-        own = self._interpreter(images.shape)
-        own.set_tensor(self._input, images)
-        return lambda: own.invoke() or 0.0
+        interpreter = self._interpreter(images.shape)
+        interpreter.set_tensor(self._input, images)
+        return lambda: interpreter.invoke() or 0.0

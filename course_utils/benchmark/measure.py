@@ -1,30 +1,35 @@
 """What `python -m course_utils bench` measures: one device, from its roofs to whole
 steps.
 
-It runs where Keras runs on TensorFlow, and with KERAS_BACKEND=jax from the same code on
-JAX, also where no TensorFlow is installed; `benchmark.start` has got the backend ready
-before.
+`session.setup` has started TensorFlow before.
 """
 
 import datetime
 import json
 import os
-from collections import namedtuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from course_utils import datasets, hardware, models
-from course_utils.benchmark import compare, rates, records, settings, start, trainee
+from course_utils.benchmark import compare, rates, records, settings, trainee
 
 # The Transformer block's sizes: what keeps a device busy without keeping anybody
 # waiting.
-LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}
-SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}
-BLOCKS = {"CPU": SMALL, "GPU": LARGE, "TPU": LARGE}
-# A function that builds and compiles a model, its data, and how many samples are in a
-# step.
-Model = namedtuple("Model", "build x y batch_size")
+LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}  # GPU or TPU
+SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}  # CPU
+
+
+class Model(NamedTuple):
+    """What is trained: a function that builds and compiles it, and its data."""
+
+    build: Callable
+    x: np.ndarray
+    y: np.ndarray
+    batch_size: int
 
 
 def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
@@ -39,21 +44,22 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
     """
+    machine = hardware.detect()
     digits = datasets.load_mnist()
-    job = Job(seconds, start.machine(), digits.x_train, digits.y_train)
+    job = Job(seconds, machine, digits.x_train, digits.y_train)
     conditions = {
         "model": "mnist_cnn (32-64-128)",
         "data": digits.name,
         "batch_size": job.models["cnn"].batch_size,
-        "jit_compile": start.on_jax(),
-        "tf32": job.tf32,
-        "transformer": BLOCKS[job.kind],
+        "jit_compile": False,
+        "tf32": "tf32" in job.dtypes,
+        "transformer": _block_sizes(),
         "seconds": seconds,
     }
     found = {
-        "device": name or start.device_name(job.machine),
-        "cpu": str(job.machine),
-        "versions": start.versions(),
+        "device": name or device_name(machine),
+        "cpu": str(machine),
+        "versions": records.versions(),
         "date": datetime.date.today().isoformat(),
         "settings": _settings(),
         "conditions": conditions,
@@ -66,27 +72,37 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
     return {**found, "notes": list(dict.fromkeys(job.notes))}
 
 
+def device_name(machine: hardware.Hardware) -> str:
+    """What to call a machine: its accelerator, or its CPU with the cores and 16-bit
+    instructions.
+
+    Example:
+        >>> device_name(hardware.Hardware("Linux x86_64", "some CPU", 4, ("avx2",)))
+        'some CPU 4 cores'
+    """
+    for accelerator in machine.accelerators:
+        if accelerator.works:
+            return accelerator.name
+    sets = [s for s in machine.instruction_sets or () if "16" in s]
+    return " ".join([machine.cpu, hardware.counted(machine.cores), *sets])
+
+
 class Job:
     """One measurement under way, on a `hardware.Hardware`. Its parts return what JSON
     can hold.
 
-    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; policies that this
-    process can compute in; tf32, whether float32 products go through TF32 unless they
-    are told otherwise; notes, sentences on what could not be measured; interrupted,
-    whether a person ended it.
+    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; dtypes that this
+    device may multiply and policies that this process can compute in; notes, sentences
+    on what could not be measured; interrupted, whether a person ended it.
     """
 
     def __init__(self, seconds: float, machine: hardware.Hardware, images, labels):
         self.seconds = seconds
-        self.machine = machine
-        self.kind = trainee.device_kind()
-        self.work = hardware.workload(machine)
         self.notes = []
         self.interrupted = False
-        cnn = _cnn(images, labels, self.work.batch_size)
-        self.models = {"cnn": cnn, "transformer": _block(self.kind)}
+        batch_size = hardware.workload(machine).batch_size
+        self.models = {"cnn": _cnn(images, labels, batch_size), "transformer": _block()}
         self.dtypes = rates.likely_dtypes(machine)
-        self.tf32 = "tf32" in self.dtypes
         self.policies = [
             p for p in compare.POLICIES if p.removeprefix("mixed_") in self.dtypes
         ]
@@ -96,27 +112,25 @@ class Job:
             )
 
     def cnn(self):
-        return self._steps("cnn", 1)
+        return self._steps("cnn", self.seconds)
 
     def transformer(self):
-        return self._steps("transformer", 0.5)
+        return self._steps("transformer", self.seconds / 2)
 
     def ceilings(self):
         return _rows(rates.ceilings(self.seconds / 4, self.dtypes))
 
-    def _steps(self, name, share):
+    def _steps(self, name, seconds):
         """A training step under each policy: rows of `Comparison.table`."""
-        (build, x, y, batch_size), policies = self.models[name], self.policies
-        seconds = share * self.seconds
+        build, x, y, batch_size = self.models[name]
+
+        def measured(policies):
+            return compare.compare_policies(build, x, y, policies, batch_size, seconds)
+
         try:
-            result = compare.compare_policies(
-                build, x, y, policies, batch_size, seconds
-            )
-        except Exception:  # the backend has no kernel for one of them on this device
-            policies = [policy for policy in policies if self._runs(name, policy)]
-            result = compare.compare_policies(
-                build, x, y, policies, batch_size, seconds
-            )
+            result = measured(self.policies)
+        except Exception:  # the device has no kernel for one of them
+            result = measured([p for p in self.policies if self._runs(name, p)])
         self.interrupted |= result.interrupted
         self.notes += result.notes
         return _rows(result.table.drop(columns=["accuracy", "gap_se"]).reset_index())
@@ -135,34 +149,39 @@ class Job:
 def _cnn(images, labels, batch_size):
     x = images[..., None].astype("float32") / 255
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return Model(
-        lambda: _compiled(models.mnist_cnn(), loss), x, labels, min(batch_size, len(x))
-    )
+
+    def build():
+        return _compiled(models.mnist_cnn(), loss)
+
+    return Model(build, x, labels, min(batch_size, len(x)))
 
 
-def _block(kind):
+def _block():
     """On random numbers: two batches of them, as inputs and as targets."""
-    tokens, width, heads, batch_size = BLOCKS[kind].values()
+    tokens, width, heads, batch_size = _block_sizes().values()
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 2 * batch_size, tokens, width), dtype="float32")
-    build = lambda: _compiled(models.transformer_block(tokens, width, heads), "mse")  # noqa: E731
+
+    def build():
+        return _compiled(models.transformer_block(tokens, width, heads), "mse")
+
     return Model(build, x, y, batch_size)
 
 
+def _block_sizes():
+    return SMALL if trainee.device_kind() == "CPU" else LARGE
+
+
 def _compiled(model, loss):
-    # JAX without jit runs operation by operation, which nobody trains with.
-    model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=start.on_jax())
+    model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=False)
     return model
 
 
 def _settings():
     """The switches that are set, and `remapping` where `session.setup` turned it off."""
     found = {name: os.environ[name] for name in records.SWITCHES if name in os.environ}
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        if tf.config.optimizer.get_experimental_options().get("remapping") is False:
-            found["remapping"] = "off"
+    if tf.config.optimizer.get_experimental_options().get("remapping") is False:
+        found["remapping"] = "off"
     return found
 
 

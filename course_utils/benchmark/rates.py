@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 
 from course_utils import hardware, training
 from course_utils.benchmark.timer import timings
@@ -35,8 +36,7 @@ def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
                 (n, dtype): (_product(n, dtype, tf32=dtype == "tf32"), 2e-9 * n**3)
                 for dtype in dtypes
             }
-        found = _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
-    return found.drop(columns="runs")
+        return _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
 
 
 def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
@@ -45,7 +45,7 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
 
     `dtypes` are names as in `roofline.Device.tflops`, by default those that the device
     may have. A DataFrame: figure (a dtype, or "memory"), case (what was run), value
-    (median; TFLOP/s or GB/s), q1, q3 (quartiles), runs (at least three).
+    (median of at least three runs; TFLOP/s or GB/s), q1, q3 (quartiles).
 
     Example:
         this = roofline.measured_device(ceilings(seconds=10))
@@ -62,18 +62,11 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
         # again.
         a = keras.ops.ones((mib * 2**18,), "float32")
         gigabytes = 1e-9 * mib * 2**20
-        cases["memory", f"a + a into a new array, {mib} MiB"] = (
-            lambda: a + a,
-            2 * gigabytes,
-        )
-        if keras.backend.backend() == "tensorflow":
-            import tensorflow as tf
-
-            there = tf.Variable(a)
-            cases["memory", f"b += a, {mib} MiB each"] = (
-                lambda: there.assign_add(a),
-                3 * gigabytes,
-            )
+        new = f"a + a into a new array, {mib} MiB"
+        cases["memory", new] = lambda: a + a, 2 * gigabytes
+        b = tf.Variable(a)
+        there = f"b += a, {mib} MiB each"
+        cases["memory", there] = lambda: b.assign_add(a), 3 * gigabytes
         return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
 
 
@@ -89,7 +82,7 @@ def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
 
 def _rates(cases, seconds, label, columns):
     """{names: (call, amount)} as a DataFrame: names, amount a second (median,
-    quartiles), runs.
+    quartiles).
     """
     times = timings(
         {case: run for case, (run, _) in cases.items()}, seconds, label, at_least=3
@@ -98,8 +91,8 @@ def _rates(cases, seconds, label, columns):
     for case, found in times.items():
         if found:
             rates = cases[case][1] / np.quantile(found, (0.5, 0.75, 0.25))
-            rows.append([*case, *rates, len(found)])
-    return pd.DataFrame(rows, columns=[*columns, "q1", "q3", "runs"])
+            rows.append([*case, *rates])
+    return pd.DataFrame(rows, columns=[*columns, "q1", "q3"])
 
 
 def _product(size, dtype, tf32):

@@ -6,6 +6,7 @@ import collections
 import hashlib
 import json
 import math
+import platform
 import re
 from pathlib import Path
 
@@ -23,6 +24,8 @@ PARTS = ("cnn", "transformer", "ceilings")
 MODELS = ("cnn", "transformer")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 INTERVAL = ["speedup_low", "speedup_high"]
+# Files that are no measurements of speed: `gradients`, `splits` and so on read them.
+OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
 
 
 def label(measurement: dict) -> str:
@@ -30,15 +33,28 @@ def label(measurement: dict) -> str:
     defaults.
 
     Example:
-        >>> label({"settings": {"TF_ENABLE_ONEDNN_OPTS": "0"}, "versions": {"backend": "jax"}})
-        'Keras/JAX TF_ENABLE_ONEDNN_OPTS=0'
+        >>> label({"settings": {"TF_ENABLE_ONEDNN_OPTS": "0"}})
+        'TF_ENABLE_ONEDNN_OPTS=0'
     """
-    backend = measurement.get("versions", {}).get("backend", "tensorflow")
-    words = ["Keras/JAX"] if backend == "jax" else []
-    return " ".join(words + [f"{k}={v}" for k, v in measurement["settings"].items()])
+    return " ".join(f"{k}={v}" for k, v in measurement["settings"].items())
 
 
-OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
+def versions() -> dict[str, str]:
+    """{package: version} of what is measured, with Python and the system.
+
+    Example:
+        >>> sorted(versions())
+        ['keras', 'python', 'system', 'tensorflow']
+    """
+    import keras
+    import tensorflow as tf
+
+    return {
+        "python": platform.python_version(),
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def save(measurement: dict, path: str | Path | None = None) -> Path:
@@ -75,7 +91,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
             if measurement.get("kind") in OTHER_KINDS:
-                continue  # the functions of these names read those
+                continue
             _look_over(measurement)
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             print(
@@ -91,9 +107,8 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
     One row per device and policy: device (the second of a name and its settings has a
-    "(2)" behind it, and so on), settings (switches, and "Keras/JAX" where it was not
-    TensorFlow), date, policy, step_ms, speedup, memory_ratio, and of newer ones the interval,
-    speedup_low and speedup_high. `model` is "cnn" or
+    "(2)" behind it, and so on), settings, date, policy, step_ms, speedup, memory_ratio,
+    and of newer ones the interval, speedup_low and speedup_high. `model` is "cnn" or
     "transformer", which the first measurements did not have.
 
     Example:
@@ -137,13 +152,12 @@ def _rows(measurement, model):
         yield [measurement["device"], label(measurement), measurement["date"], *numbers]
 
 
-def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
+def gradients(of: str = "activations") -> dict:
     """The gradients of a recorded training: {epoch: {layer or weight:
     OctaveHistogram}}.
 
     `of` is "activations" for the gradients at the layers' outputs, "weights", or
-    "loss": {epoch: the loss of their images}. By default the file is the one that comes
-    with the course; ValueError names a file without such gradients.
+    "loss": {epoch: the loss of their images}.
 
     Example:
         >>> bool(gradients()[0]["conv2d"].survival("float16").normal)
@@ -151,21 +165,13 @@ def gradients(path: str | Path | None = None, of: str = "activations") -> dict:
     """
     from course_utils.gradients import OctaveHistogram
 
-    path = Path(path or FOLDER / "gradients.json")
-    try:
-        recording = json.loads(path.read_text(encoding="utf-8"))
-        found = {row["epoch"]: row[of] for row in recording["records"]}
-        if of != "loss":
-            for epoch, layers in found.items():
-                found[epoch] = {
-                    k: OctaveHistogram.from_data(data) for k, data in layers.items()
-                }
+    found = {row["epoch"]: row[of] for row in _recorded("gradients")["records"]}
+    if of == "loss":
         return found
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise ValueError(
-            f"{path.name} is not a recording of gradients: write it again with "
-            "`python -m tools.record gradients`."
-        ) from None
+    return {
+        epoch: {name: OctaveHistogram.from_data(data) for name, data in layers.items()}
+        for epoch, layers in found.items()
+    }
 
 
 def splits() -> dict:
@@ -179,7 +185,7 @@ def splits() -> dict:
         >>> list(splits()), splits()[5]["weights"]["total"]
         ([5, 85], 1011466)
     """
-    rows = json.loads((FOLDER / "splits.json").read_text(encoding="utf-8"))["records"]
+    rows = _recorded("splits")["records"]
     tensors = ("weights", "activations", "gradients")
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
 
@@ -198,7 +204,7 @@ def rescue(epoch: int = 85):
     """
     import pandas as pd
 
-    content = json.loads((FOLDER / "rescue.json").read_text(encoding="utf-8"))
+    content = _recorded("rescue")
     images = content["conditions"]["test_images"]
     ends: dict = {}
     for row in content["trainings"]:
@@ -224,7 +230,7 @@ def smaller() -> list[dict]:
     Example:
         [point["name"] for point in smaller()]
     """
-    found = json.loads((FOLDER / "smaller.json").read_text(encoding="utf-8"))
+    found = _recorded("smaller")
     print(f"Recorded on {found['date']} on {found['cpu']}.")
     return found["records"]
 
@@ -237,4 +243,8 @@ def clinic() -> dict:
         >>> clinic()["patients"][0]["readings"]["scale"]["kind"]
         'falls'
     """
-    return json.loads((FOLDER / "clinic.json").read_text(encoding="utf-8"))
+    return _recorded("clinic")
+
+
+def _recorded(kind):
+    return json.loads((FOLDER / f"{kind}.json").read_text(encoding="utf-8"))

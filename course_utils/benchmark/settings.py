@@ -104,8 +104,7 @@ def steps(seconds: float, batch_size: int) -> list[list]:
     y = rng.integers(0, 10, batch_size)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     networks = {}
-    times = {policy: [] for policy in POLICIES}
-    notes = dict.fromkeys(POLICIES, "")
+    rows = []
     for policy in POLICIES:
         with dtype_policy(policy):
             network = models.mnist_cnn()
@@ -115,7 +114,8 @@ def steps(seconds: float, batch_size: int) -> list[list]:
                 network.train_on_batch(x, y)
             networks[policy] = network
         except Exception as error:  # oneDNN has no kernel for it under this setting
-            notes[policy] = sentence(error)
+            rows.append([policy, np.nan, np.nan, sentence(error)])
+    times = {policy: [] for policy in networks}
     for _ in rounds(seconds, "steps", at_least=4):
         for policy, network in networks.items():
             # past Python's buffer, as oneDNN's lines
@@ -123,14 +123,10 @@ def steps(seconds: float, batch_size: int) -> list[list]:
             start = time.perf_counter()
             network.train_on_batch(x, y)
             times[policy].append(1e3 * (time.perf_counter() - start))
-    found = []
     for policy, own in times.items():
-        both = min(len(own), len(times["float32"]))
-        speedup = paired(own[:both], times["float32"][:both]).median
-        found.append(
-            [policy, float(np.median(own or [np.nan])), speedup, notes[policy]]
-        )
-    return found
+        speedup = paired(own, times["float32"]).median
+        rows.append([policy, float(np.median(own)), speedup, ""])
+    return rows
 
 
 def table(outcomes: dict):
@@ -147,12 +143,11 @@ def table(outcomes: dict):
     rows = []
     for leg, outcome in outcomes.items():
         none = [["", np.nan, np.nan, outcome.problem]]
-        for policy, ms, speedup, note in none if outcome.problem else outcome.result:
+        for policy, ms, speedup, note in outcome.result or none:
             mine = named[(named["leg"] == leg) & (named["policy"] == policy)]
             rows.append([leg, policy, ms, speedup, _most(mine), note])
-    return pd.DataFrame(
-        rows, columns=["leg", "policy", "step_ms", "speedup", "kernels", "note"]
-    )
+    columns = ["leg", "policy", "step_ms", "speedup", "kernels", "note"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def kernels(outcomes: dict):
@@ -167,25 +162,18 @@ def kernels(outcomes: dict):
     """
     rows = []
     for leg, outcome in outcomes.items():
-        policy = None
-        for line in outcome.printed.splitlines():
-            if line.startswith(MARK):
-                policy = line.removeprefix(MARK).strip()
-            elif policy and (found := LINE.fullmatch(line)):
+        for step in outcome.printed.split(MARK)[1:]:
+            policy, *lines = step.splitlines()
+            steps = outcome.printed.count(f"{MARK}{policy}\n")
+            for found in filter(None, map(LINE.fullmatch, lines)):
                 operation, kernel, dtype, ms = found.groups()
-                rows.append(
-                    (leg, policy, operation, kernel or operation, dtype, float(ms))
-                )
+                names = (leg, policy, operation, kernel or operation, dtype)
+                rows.append((*names, 1 / steps, float(ms) / steps))
     keys = ["leg", "policy", "operation", "kernel", "dtype"]
-    calls = pd.DataFrame(rows, columns=[*keys, "ms"]).groupby(keys)["ms"]
-    found = calls.agg(calls="size", ms="sum").reset_index()
-    steps = [
-        outcomes[row.leg].printed.count(f"{MARK}{row.policy}\n")
-        for row in found.itertuples()
-    ]
-    found[["calls", "ms"]] = found[["calls", "ms"]].div(steps, axis=0)
+    calls = pd.DataFrame(rows, columns=[*keys, "calls", "ms"])
+    means = calls.groupby(keys, as_index=False).sum()
     order = {"by": ["leg", "policy", "ms"], "ascending": [True, True, False]}
-    return found.sort_values(**order, ignore_index=True)
+    return means.sort_values(**order, ignore_index=True)
 
 
 def _most(mine):

@@ -7,30 +7,20 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from course_utils import distributed, training
 
 
 def device() -> str:
-    """TensorFlow's name of the device that Keras uses, "GPU:0", "TPU:0" or "CPU:0".
-
-    Where Keras runs on JAX it is JAX's first device.
-    """
-    if keras.backend.backend() == "jax":
-        import jax
-
-        kind = jax.devices()[0].platform.upper()
-        return f"{'GPU' if kind in ('CUDA', 'ROCM') else kind}:0"
-    import tensorflow as tf
-
+    """TensorFlow's name of the device that Keras uses, "GPU:0", "TPU:0" or "CPU:0"."""
     kinds = {d.device_type for d in tf.config.list_logical_devices()}
     return next((f"{kind}:0" for kind in ("TPU", "GPU") if kind in kinds), "CPU:0")
 
 
 def device_kind() -> str:
-    """ "GPU", "TPU" or "CPU"; what is neither of the first two is measured as a CPU."""
-    kind = device().split(":")[0]
-    return kind if kind in ("GPU", "TPU") else "CPU"
+    """The kind of `device`: "GPU", "TPU" or "CPU"."""
+    return device().split(":")[0]
 
 
 def counts_memory() -> bool:
@@ -42,10 +32,6 @@ def start_peak() -> int | None:
     """Bytes in use now, with the peak counter reset; None where the allocator does not
     tell.
     """
-    if keras.backend.backend() != "tensorflow":
-        return None
-    import tensorflow as tf
-
     try:
         tf.config.experimental.reset_memory_stats(device())
         return tf.config.experimental.get_memory_info(device())["current"]
@@ -118,12 +104,6 @@ class Trainee:
             int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize for v in variables
         )
 
-    @property
-    def loss_scale(self) -> float | None:
-        """The current loss scale, or None where `compile` added no loss scaling."""
-        scale = getattr(self._optimizer, "dynamic_scale", None)
-        return None if scale is None else float(keras.ops.convert_to_numpy(scale))
-
     def restart(self, seed: int):
         """Goes back to step 0 with other initial weights; the traced step is kept."""
         self.model.set_weights(self._fresh(seed).get_weights())
@@ -144,8 +124,6 @@ class Trainee:
         seconds = time.perf_counter() - start
         if before is None:
             return Step(seconds, None, loss)
-        import tensorflow as tf
-
         peak = tf.config.experimental.get_memory_info(device())["peak"]
         return Step(seconds, peak - before, loss)
 

@@ -9,7 +9,6 @@ from course_utils.distributed.play import play, play_on_workers
 from course_utils.distributed.strategies import (
     DeviceError,
     choose,
-    find_tpu,
     scope,
     split_cpu,
 )

@@ -6,7 +6,7 @@
 import json
 import time
 
-from course_utils.distributed.workers import Workers
+from course_utils.distributed.workers import run_workers
 
 SIDE, BATCH, ROUNDS = 1000, 512, 24
 # What computes and what travels.
@@ -25,10 +25,7 @@ def measure_exchange() -> dict:
     numbers alone}, "step": {kind: both}}, for each of `KINDS`. What is timed takes
     turns.
     """
-    with Workers(__file__, 2, timeout=150) as workers:
-        for _ in workers:
-            pass
-    return workers.results[0]
+    return run_workers(__file__, 2, timeout=150)[0]
 
 
 def _work():

@@ -4,11 +4,8 @@ import contextlib
 import functools
 from dataclasses import dataclass
 
-from course_utils import hardware
 from course_utils.hardware import accelerators
 from course_utils.processes import Told
-
-ON_JAX = "KERAS_BACKEND=jax python -m course_utils bench"
 
 
 class DeviceError(Told, RuntimeError):
@@ -40,21 +37,17 @@ def scope():
     """Where models are built that train on a TPU, or on the devices of `split_cpu`.
 
     `fit` shares each batch out among replicas; `train_on_batch` gives each the whole
-    batch. One device, several GPUs, Keras on JAX, and the scope of another strategy
-    stay as they are.
+    batch. One device, several GPUs, and the scope of another strategy stay as they are.
 
     Example: `with scope(): model = build_model()`
     """
-    import keras
+    import tensorflow as tf
 
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        choice = choose()
-        alone = choice.kind == "one device" or choice.devices[0].startswith("GPU")
-        if not alone and not tf.distribute.has_strategy():
-            return choice.strategy().scope()
-    return contextlib.nullcontext()
+    choice = choose()
+    alone = choice.kind == "one device" or choice.devices[0].startswith("GPU")
+    if alone or tf.distribute.has_strategy():
+        return contextlib.nullcontext()
+    return choice.strategy().scope()
 
 
 def split_cpu(count: int = 2) -> tuple[str, ...]:
@@ -86,7 +79,7 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
 def choose() -> Choice:
     """The strategy for this machine, as TensorFlow sees it now. It starts TensorFlow.
 
-    A TPU that TensorFlow cannot use is named in the reason. Example: `choose().devices`
+    Example: `choose().devices`
     is `('CPU:0', 'CPU:1')` after `split_cpu(2)`, on a machine without a GPU.
     """
     import tensorflow as tf
@@ -117,33 +110,7 @@ def choose() -> Choice:
             "one device", ("GPU:0",), "this machine has one GPU and nothing to share."
         )
     reason = "TensorFlow sees one CPU device; split_cpu(2) before it starts makes two to learn on."
-    if any(a.kind == "TPU" for a in hardware.detect().accelerators):
-        reason = "TensorFlow cannot use the TPU of this machine; distributed.find_tpu() says more."
     return Choice("one device", ("CPU:0",), reason)
-
-
-def find_tpu() -> dict:
-    """Try a TPU: the variables to set before TensorFlow is imported; never raises.
-
-    It says what came out. Without the signs of a TPU (variables that Colab and Google
-    Cloud set, a device file) nothing is tried, and it gives `{}`. Not run on a TPU yet.
-    """
-    if not accelerators.shows_a_tpu():
-        print("This machine has no TPU, so the course runs on what TensorFlow finds.")
-        return {}
-    outcome = accelerators.try_tpu()
-    if outcome.result:
-        print("TensorFlow can use this TPU.")
-        return outcome.result[1]
-    problem = outcome.problem.removesuffix(".")
-    print(
-        f"TensorFlow cannot use this TPU, and the CPU is used: {problem[:1].lower()}{problem[1:]}."
-    )
-    print(
-        "To try again, shut down other notebooks, run `%pip install tensorflow-tpu` and restart "
-        f"the kernel; to measure the TPU with Keras on JAX, run `!{ON_JAX}`."
-    )
-    return accelerators.NO_TPU
 
 
 @functools.cache

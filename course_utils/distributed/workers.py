@@ -80,8 +80,9 @@ class Workers:
         first_failure = None
         deadline = self._deadline
         for process, line in self._watching:
+            alive = any(each.poll() is None for each in self._processes)
             # A worker that prints without end would keep this loop alive.
-            if time.monotonic() > deadline and self._is_any_alive():
+            if alive and time.monotonic() > deadline:
                 break
             if process is None:  # nothing new: a chance to look at the clock
                 continue
@@ -101,9 +102,6 @@ class Workers:
         if first_failure is not None and not self._killed:
             raise ProcessError(self._what_failed(first_failure))
 
-    def _is_any_alive(self):
-        return any(process.poll() is None for process in self._processes)
-
     @property
     def results(self) -> list:
         """What each worker handed back, in their order; None from those that did not."""
@@ -112,7 +110,7 @@ class Workers:
     def kill(self, rank: int):
         """Kill one worker, as a machine that is taken away: SIGKILL, at once."""
         self._killed.add(rank)
-        processes.kill(self._processes[rank])
+        self._processes[rank].kill()
 
     def stop(self):
         """End all workers that are left: SIGTERM, after `grace` seconds SIGKILL."""
@@ -123,7 +121,7 @@ class Workers:
 
     def _what_failed(self, rank):
         who = f"Worker {rank} of {self.count}"
-        if "Could not start gRPC server" in "\n".join(self._processes[rank].errors):
+        if "Could not start gRPC server" in "".join(self._processes[rank].errors):
             return (
                 f"{who} could not open port {self._ports[rank]}, which another program uses: "
                 "start the workers again, on other ports."

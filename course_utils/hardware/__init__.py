@@ -12,8 +12,10 @@ from course_utils.hardware.accelerators import Accelerator, find_accelerators
 
 # What decides how fast 16-bit arithmetic is on a CPU, by Linux's names in
 # /proc/cpuinfo.
-X86_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16")
-ARM_SETS = ("asimdhp", "bf16")
+SETS = (
+    *("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"),
+    *("asimdhp", "bf16"),  # of ARM
+)
 
 # Chips of compute capability 7.5 that were built without tensor cores (TU116 and
 # TU117).
@@ -36,8 +38,7 @@ class Hardware:
     system: str  # operating system and architecture, "Linux x86_64"
     cpu: str
     cores: int  # that this process may use
-    # Those of X86_SETS or ARM_SETS that the CPU has; None where the system does not
-    # tell.
+    # Those of SETS that the CPU has; None where the system does not tell.
     instruction_sets: tuple[str, ...] | None
     onednn: bool = True  # whether TensorFlow's oneDNN kernels are on
     max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
@@ -119,9 +120,9 @@ def recommended_policy(hardware: Hardware | None = None) -> str:
     return _decide(hardware or detect())[0]
 
 
-def policy_reason(hardware: Hardware | None = None) -> str:
+def policy_reason(hardware: Hardware) -> str:
     """Why `recommended_policy` says what it says, in one sentence."""
-    return _decide(hardware or detect())[1]
+    return _decide(hardware)[1]
 
 
 def has_tf32(hardware: Hardware) -> bool:
@@ -135,7 +136,7 @@ def has_tf32(hardware: Hardware) -> bool:
     return min(found, default=0) >= 8.0
 
 
-def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
+def bfloat16_ends_the_process(hardware: Hardware) -> bool:
     """Whether a bfloat16 product would end this process instead of raising an error.
 
     ONEDNN_MAX_CPU_ISA below AVX-512 hides instructions that TensorFlow knows the CPU
@@ -146,8 +147,7 @@ def bfloat16_ends_the_process(hardware: Hardware | None = None) -> bool:
         >>> bfloat16_ends_the_process(Hardware("Linux x86_64", "", 2, (), max_isa="AVX2"))
         True
     """
-    hw = hardware or detect()
-    return hw.onednn and bool(re.match("SSE|AVX$|AVX2", hw.max_isa))
+    return hardware.onednn and bool(re.match("SSE|AVX$|AVX2", hardware.max_isa))
 
 
 def merged_float16_is_slow(hardware: Hardware) -> bool:
@@ -162,13 +162,10 @@ def merged_float16_is_slow(hardware: Hardware) -> bool:
         >>> merged_float16_is_slow(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
         False
     """
-    has_float16 = bool(
-        {"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ())
-    )
-    return hardware.onednn and not hardware.working("GPU") and has_float16
+    return hardware.onednn and not hardware.working("GPU") and _has_float16(hardware)
 
 
-def float16_convolutions_are_slow(hardware: Hardware | None = None) -> bool:
+def float16_convolutions_are_slow(hardware: Hardware) -> bool:
     """Whether TensorFlow has only a slow kernel for the gradients of float16
     convolutions here.
 
@@ -180,10 +177,10 @@ def float16_convolutions_are_slow(hardware: Hardware | None = None) -> bool:
         >>> float16_convolutions_are_slow(Hardware("Linux x86_64", "", 2, ("avx512_fp16",)))
         True
     """
-    hw = hardware or detect()
-    hidden = hw.max_isa and not re.search("AMX_FP16|AMX_2|ALL|DEFAULT", hw.max_isa)
-    has_kernels = "amx_fp16" in (hw.instruction_sets or ()) and not hidden
-    return merged_float16_is_slow(hw) and not has_kernels
+    isa = hardware.max_isa
+    hidden = isa and not re.search("AMX_FP16|AMX_2|ALL|DEFAULT", isa)
+    has_kernels = "amx_fp16" in (hardware.instruction_sets or ()) and not hidden
+    return merged_float16_is_slow(hardware) and not has_kernels
 
 
 def x86_without_float16(hardware: Hardware) -> bool:
@@ -196,22 +193,21 @@ def x86_without_float16(hardware: Hardware) -> bool:
         >>> x86_without_float16(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))
         True
     """
-    if (
-        hardware.working("GPU")
-        or hardware.working("TPU")
-        or hardware.instruction_sets is None
-    ):
+    if hardware.working("GPU") or hardware.working("TPU"):
         return False
-    has_float16 = {"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets)
-    return hardware.system.endswith("x86_64") and not has_float16
+    is_known = hardware.instruction_sets is not None
+    is_x86 = hardware.system.endswith("x86_64")
+    return is_known and is_x86 and not _has_float16(hardware)
+
+
+def _has_float16(hardware):
+    return bool({"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ()))
 
 
 def _decide(hw):
     if hw.working("TPU"):
-        return (
-            "mixed_bfloat16",
-            "a TPU multiplies in bfloat16 and has no float16 units.",
-        )
+        why = "a TPU multiplies in bfloat16 and has no float16 units."
+        return "mixed_bfloat16", why
     gpus = hw.working("GPU")
     if gpus:
         level, name, cc = min(
@@ -296,7 +292,7 @@ def _cpu_name():
 
 def _instruction_sets():
     if found := _cpuinfo("flags|Features").split():
-        return tuple(s for s in (*X86_SETS, *ARM_SETS) if s in found)
+        return tuple(s for s in SETS if s in found)
     # TensorFlow's macOS build has no bfloat16 kernels of its own for Apple's cores.
     return (
         () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None

@@ -73,18 +73,18 @@ def shows_a_tpu() -> bool:
 
 
 @functools.cache
-def try_tpu() -> processes.Outcome:
-    """Compute on the TPU, once, in a process of its own.
+def try_tpu() -> tuple[int, dict]:
+    """Compute on the TPU, once, in a process of its own: the cores that can be used, and
+    variables to set before TensorFlow is imported. Not run on a TPU yet.
 
-    Its result is [cores that can be used, variables to set before TensorFlow is
-    imported]. The first outcome is kept: once this process holds the TPU itself, no
-    other can try it.
+    The first outcome is kept: once this process holds the TPU itself, no other can try
+    it.
     """
     chips = [*Path("/dev").glob("accel*"), *Path("/dev").glob("vfio/[0-9]*")]
     if not chips:
         # else the metadata server is asked, for minutes
         os.environ["TPU_SKIP_MDS_QUERY"] = "1"
-    return processes.call(compute_on_tpu, timeout=SECONDS)
+    return processes.call(compute_on_tpu, timeout=SECONDS).result or (0, NO_TPU)
 
 
 @functools.cache
@@ -109,7 +109,7 @@ def _gpus():
     listing = processes.run([*query, "--format=csv,noheader,nounits"], timeout=20)
     text = "" if listing.problem else listing.printed
     rows = csv.reader(text.strip().splitlines(), skipinitialspace=True)
-    listed = [(row + [""] * 3)[:3] for row in rows if row]
+    listed = [row for row in rows if len(row) == 3]  # else it says why there is none
     if not listed:
         return ()
     print("Trying a small computation on the GPU, in a process of its own …")
@@ -133,11 +133,9 @@ def _tpus():
     if not shows_a_tpu():
         return ()
     name = os.environ.get("TPU_ACCELERATOR_TYPE", "TPU")
-    cores, _ = try_tpu().result or (0, {})
-    unused = Accelerator(
-        "TPU", name, False, "TensorFlow cannot use it; it is left alone."
-    )
-    return (Accelerator("TPU", name, True),) * cores or (unused,)
+    cores, _ = try_tpu()
+    problem = "" if cores else "TensorFlow cannot use it; it is left alone."
+    return (Accelerator("TPU", name, bool(cores), problem),) * max(1, cores)
 
 
 def _number(text):

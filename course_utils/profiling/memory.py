@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 
 from course_utils.profiling.ops import PIPELINE, find_ops
 from course_utils.profiling.trace import Event, windows
@@ -15,8 +17,7 @@ PARTS = (
     *("batch", "temporary", "rounding", "other"),
 )
 BACKWARD = "gradient_tape/"  # in the name of an operation
-# mb in use from ms on; op asked for what came or went
-TIMELINE = ["ms", "mb", "op", "part"]
+TIMELINE = ["ms", "mb", "part"]  # mb in use from ms on; the part of what came or went
 TENSORS = ["op", "part", "mb", "shape", "dtype"]
 UNSEEN = (
     "This trace does not tell what is in memory: of TensorFlow's allocators, oneDNN's and a GPU's "
@@ -33,7 +34,6 @@ class Memory:
     # a row per change, the first at the step's start: `TIMELINE`
     timeline: pd.DataFrame
     backward_ms: float  # when the backward pass began, or NaN
-    peak_ms: float
     peak_mb: float  # NaN where the trace does not tell
     parts: pd.Series  # what the peak is made of, for each of `PARTS`; NaN where unknown
     # made while the trace ran and in memory at the peak, largest first
@@ -46,13 +46,21 @@ class _Block:
 
     def __init__(self, event: Event):
         self.event = event
-        self.start = event.start
         self.end = math.inf
         # "": unknown
         self.op = self.told("tf_op").removeprefix("StatefulPartitionedCall/")
 
     def told(self, name):
         return str(self.event.stats.get(name, ""))
+
+
+class _Change(NamedTuple):
+    """Something came or went; block is None for one that is older than the trace."""
+
+    ms: float
+    before: int  # bytes in use
+    after: int
+    block: _Block | None
 
 
 def memory(trace, model) -> Memory:
@@ -70,45 +78,43 @@ def memory(trace, model) -> Memory:
     Example:
         profiling.memory(trace, model).parts
     """
-    import tensorflow as tf
-
     changes = _changes(trace)
-    steps = {(a, b): [c for c in changes if a <= c[0] < b] for a, b in windows(trace)}
-    (start, end), within = max(
-        steps.items(), key=lambda s: max((c[2] for c in s[1]), default=-1)
-    )
+    steps = {
+        (start, end): [change for change in changes if start <= change.ms < end]
+        for start, end in windows(trace)
+    }
+    step = max(steps, key=lambda each: max((c.after for c in steps[each]), default=-1))
+    within = steps[step]
     if not within:
-        timeline, tensors = (
-            pd.DataFrame(columns=names) for names in (TIMELINE, TENSORS)
-        )
+        timeline = pd.DataFrame(columns=TIMELINE)
         parts = pd.Series(math.nan, index=PARTS, name="mb")
-        return Memory(timeline, math.nan, math.nan, math.nan, parts, tensors, (UNSEEN,))
-    peak_at, _, peak, _ = max(within, key=lambda change: change[2])
-    backward = _backward(trace, start, end)
+        tensors = pd.DataFrame(columns=TENSORS)
+        return Memory(timeline, math.nan, math.nan, parts, tensors, (UNSEEN,))
+    backward = _backward(trace, *step)
     shapes = {f"[{','.join(map(str, v.shape))}]" for v in model.trainable_variables}
-    rows = [(0.0, within[0][1] / 1e6, "", "")]
-    for at, _, in_use, block in within:
-        op = block.op if block else ""
-        rows.append(
-            (at - start, in_use / 1e6, op, _part(block, (start, end), backward, shapes))
-        )
-    made = dict.fromkeys(block for *_, block in changes if block)  # each once
-    live = [block for block in made if block.start <= peak_at < block.end]
+
+    def part(block):
+        return _part(block, step, backward, shapes)
+
+    rows = [(0.0, within[0].before / 1e6, "")]
+    rows += [(c.ms - step[0], c.after / 1e6, part(c.block)) for c in within]
+    peak = max(within, key=lambda change: change.after)
+    made = dict.fromkeys(change.block for change in changes if change.block)
     tensors = []
-    given = sum(block.event.stats.get("allocation_bytes", 0) for block in live) / 1e6
-    for block in live:
-        asked = block.event.stats.get("requested_bytes", 0) / 1e6
-        part = _part(block, (start, end), backward, shapes)
-        dtype = block.event.stats.get("data_type")
-        dtype = tf.as_dtype(dtype).name if dtype else ""
-        tensors.append((block.op, part, asked, block.told("shape"), dtype))
+    rounding = 0.0
+    for block in made:
+        if block.event.start <= peak.ms < block.end:
+            asked = block.event.stats.get("requested_bytes", 0) / 1e6
+            rounding += block.event.stats.get("allocation_bytes", 0) / 1e6 - asked
+            code = block.event.stats.get("data_type")
+            dtype = tf.as_dtype(code).name if code else ""
+            tensors.append((block.op, part(block), asked, block.told("shape"), dtype))
     tensors = pd.DataFrame(tensors, columns=TENSORS)
     return Memory(
         pd.DataFrame(rows, columns=TIMELINE),
-        backward_ms=backward - start,
-        peak_ms=peak_at - start,
-        peak_mb=peak / 1e6,
-        parts=_parts(tensors, given - tensors["mb"].sum(), peak / 1e6, model),
+        backward_ms=backward - step[0],
+        peak_mb=peak.after / 1e6,
+        parts=_parts(tensors, rounding, peak.after / 1e6, model),
         tensors=tensors.sort_values("mb", ascending=False, ignore_index=True),
     )
 
@@ -133,26 +139,21 @@ def allocations(trace) -> list[Event]:
 
 
 def _changes(trace):
-    """Every change of the allocator with most in use: (ms, bytes before, bytes after,
-    block).
-
-    The block is None for one that is older than the trace.
-    """
+    """Every `_Change` of the allocator with most in use."""
     live, changes = {}, []
     for event in allocations(trace):
-        stats = event.stats
-        size = stats.get("allocation_bytes", 0)
-        in_use = stats.get("bytes_allocated", 0)
+        size = event.stats.get("allocation_bytes", 0)
+        in_use = event.stats.get("bytes_allocated", 0)
+        address = event.stats.get("addr")
         if event.name == "MemoryAllocation":
-            block = _Block(event)
+            live[address] = block = _Block(event)
             before = in_use - size
-            live[stats.get("addr")] = block
         else:
-            block = live.pop(stats.get("addr"), None)
+            block = live.pop(address, None)
             before = in_use + size
             if block:
                 block.end = event.start
-        changes.append((event.start, before, in_use, block))
+        changes.append(_Change(event.start, before, in_use, block))
     return changes
 
 
@@ -181,11 +182,11 @@ def _part(block, step, backward, shapes):
     of_weight = block.told("shape") in shapes
     output = block.told("region_type") == "output"
     # An operation may give a variable a new block, which then outlives the step.
-    if block.start < step[0] or (of_weight and block.end > step[1]):
+    if block.event.start < step[0] or (of_weight and block.end > step[1]):
         return "other"
     if BACKWARD in block.op:
         return "gradients" if of_weight and output else "temporary"
-    if output and block.start < backward:
+    if output and block.event.start < backward:
         if of_weight and "Cast" in block.op:
             return "weight_copies"
         if block.end > backward:

@@ -142,14 +142,14 @@ def record_in_turns(cases: dict, **options) -> dict:
     Example:
         traces = profiling.record_in_turns({"float32": before, "mixed_bfloat16": after})
     """
-    best = {}
+    traces = {name: [] for name in cases}
     for name, step in [*cases.items()] * 3:
-        trace = record(step, **options)
-        ms = step_times(trace)["step_ms"].median()
-        best[name] = min(
-            best.get(name, (ms, trace)), (ms, trace), key=lambda found: found[0]
-        )
-    return {name: trace for name, (_, trace) in best.items()}
+        traces[name].append(record(step, **options))
+
+    def step_ms(trace):
+        return step_times(trace)["step_ms"].median()
+
+    return {name: min(three, key=step_ms) for name, three in traces.items()}
 
 
 def diagnose(before, after) -> Diagnosis:

@@ -23,7 +23,7 @@ class Event(NamedTuple):
     device: str  # "/host:CPU", "/device:GPU:0", …
     line: str  # the thread, or the stream of a GPU
     name: str  # what ran, for example "dense/MatMul:MatMul" (operation and its type)
-    start: float  # in ms since the trace's first event, as is `end`
+    start: float  # in ms since the trace's first thread began, as is `end`
     end: float
     stats: dict  # what else is known about it: {"step_num": 3}, …
 
@@ -121,9 +121,7 @@ def read(folder: str | Path) -> Trace:
         planes += xplane_pb2.XSpace.FromString(file.read_bytes()).planes
     first = min(line.timestamp_ns for plane in planes for line in plane.lines)
     events = [event for plane in planes for event in _events(plane, first)]
-    start = min(event.start for event in events)
-    moved = (e._replace(start=e.start - start, end=e.end - start) for e in events)
-    return Trace(run, tuple(sorted(moved, key=lambda e: (e.start, -e.end))))
+    return Trace(run, tuple(sorted(events, key=lambda e: (e.start, -e.end))))
 
 
 def save_for_perfetto(trace: Trace, path: str | Path) -> Path:

@@ -11,8 +11,3 @@ from course_utils.training.policies import (
 )
 from course_utils.training.recorder import LossScaleRecorder, largest_gradient
 from course_utils.training.replica_safe import ReplicaSafeLossScaleOptimizer
-
-__all__ = [
-    *("LossScaleRecorder", "ReplicaSafeLossScaleOptimizer", "largest_gradient"),
-    *("dtype_policy", "float16_needs_xla", "needs_xla", "tf32", "xla_cures_float16"),
-]

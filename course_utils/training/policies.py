@@ -3,6 +3,7 @@
 import contextlib
 
 import keras
+import tensorflow as tf
 
 from course_utils import hardware
 
@@ -33,21 +34,10 @@ def tf32(on: bool):
     """Lets float32 products go through TF32 or not in a `with` block, where a GPU has
     it.
 
-    TensorFlow asks at every product; JAX when it compiles, so build the model in the
-    block.
-
     Example:
         with tf32(False):
             model.train_on_batch(x, y)  # true float32
     """
-    if keras.backend.backend() == "jax":
-        import jax
-
-        with jax.default_matmul_precision("tensorfloat32" if on else "highest"):
-            yield
-        return
-    import tensorflow as tf
-
     former = tf.config.experimental.tensor_float_32_execution_enabled()
     tf.config.experimental.enable_tensor_float_32_execution(on)
     try:
@@ -67,8 +57,6 @@ def needs_xla(model) -> bool:
     Example:
         model.compile("adam", loss, jit_compile=needs_xla(model))
     """
-    if keras.backend.backend() != "tensorflow":
-        return False
     if model.distribute_strategy.num_replicas_in_sync > 1:
         return False
     convolutions = [x for x in model._flatten_layers() if isinstance(x, CONVOLUTIONS)]
@@ -99,8 +87,6 @@ def has_xla() -> bool:
     """Whether XLA compiles for this device; for CPUs the package tensorflow-tpu has
     none.
     """
-    import tensorflow as tf
-
     try:
         return bool(tf.function(lambda: tf.constant(True), jit_compile=True)())
     except tf.errors.NotFoundError:
@@ -114,6 +100,4 @@ def xla_cures_float16() -> bool:
     TensorFlow 2.21's does. 2.20's leaves them in float16 on CPUs with avx512_fp16,
     where one of them took 4,237 ms and float32's 34 (a Xeon, 22 November 2026).
     """
-    import tensorflow as tf
-
     return tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 21)

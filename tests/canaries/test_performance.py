@@ -153,7 +153,7 @@ def test_05_a_16_bit_policy_adds_casts_to_the_step(steps):
 # The input pipeline
 
 
-def pipeline(counted, parallel=None, cache=False, prefetch=False, by_itself=False):
+def pipeline(counted, parallel=None, prefetch=False, by_itself=False):
     """Batches of 4 numbers; `counted` gets a 1 for each number that was prepared."""
 
     def prepare(number):
@@ -164,7 +164,6 @@ def pipeline(counted, parallel=None, cache=False, prefetch=False, by_itself=Fals
     data = data.map(
         lambda n: tf.numpy_function(prepare, [n], tf.int64), num_parallel_calls=parallel
     )
-    data = data.cache() if cache else data
     data = data.repeat().batch(4)
     data = data.prefetch(2) if prefetch else data
     options = tf.data.Options()
@@ -197,40 +196,16 @@ def test_05_prefetch_works_ahead_and_tensorflow_adds_it_by_itself():
     assert prepared(counted, 29) > 28
 
 
-@pytest.mark.parametrize("cache", [False, True])
-def test_05_a_cache_prepares_each_element_once(cache):
-    counted = []
-    batches = pipeline(counted, cache=cache)
-    for _ in range(8):  # two epochs
-        next(batches)
-    assert len(counted) == (16 if cache else 32)
-
-
 def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
-    large = np.kron((255 * X[..., 0]).astype("uint8"), np.ones((1, 64, 64), "uint8"))
-    photos = [tf.io.encode_jpeg(photo[..., None]).numpy() for photo in large]
-
-    def prepare(photo):
-        picture = tf.io.decode_jpeg(photo, channels=1)
-        return tf.image.resize(picture, (28, 28), "area")
-
-    data = tf.data.Dataset.from_tensor_slices(photos).map(prepare).repeat().batch(8)
+    photos = tf.zeros((32, 512, 512, 1))
+    data = tf.data.Dataset.from_tensor_slices(photos).repeat()
+    data = data.map(lambda photo: tf.image.resize(photo, (28, 28), "area")).batch(8)
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
     batches = iter(data.with_options(options))
     trace = profiling.record(lambda: float(tf.reduce_sum(next(batches))), steps=3)
     assert (profiling.step_times(trace)["input_ms"] > 0).all()
-    work = set(profiling.op_times(trace, where="input")["op"])
-    assert {"DecodeJpeg", "ResizeArea"} <= work
-
-
-def test_05_tensorboard_s_callback_records_the_batches_that_it_is_given(tmp_path):
-    pytest.importorskip("tensorboard")
-    callback = keras.callbacks.TensorBoard(tmp_path, profile_batch=(2, 4))
-    compiled("float32").fit(X, Y, batch_size=2, verbose=0, callbacks=[callback])
-    trace = profiling.read(tmp_path)
-    assert len(profiling.step_times(trace)) == 3  # batches 2, 3 and 4
-    assert set(PRODUCTS) <= set(profiling.op_times(trace)["kind"])
+    assert "ResizeArea" in set(profiling.op_times(trace, where="input")["op"])
 
 
 # Memory

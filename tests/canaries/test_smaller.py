@@ -55,20 +55,6 @@ def test_08_int8_refuses_float16_and_recommends_it(policy):
         model.quantize("int8")
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_08_int8_keeps_convolutions_and_zeros():
-    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Conv2D(4, 3),
-                              keras.layers.Flatten(), Dense(10)])  # fmt: skip
-    kernel = model.layers[-1].kernel.numpy()
-    kernel[::2] = 0
-    model.layers[-1].kernel.assign(kernel)
-    model.quantize("int8")
-    assert model.layers[0].dtype_policy.name == "float32"
-    assert model.layers[-1].dtype_policy.name == "int8_from_float32"
-    stored = next(v for v in model.layers[-1].variables if v.dtype == "int8").numpy()
-    assert np.all(stored[::2] == 0) and np.any(stored[1::2] != 0)
-
-
 def trained():
     model = keras.Sequential([keras.Input((8,)), Dense(3)])
     model.compile("adam", LOSS, jit_compile=False)

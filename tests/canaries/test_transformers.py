@@ -64,13 +64,3 @@ def test_10_lora_splits_the_last_axis_of_a_head_alone():
         if len(v.shape) > 1 and "lora" in v.path
     ]
     assert sorted(map(tuple, added)) == [(2, 8), (24, 3, 2)]
-
-
-def test_10_export_writes_each_weight_twice(tmp_path):
-    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
-    model.export(tmp_path, verbose=False)
-    written = tf.train.list_variables(str(tmp_path / "variables/variables"))
-    names = [name.split("/")[0] for name, shape in written if shape]
-    assert sorted(names) == 2 * ["_all_variables"] + 2 * ["variables"]
-    sizes = sum(np.prod(shape) for _, shape in written if shape)
-    assert sizes == 2 * model.count_params()

@@ -10,7 +10,6 @@ it as a script, it imports nothing of its own folder.
 """
 
 import json
-import os
 import sys
 
 import keras
@@ -201,7 +200,7 @@ def of_keras():
     return found | {"auto": distributed.attempt(jit_compile="auto")}
 
 
-def mirrored(folder):
+def mirrored():
     """Everything on 2 logical CPUs of one process."""
     found = {"fit": {}}
     safe = ReplicaSafeLossScaleOptimizer
@@ -218,10 +217,6 @@ def mirrored(folder):
         for name, case in (cases | {"rich": [[(0, 1)], False, rich]}).items():
             model, steps = fitted(*case)
             found["fit"][name] = [steps, on_each_replica(model.weights[0])]
-        model, _ = fitted([(2, 1)], inner=Adam())
-        model.save(os.path.join(folder, "two.keras"))
-        variables = model.weights + model.optimizer.variables
-        found["saved"] = [on_each_replica(v)[0] for v in variables]
         found["two"] = of_keras()
         try:
             one_step(safe)
@@ -251,4 +246,4 @@ def worker():
 
 
 if __name__ == "__main__":
-    mirrored(sys.argv[2]) if sys.argv[1] == "mirrored" else worker()
+    mirrored() if sys.argv[1] == "mirrored" else worker()

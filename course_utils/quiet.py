@@ -1,0 +1,26 @@
+"""Output that nobody needs to read, hidden."""
+
+import contextlib
+import os
+import sys
+
+
+@contextlib.contextmanager
+def silent(*streams: int):
+    """Hide what is written to 1, the output, or 2, the errors, by native code too;
+    gives nowhere.
+
+    Example: `with silent(2): import tensorflow`.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = {stream: os.dup(stream) for stream in streams}
+    try:
+        with open(os.devnull, "w") as nowhere:
+            for stream in kept:
+                os.dup2(nowhere.fileno(), stream)
+            yield nowhere
+    finally:
+        for stream, former in kept.items():
+            os.dup2(former, stream)
+            os.close(former)
