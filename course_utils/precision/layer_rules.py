@@ -1,15 +1,11 @@
-"""Rules about what layers put out, compute with and get: MP001, MP009, MP010, MP023,
-MP024.
-"""
+"""Rules about what layers put out, compute with and get: MP001, MP010, MP023, MP024."""
 
 import math
 
 import keras
-import numpy as np
 from keras import layers
 
 from course_utils.precision.case import NARROW, WHOLE, Finding
-from course_utils.precision.source import computing, dtypes, is_own, numbers
 
 PROBABILITIES = ("softmax", "sigmoid")
 # Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1
@@ -22,9 +18,6 @@ ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras "
     "computes in float32."
 )
-# of float16
-SMALLEST = 2.0**-24
-SMALLEST_NORMAL = 2.0**-14
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 WIDTHS = {  # the argument that says how wide an output is
     "units": layers.Dense,
@@ -121,80 +114,6 @@ def _wider(operation):
     return f'{kind}({first}"{activation}", dtype="float32")'
 
 
-def out_of_range(case):
-    """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
-    own = [layer for layer in case.own_layers if layer.compute_dtype == "float16"]
-    found = [(layer, text, value) for layer in own for text, value in _numbers(layer)]
-    for layer, text, value in (*found, *_operands(case)):
-        # NumPy rounds as the device does; the first number that becomes infinite is
-        # 65520.
-        with np.errstate(over="ignore"):
-            infinite = math.isinf(np.float16(value))
-        if 0 < abs(value) < SMALLEST:
-            problem = "is below 6e-08, float16's smallest number, and protects from nothing there."
-            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
-        elif infinite:
-            problem = "is infinite in float16, and 0 times infinity is NaN."
-            fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
-        else:
-            continue
-        shown = text if text.lstrip("-")[0].isdigit() else f"{text} = {value:g}"
-        yield Finding(
-            "MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix
-        )
-    for place in case.computing_in("float16"):
-        if type(place.layer).__name__ == "UnitNormalization" and not is_own(
-            place.layer
-        ):
-            message = "Keras divides by at least 1e-12 here, which is 0 in float16: zeros give NaN."
-            fix = 'UnitNormalization(..., dtype="float32")'
-            yield Finding("MP009", "warning", place.path, message, fix)
-    # The slots of an optimizer have the dtype of the weights; with float32 weights all
-    # is well.
-    epsilon = getattr(
-        getattr(case.optimizer, "inner_optimizer", case.optimizer), "epsilon", None
-    )
-    pure = any(str(v.dtype) == "float16" for v in case.model.trainable_variables)
-    if pure and isinstance(epsilon, float) and 0 < epsilon < SMALLEST_NORMAL:
-        message = (
-            f"The optimizer's epsilon={epsilon:g} is below 6e-05, where float16 loses its digits, "
-            "and the weights with the optimizer's slots are kept in float16."
-        )
-        fix = 'keras.config.set_dtype_policy("mixed_float16")  # float32 weights and slots'
-        yield Finding("MP009", "warning", case.model.name, message, fix)
-
-
-def _numbers(layer):
-    """(source, value) of the numbers that a layer of yours computes with, each one
-    once.
-    """
-    found = {}
-    for method in computing(layer):
-        # Who casts to float32 in a method is taken to do so because of the numbers in
-        # it.
-        upcasts = {"float32", "float64"} & {dtype for _, dtype, _ in dtypes(method)}
-        # The numbers in `build` are those of initializers.
-        if method.name != "build" and not upcasts:
-            found |= dict(numbers(method, layer))
-    return [(text, value) for text, value in found.items() if math.isfinite(value)]
-
-
-def _operands(case):
-    """(operation, source, value) of the numbers in the operations of functional models."""
-    for model in case.model._flatten_layers():
-        for operation in getattr(model, "operations", ()):
-            if isinstance(operation, keras.Layer):
-                continue
-            for node in operation._inbound_nodes:
-                narrow = any(
-                    str(tensor.dtype) == "float16" for tensor in node.output_tensors
-                )
-                given = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
-                for value in given if narrow else ():
-                    if type(value) is float and math.isfinite(value):
-                        yield operation, f"{value:g}", value
-
-
 def not_multiple_of_eight(case):
     """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
 
@@ -270,7 +189,6 @@ def recomputed(case):
 
 RULES = (
     low_precision_output,
-    out_of_range,
     not_multiple_of_eight,
     rounded_ids,
     recomputed,

@@ -1,12 +1,10 @@
-"""Rules about the policy and the optimizer: MP002, MP008 and MP012 to MP015."""
-
-import ast
+"""Rules about the policy and the optimizer: MP002, MP008, MP012, MP013 and MP015."""
 
 import keras
 
 from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
-from course_utils.precision.source import methods
+from course_utils.precision.source import methods, words
 
 # Why float16 is slow on CPUs with instructions for it.
 DENSE = (
@@ -90,31 +88,16 @@ def other_than_saved(case):
     yield Finding("MP013", "warning", case.model.name, message, fix)
 
 
-def unscaled_twice(case):
-    """MP014: gradients are divided by a scale that the loss was not multiplied with."""
-    inner = case.optimizer.inner_optimizer if case.scales_dynamically else None
-    if isinstance(inner, keras.optimizers.LossScaleOptimizer):
-        cause = "A LossScaleOptimizer wraps another one"
-        fix = "optimizer = optimizer.inner_optimizer  # wrap once"
-    elif _factor(inner):
-        cause = f"loss_scale_factor={inner.loss_scale_factor} was set after wrapping"
-        fix = "optimizer.inner_optimizer.loss_scale_factor = None"
-    else:
-        return
-    message = f"{cause}: the loss is scaled once and the gradients are unscaled twice."
-    yield Finding("MP014", "error", case.model.name, message, fix)
-
-
 def loss_not_scaled(case):
     """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
     unscales.
     """
     if not (_scaled(case) or case.compile_will_wrap and case.optimizer is not None):
         return
-    own = {method.name: method.tree for method in methods(case.model)}
-    if "train_step" not in own or "gradient" not in _attributes(own["train_step"]):
+    used = {name: words(function) for name, function in methods(case.model).items()}
+    if "gradient" not in used.get("train_step", ()):
         return
-    if any("scale_loss" in _attributes(tree) for tree in own.values()):
+    if any("scale_loss" in names for names in used.values()):
         return
     message = (
         "train_step never calls scale_loss, but the optimizer divides the gradients by the loss "
@@ -129,7 +112,6 @@ RULES = (
     no_master_weights,
     slow_here,
     other_than_saved,
-    unscaled_twice,
     loss_not_scaled,
 )
 
@@ -140,10 +122,6 @@ def _scaled(case):
 
 def _factor(optimizer):
     return getattr(optimizer, "loss_scale_factor", None)
-
-
-def _attributes(tree):
-    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 def _reason(case, dtype, here):
