@@ -11,7 +11,7 @@ from keras import layers, ops
 from course_utils import models
 from course_utils.hardware import Accelerator, Hardware
 from course_utils.precision import RULES, examine
-from course_utils.training import dtype_policy
+from course_utils.training import dtype_policy, needs_xla
 
 SGD = keras.optimizers.SGD
 LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
@@ -536,23 +536,13 @@ def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
         assert codes(model) == []
 
 
-def test_mp012_sends_float16_convolutions_to_xla_where_onednn_has_no_kernel(
-    here, monkeypatch
-):
-    def finding(model, compile_it):
-        model.compile("adam", "mse", jit_compile=compile_it)
-        return one("MP012", model)
-
-    here(machine("avx512_fp16", "amx_bf16"))
-    monkeypatch.setattr("tensorflow.__version__", "2.21.0")
+def test_mp012_sends_float16_convolutions_to_xla_where_training_does(here):
+    here(machine("avx512_fp16"))
     with dtype_policy(F16):
         cnn = models.mnist_cnn()
-    for model, belongs in ((cnn, True), (stack(), False)):
-        fix = finding(model, False).fix
-        assert fix.startswith("model.compile(..., jit_compile=True)") == belongs
-    assert "XLA computes products" in finding(cnn, True).message
-    monkeypatch.setattr("tensorflow.__version__", "2.20.0")
-    assert "neither oneDNN nor XLA" in finding(cnn, True).message
+    for model in (cnn, stack()):
+        by_xla = one("MP012", model).fix.startswith("model.compile(..., jit_compile")
+        assert by_xla == needs_xla(model) == (model is cnn)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,6 @@ from course_utils.precision.calls import BATCH, calls_of, of_layer, symbols
 from course_utils.precision.layers import inside, walk
 from course_utils.training import dtype_policy
 
-COLUMNS = (
-    "layer", "kind", "policy", "variable_dtype", "read_dtype", "compute_dtype", "input_dtype",
-    "output_dtype", "cast", "input_moved", "weight_moved", "inside_moved", "parameters",
-    "weight_bytes",
-)  # fmt: skip
-
 
 def dtype_flow(model, batch_size: int = BATCH):
     """A table of the dtypes that flow through a model: a row for each layer of
@@ -50,42 +44,40 @@ def dtype_flow(model, batch_size: int = BATCH):
     places = walk(model)
     weights = _weights(places)
     moved, borders = _moved(calls, places)
-    order = []
+    own_calls = {path: of_layer(layer, calls) for path, layer in places}
+    turns = {
+        path: calls.index(own[0]) if own else len(calls)
+        for path, own in own_calls.items()
+    }
     rows = []
-    for path, layer in places:
-        mine = weights[path]
-        here = of_layer(layer, calls)
-        order.append(calls.index(here[0]) if here else len(calls))
-        policy = layer.dtype_policy.name
-        stored = _most(mine) or layer.variable_dtype
-        read = _read(layer, mine) or stored
+    for path, layer in sorted(places, key=lambda place: turns[place.path]):
+        own = own_calls[path]
+        stored = _most(weights[path]) or layer.variable_dtype
+        read = _read(layer, weights[path]) or stored
         # an Embedding casts the rows that it looked up
         if moved[id(layer), "inside"] and not moved[id(layer), "weight"]:
             read = stored
-        arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
-        flowing = (
-            layer.compute_dtype,
-            _names(arrived),
-            _names(left),
-            any(c.cast for c in here),
-        )
-        sizes = [(math.prod(w.shape), np.dtype(str(w.dtype)).itemsize) for w in mine]
-        casts = (moved[id(layer), kind] for kind in ("input", "weight", "inside"))
-        counts = sum(n for n, _ in sizes), sum(n * width for n, width in sizes)
+        counts = [math.prod(weight.shape) for weight in weights[path]]
+        widths = [np.dtype(str(weight.dtype)).itemsize for weight in weights[path]]
         rows.append(
-            (
-                path,
-                type(layer).__name__,
-                policy,
-                stored,
-                read,
-                *flowing,
-                *casts,
-                *counts,
-            )
+            {
+                "layer": path,
+                "kind": type(layer).__name__,
+                "policy": layer.dtype_policy.name,
+                "variable_dtype": stored,
+                "read_dtype": read,
+                "compute_dtype": layer.compute_dtype,
+                "input_dtype": _names(own[0].arrived) if own else "",
+                "output_dtype": _names(own[0].left) if own else "",
+                "cast": any(call.cast for call in own),
+                "input_moved": moved[id(layer), "input"],
+                "weight_moved": moved[id(layer), "weight"],
+                "inside_moved": moved[id(layer), "inside"],
+                "parameters": sum(counts),
+                "weight_bytes": int(np.dot(counts, widths)),
+            }
         )
-    rows = [rows[i] for i in np.argsort(order, kind="stable")]
-    table = pd.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows)
     table.attrs["input_dtype"] = _names(
         (x.shape, x.dtype) for x in keras.tree.flatten(spec)
     )

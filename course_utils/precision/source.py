@@ -131,4 +131,6 @@ def numbers(layer) -> dict[str, float]:
             for word in used & names.keys():
                 if isinstance(names[word], float):
                     found[f"{owner}{word} = {names[word]:g}"] = names[word]
-    return {text: value for text, value in sorted(found.items()) if math.isfinite(value)}
+    return {
+        text: value for text, value in sorted(found.items()) if math.isfinite(value)
+    }
