@@ -1,7 +1,7 @@
 """Which dtype arrives at each layer of a Keras model, and which leaves it."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 
 import keras
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
@@ -55,7 +55,8 @@ def dtype_flow(model, batch_size: int = BATCH):
         stored = _most(weights[path]) or layer.variable_dtype
         read = _read(layer, weights[path]) or stored
         # an Embedding casts the rows that it looked up
-        if moved[id(layer), "inside"] and not moved[id(layer), "weight"]:
+        casts = moved[id(layer)]
+        if casts["inside"] and not casts["weight"]:
             read = stored
         counts = [math.prod(weight.shape) for weight in weights[path]]
         widths = [np.dtype(str(weight.dtype)).itemsize for weight in weights[path]]
@@ -70,9 +71,9 @@ def dtype_flow(model, batch_size: int = BATCH):
                 "input_dtype": _names(own[0].arrived) if own else "",
                 "output_dtype": _names(own[0].left) if own else "",
                 "cast": any(call.cast for call in own),
-                "input_moved": moved[id(layer), "input"],
-                "weight_moved": moved[id(layer), "weight"],
-                "inside_moved": moved[id(layer), "inside"],
+                "input_moved": casts["input"],
+                "weight_moved": casts["weight"],
+                "inside_moved": casts["inside"],
                 "parameters": sum(counts),
                 "weight_bytes": int(np.dot(counts, widths)),
             }
@@ -86,22 +87,21 @@ def dtype_flow(model, batch_size: int = BATCH):
 
 
 def _moved(calls, places):
-    """Bytes that casts move: {(id of a listed layer, kind)}, and by name of the others.
+    """Bytes that casts move: {id of a listed layer: {kind}}, and {name} of the others.
 
     What a listed layer holds unlisted, as attention does, counts as its own.
     """
     listed = {id(layer) for _, layer in places}
-    moved: Counter = Counter()
+    moved: defaultdict = defaultdict(Counter)
     borders: Counter = Counter()
     for call in calls:
         owner = call
         while owner and id(owner.layer) not in listed:
             owner = owner.outer
-        for kind, count in call.moved.items():
-            if owner:
-                moved[id(owner.layer), kind] += count
-            else:
-                borders[call.layer.name] += count
+        if owner:
+            moved[id(owner.layer)] += call.moved
+        elif call.moved:
+            borders[call.layer.name] += call.moved.total()
     return moved, dict(borders)
 
 

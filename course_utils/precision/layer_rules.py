@@ -1,7 +1,5 @@
 """Rules about what layers put out, compute with and get: MP001, MP010, MP023, MP024."""
 
-import math
-
 import keras
 from keras import layers
 
@@ -19,13 +17,11 @@ ROUNDED = (
     "computes in float32."
 )
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
-WIDTHS = {  # the argument that says how wide an output is
-    "units": layers.Dense,
-    "output_dim": layers.Embedding,
-    "filters": layers.Conv1D | layers.Conv2D | layers.Conv3D | layers.Conv1DTranspose
-    | layers.Conv2DTranspose | layers.Conv3DTranspose | layers.SeparableConv1D
-    | layers.SeparableConv2D,
-}  # fmt: skip
+WIDTHS = ("units", "output_dim", "filters")  # how wide an output is
+WIDE = (
+    layers.Dense, layers.Embedding, layers.Conv1D, layers.Conv2D, layers.Conv3D,
+    layers.Conv1DTranspose, layers.Conv2DTranspose, layers.Conv3DTranspose,
+)  # fmt: skip
 
 
 def low_precision_output(case):
@@ -120,24 +116,17 @@ def not_multiple_of_eight(case):
     The input's width is the width of the layer before it and is not named again.
     """
     for path, layer in case.computing_in(*NARROW):
-        argument = next(
-            (name for name, kind in WIDTHS.items() if isinstance(layer, kind)), None
-        )
-        width = argument and getattr(layer, argument)
-        if not width or width % MULTIPLE == 0:
+        if not isinstance(layer, WIDE) or not layer.built:
             continue
+        argument = next(name for name in WIDTHS if hasattr(layer, name))
+        width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
-        cost = "some more parameters"
-        if layer.built:
-            # The depthwise part of a separable convolution does not depend on its
-            # filters.
-            depthwise = getattr(layer, "depthwise_kernel", None)
-            fixed = 0 if depthwise is None else math.prod(depthwise.shape)
-            more = (layer.count_params() - fixed) // width * (padded - width)
-            cost = f"{more:,} parameters more in this layer"
+        if padded == width:
+            continue
+        more = layer.count_params() // width * (padded - width)
         message = (
             f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
-            f"bits: {padded} would cost {cost}."
+            f"bits: {padded} would cost {more:,} parameters more in this layer."
         )
         fix = f"{type(layer).__name__}({argument}={padded}, ...)"
         yield Finding("MP010", "advice", path, message, fix)

@@ -37,11 +37,12 @@ class Reading:
 
 
 class Loop:
-    """What one call of `build` gave, under instruments; with the variables of the loop
-    `like`.
+    """What one call of `build` gave, under instruments.
+
+    A twin of another loop computes in float32, from the same values of the variables.
     """
 
-    def __init__(self, build, x, y, like=None, policy=None):
+    def __init__(self, build, x, y, twin_of=None):
         self.model, self.optimizer, self._step = build()
         if not isinstance(self.model, keras.Model) or not callable(self._step):
             raise ValueError(
@@ -49,8 +50,8 @@ class Loop:
             )
         if not self.model.built:
             self.model(x)
-        for layer in self.model._flatten_layers() if policy else ():
-            layer.dtype_policy = policy
+        for layer in self.model._flatten_layers() if twin_of else ():
+            layer.dtype_policy = "float32"
         self._batch = (x, y)
         self.weights = list(self.model.trainable_variables)
         chain = [self.optimizer]
@@ -63,11 +64,13 @@ class Loop:
             self.optimizer.build(self.weights)
         variables = [*self.model.variables, *self.model.metrics_variables]
         variables += getattr(self.optimizer, "variables", [])
-        values = [value for _, value in like.start] if like else map(_array, variables)
+        values = map(_array, variables)
+        if twin_of:
+            values = [value for _, value in twin_of.start]
         self.start = list(zip(variables, values, strict=True))
         self.narrow = False  # whether the tape has differentiated a loss in float16
         # whether weights move by no `update_step`
-        self.by_hand = bool(like and like.by_hand)
+        self.by_hand = bool(twin_of and twin_of.by_hand)
         self._install()
 
     @property

@@ -127,13 +127,6 @@ def scaling(w):
         )
     elif w.loop.by_hand:  # in what divides the gradients is the learning rate too
         return
-    elif _whole(excess) and _near(excess, sums):
-        fix = f"gradients = [g / {excess:.0f} for g in gradients]"
-        yield (
-            "MP022",
-            f"The update is the sum of {excess:.0f} gradients, and not their mean.",
-            fix,
-        )
     elif _whole(excess):
         yield (
             "MP016",
