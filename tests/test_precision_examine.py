@@ -207,11 +207,6 @@ def counts_widely(self, x):
 
 
 @own
-def counts_in_float16(self, x):
-    return x + ops.cast(ops.linspace(0, 1, 8, dtype="float16"), x.dtype)
-
-
-@own
 def counts_narrowly(self, x):
     return x + ops.arange(x.shape[1], dtype=x.dtype)
 
@@ -385,10 +380,8 @@ WRONG = [
       for layer in (casts_up, widens_by_name)),
     *((f"MP005 {severity}", lambda policy=policy: [stack(casts_down, policy=policy)])
       for policy, severity in zip(("float32", *MIXED), ("error", "warning", "error"), strict=True)),
-    *((f"MP005 {severity} .*counts .*{limit}. Fix: .*cast.made, self.compute_dtype.*float32",
-       lambda layer=layer: [stack(layer, policy=BF16)])
-      for layer, severity, limit in (
-          (counts_widely, "warning", "256"), (counts_in_float16, "error", "2,048"))),
+    ("MP005 warning .*counts .*256. Fix: .*cast.made, self.compute_dtype.*float32",
+     lambda: [stack(counts_widely, policy=BF16)]),
     ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
     *(("MP007 warning .*'scale' has autocast=False", lambda policy=policy:
        [stack(uncast, policy=policy)]) for policy in MIXED),
@@ -410,9 +403,8 @@ WRONG = [
     ("MP023 .* in float16, .* above 2,048", lambda: [looked_up(3000)]),
     ("MP023", lambda: [unstarted()]),
     ("MP023 error tied: ", lambda: [tied("float32", layers.Identity(dtype=F16))]),
-    *(("MP024 error .*half: .* another mask", lambda where=where: [again(half, where)])
+    *(("MP024 error .*half: .* another mask", lambda where=where: [again(half, where, "float32")])
       for where in ("call", "init", "training")),
-    ("MP024 error", lambda: [again(half, policy="float32")]),
     ("MP024 warning .*statistics", lambda: [again(layers.BatchNormalization)]),
     *((r"MP025 warning .*range counts .* above 256: .*Fix: .*cast\(made, .*float32 or int32",
        lambda layer=layer: [stack(layer, policy=BF16)])
@@ -513,10 +505,8 @@ def test_examining_changes_nothing():
     "policy, hardware, reason",
     [
         (F16, machine("avx2"), "CPUs"),
-        (F16, machine("amx_bf16", cc=8.0), None),
         (F16, machine(cc=6.1), "no tensor cores"),
         (BF16, machine("avx2"), "no bfloat16 instructions"),
-        (BF16, machine("avx512_bf16"), None),
         (BF16, machine(cc=7.5), "none for bfloat16"),
         # does not tell
         (BF16, Hardware("Windows AMD64", "some CPU", 4, None), None),
@@ -550,7 +540,6 @@ def test_mp012_sends_float16_convolutions_to_xla_where_training_does(here):
     [
         (lambda n: layers.Dense(n), (6,), 6 * 6 + 6),
         (lambda n: layers.Conv2DTranspose(n, 3), (9, 9, 3), 6 * (27 + 1)),
-        (lambda n: layers.Embedding(100, n), (5,), 600),
     ],
 )
 def test_mp010_widths_and_what_padding_costs(make, shape, extra):

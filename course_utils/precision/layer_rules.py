@@ -18,7 +18,7 @@ ROUNDED = (
 )
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 WIDTHS = ("units", "output_dim", "filters")  # how wide an output is
-WIDE = (
+WITH_A_WIDTH = (
     layers.Dense, layers.Embedding, layers.Conv1D, layers.Conv2D, layers.Conv3D,
     layers.Conv1DTranspose, layers.Conv2DTranspose, layers.Conv3DTranspose,
 )  # fmt: skip
@@ -29,13 +29,10 @@ def low_precision_output(case):
     bits.
     """
     # An operation may make several of the outputs.
-    for operation, dtype in {id(end[0]): end for end in _ends(case)}.values():
-        message = (LOST if _activation(operation) in PROBABILITIES else ROUNDED).format(
-            dtype
-        )
-        yield Finding(
-            "MP001", "error", case.path_of(operation), message, _wider(operation)
-        )
+    for operation, dtype in dict.fromkeys(_ends(case)):
+        problem = LOST if _activation(operation) in PROBABILITIES else ROUNDED
+        path = case.path_of(operation)
+        yield Finding("MP001", "error", path, problem.format(dtype), _wider(operation))
 
 
 def _ends(case):
@@ -57,22 +54,15 @@ def _narrow_end(case, tensor):
     softmax.
     """
     operation, dtype = _maker(case, tensor)
-    widened = dtype not in NARROW
+    if dtype in NARROW:
+        return operation, dtype
     while dtype not in NARROW:
+        source = getattr(operation, "input", None)
         # The weights of a head end the search, and so do several inputs, or none.
-        source = (
-            None
-            if getattr(operation, "weights", ())
-            else getattr(operation, "input", None)
-        )
-        if not hasattr(source, "_keras_history"):
+        if getattr(operation, "weights", ()) or not hasattr(source, "_keras_history"):
             return None
         operation, dtype = _maker(case, source)
-    return (
-        None
-        if widened and _activation(operation) not in PROBABILITIES
-        else (operation, dtype)
-    )
+    return (operation, dtype) if _activation(operation) in PROBABILITIES else None
 
 
 def _maker(case, tensor):
@@ -84,11 +74,8 @@ def _maker(case, tensor):
     while getattr(history.operation, "outputs", None):
         tensor = history.operation.outputs[history.tensor_index]
         history = tensor._keras_history
-    measured = case.put_out.get(id(history.operation)) or ()
-    known = history.tensor_index < len(measured)
-    return history.operation, measured[history.tensor_index] if known else str(
-        tensor.dtype
-    )
+    measured = case.put_out.get(id(history.operation), ())[history.tensor_index :]
+    return history.operation, measured[0] if measured else str(tensor.dtype)
 
 
 def _activation(operation):
@@ -116,7 +103,7 @@ def not_multiple_of_eight(case):
     The input's width is the width of the layer before it and is not named again.
     """
     for path, layer in case.computing_in(*NARROW):
-        if not isinstance(layer, WIDE) or not layer.built:
+        if not isinstance(layer, WITH_A_WIDTH) or not layer.built:
             continue
         argument = next(name for name in WIDTHS if hasattr(layer, name))
         width = getattr(layer, argument)

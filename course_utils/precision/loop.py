@@ -69,8 +69,7 @@ class Loop:
             values = [value for _, value in twin_of.start]
         self.start = list(zip(variables, values, strict=True))
         self.narrow = False  # whether the tape has differentiated a loss in float16
-        # whether weights move by no `update_step`
-        self.by_hand = bool(twin_of and twin_of.by_hand)
+        self.by_hand = False  # whether weights move by no `update_step`
         self._install()
 
     @property

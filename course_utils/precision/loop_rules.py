@@ -132,8 +132,6 @@ def scaling(w):
             "MP016",
             f"The update is {excess:,.4g} times the gradient of the loss returned.",
         )
-    elif _whole(1 / excess) and not _near(w.factor, 1) and not _near(1 / excess, sums):
-        yield "MP014", f"The gradients are divided by {1 / excess:,.4g} too much."
 
 
 def meets_scaled_gradients(w):

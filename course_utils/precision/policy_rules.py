@@ -117,8 +117,5 @@ RULES = (
 
 
 def _scaled(case):
-    return case.scales_dynamically or bool(_factor(case.optimizer))
-
-
-def _factor(optimizer):
-    return getattr(optimizer, "loss_scale_factor", None)
+    factor = getattr(case.optimizer, "loss_scale_factor", None)
+    return case.scales_dynamically or bool(factor)

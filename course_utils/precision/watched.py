@@ -4,6 +4,7 @@ infinity.
 
 import contextlib
 import math
+from functools import partial
 
 import numpy as np
 from numpy.linalg import norm
@@ -57,7 +58,6 @@ class Watched:
 
     def __init__(self, build, x, y):
         self.loop = loop = Loop(build, x, y)
-        self._make_twin = lambda: Loop(build, x, y, twin_of=loop)
         layers = loop.model._flatten_layers()
         self.float16 = any(
             la.compute_dtype == "float16" and la.trainable_weights for la in layers
@@ -65,13 +65,13 @@ class Watched:
         self.scale = loop.scale if loop.scalers else None
         try:
             with np.errstate(all="ignore"):
-                self._measure()
+                self._measure(partial(Loop, build, x, y, twin_of=loop))
         except (Exception, SystemExit) as error:  # whatever the loop raises
             self.raised = type(error).__name__
             with contextlib.suppress(Exception):  # an error of one's own may not tell
                 self.raised += f": {' '.join(str(error).split())[:120]}"
 
-    def _measure(self):
+    def _measure(self, make_twin):
         loop = self.loop
         self.first = self.natural = loop.cycle()  # at the loop's own scale
         while self.scale and self.natural.spoiled and self.scale > 2.0**-60:
@@ -82,7 +82,7 @@ class Watched:
         loop.by_hand = not self.natural.updates
         again = loop.cycle(scale=self.scale, dice=True).got
         self.noise = norm(again - self.natural.got) / (norm(again) or 1.0)
-        twin = self._make_twin()
+        twin = make_twin()
         once = twin.cycle(scale=1.0)
         often = twin.cycle(scale=256.0)
         self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
@@ -99,11 +99,10 @@ class Watched:
         repeated = self._settled(SMALL * self.usual).got
         self.steady = norm(repeated - small) <= 0.1 * norm(small)  # no noise is added
         if self.scale:
-            how = {"scale": self.scale / APART, "steps": self.natural.steps}
-            self.less = loop.cycle(scale=how["scale"])
-            self.other = Response(
-                lambda s: loop.cycle(size=s, **how), self.usual / APART
-            )
+            smaller = partial(loop.cycle, scale=self.scale / APART)
+            self.less = smaller()
+            settled = partial(smaller, steps=self.natural.steps)
+            self.other = Response(lambda size: settled(size=size), self.usual / APART)
             self._grow()
         if self.float16 or self.scale:
             self._overflow()
