@@ -272,8 +272,6 @@ def adds_a_loss(self, x):
 class Scales(layers.Layer):
     """Multiplies by a weight with these options; its small start is no fault."""
 
-    epsilon = 1e-9
-
     def __init__(self, **weight):
         super().__init__()
         self.weight = {"name": "scale", "initializer": "ones"} | weight
