@@ -60,19 +60,6 @@ FIT = {
 OWN = {"network(": "network(kind=Own, policy="}
 
 
-class Scale(layers.Layer):
-    def build(self, shape):
-        self.gain = self.add_weight(shape=shape[-1:], initializer="ones")
-
-    def call(self, x):
-        return x * self.gain
-
-
-class Noise(layers.Layer):
-    def call(self, x, training=False):
-        return tf.nn.dropout(x, 0.3) if training else x
-
-
 class Fragile(layers.Layer):
     def call(self, x):
         return tf.sqrt(x * x * 1e-8 + 1e-12) * 1e4
@@ -117,12 +104,6 @@ def network(
         return kind([keras.Input((8,)), *inside, layers.Dense(3, dtype="float32")])
 
 
-def frozen(policy):
-    model = network(policy, layers.BatchNormalization, lambda: layers.Dense(16, "relu"))
-    model.layers[0].trainable = False
-    return model
-
-
 def finite(gradients):
     return all(np.isfinite(g.numpy()).all() for g in gradients)
 
@@ -153,22 +134,15 @@ def edits(network=None, optimizer=None, before=None, instead=None):
 
 RIGHT = {
     "SGD": {},
-    "momentum": edits(optimizer="SGD(0.1, momentum=0.9, nesterov=True)"),
-    **{name: edits(optimizer=f"optimizers.{name}()") for name in ("Lion", "Muon")},
     "weight decay": edits(optimizer="optimizers.AdamW(weight_decay=0.1)"),
     "clipping": edits(optimizer="SGD(0.1, global_clipnorm=0.1)"),
     "limit times S": edits(before="g, _ = tf.clip_by_global_norm(g, 0.1 * o.dynamic_scale)"),
-    "average": edits(optimizer="SGD(0.1, use_ema=True, ema_overwrite_frequency=3)"),
     "accumulation": edits(optimizer="SGD(0.1, gradient_accumulation_steps=4)"),
     "accumulation by hand": SUMS,
     "two losses": {"training=True))": "training=True)) + 0.01 * tf.nn.l2_loss(w[0])"},
-    "scaled in parts": {"o.scale_loss(loss)": "o.scale_loss(loss / 2) + o.scale_loss(loss) / 2"},
-    "weighted, not returned": GRAPH | {"LOSS(": "4.0 * LOSS(", "return loss": "pass"},
-    "a layer of one's own": edits("F16, Scale"),
     "subclassed": edits("F16, kind=Subclassed"),
     "float32": {**edits("'float32'"), "Scaled(SGD(0.1))": "SGD(0.1)"},
     "bfloat16": {**edits("'mixed_bfloat16'"), "Scaled(SGD(0.1))": "optimizers.Adam()"},
-    "scaled in vain": edits("'float32'"),
     "a fixed scale in bfloat16": {
         **edits("'mixed_bfloat16'"), "Scaled(SGD(0.1))": "SGD(0.1, loss_scale_factor=64.0)"
     },
@@ -178,17 +152,13 @@ RIGHT = {
     },
     "in a graph": GRAPH,
     "XLA": COMPILED,
-    "frozen": {"network(": "frozen("},
     "BatchNormalization": edits("F16, layers.BatchNormalization"),
     "Dropout": {**edits("F16, lambda: layers.Dropout(0.4)"), **GRAPH},
-    "TensorFlow's dropout": {**edits("F16, Noise"), **GRAPH},
     "sparse gradients": edits("F16, layers.Flatten, first=Embedding"),
     "scale by hand": HAND,
-    "clipping by hand": HAND | {"o.apply(g,": "o.apply(tf.clip_by_global_norm(g, 0.1)[0],"},
-    "by hand, soon growing": HAND | {"LossScale()": "LossScale(2.0**9, 1)"},
-    "first scale far too high": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 2.0**24)"},
     "by hand, far too high": HAND | {"LossScale()": "LossScale(2.0**21)"},
-    "small scale": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 64.0, 3)"},
+    "clipping by hand": HAND | {"o.apply(g,": "o.apply(tf.clip_by_global_norm(g, 0.1)[0],"},
+    "first scale far too high": {"Scaled(SGD(0.1))": "Scaled(SGD(0.1), 2.0**24)"},
     "replica safe": {"Scaled": "training.ReplicaSafeLossScaleOptimizer"},
     "fit": FIT,
     "fit with a step of one's own": FIT | OWN,
@@ -205,9 +175,6 @@ WRONG = {
     "MP002 inner": PLAIN | edits(instead=INNER),
     "MP002 no optimizer": RAW | edits(instead="[v.assign_sub(0.1 * one) for v, one in zip(w, g)]"),
     "MP002 fit": FIT | {"jit_compile": "auto_scale_loss=False, jit_compile"},
-    "MP008 rounded": {
-        "return loss": "[v.assign(np.float16(v)) for v in w]\n        return loss"
-    },
     "MP014 twice": edits(before=UNSCALED),
     "MP014 wrapped twice": edits(optimizer="Scaled(SGD(0.1))"),
     "MP014 fixed": {"o.scale_loss(": "(128 * ", **edits(before="g = [each / 128 for each in g]")},
@@ -217,12 +184,12 @@ WRONG = {
     "MP016 never": edits(instead=INNER),
     "MP016 afterwards": edits(instead=f"{INNER}; {UNSCALED}"),
     "MP016 scaled twice": {"o.scale_loss(loss)": "o.scale_loss(o.scale_loss(loss))"},
+    "MP016 sum": SUMS | {"s / 4": "s"},
     "MP016 by hand": HAND | {"each / S": "each"},
     "MP016 32 losses": {"LOSS(y, m(x, training=True))": "EACH(y, m(x), from_logits=True)"},
     "MP016 a fixed divisor": edits(instead=INNER.replace("g,", "[each / 2.0**15 for each in g],")),
     "MP017 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
     "MP017 clipped": edits(before="g, _ = tf.clip_by_global_norm(g, 1.0)") | GRAPH,
-    "MP017 a far limit": edits(before="g, _ = tf.clip_by_global_norm(g, 1e6)"),
     "MP017 decay": edits(before="g = [each + 0.01 * v for each, v in zip(g, w)]"),
     "MP017 biases": edits(before="g[1] = g[1] / o.dynamic_scale"),
     "MP017 grows before it divides": edits(instead=
@@ -230,21 +197,12 @@ WRONG = {
         "        if n >= o.dynamic_growth_steps or not fine:\n"
         "            S.assign(S * (2 if fine else 0.5)); o.step_counter.assign(0)\n"
         "        if fine: o.inner_optimizer.apply([each / S for each in g], w)"),
-    "MP019 falls as it should rise": HAND | {"update(fine)": "update(not fine)"},
     "MP018 fixed scale": edits(optimizer="SGD(0.1, loss_scale_factor=128.0)") | {"Scaled": ""},
-    "MP018 far too high": RAW | {"o.scale_loss(": "(2.0**30 * ",
-                           **edits(before="g = [each / 2.0**30 for each in g]")},
     "MP018 nobody looks": HAND | {"if fine": "if True"},
     "MP018 looks at the first": HAND | {"finite(g)": "finite(g[:1])"},
-    "MP018 looks at the loss": HAND | {"finite(g)": "finite([loss])"},
     "MP018 zeros": edits(before="g = [tf.where(tf.math.is_finite(each), each, 0.0) for each in g]"),
     "MP018 one by one": edits(instead="[o.apply([one], [v]) for one, v in zip(g, w)]"),
     "MP018 raises": edits(before="g = [tf.debugging.check_numerics(each, 'g') for each in g]"),
-    "MP018 momentum": RAW | {"SGD(0.1)": "SGD(0.1, momentum=0.9)", **edits(instead=
-        "former = [+v for v in w]; o.apply(g, w); [finite(g) or v.assign(f)"
-        " for v, f in zip(w, former)]")},
-    "MP018 sums": SUMS | {"for s in sums:\n": "for s in filter(finite, [[s] for s in sums]):\n",
-                          "s.assign(tf.zeros_like(s))": "s[0].assign(tf.zeros_like(s[0]))"},
     "MP018 velocity": HAND | {
         "s = Dynamic": "V = [tf.Variable(tf.zeros(v.shape)) for v in w]\n    s = Dynamic",
         "if fine": "[v.assign(0.9 * v + each / S) for v, each in zip(V, g)]\n        if fine",
@@ -252,15 +210,12 @@ WRONG = {
     "MP019 does not fall": edits(instead="o.apply(g, w) if finite(g) else None"),
     "MP019 does not rise": edits(before="o.step_counter.assign(0)"),
     "MP020 scaled": {"return loss": "return scaled"},
-    "MP020 scaled by hand": HAND | {"return loss": "return scaled"},
     "MP020 float16": {"o.scale_loss(loss)": "tf.cast(o.scale_loss(loss), 'float16')"},
-    "MP020 zero": {"return loss": "return {'loss': 0.0}"},
     "MP021 pairs": edits(instead="o.apply(zip(g, w))"),
     "MP021 of an older Keras": {"scale_loss": "get_scaled_loss"},
     "MP021 no tape": {"tape.gradient(scaled, w)": "[0.1 * v for v in w]"},
     "MP022 uphill": edits(before="g = [-each for each in g]"),
     "MP022 twice": edits(before="o.apply(g, w)"),
-    "MP022 sum": SUMS | {"s / 4": "s"},
     "MP022 cast": HAND | {"each / S": "tf.cast(tf.cast(each / S, 'float16'), 'float32')"},
     "MP022 mixed up": edits(before="g[1] = g[1][::-1]"),
     "MP022 too small numbers": edits("F16, Fragile"),

@@ -10,16 +10,17 @@ no framework: each name below loads what it needs.
 
 import importlib
 
-_HOME = {
-    **dict.fromkeys(("Patient", "Visit", "train"), "visits"),
-    **dict.fromkeys(("admit", "batches", "charts", "difference"), "patients"),
-    **dict.fromkeys(("name_of", "patient", "run", "script"), "patients"),
-    **dict.fromkeys(("INSTRUMENTS", "Reading", "read"), "instruments"),
-    **dict.fromkeys(("examine", "files", "flow", "histogram"), "instruments"),
-    **dict.fromkeys(("layer", "numerics", "probe", "profiler"), "instruments"),
-    **dict.fromkeys(("ranges", "scale", "twin"), "instruments"),
-    **dict.fromkeys(("fewest", "minutes", "struck", "tree"), "elimination"),
-}
+_NAMES = {
+    "elimination": ("fewest", "minutes", "struck", "tree"),
+    "experiments": ("files", "histogram", "layer", "numerics", "profiler", "scale", "twin"),
+    "instruments": ("INSTRUMENTS", "read"),
+    "patients": (
+        "admit", "batches", "charts", "difference", "patient", "run", "script",
+    ),
+    "readings": ("Reading", "examine", "flow", "probe", "ranges"),
+    "visits": ("Patient", "Visit", "train"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_HOME)
 
 

@@ -1,9 +1,10 @@
 """The dtypes inside a Keras model: which flow where, and what goes wrong, or slowly, in
 16 bits.
 
-Nothing is trained. What can be measured is measured, by calling a layer on symbols;
-where only the source of a layer of yours can tell, the rule reads it, and is silent if
-there is none.
+`examine` trains nothing. What can be measured is measured, by calling a layer on
+symbols; where only the code of a layer of yours can tell, the rule reads it. It is
+silent where nothing can be measured, as before a model is built, or where there is no
+source.
 """
 
 import keras
@@ -47,7 +48,8 @@ def probe(build, x, y) -> list[Finding]:
     `build()` makes `(model, optimizer, step)` afresh at each call: a built
     `keras.Model`, the optimizer or None, and `step(x, y)`, which trains once, such as
     `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
-    more can be told.
+    more can be told. Whether a scale that is not a `LossScaleOptimizer`'s falls and
+    grows is not seen.
 
         >>> def build():
         ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import keras
 
@@ -137,11 +138,8 @@ def _noted():
         given.update(tensors)
         return outputs
 
-    keras.Layer.__call__ = noted
-    try:
+    with mock.patch.object(keras.Layer, "__call__", noted):
         yield calls
-    finally:
-        keras.Layer.__call__ = former
 
 
 def _graph_operations():

@@ -89,9 +89,7 @@ class Case:
         # Keras's own layers use it under RematScope alone, which lets no other layer
         # into it.
         calls = self._noted(training=True) if self.own_layers else []
-        return list(
-            {id(call.layer): call.layer for call in calls if call.again}.values()
-        )
+        return list(dict.fromkeys(call.layer for call in calls if call.again))
 
     def _noted(self, **how):
         if not all(layer.built for layer in self.model._flatten_layers()):

@@ -1,7 +1,7 @@
 """Which dtype arrives at each layer of a Keras model, and which leaves it."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 
 import keras
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
@@ -10,12 +10,6 @@ import numpy as np
 from course_utils.precision.calls import BATCH, calls_of, of_layer, symbols
 from course_utils.precision.layers import inside, walk
 from course_utils.training import dtype_policy
-
-COLUMNS = (
-    "layer", "kind", "policy", "variable_dtype", "read_dtype", "compute_dtype", "input_dtype",
-    "output_dtype", "cast", "input_moved", "weight_moved", "inside_moved", "parameters",
-    "weight_bytes",
-)  # fmt: skip
 
 
 def dtype_flow(model, batch_size: int = BATCH):
@@ -50,42 +44,41 @@ def dtype_flow(model, batch_size: int = BATCH):
     places = walk(model)
     weights = _weights(places)
     moved, borders = _moved(calls, places)
-    order = []
+    own_calls = {path: of_layer(layer, calls) for path, layer in places}
+    turns = {
+        path: calls.index(own[0]) if own else len(calls)
+        for path, own in own_calls.items()
+    }
     rows = []
-    for path, layer in places:
-        mine = weights[path]
-        here = of_layer(layer, calls)
-        order.append(calls.index(here[0]) if here else len(calls))
-        policy = layer.dtype_policy.name
-        stored = _most(mine) or layer.variable_dtype
-        read = _read(layer, mine) or stored
+    for path, layer in sorted(places, key=lambda place: turns[place.path]):
+        own = own_calls[path]
+        stored = _most(weights[path]) or layer.variable_dtype
+        read = _read(layer, weights[path]) or stored
         # an Embedding casts the rows that it looked up
-        if moved[id(layer), "inside"] and not moved[id(layer), "weight"]:
+        casts = moved[id(layer)]
+        if casts["inside"] and not casts["weight"]:
             read = stored
-        arrived, left = (here[0].arrived, here[0].left) if here else ((), ())
-        flowing = (
-            layer.compute_dtype,
-            _names(arrived),
-            _names(left),
-            any(c.cast for c in here),
-        )
-        sizes = [(math.prod(w.shape), np.dtype(str(w.dtype)).itemsize) for w in mine]
-        casts = (moved[id(layer), kind] for kind in ("input", "weight", "inside"))
-        counts = sum(n for n, _ in sizes), sum(n * width for n, width in sizes)
+        counts = [math.prod(weight.shape) for weight in weights[path]]
+        widths = [np.dtype(str(weight.dtype)).itemsize for weight in weights[path]]
         rows.append(
-            (
-                path,
-                type(layer).__name__,
-                policy,
-                stored,
-                read,
-                *flowing,
-                *casts,
-                *counts,
-            )
+            {
+                "layer": path,
+                "kind": type(layer).__name__,
+                "policy": layer.dtype_policy.name,
+                "variable_dtype": stored,
+                "read_dtype": read,
+                "compute_dtype": layer.compute_dtype,
+                "input_dtype": _names(own[0].arrived) if own else "",
+                "output_dtype": _names(own[0].left) if own else "",
+                "cast": any(call.cast for call in own),
+                "input_moved": casts["input"],
+                "weight_moved": casts["weight"],
+                "inside_moved": casts["inside"],
+                "parameters": sum(counts),
+                "weight_bytes": int(np.dot(counts, widths)),
+            }
         )
-    rows = [rows[i] for i in np.argsort(order, kind="stable")]
-    table = pd.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows)
     table.attrs["input_dtype"] = _names(
         (x.shape, x.dtype) for x in keras.tree.flatten(spec)
     )
@@ -94,22 +87,21 @@ def dtype_flow(model, batch_size: int = BATCH):
 
 
 def _moved(calls, places):
-    """Bytes that casts move: {(id of a listed layer, kind)}, and by name of the others.
+    """Bytes that casts move: {id of a listed layer: {kind}}, and {name} of the others.
 
     What a listed layer holds unlisted, as attention does, counts as its own.
     """
     listed = {id(layer) for _, layer in places}
-    moved: Counter = Counter()
+    moved: defaultdict = defaultdict(Counter)
     borders: Counter = Counter()
     for call in calls:
         owner = call
         while owner and id(owner.layer) not in listed:
             owner = owner.outer
-        for kind, count in call.moved.items():
-            if owner:
-                moved[id(owner.layer), kind] += count
-            else:
-                borders[call.layer.name] += count
+        if owner:
+            moved[id(owner.layer)] += call.moved
+        elif call.moved:
+            borders[call.layer.name] += call.moved.total()
     return moved, dict(borders)
 
 

@@ -1,15 +1,9 @@
-"""Rules about what layers put out, compute with and get: MP001, MP009, MP010, MP023,
-MP024.
-"""
-
-import math
+"""Rules about what layers put out, compute with and get: MP001, MP010, MP023, MP024."""
 
 import keras
-import numpy as np
 from keras import layers
 
 from course_utils.precision.case import NARROW, WHOLE, Finding
-from course_utils.precision.source import computing, dtypes, is_own, numbers
 
 PROBABILITIES = ("softmax", "sigmoid")
 # Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1
@@ -22,17 +16,12 @@ ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras "
     "computes in float32."
 )
-# of float16
-SMALLEST = 2.0**-24
-SMALLEST_NORMAL = 2.0**-14
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
-WIDTHS = {  # the argument that says how wide an output is
-    "units": layers.Dense,
-    "output_dim": layers.Embedding,
-    "filters": layers.Conv1D | layers.Conv2D | layers.Conv3D | layers.Conv1DTranspose
-    | layers.Conv2DTranspose | layers.Conv3DTranspose | layers.SeparableConv1D
-    | layers.SeparableConv2D,
-}  # fmt: skip
+WIDTHS = ("units", "output_dim", "filters")  # how wide an output is
+WITH_A_WIDTH = (
+    layers.Dense, layers.Embedding, layers.Conv1D, layers.Conv2D, layers.Conv3D,
+    layers.Conv1DTranspose, layers.Conv2DTranspose, layers.Conv3DTranspose,
+)  # fmt: skip
 
 
 def low_precision_output(case):
@@ -40,13 +29,10 @@ def low_precision_output(case):
     bits.
     """
     # An operation may make several of the outputs.
-    for operation, dtype in {id(end[0]): end for end in _ends(case)}.values():
-        message = (LOST if _activation(operation) in PROBABILITIES else ROUNDED).format(
-            dtype
-        )
-        yield Finding(
-            "MP001", "error", case.path_of(operation), message, _wider(operation)
-        )
+    for operation, dtype in dict.fromkeys(_ends(case)):
+        problem = LOST if _activation(operation) in PROBABILITIES else ROUNDED
+        path = case.path_of(operation)
+        yield Finding("MP001", "error", path, problem.format(dtype), _wider(operation))
 
 
 def _ends(case):
@@ -68,22 +54,15 @@ def _narrow_end(case, tensor):
     softmax.
     """
     operation, dtype = _maker(case, tensor)
-    widened = dtype not in NARROW
+    if dtype in NARROW:
+        return operation, dtype
     while dtype not in NARROW:
+        source = getattr(operation, "input", None)
         # The weights of a head end the search, and so do several inputs, or none.
-        source = (
-            None
-            if getattr(operation, "weights", ())
-            else getattr(operation, "input", None)
-        )
-        if not hasattr(source, "_keras_history"):
+        if getattr(operation, "weights", ()) or not hasattr(source, "_keras_history"):
             return None
         operation, dtype = _maker(case, source)
-    return (
-        None
-        if widened and _activation(operation) not in PROBABILITIES
-        else (operation, dtype)
-    )
+    return (operation, dtype) if _activation(operation) in PROBABILITIES else None
 
 
 def _maker(case, tensor):
@@ -95,11 +74,8 @@ def _maker(case, tensor):
     while getattr(history.operation, "outputs", None):
         tensor = history.operation.outputs[history.tensor_index]
         history = tensor._keras_history
-    measured = case.put_out.get(id(history.operation)) or ()
-    known = history.tensor_index < len(measured)
-    return history.operation, measured[history.tensor_index] if known else str(
-        tensor.dtype
-    )
+    measured = case.put_out.get(id(history.operation), ())[history.tensor_index :]
+    return history.operation, measured[0] if measured else str(tensor.dtype)
 
 
 def _activation(operation):
@@ -121,104 +97,23 @@ def _wider(operation):
     return f'{kind}({first}"{activation}", dtype="float32")'
 
 
-def out_of_range(case):
-    """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
-    own = [layer for layer in case.own_layers if layer.compute_dtype == "float16"]
-    found = [(layer, text, value) for layer in own for text, value in _numbers(layer)]
-    for layer, text, value in (*found, *_operands(case)):
-        # NumPy rounds as the device does; the first number that becomes infinite is
-        # 65520.
-        with np.errstate(over="ignore"):
-            infinite = math.isinf(np.float16(value))
-        if 0 < abs(value) < SMALLEST:
-            problem = "is below 6e-08, float16's smallest number, and protects from nothing there."
-            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
-        elif infinite:
-            problem = "is infinite in float16, and 0 times infinity is NaN."
-            fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
-        else:
-            continue
-        shown = text if text.lstrip("-")[0].isdigit() else f"{text} = {value:g}"
-        yield Finding(
-            "MP009", "warning", case.path_of(layer), f"{shown} {problem}", fix
-        )
-    for place in case.computing_in("float16"):
-        if type(place.layer).__name__ == "UnitNormalization" and not is_own(
-            place.layer
-        ):
-            message = "Keras divides by at least 1e-12 here, which is 0 in float16: zeros give NaN."
-            fix = 'UnitNormalization(..., dtype="float32")'
-            yield Finding("MP009", "warning", place.path, message, fix)
-    # The slots of an optimizer have the dtype of the weights; with float32 weights all
-    # is well.
-    epsilon = getattr(
-        getattr(case.optimizer, "inner_optimizer", case.optimizer), "epsilon", None
-    )
-    pure = any(str(v.dtype) == "float16" for v in case.model.trainable_variables)
-    if pure and isinstance(epsilon, float) and 0 < epsilon < SMALLEST_NORMAL:
-        message = (
-            f"The optimizer's epsilon={epsilon:g} is below 6e-05, where float16 loses its digits, "
-            "and the weights with the optimizer's slots are kept in float16."
-        )
-        fix = 'keras.config.set_dtype_policy("mixed_float16")  # float32 weights and slots'
-        yield Finding("MP009", "warning", case.model.name, message, fix)
-
-
-def _numbers(layer):
-    """(source, value) of the numbers that a layer of yours computes with, each one
-    once.
-    """
-    found = {}
-    for method in computing(layer):
-        # Who casts to float32 in a method is taken to do so because of the numbers in
-        # it.
-        upcasts = {"float32", "float64"} & {dtype for _, dtype, _ in dtypes(method)}
-        # The numbers in `build` are those of initializers.
-        if method.name != "build" and not upcasts:
-            found |= dict(numbers(method, layer))
-    return [(text, value) for text, value in found.items() if math.isfinite(value)]
-
-
-def _operands(case):
-    """(operation, source, value) of the numbers in the operations of functional models."""
-    for model in case.model._flatten_layers():
-        for operation in getattr(model, "operations", ()):
-            if isinstance(operation, keras.Layer):
-                continue
-            for node in operation._inbound_nodes:
-                narrow = any(
-                    str(tensor.dtype) == "float16" for tensor in node.output_tensors
-                )
-                given = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
-                for value in given if narrow else ():
-                    if type(value) is float and math.isfinite(value):
-                        yield operation, f"{value:g}", value
-
-
 def not_multiple_of_eight(case):
     """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
 
     The input's width is the width of the layer before it and is not named again.
     """
     for path, layer in case.computing_in(*NARROW):
-        argument = next(
-            (name for name, kind in WIDTHS.items() if isinstance(layer, kind)), None
-        )
-        width = argument and getattr(layer, argument)
-        if not width or width % MULTIPLE == 0:
+        if not isinstance(layer, WITH_A_WIDTH) or not layer.built:
             continue
+        argument = next(name for name in WIDTHS if hasattr(layer, name))
+        width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
-        cost = "some more parameters"
-        if layer.built:
-            # The depthwise part of a separable convolution does not depend on its
-            # filters.
-            depthwise = getattr(layer, "depthwise_kernel", None)
-            fixed = 0 if depthwise is None else math.prod(depthwise.shape)
-            more = (layer.count_params() - fixed) // width * (padded - width)
-            cost = f"{more:,} parameters more in this layer"
+        if padded == width:
+            continue
+        more = layer.count_params() // width * (padded - width)
         message = (
             f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
-            f"bits: {padded} would cost {cost}."
+            f"bits: {padded} would cost {more:,} parameters more in this layer."
         )
         fix = f"{type(layer).__name__}({argument}={padded}, ...)"
         yield Finding("MP010", "advice", path, message, fix)
@@ -270,7 +165,6 @@ def recomputed(case):
 
 RULES = (
     low_precision_output,
-    out_of_range,
     not_multiple_of_eight,
     rounded_ids,
     recomputed,

@@ -9,6 +9,7 @@ it is written.
 
 import contextlib
 from dataclasses import dataclass
+from unittest import mock
 
 import keras
 import numpy as np
@@ -31,17 +32,17 @@ class Reading:
     steps: int
     moved: bool  # whether a weight is another one, or NaN
     finite: bool  # whether all weights are, afterwards
-    rounded: bool  # whether all weights are numbers of float16 afterwards
     result: object  # what the last step returned
     loss: float | None  # what of it is the loss
 
 
 class Loop:
-    """What one call of `build` gave, under instruments; with the variables of the loop
-    `like`.
+    """What one call of `build` gave, under instruments.
+
+    A twin of another loop computes in float32, from the same values of the variables.
     """
 
-    def __init__(self, build, x, y, like=None, policy=None):
+    def __init__(self, build, x, y, twin_of=None):
         self.model, self.optimizer, self._step = build()
         if not isinstance(self.model, keras.Model) or not callable(self._step):
             raise ValueError(
@@ -49,8 +50,8 @@ class Loop:
             )
         if not self.model.built:
             self.model(x)
-        for layer in self.model._flatten_layers() if policy else ():
-            layer.dtype_policy = policy
+        for layer in self.model._flatten_layers() if twin_of else ():
+            layer.dtype_policy = "float32"
         self._batch = (x, y)
         self.weights = list(self.model.trainable_variables)
         chain = [self.optimizer]
@@ -63,12 +64,12 @@ class Loop:
             self.optimizer.build(self.weights)
         variables = [*self.model.variables, *self.model.metrics_variables]
         variables += getattr(self.optimizer, "variables", [])
-        values = [value for _, value in like.start] if like else map(_array, variables)
+        values = map(_array, variables)
+        if twin_of:
+            values = [value for _, value in twin_of.start]
         self.start = list(zip(variables, values, strict=True))
         self.narrow = False  # whether the tape has differentiated a loss in float16
-        self.constant = np.nan  # the one with which a graph multiplied the loss at last
-        # whether weights move by no `update_step`
-        self.by_hand = bool(like and like.by_hand)
+        self.by_hand = False  # whether weights move by no `update_step`
         self._install()
 
     @property
@@ -105,8 +106,8 @@ class Loop:
         if former:
             self.rule.update_step = as_written(update_step)
 
-    @contextlib.contextmanager
     def _watched_tape(self):
+        """While this context lasts, tapes take notes, and give what `cycle` put in."""
         former = tf.GradientTape.gradient
 
         def gradient(tape, target, sources, *arguments, **options):
@@ -126,11 +127,7 @@ class Loop:
                 flat[n] += tf.cast(self._poison[at], flat[n].dtype)
             return tf.nest.pack_sequence_as(found, flat)
 
-        tf.GradientTape.gradient = as_written(gradient)
-        try:
-            yield
-        finally:
-            tf.GradientTape.gradient = former
+        return mock.patch.object(tf.GradientTape, "gradient", as_written(gradient))
 
     def _take_notes(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
@@ -139,10 +136,6 @@ class Loop:
             tf.reduce_all(tf.math.is_finite(gradient))
             for gradient in gradients.values()
         ]
-        last = getattr(targets[0], "op", None)  # in a graph
-        for factor in last.inputs if last is not None and last.type == "Mul" else ():
-            if np.ndim(value := tf.get_static_value(factor)) == 0 and value is not None:
-                self.constant = float(value)
         fine = _float32(tf.reduce_all(finite))
         total = tf.add_n([tf.reduce_sum(_float32(one)) for one in targets])
         self._target.assign_add(tf.math.multiply_no_nan(total, fine))
@@ -195,7 +188,6 @@ class Loop:
             steps=step,
             moved=bool(np.any(after != before)),
             finite=bool(np.isfinite(after).all()),
-            rounded=np.array_equal(after, np.float16(after)),
             result=result,
             loss=_loss(result),
         )

@@ -1,4 +1,4 @@
-"""Rules about training loops, MP002, MP008 and MP014 to MP022: what they do wrong in 16
+"""Rules about training loops, MP002 and MP014 to MP022: what they do wrong in 16
 bits.
 
 A right loop takes the same step at every loss scale, and none if a gradient is not
@@ -22,7 +22,6 @@ WATCH = "tf.debugging.enable_check_numerics()  # stops where inf or NaN comes fr
 LARGER = (
     "keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**15)  # or larger"
 )
-SHOW = "self._loss_tracker.update_state(loss)  # fit shows the metrics, not what is returned"
 
 
 def findings(w) -> list[Finding]:
@@ -91,18 +90,14 @@ def scaling(w):
     sums = w.sums
     # of the update, beside the gradient of the loss returned
     excess = w.factor / divisor
-    # where no loss is returned
-    fixed = w.loop.constant if math.isnan(w.factor) else w.factor
     many = f"1/{1 / w.length:,.0f}" if 0 < w.length < 0.1 else f"{w.length:,.3g} times"
     far = f"an update is {many} as long as in float32"
     if sums < 0.99:
         yield "MP022", f"Each gradient updates the weights {1 / sums:.2g} times."
     elif over > times and (times or _whole(divisor / w.scale)):
         yield "MP014", f"The gradients are unscaled twice: {far}."
-    elif over > times and _whole(fixed):
-        told = (
-            f"The loss scale is frozen at {fixed:,.6g}, and what divides the gradients"
-        )
+    elif over > times and _whole(w.factor):
+        told = f"The loss scale is frozen at {w.factor:,.6g}, and what divides the gradients"
         yield "MP017", f"{told} moves: multiply by the scale of each step.", SCALE
     elif over > times:
         yield (
@@ -110,9 +105,6 @@ def scaling(w):
             f"The loss is not scaled, and the gradients are unscaled: {far}.",
             SCALE,
         )
-    elif times > over > 0:
-        told = "The loss is scaled twice, and its gradients are unscaled once"
-        yield "MP016", f"{told}: call `scale_loss` once.", SCALE
     elif times > over and _whole(divisor):
         yield (
             "MP016",
@@ -135,20 +127,11 @@ def scaling(w):
         )
     elif w.loop.by_hand:  # in what divides the gradients is the learning rate too
         return
-    elif _whole(excess) and _near(excess, sums):
-        fix = f"gradients = [g / {excess:.0f} for g in gradients]"
-        yield (
-            "MP022",
-            f"The update is the sum of {excess:.0f} gradients, and not their mean.",
-            fix,
-        )
     elif _whole(excess):
         yield (
             "MP016",
             f"The update is {excess:,.4g} times the gradient of the loss returned.",
         )
-    elif _whole(1 / excess) and not _near(w.factor, 1) and not _near(1 / excess, sums):
-        yield "MP014", f"The gradients are divided by {1 / excess:,.4g} too much."
 
 
 def meets_scaled_gradients(w):
@@ -203,13 +186,11 @@ def scale_stands(w):
 
 
 def loss_returned(w):
-    """The loss is float16, or the step returns it scaled, or as 0."""
+    """The loss is float16, or the step returns it scaled."""
     times, over = w.powers
     if w.loop.narrow:
         yield "MP020", "The loss is float16: scaled, it overflows from 65,520 on.", CAST
-    if w.natural.loss == 0 and w.natural.target:
-        yield "MP020", "The step returns a loss of 0, and trains another one.", SHOW
-    elif _near(w.factor, 1) and (times or not (over or w.undivided or w.loop.by_hand)):
+    if _near(w.factor, 1) and (times or not (over or w.undivided or w.loop.by_hand)):
         yield (
             "MP020",
             "The step returns the scaled loss.",
@@ -219,9 +200,6 @@ def loss_returned(w):
 
 def turned(w):
     """The update does not follow the gradient, follows large ones only, or is cut."""
-    if w.natural.rounded:
-        told = "The weights are float16 after a step: small updates are rounded away."
-        yield "MP008", told, "weight.assign_sub(update)  # of float32"
     parts = zip(
         w.loop.weights, *map(w.loop.parts, (w.one.got, w.one.left)), strict=True
     )

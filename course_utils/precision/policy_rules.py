@@ -1,26 +1,12 @@
-"""Rules about the policy and the optimizer: MP002, MP008 and MP012 to MP015."""
-
-import ast
+"""Rules about the policy and the optimizer: MP002, MP008, MP012, MP013 and MP015."""
 
 import keras
 
 from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
-from course_utils.precision.source import methods
+from course_utils.precision.source import methods, words
 
-# Why float16 is slow on CPUs with instructions for it.
-DENSE = (
-    "TensorFlow's graphs compute a Dense layer in oneDNN's slow reference kernel on this CPU, "
-    "unless `remapping` is off."
-)
-CONVOLUTIONS = (
-    "TensorFlow gives convolutions in float16 to oneDNN, which has only its slow reference kernel "
-    "for their gradients on this CPU: they belong under jit_compile=True, where XLA computes them."
-)
-NEITHER = (
-    "neither oneDNN nor XLA before TensorFlow 2.21 has a fast kernel for the gradients of float16 "
-    "convolutions on this CPU."
-)
+NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
 
 
 def missing(case):
@@ -66,14 +52,26 @@ def no_master_weights(case):
 
 def slow_here(case):
     """MP012: this hardware computes slower, or no faster, in the dtype of these layers."""
+    here = hardware.detect()
+    best = hardware.recommended_policy(here)
     for dtype in NARROW:
-        found = case.computing_in(dtype)
-        if found and (reason := _reason(case, dtype, hardware.detect())):
-            message = f"{names(p.path for p in found)}: {dtype} gains no time here, as {reason}"
-            fix = f'keras.config.set_dtype_policy("{hardware.recommended_policy()}")'
-            if reason is CONVOLUTIONS:
-                fix = f"model.compile(..., jit_compile=True)  # or {fix}"
-            yield Finding("MP012", "warning", case.model.name, message, fix)
+        paths = [place.path for place in case.computing_in(dtype)]
+        if not paths or best == f"mixed_{dtype}":
+            continue
+        reason = hardware.policy_reason(here)
+        if here.working("GPU") and not here.working("TPU"):
+            if best == "mixed_bfloat16":
+                continue  # tensor cores that take bfloat16 take float16, too
+        elif not here.working("TPU"):
+            if here.instruction_sets is None:
+                continue  # nobody knows
+            if dtype == "float16":
+                reason = NO_FLOAT16
+        message = f"{names(paths)}: {dtype} gains no time here, as {reason}"
+        fix = f'keras.config.set_dtype_policy("{best}")'
+        if training.needs_xla(case.model):
+            fix = f"model.compile(..., jit_compile=True)  # or {fix}"
+        yield Finding("MP012", "warning", case.model.name, message, fix)
 
 
 def other_than_saved(case):
@@ -90,31 +88,16 @@ def other_than_saved(case):
     yield Finding("MP013", "warning", case.model.name, message, fix)
 
 
-def unscaled_twice(case):
-    """MP014: gradients are divided by a scale that the loss was not multiplied with."""
-    inner = case.optimizer.inner_optimizer if case.scales_dynamically else None
-    if isinstance(inner, keras.optimizers.LossScaleOptimizer):
-        cause = "A LossScaleOptimizer wraps another one"
-        fix = "optimizer = optimizer.inner_optimizer  # wrap once"
-    elif _factor(inner):
-        cause = f"loss_scale_factor={inner.loss_scale_factor} was set after wrapping"
-        fix = "optimizer.inner_optimizer.loss_scale_factor = None"
-    else:
-        return
-    message = f"{cause}: the loss is scaled once and the gradients are unscaled twice."
-    yield Finding("MP014", "error", case.model.name, message, fix)
-
-
 def loss_not_scaled(case):
     """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
     unscales.
     """
     if not (_scaled(case) or case.compile_will_wrap and case.optimizer is not None):
         return
-    own = {method.name: method.tree for method in methods(case.model)}
-    if "train_step" not in own or "gradient" not in _attributes(own["train_step"]):
+    used = {name: words(function) for name, function in methods(case.model).items()}
+    if "gradient" not in used.get("train_step", ()):
         return
-    if any("scale_loss" in _attributes(tree) for tree in own.values()):
+    if any("scale_loss" in names for names in used.values()):
         return
     message = (
         "train_step never calls scale_loss, but the optimizer divides the gradients by the loss "
@@ -129,47 +112,10 @@ RULES = (
     no_master_weights,
     slow_here,
     other_than_saved,
-    unscaled_twice,
     loss_not_scaled,
 )
 
 
 def _scaled(case):
-    return case.scales_dynamically or bool(_factor(case.optimizer))
-
-
-def _factor(optimizer):
-    return getattr(optimizer, "loss_scale_factor", None)
-
-
-def _attributes(tree):
-    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-
-
-def _reason(case, dtype, here):
-    """Why a dtype is slow on this hardware, as the end of a sentence, or None if it is
-    not.
-    """
-    best = hardware.recommended_policy(here)
-    why = hardware.policy_reason(here)
-    if best == f"mixed_{dtype}":
-        return None
-    if here.working("TPU") or here.working("GPU"):
-        # A GPU's tensor cores from 8.0 on take both.
-        both = (
-            not here.working("TPU") and dtype == "float16" and best == "mixed_bfloat16"
-        )
-        return None if both else why
-    if dtype == "float16":
-        convolves = any(
-            "Conv" in type(p.layer).__name__ for p in case.computing_in(dtype)
-        )
-        if not hardware.merged_float16_is_slow(here):
-            return "TensorFlow's kernels for CPUs have no fast float16."
-        slow = convolves and hardware.float16_convolutions_are_slow(here)
-        if slow and not training.xla_cures_float16():
-            return NEITHER
-        if case.model.compiled and case.model.jit_compile:
-            return "XLA computes products and convolutions in float32 on CPUs."
-        return CONVOLUTIONS if slow else DENSE
-    return why if here.instruction_sets is not None else None  # None: nobody knows
+    factor = getattr(case.optimizer, "loss_scale_factor", None)
+    return case.scales_dynamically or bool(factor)

@@ -1,11 +1,14 @@
-"""The source of layers that are not Keras's: dtypes, counts and numbers in it. A
-heuristic.
+"""What the code of layers that are not Keras's says: words, numbers, calls and dtypes.
+
+A heuristic, for what cannot be measured.
 """
 
 import ast
 import inspect
+import math
 import textwrap
-from typing import Any, NamedTuple
+import types
+from typing import NamedTuple
 
 import keras
 
@@ -13,33 +16,42 @@ import keras
 # layer.
 ELSEWHERE = (
     "__init__", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics",
-    "compute_mask",
+    "compute_mask", "get_config", "from_config", "compute_output_shape", "compute_output_spec",
 )  # fmt: skip
-DESCRIBING = (
-    "get_config",
-    "from_config",
-    "compute_output_shape",
-    "compute_output_spec",
-)
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
-WHOLE_NUMBERS = ("range", "arange", "cumsum")
-# What is made of counts and may be rounded: waves, rows of a table, and what is true or
-# not.
-MADE = (
-    "sin", "cos", "take", "gather", "one_hot", "equal", "not_equal", "less", "less_equal",
-    "greater", "greater_equal",
-)  # fmt: skip
-DTYPES = {"half": "float16", "double": "float64"} | {
-    name: name for name in ("float16", "bfloat16", "float32", "float64")
-}
+DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-class Method(NamedTuple):
-    """A method of a layer, or the function of a Lambda layer under the name "function"."""
+class Written(NamedTuple):
+    """A call in the source of a method."""
 
-    name: str
-    tree: Any  # its syntax tree
-    function: Any  # which knows the names it can see
+    name: str  # the last part of what is called: "cast" for tf.cast(...)
+    tree: ast.Call
+
+    @property
+    def arguments(self) -> list[ast.expr]:
+        """All of them, without the names of those that have one."""
+        return [*self.tree.args, *(keyword.value for keyword in self.tree.keywords)]
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The dtypes that its arguments spell out: "float16", tf.float16, ..."""
+        spelled = (
+            getattr(each, "attr", getattr(each, "value", None))
+            for each in self.arguments
+        )
+        return [each for each in spelled if each in DTYPES]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it makes whole numbers in a row, or is given some."""
+        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return any(name_of(call) in COUNTING for call in calls)
+
+
+def name_of(call: ast.Call) -> str:
+    """The last part of what is called: "cast" for tf.cast(...)."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def is_own(layer) -> bool:
@@ -50,194 +62,75 @@ def is_own(layer) -> bool:
     return own or not type(layer).__module__.startswith("keras.")
 
 
-def computing(layer) -> list[Method]:
-    """Those of `methods` that may take part in computing the layer's output."""
-    return [method for method in methods(layer) if method.name not in ELSEWHERE]
-
-
-def methods(layer) -> list[Method]:
-    """The methods that a layer does not have from Keras, as far as their source can be
-    read.
-    """
-    found = {}
+def methods(layer) -> dict:
+    """{name: function} of the methods that a layer does not have from Keras."""
+    found: dict = {}
     for cls in type(layer).__mro__:
         if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
             for name, function in vars(cls).items():
-                if inspect.isfunction(function) and name not in DESCRIBING:
-                    found.setdefault(name, function)
-    if isinstance(layer, keras.layers.Lambda) and inspect.isfunction(layer.function):
-        found["function"] = layer.function
-    # Keras wraps `build` and `call`; the wrapper knows what it wraps.
-    found = {name: inspect.unwrap(function) for name, function in found.items()}
-    read = ((name, _tree(function), function) for name, function in found.items())
-    return [Method(*parts) for parts in read if parts[1]]
+                if inspect.isfunction(function):
+                    # Keras wraps `build` and `call`; the wrapper knows what it wraps.
+                    found.setdefault(name, inspect.unwrap(function))
+    return found
 
 
-def _tree(function):
-    """The syntax tree of a function; None if it was typed into a Python prompt, or
-    compiled.
-    """
-    try:
-        if function.__name__ != "<lambda>":
-            return ast.parse(textwrap.dedent(inspect.getsource(function)))
-        # The lines of a lambda alone are seldom a statement: look for its code in the
-        # whole file.
-        lines, _ = inspect.findsource(function)
-        code = {
-            (line, at) for line, _, at, end in function.__code__.co_positions() if end
-        }
-        found = None
-        for node in ast.walk(ast.parse("".join(lines))):
-            if isinstance(node, ast.Lambda):
-                body = node.body
-                first = body.lineno, body.col_offset
-                last = body.end_lineno, body.end_col_offset
-                found = node if any(first <= place < last for place in code) else found
-        return found
-    except (OSError, TypeError, SyntaxError):
-        return None
+def computing(layer) -> dict:
+    """Those of `methods` that may take part in computing the layer's output."""
+    return {n: f for n, f in methods(layer).items() if n not in ELSEWHERE}
 
 
-def dtypes(method):
-    """(called name, dtype, source) for each dtype that a call names: ("cast",
-    "float32", ...).
+def calls(function) -> list[Written]:
+    """The calls in a method's source; none if it was typed into a Python prompt.
 
     Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its
     policy.
     """
-    for call in _calls(method.tree):
-        name = _name(call)
-        for dtype in filter(None, map(_dtype, _arguments(call))):
-            if not name[:1].isupper():
-                yield name, dtype, ast.unparse(call)
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found = (Written(name_of(node), node) for node in nodes)
+    return [call for call in found if not call.name[:1].isupper()]
 
 
-def counts(layer, source) -> bool:
-    """Whether an expression in a layer is a count, or arithmetic on one, which 16 bits
-    would lose.
+def words(function) -> set:
+    """The constants and the names in the code of a function and of those within it.
 
-    What the layer assigned to a name, or to an attribute, is followed.
+    They need no source.
+
+        >>> sorted(words(lambda x: x.shape + [0.5]), key=str)
+        [0.5, 'shape']
     """
-    names = set()
-    known = None
-    nodes = [node for method in methods(layer) for node in ast.walk(method.tree)]
-    while known != len(names):
-        known = len(names)
-        for node in nodes:
-            if isinstance(node, ast.Assign) and _counts(node.value, names):
-                names |= {ast.unparse(target) for target in node.targets}
-    return _counts(ast.parse(source), names)
+    found: set = set()
+    codes = [function.__code__]
+    for code in codes:  # it grows
+        found.update(code.co_names, code.co_consts)
+        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return {word for word in found if isinstance(word, str | float)}
 
 
-def following_counts(layer, method, ends, exact):
-    """The name of each call that counts whole numbers in a dtype that ends like one of
-    `ends`.
+def numbers(layer) -> dict[str, float]:
+    """{text: value} of the floats with which a layer of yours computes.
 
-    A cast of such numbers is one too. Those that are spelled out, up to `exact`, are
-    none.
+    They are spelled out, or have a name: "1e-08", "EPSILON = 1e-08", "self.epsilon =
+    1e-08".
     """
-    nodes = [node for each in methods(layer) for node in ast.walk(each.tree)]
-    assigned = {
-        ast.unparse(target): node.value
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
+    functions = computing(layer)
+    if isinstance(layer, keras.layers.Lambda) and inspect.isfunction(layer.function):
+        functions["function"] = layer.function
+    found = {}
+    for name, function in functions.items():
+        used = words(function)
+        # The numbers in `build` are those of initializers. Who names float32 in a method
+        # is taken to do so because of the numbers in it.
+        if name == "build" or used & {"float32", "float64"}:
+            continue
+        found |= {f"{word}": word for word in used if isinstance(word, float)}
+        for owner, names in (("", function.__globals__), ("self.", vars(layer))):
+            for word in used & names.keys():
+                if isinstance(names[word], float):
+                    found[f"{owner}{word} = {names[word]:g}"] = names[word]
+    return {
+        text: value for text, value in sorted(found.items()) if math.isfinite(value)
     }
-    for call in _calls(method.tree):
-        texts = [
-            ast.unparse(assigned.get(ast.unparse(argument), argument))
-            for argument in _arguments(call)
-        ]
-        if not any(text.endswith(ends) for text in texts):
-            continue
-        counted = call
-        left = dict(assigned)
-        if _name(call) == "cast" and call.args:
-            counted = call.args[0]
-        while isinstance(counted, ast.Subscript) or ast.unparse(counted) in left:
-            counted = left.pop(ast.unparse(counted), None) or counted.value
-        if not isinstance(counted, ast.Call) or _name(counted) not in WHOLE_NUMBERS:
-            continue
-        values = [
-            a.value if isinstance(a, ast.Constant) else None for a in counted.args
-        ]
-        fractions = float in map(type, values)
-        if not fractions and (None in values or max(values) > exact):
-            yield _name(counted)
-
-
-def follows(method) -> bool:
-    """Whether a method casts to a dtype that is not spelled out, such as x.dtype."""
-    return any(_is_following_cast(call) for call in _calls(method.tree))
-
-
-def numbers(method, layer):
-    """(source, value) for each float that a method uses: spelled out, or by a name it
-    can see.
-
-    Arguments of classes (layers, initializers) are left out.
-    """
-    skipped = _parts_of(
-        call for call in _calls(method.tree) if _name(call)[:1].isupper()
-    )
-    closure = inspect.getclosurevars(method.function)
-    seen = {**closure.globals, **closure.nonlocals}
-    for node in ast.walk(method.tree):
-        if id(node) in skipped:
-            continue
-        value, inner, sign = None, node, 1
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = node.operand
-            sign = -1
-            skipped.add(id(inner))  # `walk` comes to the operand later
-        if isinstance(inner, ast.Constant):
-            value = inner.value
-        elif isinstance(inner, ast.Name):
-            value = seen.get(inner.id)
-        elif (
-            isinstance(inner, ast.Attribute)
-            and getattr(inner.value, "id", "") == "self"
-        ):
-            value = vars(layer).get(inner.attr)
-        if type(value) is float:
-            yield ast.unparse(node), sign * value
-
-
-def _calls(tree):
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-
-
-def _counts(node, names):
-    name = _name(node) if isinstance(node, ast.Call) else ""
-    held = name and ast.unparse(node.func).startswith("self.")  # such as an Embedding
-    if isinstance(node, ast.Compare | ast.comprehension) or name in MADE or held:
-        return False
-    named = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in names
-    parts = ast.iter_child_nodes(node)
-    return name in COUNTING or named or any(_counts(part, names) for part in parts)
-
-
-def _parts_of(calls):
-    return {id(node) for call in calls for node in ast.walk(call)}
-
-
-def _name(call):
-    """The last part of what is called: "cast" for tf.cast(...)."""
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
-
-
-def _is_following_cast(call):
-    return _name(call) == "cast" and not any(map(_dtype, _arguments(call)))
-
-
-def _arguments(call):
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
-
-
-def _dtype(node):
-    """The dtype that an expression spells out: "float16", tf.float16, keras.float16; or
-    None.
-    """
-    if isinstance(node, ast.Constant):
-        return DTYPES.get(node.value) if isinstance(node.value, str) else None
-    return DTYPES.get(node.attr) if isinstance(node, ast.Attribute) else None

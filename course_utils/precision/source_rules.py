@@ -1,62 +1,63 @@
-"""Rules about layers that are not Keras's own: MP005, MP007 and MP025.
+"""Rules about layers that are not Keras's own: MP005, MP007, MP009 and MP025.
 
-What a layer puts out is measured. The source is read to say why it is wrong, or where
-nothing can be measured; a cast that the measured output shows to be undone is no
-finding. Counts, such as the positions in a text, are not told to follow the policy: 16
-bits would make other numbers of them. No repair casts a finished output: what comes
-before it would still be computed in the wider dtype.
+What a layer puts out is measured, and the source is read to say why it is wrong. Counts,
+such as the positions in a text, are not told to follow the policy: 16 bits would make
+other numbers of them. No repair casts a finished output: what comes before it would
+still be computed in the wider dtype.
 """
 
+import ast
+import math
+
+import numpy as np
+
 from course_utils.precision.case import NARROW, WHOLE, Finding
-from course_utils.precision.source import (
-    computing,
-    counts,
-    dtypes,
-    following_counts,
-    follows,
-    methods,
-)  # fmt: skip
+from course_utils.precision.source import calls, computing, methods, name_of, numbers
 
 WIDE = ("float32", "float64")
+WHOLE_NUMBERS = ("range", "arange", "cumsum")
+SMALLEST = 2.0**-24  # of float16
 
 
 def hard_coded_dtype(case):
     """MP005: a dtype in the code, where the policy should decide."""
     for layer in case.own_layers:
-        named = {}
-        for call, literal, source in (
-            d for method in computing(layer) for d in dtypes(method)
-        ):
-            named.setdefault((call, literal), []).append(source)
-        for (call, literal), sources in named.items():
+        counted: dict[tuple, bool] = {}  # (name of a call, dtype): whether it counts
+        for function in computing(layer).values():
+            for call in calls(function):
+                for dtype in call.dtypes:
+                    key = (call.name, dtype)
+                    counted[key] = counted.get(key, False) or call.counts
+        compute = layer.compute_dtype
+        for (call, dtype), counts in counted.items():
             weight = call == "add_weight"
-            compute = layer.compute_dtype
-            if literal in NARROW:
-                severity = "warning" if literal == compute and not weight else "error"
+            if dtype in NARROW:
+                severity = "warning" if dtype == compute and not weight else "error"
                 message = (
-                    f"{call} names {literal}, whatever the policy says: nothing else in Keras, "
-                    "loss scaling included, knows of it."
+                    f"{call} names {dtype}, whatever the policy says: nothing else in Keras, "
+                    "loss scaling included, knows of it"
                 )
             elif not weight and _widens(case, layer):
                 severity = "warning"
                 message = (
-                    f"{call} names {literal} and nothing leads back to {compute}: what follows "
-                    "takes the memory and the time of the wider dtype."
+                    f"{call} names {dtype} and nothing leads back to {compute}: what follows "
+                    "takes the memory and the time of the wider dtype"
                 )
             else:
                 continue
-            dtype = (
-                "x.dtype" if type(layer).__name__ == "Lambda" else "self.compute_dtype"
-            )
-            fix = f"{call}(..., {dtype})"
+            fix = f"{call}(..., self.compute_dtype)"
             if weight:
                 fix = (
                     "self.add_weight(...)  # without dtype: the policy's variable dtype"
                 )
-            elif any(counts(layer, source) for source in sources):
-                message = _spared(message, literal if literal in NARROW else compute)
-                fix = _cast_of(f"{call} in float32 or int32", dtype)
-            yield Finding("MP005", severity, case.path_of(layer), message, fix)
+            elif counts:
+                narrow = dtype if dtype in NARROW else compute
+                message += (
+                    f"; counts need float32 or int32, since {narrow} rounds whole numbers above "
+                    f"{WHOLE[narrow]:,}"
+                )
+                fix = _cast_of(call)
+            yield Finding("MP005", severity, case.path_of(layer), f"{message}.", fix)
 
 
 def silent_promotion(case):
@@ -64,10 +65,9 @@ def silent_promotion(case):
     explained = {finding.layer for finding in hard_coded_dtype(case)}
     for layer in case.own_layers:
         path = case.path_of(layer)
-        found = case.put_out.get(id(layer))
-        if path in explained or not found or not _widens(case, layer):
+        if path in explained or not _widens(case, layer):
             continue
-        wide = next(dtype for dtype in found if dtype in WIDE)
+        wide = next(dtype for dtype in case.put_out[id(layer)] if dtype in WIDE)
         message = f"Its policy says {layer.compute_dtype}, and it puts out {wide}: "
         uncast = [weight.name for weight in _own_weights(layer) if not weight._autocast]
         if uncast:
@@ -81,40 +81,75 @@ def silent_promotion(case):
         yield Finding("MP007", "warning", path, message, fix)
 
 
+def out_of_range(case):
+    """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
+    for layer in case.own_layers:
+        if layer.compute_dtype != "float16":
+            continue
+        for text, value in numbers(layer).items():
+            # NumPy rounds as the device does; the first number that becomes infinite is
+            # 65520.
+            with np.errstate(over="ignore"):
+                infinite = math.isinf(np.float16(value))
+            if infinite:
+                problem = "is infinite in float16, and 0 times infinity is NaN."
+                fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
+            elif 0 < abs(value) < SMALLEST:
+                problem = (
+                    "is below 6e-08, float16's smallest number, and protects from nothing "
+                    "there."
+                )
+                fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
+            else:
+                continue
+            message = f"{text} {problem}"
+            yield Finding("MP009", "warning", case.path_of(layer), message, fix)
+
+
 def rounded_counts(case):
     """MP025: a layer counts in its 16-bit compute dtype, which cannot hold large whole
     numbers.
     """
-    arrived = {
-        id(call.layer): [dtype for _, dtype in call.arrived] for call in case.calls
-    }
     for layer in case.own_layers:
         narrow = layer.compute_dtype
-        inputs = arrived.get(id(layer), ["int32"])
-        if narrow not in NARROW:
+        # Keras casts no whole numbers, so a layer of ids puts out none of 16 bits.
+        if narrow not in WHOLE or narrow not in case.put_out.get(id(layer), ()):
             continue
-        # Keras casts no whole numbers: `x.dtype` is the compute dtype where x is of
-        # another kind.
-        ends = (
-            ("compute_dtype",)
-            if any("int" in dtype for dtype in inputs)
-            else ("dtype",)
-        )
-        code = [*computing(layer), *(m for m in methods(layer) if m.name == "__init__")]
-        found = (
-            n for m in code for n in following_counts(layer, m, ends, WHOLE[narrow])
-        )
-        if call := next(found, None):
+        code = {"__init__": methods(layer).get("__init__"), **computing(layer)}
+        made = (call for function in code.values() for call in calls(function))
+        counted = (_counted(call, WHOLE[narrow]) for call in made)
+        if name := next(filter(None, counted), None):
             message = (
-                f"{call} counts in {narrow}, which rounds whole numbers above {WHOLE[narrow]:,}: "
+                f"{name} counts in {narrow}, which rounds whole numbers above {WHOLE[narrow]:,}: "
                 "from there on several positions become one."
             )
-            fix = _cast_of(f"{call} in float32 or int32")
-            yield Finding("MP025", "warning", case.path_of(layer), message, fix)
+            path = case.path_of(layer)
+            yield Finding("MP025", "warning", path, message, _cast_of(name))
 
 
-def _cast_of(source, dtype="self.compute_dtype"):
-    return f"keras.ops.cast(made, {dtype})  # made: what your code makes of {source}"
+def _counted(call, exact):
+    """The name of what counts in a dtype that follows the policy, itself or in a cast.
+
+    None of counts that are spelled out, up to `exact`.
+    """
+    if not any(ast.unparse(each).endswith("dtype") for each in call.arguments):
+        return None
+    counted = call.tree
+    if call.name == "cast" and call.tree.args:
+        counted = call.tree.args[0]
+        while isinstance(counted, ast.Subscript):
+            counted = counted.value
+    if not isinstance(counted, ast.Call) or name_of(counted) not in WHOLE_NUMBERS:
+        return None
+    spelled = [each.value for each in counted.args if isinstance(each, ast.Constant)]
+    fractions = any(isinstance(each, float) for each in spelled)
+    few = len(spelled) == len(counted.args) and max(spelled, default=0) <= exact
+    return None if fractions or few else name_of(counted)
+
+
+def _cast_of(name):
+    made = f"made: what your code makes of {name} in float32 or int32"
+    return f"keras.ops.cast(made, self.compute_dtype)  # {made}"
 
 
 def _own_weights(layer):
@@ -122,17 +157,11 @@ def _own_weights(layer):
     return [*layer._trainable_variables, *layer._non_trainable_variables]
 
 
-def _spared(message, narrow):
-    needs = f"counts need float32 or int32, since {narrow} rounds whole numbers above"
-    return f"{message.removesuffix('.')}; {needs} {WHOLE[narrow]:,}."
-
-
 def _widens(case, layer):
-    """Whether a 16-bit layer puts out a wider dtype.
+    """Whether a 16-bit layer puts out a wider dtype, as measured.
 
-    If that cannot be measured, a cast to a dtype that is not spelled out is taken to
-    lead back. Widening is right at the end of a model, and it is the business of a
-    float32 layer inside.
+    Widening is right at the end of a model, and it is the business of a float32 layer
+    inside.
     """
     outputs = getattr(case.model, "outputs", None) or ()
     at_the_end = layer is case.model or any(
@@ -143,9 +172,7 @@ def _widens(case, layer):
     held = layer._flatten_layers(include_self=False)
     if any(la.compute_dtype not in NARROW or la in case.own_layers for la in held):
         return False
-    if id(layer) not in case.put_out:
-        return not any(follows(method) for method in computing(layer))
-    return any(dtype in WIDE for dtype in case.put_out[id(layer)])
+    return any(dtype in WIDE for dtype in case.put_out.get(id(layer), ()))
 
 
-RULES = (hard_coded_dtype, silent_promotion, rounded_counts)
+RULES = (hard_coded_dtype, silent_promotion, out_of_range, rounded_counts)

@@ -29,10 +29,9 @@ class Response:
     tape's own.
     """
 
-    def __init__(self, take, usual, *larger):
-        self.readings = {
-            size: take(size * usual) for size in (SMALL, 2 * SMALL, *larger)
-        }
+    def __init__(self, take, usual):
+        sizes = (SMALL, 2 * SMALL, 1.0, LARGE)
+        self.readings = {size: take(size * usual) for size in sizes}
         one = self.readings[SMALL]
         two = self.readings[2 * SMALL]
         # A decay of the weights, or the like, is in both and not in the difference.
@@ -59,7 +58,6 @@ class Watched:
 
     def __init__(self, build, x, y):
         self.loop = loop = Loop(build, x, y)
-        self._make = lambda **how: Loop(build, x, y, like=loop, **how)
         layers = loop.model._flatten_layers()
         self.float16 = any(
             la.compute_dtype == "float16" and la.trainable_weights for la in layers
@@ -67,13 +65,13 @@ class Watched:
         self.scale = loop.scale if loop.scalers else None
         try:
             with np.errstate(all="ignore"):
-                self._measure()
+                self._measure(partial(Loop, build, x, y, twin_of=loop))
         except (Exception, SystemExit) as error:  # whatever the loop raises
             self.raised = type(error).__name__
             with contextlib.suppress(Exception):  # an error of one's own may not tell
                 self.raised += f": {' '.join(str(error).split())[:120]}"
 
-    def _measure(self):
+    def _measure(self, make_twin):
         loop = self.loop
         self.first = self.natural = loop.cycle()  # at the loop's own scale
         while self.scale and self.natural.spoiled and self.scale > 2.0**-60:
@@ -84,7 +82,7 @@ class Watched:
         loop.by_hand = not self.natural.updates
         again = loop.cycle(scale=self.scale, dice=True).got
         self.noise = norm(again - self.natural.got) / (norm(again) or 1.0)
-        twin = self._make(policy="float32")
+        twin = make_twin()
         once = twin.cycle(scale=1.0)
         often = twin.cycle(scale=256.0)
         self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
@@ -96,39 +94,22 @@ class Watched:
             norm(once.left) * self.scale if self.scale else norm(self.natural.left)
         )
         self.usual = (self.usual or 1.0) / math.sqrt(len(once.left))
-        self.one = Response(self._settled, self.usual, 1.0, LARGE)
+        self.one = Response(self._settled, self.usual)
         small = self.one.readings[SMALL].got
         repeated = self._settled(SMALL * self.usual).got
         self.steady = norm(repeated - small) <= 0.1 * norm(small)  # no noise is added
         if self.scale:
-            how = {"scale": self.scale / APART, "steps": self.natural.steps}
-            self.less = loop.cycle(scale=how["scale"])
-            usual = self.usual / APART
-            self.other = Response(
-                lambda s: loop.cycle(size=s, **how), usual, 1.0, LARGE
-            )
+            smaller = partial(loop.cycle, scale=self.scale / APART)
+            self.less = smaller()
+            settled = partial(smaller, steps=self.natural.steps)
+            self.other = Response(lambda size: settled(size=size), self.usual / APART)
             self._grow()
         if self.float16 or self.scale:
             self._overflow()
 
     def _settled(self, size):
-        """A reading at the scale of the natural step; of a new loop where nobody can
-        set that.
-        """
-        if self.scale or not self.float16:
-            return self.loop.cycle(
-                scale=self.scale, size=size, steps=self.natural.steps
-            )
-        return self._after((), size)
-
-    def _after(self, poison, size):
-        """A reading of a new loop, after a good step and perhaps a bad one."""
-        loop = self._make()
-        how = {"steps": self.natural.steps, "again": True}
-        loop.cycle(scale=self.scale)
-        if poison:
-            loop.cycle(poison=poison, **how)
-        return loop.cycle(size=size, **how)
+        """A reading at the scale of the natural step."""
+        return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
 
     def _grow(self):
         """Count good steps, and take the one that is to double the scale."""
@@ -144,8 +125,7 @@ class Watched:
 
     def _overflow(self):
         """What infinities do to a loop after a good step, until one does harm."""
-        # else it would keep a smaller scale
-        loop = self.loop if self.scale else self._make()
+        loop = self.loop
         loop.cycle(scale=self.scale)
         parts = loop.parts(self.one.readings[1.0].left)
         reached = [n for n, part in enumerate(parts) if part.any()]
@@ -169,13 +149,8 @@ class Watched:
             if bad.moved or moved:
                 self.harm = f"({name}) {MOVES}: skip such a step"
                 return
-            reaction = loop.scale / scale
-            after = partial(self._after, poison)
-            if places is reached and not reaction < 0.9:
-                reaction = Response(after, self.usual).divisor / self.one.divisor
-                if not self.scale and reaction < 1:
-                    self.other = Response(after, self.usual * reaction, 1.0, LARGE)
-            self.reaction = max(self.reaction, reaction)
+            if self.scale:
+                self.reaction = max(self.reaction, loop.scale / scale)
             good = loop.cycle(size=self.usual, again=True)
             if not (good.moved and good.finite):
                 self.harm = f"({name}) spoils the steps that follow"

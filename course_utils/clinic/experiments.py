@@ -1,0 +1,252 @@
+"""Instruments that train a model, and watch: what they read.
+
+A `model` is a compiled `keras.Model`, `batches` are (x, y) after (x, y), `build` is a
+function that returns the model afresh. A model that is trained keeps what it learned: give a
+fresh one. In the examples it is a patient's; `clinic.Patient` has one with a model of
+one's own and all instruments.
+"""
+
+import contextlib
+import itertools
+import linecache
+import re
+from unittest import mock
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from course_utils.clinic import visits
+from course_utils.clinic.readings import Reading, short_name
+from course_utils.clinic.visits import scale_of, train
+
+UP = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def scale(model, batches, resumed=None) -> Reading:
+    """The dynamic loss scale while a model is trained, step by step.
+
+    `resumed` is as for `clinic.train`. `values` are the scales before each step, a list
+    of floats, powers of two if they began as one, NaN where there is no loss scaling.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("mask")
+        >>> clinic.scale(sick.build(), sick.batches).text
+        '2¹⁵ → 2⁻¹⁰⁴ in 120 steps'
+    """
+    values = train(model, batches, resumed=resumed).scales
+    scales = [scale for scale in values if not np.isnan(scale)]
+    if not scales:
+        return Reading("none", "There is no loss scaling.", values)
+    falls = [at for at in range(1, len(scales)) if scales[at] < scales[at - 1]]
+    jumps = [at for at in falls if scales[at] < scales[at - 1] / 2]
+    count = scales.index(0) if scales[-1] == 0 else len(scales)
+    course = f"{_power(scales[0])} → {_power(scales[-1])} in {count} steps"
+    if scales[-1] == 0 or len(falls) > len(scales) / 2:
+        return Reading("falls", course, values)
+    if jumps:
+        at = jumps[0]
+        text = f"{_power(scales[at - 1])} → {_power(scales[at])} after step {at}"
+        return Reading("begins again", text, values)
+    if falls:
+        return Reading("dips", f"{course}, halved {len(falls)} times", values)
+    return Reading("steady", course, values)
+
+
+def files(model, batches, resumed) -> Reading:
+    """What of a model's optimizer comes back from a file, after ten steps.
+
+    `resumed(model)` saves a model and returns what it reads again; None where nobody
+    does. `values` are two pairs (steps, scale), before and after: an int, and a float
+    that is NaN where there is no loss scaling.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("resume")
+        >>> clinic.files(sick.build(), sick.batches, sick.resumed).values
+        [(10, 65536.0), (0, 32768.0)]
+    """
+    if resumed is None:
+        return Reading("no file", "Nothing is saved and read again.", [])
+    train(model, batches, steps=10)
+    both = model.optimizer, resumed(model).optimizer
+    values = [(int(each.iterations.numpy()), scale_of(each)) for each in both]
+    (steps, before), (count, after) = values
+    text = (
+        f"saved: {steps} steps, scale {_power(before)}; "
+        f"read again: {count}, {_power(after)}"
+    )
+    whole = np.array_equal(values[0], values[1], equal_nan=True)
+    return Reading("whole" if whole else "not whole", text, values)
+
+
+def histogram(build, twin, batches) -> Reading:
+    """The gradients that reach a model's weights at first, beside a float32 twin's.
+
+    `twin()` returns the same model, built in float32. Four batches are taken, as many
+    as may be accumulated. `values` are the largest magnitudes of both, two floats, NaN where
+    no gradient came.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("clip")
+        >>> clinic.histogram(sick.build, sick.twin().build, sick.batches).kind
+        'too small'
+    """
+    mine, other = values = [
+        _largest_gradient(each(), batches) for each in (build, twin)
+    ]
+    if not np.isfinite(mine):
+        text = "No gradient reaches the weights: inf or NaN in each step."
+        return Reading("not finite", text, values)
+    text = f"largest {mine:.1e}, in a float32 twin {other:.1e}"
+    return Reading("too small" if mine < other / 100 else "fits", text, values)
+
+
+def profiler(model, batches) -> Reading:
+    """How much of a step waits for its batch.
+
+    `batches` should be made while they are waited for: a generator, or a tf.data.Dataset.
+    `values` are the milliseconds of each step, and those of them that it waits, two
+    lists of floats.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("slow")
+        >>> clinic.profiler(sick.build(), sick.batches).kind
+        'waits'
+    """
+    visit = train(model, batches)
+    share = np.median(visit.waits) / np.median(visit.ms)
+    text = f"{share:.0%} of a step is waiting for its batch."
+    kind = "waits" if share > 0.5 else "computes"
+    return Reading(kind, text, [visit.ms, visit.waits])
+
+
+def numerics(model, batches) -> Reading:
+    """Where `tf.debugging.enable_check_numerics` stops the first steps.
+
+    XLA is off meanwhile. The model has to be made before: with the check on, Keras
+    cannot make weights of bfloat16. `values` is the operation's name in the graph, None
+    if none was stopped at.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("dice")
+        >>> clinic.numerics(sick.build(), sick.batches).text
+        'Sum in: both = tf.reduce_sum(y * p)'
+    """
+    try:
+        with _made_anew(model, jit_compile=False):
+            tf.debugging.enable_check_numerics()
+            train(model, batches, steps=12)
+    except tf.errors.InvalidArgumentError as error:
+        if not (stopped := re.search(r"node (\S+)/CheckNumerics", str(error))):
+            raise
+        node = stopped[1]
+        path = [re.sub(r"(_\d+)+$", "", part) for part in node.split("/")]
+        kind = "backward" if "gradient" in node.lower() else path[-1].lower()
+        text = f"{'/'.join(path[-2:])} in: {_line_of_code(str(error))}"
+        return Reading(f"stops: {kind}", text, node)
+    finally:
+        tf.debugging.disable_check_numerics()
+    return Reading("passes", "12 steps without inf or NaN.", None)
+
+
+def twin(model, batches, well, **options) -> Reading:
+    """Whether a model that was built in float32 is well after its training.
+
+    `well` and the options are as for `clinic.train`. `values` are the losses, a list of
+    floats.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("ids").twin()
+        >>> clinic.twin(sick.build(), sick.batches, sick.well, held=sick.held).text
+        'It learns in float32.'
+    """
+    visit = train(model, batches, well=well, **options)
+    if visit.well:
+        return Reading("well", "It learns in float32.", visit.losses)
+    return Reading("the same", "It fails in float32, too.", visit.losses)
+
+
+def layer(build, batches, well, **options) -> Reading:
+    """Whether a model is well after its training with one of its layers in float32.
+
+    `well` and the options are as for `clinic.train`, which is called for each layer
+    until one cures. `values` are the names of the layers that were tried.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("epsilon")
+        >>> clinic.layer(sick.build, sick.batches, sick.well, held=sick.held).text
+        'It learns with min_max in float32.'
+    """
+    tried: list[str] = []
+    for at in range(len(build().layers)):
+        model = build()
+        for each in model.layers[at]._flatten_layers():
+            each.dtype_policy = "float32"
+        tried.append(short_name(model.layers[at]))
+        if train(model, batches, well=well, **options).well:
+            return Reading("cured", f"It learns with {tried[-1]} in float32.", tried)
+    text = f"It fails with any of its {len(tried)} layers in float32."
+    return Reading("no change", text, tried)
+
+
+@contextlib.contextmanager
+def _made_anew(model, **settings):
+    """Let a model make its training step anew under these settings, and again after."""
+    former = {name: getattr(model, name) for name in settings}
+
+    def take(values):
+        for name, value in values.items():
+            setattr(model, name, value)
+        model.make_train_function(force=True)
+
+    take(settings)
+    try:
+        yield
+    finally:
+        take(former)
+
+
+def _largest_gradient(model, batches):
+    """The largest magnitude of the first gradients that an update gets, of four batches."""
+    sizes = []
+    rule = getattr(model.optimizer, "inner_optimizer", model.optimizer)
+    former = rule.update_step
+
+    def update_step(gradient, variable, rate):
+        array = keras.ops.convert_to_numpy(gradient).astype("float32")
+        sizes.append(np.abs(array).max())
+        return former(gradient, variable, rate)
+
+    with (
+        _made_anew(model, run_eagerly=True),
+        mock.patch.object(rule, "update_step", update_step),
+    ):
+        for batch in itertools.islice(batches, 4):
+            model.train_on_batch(*batch)
+    return float(max(sizes[:8], default=np.nan))
+
+
+def _line_of_code(report):
+    """The last line of code of the learner's own in TensorFlow's report of an error."""
+    frames = re.findall(r'File "(.*?)", line (\d+)', report)
+    inside = [at for at, (file, _) in enumerate(frames) if file == visits.__file__]
+    own = [
+        linecache.getline(file, int(line)).strip()
+        for file, line in frames[max(inside, default=-1) + 1 :]
+        if "-packages" not in file
+    ]
+    return own[-1] if own else "Keras's own code"
+
+
+def _power(scale):
+    """A scale as a power of two, as "2¹⁵"."""
+    if np.isnan(scale):
+        return "none"
+    return f"2{str(round(np.log2(scale))).translate(UP)}" if scale > 0 else "0"

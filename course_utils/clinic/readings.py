@@ -1,0 +1,164 @@
+"""Instruments that look at a model, or at a few of its steps: what they read.
+
+A `model` is a compiled `keras.Model`, `build` is a function that returns it afresh. In
+the examples it is a patient's; `clinic.Patient` has one with a model of one's own and
+all instruments.
+"""
+
+import re
+from typing import Any, NamedTuple
+from unittest import mock
+
+import keras
+import numpy as np
+
+from course_utils import precision
+
+NARROW = ("float16", "bfloat16")
+# What `examine` and `probe` find, in two words: the edges of the decision tree carry
+# them.
+WORDS = {
+    "MP001": "16-bit output",
+    "MP008": "16-bit weights",
+    "MP009": "a constant",
+    "MP015": "no scale_loss",
+    "MP016": "wrong size",
+    "MP017": "scaled limit",
+    "MP021": "no step",
+    "MP023": "rounded ids",
+    "MP024": "under remat",
+}
+
+
+class Reading(NamedTuple):
+    """What an instrument shows.
+
+    Attributes:
+        kind: a word or two, by which patients are told apart.
+        text: one line for people.
+        values: what it was read from; each instrument says what that is.
+    """
+
+    kind: str
+    text: str
+    values: Any
+
+
+def examine(model) -> Reading:
+    """What `precision.examine` says of a model; nothing is trained.
+
+    `values` are its errors and warnings, a list of `precision.Finding`.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> clinic.examine(clinic.patient("bfloat16").build()).kind
+        '16-bit weights'
+    """
+    return _findings(precision.examine(model))
+
+
+def flow(model) -> Reading:
+    """The dtypes that flow through a model; nothing is trained.
+
+    `values` is the table of `precision.dtype_flow`, a row for each layer.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> clinic.flow(clinic.patient("ids").build()).text
+        'An Embedding is given bfloat16.'
+    """
+    table = precision.dtype_flow(model)
+    narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
+    ids = table[(table["kind"] == "Embedding") & table["input_dtype"].isin(NARROW)]
+    if len(narrow):
+        kind, dtype = narrow[["kind", "variable_dtype"]].iloc[0]
+        return Reading("16-bit weights", f"{kind}: weights in {dtype}.", table)
+    if len(ids):
+        text = f"An Embedding is given {ids['input_dtype'].iloc[0]}."
+        return Reading("16-bit ids", text, table)
+    if not table["compute_dtype"].isin(NARROW).any():
+        return Reading("float32", "No layer computes in 16 bits.", table)
+    return Reading("mixed", "16 bits between the layers, weights in float32.", table)
+
+
+def probe(build, x, y) -> Reading:
+    """What `precision.probe` says of a training step on one batch.
+
+    `x` and `y` are a batch, as `train_on_batch` takes it; `build()` is called more than
+    once. `values` are errors and warnings, a list of `precision.Finding`.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("scale_loss")
+        >>> clinic.probe(sick.build, *sick.batch()).kind
+        'no scale_loss'
+    """
+
+    def parts():
+        model = build()
+        return model, model.optimizer, model.train_on_batch
+
+    return _findings(precision.probe(parts, x, y))
+
+
+def ranges(model, x) -> Reading:
+    """Smallest and largest of each variable of a model, and of each layer's output.
+
+    `x` is what the model is called with; nothing is trained. `values` is {name:
+    (smallest, largest)}, floats: variables by their path, then layers.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> sick = clinic.patient("batchnorm")
+        >>> visit = sick.train()
+        >>> clinic.ranges(visit.model, sick.held[0]).text
+        'moving_mean: -inf to inf'
+    """
+    values = {}
+    for variable in model.variables:
+        values[variable.path] = low, high = _range(variable)
+        if not np.isfinite(low + high):
+            text = f"{variable.name}: {low:g} to {high:g}"
+            return Reading("in a variable", text, values)
+    seen: list[tuple] = []  # the layer's name, and the smallest and the largest
+    former = keras.layers.Layer.__call__
+
+    def call(layer, *arguments, **options):
+        outputs = former(layer, *arguments, **options)
+        for output in keras.tree.flatten(outputs):
+            values[layer.path] = _range(output)
+            seen.append((short_name(layer), *values[layer.path]))
+        return outputs
+
+    with mock.patch.object(keras.layers.Layer, "__call__", call):
+        model(x)
+    for at, (name, low, high) in enumerate(seen):
+        if not np.isfinite(low + high):
+            _, least, most = seen[at - 1]
+            before = f", before it {least:.3g} to {most:.3g}" if at else ""
+            text = f"{name}: {low:g} to {high:g}{before}"
+            return Reading("in a layer", text, values)
+    low = min(low for _, low, _ in seen)
+    high = max(high for _, _, high in seen)
+    text = f"all layers between {low:.3g} and {high:.3g}"
+    return Reading("finite", text, values)
+
+
+def _range(tensor):
+    array = keras.ops.convert_to_numpy(keras.ops.cast(tensor, "float32"))
+    return float(array.min()), float(array.max())
+
+
+def _findings(found):
+    # MP012 is of the device, not of the patient.
+    found = [
+        each for each in found if each.severity != "advice" and each.code != "MP012"
+    ]
+    codes = dict.fromkeys(WORDS.get(finding.code, finding.code) for finding in found)
+    text = found[0].message if found else "Nothing found."
+    return Reading(", ".join(codes) or "nothing", text, found)
+
+
+def short_name(layer) -> str:
+    """The name of a layer without its number: "dense" of "dense_3"."""
+    return re.sub(r"_\d+$", "", layer.name)
