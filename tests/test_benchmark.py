@@ -143,7 +143,7 @@ def test_an_interrupt_keeps_complete_rounds(when, monkeypatch):
     unmeasured = when in ("build", "warm-up")
     assert (result.table["steps"].iloc[0] == 0) == unmeasured
     assert "unknown" in figures.comparison(result, guess=0.5).alt
-    assert ("loss unknown" in figures.policies(result, 2.0).alt) == unmeasured
+    assert ("Not measured" in figures.policies(result, 2.0).alt) == unmeasured
 
 
 def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from course_utils import exercises, figures, session
-from course_utils.figures import falling
+from course_utils.figures import learning
 from course_utils.training import LossScaleRecorder
 from tools.cells import Cells
 
@@ -105,5 +105,5 @@ def test_a_step_is_skipped_where_the_scale_is_above_the_ceiling_and_nowhere_else
 def test_the_three_scales_do_what_is_said_of_them(notebook):
     names = {**notebook, "LossScaleRecorder": LossScaleRecorder}
     traces = NOTEBOOK.run("falling", names=names)["traces"]
-    kinds = [falling.verdict(table) for table in traces.values()]
-    assert kinds == list(falling.VERDICTS)
+    kinds = [learning.verdict(table) for table in traces.values()]
+    assert kinds == list(learning.VERDICTS)

@@ -69,7 +69,7 @@ def test_a_report_says_all_that_it_was_given(tmp_path):
             "Why?",
         ),
         *("2 1.8 1.5", "row 3", "float32 4.5", "finding finding finding", "Python 3."),
-        "line from 2 to 1 in 3 points, 1 not finite.",
+        "line from 2 at 1 to 1 at 2, no number in 1 of 3 points.",
         f"00 · {sheet.title} you guessed 2.5 1 of {len(sheet.exercises)}",
         *(exercises.load(name).title for name in exercises.available()),
     ):

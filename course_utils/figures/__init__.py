@@ -7,11 +7,11 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 
 from course_utils.figures.allocations import alive, peak_parts
 from course_utils.figures.base import Picture
-from course_utils.figures.card import report_card
+from course_utils.figures.boards import report_card
 from course_utils.figures.diagnoses import decision_tree, gallery
-from course_utils.figures.falling import falling_scale
 from course_utils.figures.flows import dtype_flow
 from course_utils.figures.learning import (
+    falling_scale,
     histories,
     loss_curves,
     loss_scale,

@@ -3,7 +3,9 @@
 import numpy as np
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import bar_look, line_look
+from course_utils.figures.looks import COLORS, HATCHES, dtype_of, line_look
+from course_utils.figures.series import stack
+from course_utils.figures.words import described
 from course_utils.profiling.memory import BACKWARD
 from course_utils.profiling.recordings import PASSES
 
@@ -35,36 +37,30 @@ def alive(lines: dict, steps: dict) -> Picture:
         for policy, mb in lines.items()
     }
     phases = {policy: _phases(step)[large[policy]] for policy, step in steps.items()}
-    widths = [max((own == n).sum() for own in phases.values()) for n in range(3)]
+    counts = {policy: np.bincount(own, minlength=3) for policy, own in phases.items()}
+    widths = np.max(list(counts.values()), axis=0)
     starts = np.cumsum([0, *widths])
     for policy, mb in lines.items():
         own = phases[policy]
-        x = np.concatenate(
-            [
-                starts[n] + widths[n] * (np.arange(count) + 0.5) / max(1, count)
-                for n, count in enumerate(np.bincount(own, minlength=3))
-            ]
-        )
-        seen = np.array(mb)[large[policy]]
+        nth = np.concatenate([np.arange(count) for count in counts[policy]])
+        x = starts[own] + widths[own] * (nth + 0.5) / counts[policy][own]
+        values = np.array(mb)[large[policy]]
         look = line_look(policy)
-        ax.step(x, seen, where="mid", label=policy, **look | {"marker": ""})
-        top = int(np.argmax(seen))
+        ax.step(x, values, where="mid", label=policy, **look | {"marker": ""})
+        top = int(np.argmax(values))
         at = (x[top], tops[policy])
         ax.plot(*at, look["marker"], color=look["color"], markersize=8)
-        place = {"xytext": (8, 2), "textcoords": "offset points", "fontsize": 9}
-        ax.annotate(f"{tops[policy]:.1f} MB", at, color=INK, **place)
-        words.append(
-            f"{policy} has its peak of {tops[policy]:.1f} MB in the {PASSES[own[top]]} pass"
-        )
+        text = f"{tops[policy]:.1f} MB"
+        ax.annotate(text, at, (8, 2), textcoords="offset points", fontsize=9)
+        words.append(f"{policy} has its peak of {text} in the {PASSES[own[top]]} pass")
     for n, name in enumerate(PASSES):
         ax.axvspan(*starts[n : n + 2], color=INK, alpha=0.06 * (n % 2), linewidth=0)
-        look = {"ha": "center", "va": "top", "color": INK, "fontsize": 10}
+        look = {"ha": "center", "va": "top", "fontsize": 10}
         middle = starts[n : n + 2].mean()
         ax.text(middle, 0.98, name, transform=ax.get_xaxis_transform(), **look)
-    first, last = list(tops)[0], list(tops)[-1]
-    ax.set_title(
-        f"At the peak of {last} {tops[last] / tops[first]:.2f} of {first}'s bytes are alive"
-    )
+    first, *_, last = tops
+    ratio = f"{tops[last] / tops[first]:.2f}"
+    ax.set_title(f"At the peak of {last} {ratio} of {first}'s bytes are alive")
     ax.set(
         xlabel="operations that make or free large arrays, in their order",
         ylabel="arrays alive (MB)",
@@ -73,7 +69,7 @@ def alive(lines: dict, steps: dict) -> Picture:
         xticks=[],
     )
     legend(ax, loc="center right")
-    return Picture(figure, f"Arrays alive: {'; '.join(words)}.")
+    return Picture(figure, f"{ax.get_title()}: {'; '.join(words)}.")
 
 
 def _phases(step):
@@ -94,34 +90,22 @@ def peak_parts(measured) -> Picture:
     variables, the arrays and the working space. Beside it are the medians of what the
     step asked for and of what the allocator gave, each with its range over the builds.
     """
-    batches = list(dict.fromkeys(measured["batch"]))
+    batches = list(measured.groupby("batch", sort=False))
     figure, axes = panels(len(batches), width=8.4, height=3.9)
-    words = []
     within = []
-    for ax, batch in zip(axes, batches, strict=True):
-        here = measured[measured["batch"] == batch]
+    for ax, (batch, here) in zip(axes, batches, strict=True):
         policies = list(dict.fromkeys(here["policy"]))
         for place, policy in enumerate(policies):
             own = here[here["policy"] == policy].drop(columns=["policy", "batch"])
             middle = own.median()
-            working = 0 if np.isnan(middle["working"]) else middle["working"]
             arrays = middle["counted"] - middle["variables"]
-            stack = (
-                ("variables", middle["variables"], {"color": "#999999"}),
-                (f"arrays alive, {policy}", arrays, bar_look(policy)),
-                ("working space", working, {"color": "#F0E442", "hatch": "xx"}),
-            )
-            bottom = 0
-            for label, mb, look in stack:
-                ax.bar(
-                    place - 0.12,
-                    mb,
-                    0.5,
-                    bottom,
-                    label=label,
-                    **look | {"edgecolor": INK},
-                )
-                bottom += mb
+            dtype = dtype_of(policy)
+            parts = {
+                "variables": ("#999999", "", middle["variables"]),
+                f"arrays alive, {policy}": (COLORS[dtype], HATCHES[dtype], arrays),
+                "working space": ("#F0E442", "xx", np.nan_to_num(middle["working"])),
+            }
+            top = stack(ax, place - 0.12, parts, 0.5)
             for shift, column, label, marker in (
                 (0.26, "asked", "asked for, measured", "D"),
                 (0.42, "given", "given by the allocator", "^"),
@@ -130,13 +114,7 @@ def peak_parts(measured) -> Picture:
                 ax.plot(2 * [place + shift], [low, high], color=INK, linewidth=1.5)
                 ax.plot(place + shift, middle[column], marker, color=INK, label=label)
             if own["asked"].notna().all():
-                within.append(own["asked"].min() <= bottom <= own["given"].max())
-            words.append(
-                f"batch {batch}, {policy}: counted {middle['counted']:.0f} MB, working "
-                f"space {working:.0f}, asked {own['asked'].min():.0f} to "
-                f"{own['asked'].max():.0f}, given {own['given'].min():.0f} to "
-                f"{own['given'].max():.0f}"
-            )
+                within.append(own["asked"].min() <= top <= own["given"].max())
         names = [name.replace("mixed_", "mixed_\n") for name in policies]
         ax.set_xticks(range(len(policies)), names, fontsize=9)
         ax.set(xlim=(-0.5, len(policies) - 0.4), ylim=(0, None))
@@ -147,10 +125,9 @@ def peak_parts(measured) -> Picture:
         "Count and working space are within the measured spread in "
         f"{sum(within)} of {len(within)} cases"
         if within
-        else "Counted: this device's allocator does not tell what it gave",
-        color=INK,
+        else "Counted: this device's allocator does not tell what it gave"
     )
     handles, labels = axes[0].get_legend_handles_labels()
-    shown = dict(zip(labels, handles, strict=True))
-    legend_below(figure, 3, handles=shown.values(), labels=shown.keys())
-    return Picture(figure, "; ".join(words) + ".")
+    once = dict(zip(labels, handles, strict=True))
+    legend_below(figure, 3, handles=once.values(), labels=once.keys())
+    return described(figure)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image  # matplotlib's own reader and writer of PNG files
 
 # Text and axes, and the card they stand on in light and dark pages alike: 13 to 1.
@@ -27,6 +28,12 @@ class Picture:
 
     figure: Figure
     alt: str
+
+    def __post_init__(self):
+        """Texts that nobody gave another color are in the course's ink."""
+        for text in self.figure.findobj(Text):
+            if text.get_color() == "black":
+                text.set_color(INK)
 
     def png(self) -> bytes:
         """The figure as a PNG file of at most 256 colors.
@@ -132,14 +139,18 @@ def panels(count, width=8.0, height=3.6, rows=1, **options):
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(INK)
         ax.tick_params(colors=INK, which="both")
-        for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
-            text.set_color(INK)
     return figure, axes
+
+
+def write(ax, x, y, text: str, **options):
+    """A text around a point of the axes, or where `options` of `ax.text` say."""
+    options = {"ha": "center", "va": "center", "fontsize": 9} | options
+    ax.text(x, y, text, **options)
 
 
 def legend(place, **options):
     """The legend of axes or of a figure, without a frame."""
-    place.legend(frameon=False, labelcolor=INK, **options)
+    place.legend(frameon=False, **options)
 
 
 def legend_below(figure, columns: int, fontsize: int = 9, **options):

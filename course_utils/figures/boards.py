@@ -1,19 +1,25 @@
-"""What a lab report and a class board draw. Every text may be anybody's: none is read
-as math.
+"""What a report card, a lab report and a class board draw. Every text of a board may be
+anybody's: none is read as math.
 """
-
-import itertools
 
 import matplotlib
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from course_utils.figures.base import INK, Picture, canvas, legend, short
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    short,
+    write,
+)
 from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
-from course_utils.figures.speedups import around_one
+from course_utils.figures.series import around_one, lines
+from course_utils.figures.words import described
 
-LINES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-.")]
-SHOWN = (
+DRAWN = (
     ("guess", "guessed", {"color": "#E69F00", "hatch": "//", **EDGE}),
     ("measured", "measured", {"color": "#0072B2", "histtype": "step", "linewidth": 2}),
 )
@@ -21,25 +27,21 @@ anybodys = matplotlib.rc_context({"text.parse_math": False})
 
 
 @anybodys
-def curve(lines: dict, title: str) -> Picture:
+def curve(curves: dict, title: str) -> Picture:
     """Lines {name: values} over their number; what is no number is a gap."""
     figure, ax = canvas(4.2, 2.6)
-    looks = itertools.cycle(LINES)
-    words = []
-    for name, values in lines.items():
-        look = dict(zip(("color", "linestyle"), next(looks), strict=True))
-        if dtype_of(name) in COLORS:
-            look = line_look(name) | {"marker": ""}
-        values = [v if isinstance(v, float) else np.nan for v in values]
-        ax.plot(range(1, len(values) + 1), values, label=short(name, 30), **look)
-        known = [v for v in values if v == v]
-        said = f"from {known[0]:.3g} to {known[-1]:.3g}" if known else "no number"
-        gaps = f", {len(values) - len(known)} not finite" * (len(known) < len(values))
-        words.append(f"{short(name)} {said} in {len(values)} points{gaps}")
+    numbers = {
+        name: [value if isinstance(value, float) else np.nan for value in values]
+        for name, values in curves.items()
+    }
+    places = {name: range(1, len(values) + 1) for name, values in numbers.items()}
+    lines(ax, {name: (places[name], numbers[name]) for name in curves}, marker="")
+    for line in ax.lines:
+        line.set_label(short(line.get_label(), 30))
     ax.set_title(short(title), fontsize=10)
-    if words:
+    if curves:
         legend(ax, fontsize=9)
-    return Picture(figure, f"{short(title, 80)}: {'; '.join(words) or 'nothing'}.")
+    return described(figure)
 
 
 @anybodys
@@ -51,31 +53,25 @@ def speed_by_device(table) -> Picture:
     measured.
     """
     table = table[table["speedup"].between(1e-3, 1e3)]
-    middle = table.groupby("device")["speedup"].median().sort_values(ascending=False)
-    figure, ax = canvas(8.0, 1.4 + 0.2 * len(middle))  # 40 devices fit on a screen
-    marks, words = {}, []
-    for y, (device, median) in enumerate(middle.items()):
-        rows = table[table["device"] == device]
-        for policy, speedup in zip(rows["policy"], rows["speedup"], strict=True):
-            known = dtype_of(policy) in COLORS
-            look = line_look(policy) if known else {"color": INK, "marker": "D"}
-            (mark,) = ax.plot(speedup, y, **look | {"linestyle": "", "alpha": 0.7})
-            marks.setdefault(policy if known else "other", mark)
-        count = f"{len(rows)} report{'s' * (len(rows) > 1)}"
-        words.append(f"{short(device, 46, end=20)}: {median:.2f}×, {count}")
+    devices = table.groupby("device")["speedup"].agg(["median", "size"])
+    devices = devices.sort_values("median", ascending=False)
+    figure, ax = canvas(8.0, 1.4 + 0.2 * len(devices))  # 40 devices fit on a screen
+    known = table["policy"].map(dtype_of).isin(COLORS)
+    for policy, rows in table.groupby(table["policy"].where(known, "other")):
+        look = {"color": INK, "marker": "D"} if policy == "other" else line_look(policy)
+        look |= {"linestyle": "", "alpha": 0.7, "label": policy}
+        ax.plot(rows["speedup"], devices.index.get_indexer(rows["device"]), **look)
     around_one(ax, table["speedup"])
-    ax.set_yticks(range(len(words)), words, fontsize=9)
-    ax.set_ylim(len(middle) - 0.5, -0.7)
+    names = [
+        f"{short(device, 46, end=20)}: {median:.2f}×, {size} report{'s' * (size > 1)}"
+        for device, median, size in devices.itertuples()
+    ]
+    ax.set_yticks(range(len(names)), names, fontsize=9)
+    ax.set_ylim(len(names) - 0.5, -0.7)
     ax.set_xlabel("speed of a training step against float32")
-    if marks.keys() - {"other"}:
-        legend(
-            figure,
-            handles=marks.values(),
-            labels=marks,
-            loc="outside lower center",
-            ncols=3,
-        )
-    return Picture(figure, f"median speed by device: {'; '.join(words) or 'none'}.")
+    if known.any():
+        legend_below(figure, 3, fontsize=10)
+    return described(figure)
 
 
 @anybodys
@@ -96,18 +92,77 @@ def guesses(table, quantity: str, unit: str) -> Picture:
     edges = np.exp(edges) if log else edges
     figure, ax = canvas(4.2, 2.6)
     words = []
-    for column, label, look in SHOWN:
+    for column, label, look in DRAWN:
         known = table[column].dropna()
         ax.hist(known.clip(edges[0], edges[-1]), edges, label=label, **look)
-        said = f"median {known.median():.3g} of {len(known)}" if len(known) else "none"
-        words.append(f"{label}: {said}")
+        median = (
+            f"median {known.median():.3g} of {len(known)}" if len(known) else "none"
+        )
+        words.append(f"{label}: {median}")
     far = ((values < edges[0]) | (values > edges[-1])).sum()
-    ax.set(xscale="log" if log else "linear", ylabel="reports", title=short(quantity))
+    ax.set(xscale="log" if log else "linear", ylabel="reports")
+    ax.set_title(short(quantity), fontsize=10)
     ax.yaxis.get_major_locator().set_params(integer=True)
     if log:  # no powers of ten in a class's numbers
         ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]], minor=False)
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel(short(unit) + f" ({far} beyond the edge)" * bool(far))
-    ax.title.set_size(10)
     legend(ax, fontsize=9)
     return Picture(figure, f"{short(quantity)} in {short(unit)}, {'; '.join(words)}.")
+
+
+LOOKS = {"guess": ("#E69F00", "D"), "predicted": ("#0072B2", "o")}
+PLACES = {"guess": 1.04, "predicted": 1.19, "measured": 1.38}  # of the numbers, in axes
+# times too much or too little; what is farther out stands at the edge, as an arrow
+FARTHEST = 4
+
+
+def report_card(card: list[dict]) -> Picture:
+    """A line for each quantity: how far what was guessed and predicted lies from the
+    measured.
+
+    `card`: dicts with quantity, unit, guess, predicted and measured, each a number or
+    None. On the logarithmic axis 1 is what was measured; without it a line has its
+    numbers alone.
+    """
+    figure, ax = canvas(8.0, 1.5 + 0.46 * len(card))
+    ax.set_xscale("log", base=2)
+    ax.axvline(1, color=INK, linewidth=1.5)
+    beside = {"transform": ax.get_yaxis_transform(), "ha": "left", "fontsize": 10}
+    words = []
+    marks = {}
+    for y, row in enumerate(card):
+        numbers = {
+            key: f"{row[key]:.3g} {row['unit']}"
+            for key in PLACES
+            if row[key] is not None
+        }
+        numbers.setdefault("measured", "unknown")
+        for key, text in numbers.items():
+            write(ax, PLACES[key], y, text, **beside)
+        words.append(
+            f"{row['quantity']}: "
+            + ", ".join(f"{key} {text}" for key, text in numbers.items())
+        )
+        for key, (color, marker) in LOOKS.items():
+            if not row[key] or not row["measured"]:
+                continue
+            times = row[key] / row["measured"]
+            at = min(max(times, 1 / FARTHEST), FARTHEST)
+            shape = marker if at == times else "<>"[times > 1]
+            ax.plot([1, at], [y, y], color=color, linewidth=2, alpha=0.6)
+            look = {"color": color, "markersize": 9, "markeredgecolor": INK}
+            marks.setdefault(key, ax.plot(at, y, shape, **look)[0])
+    for key, place in PLACES.items():
+        ax.text(place, 1.02, key, transform=ax.transAxes, fontweight="bold")
+    ticks = [1 / FARTHEST, 0.5, 1, 2, FARTHEST]
+    ax.set_xticks(ticks, ["¼", "½", "measured", "2 ×", "4 ×"])
+    ax.minorticks_off()
+    ax.set_yticks(range(len(card)), [row["quantity"] for row in card])
+    ax.set(xlim=(0.92 / FARTHEST, 1.09 * FARTHEST), ylim=(len(card) - 0.4, -0.6))
+    ax.set_title("How far from what was measured", loc="left")
+    ax.grid(axis="x", color=INK, alpha=0.25)
+    if marks:
+        labels = [{"guess": "your guess"}.get(key, key) for key in marks]
+        legend_below(figure, len(marks), handles=marks.values(), labels=labels)
+    return Picture(figure, "; ".join(words) + ".")

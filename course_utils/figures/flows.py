@@ -10,6 +10,7 @@ from matplotlib.ticker import EngFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
 from course_utils.figures.looks import COLORS, EDGE, HATCHES
+from course_utils.figures.words import described
 
 PER_ROW = 4
 # In inches: a layer with half a pipe on either side; its box; the box of its weights
@@ -23,7 +24,9 @@ PIPE = 0.13
 STUB = 0.55
 WIDE = 15  # characters in a line of a box
 NARROW = ("float16", "bfloat16")
-HOLLOW: dict = {"markerfacecolor": "none", "color": INK, "markeredgewidth": 2}
+FULL: dict = {"marker": "D", "color": INK, "linestyle": "none"}
+HOLLOW: dict = FULL | {"markerfacecolor": "none", "markeredgewidth": 2}
+RING: dict = HOLLOW | {"marker": "o"}
 BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
 
 
@@ -51,9 +54,8 @@ def dtype_flow(flow) -> Picture:
     before = [start, *(cell.output_dtype for cell in cells[:-1])]
     lines = math.ceil(len(cells) / PER_ROW)
     columns = math.ceil(len(cells) / lines)
-    figure, ax = canvas(
-        width=max(5.0, STUB + columns * CELL[0]), height=lines * CELL[1] + 0.9
-    )
+    width = max(5.0, STUB + columns * CELL[0])
+    figure, ax = canvas(width, height=lines * CELL[1] + 0.9)
     ax.set(
         xlim=(-STUB, columns * CELL[0] + 0.1),
         ylim=(-lines * CELL[1], 0),
@@ -66,25 +68,19 @@ def dtype_flow(flow) -> Picture:
         y = -line * CELL[1] - 0.6
         following = cells[number + 1 :][:1]
         ends = column == columns - 1 or not following
+        place = x + (CELL[0] + BOX[0]) / 2
         _pipes(ax, x, y, cell, before[number], column == 0)
         if not number:
             border = sum(flow.attrs["borders"].values())
             _moved(ax, x - 0.12, y - 0.12, border, ha="right")
         if cell.layer in leaks:
-            place = x + (CELL[0] + BOX[0]) / 2
-            ax.plot(place + 0.17, y, "o", markersize=22, **HOLLOW)
+            ax.plot(place + 0.17, y, markersize=22, **RING)
             _write(
                 ax, place + 0.03, y - 0.3, "leak", ha="left", va="top", weight="bold"
             )
         if ends or following[0].input_dtype != cell.output_dtype:
-            _write(
-                ax,
-                x + (CELL[0] + BOX[0]) / 2 + 0.03,
-                y + 0.09,
-                cell.output_dtype,
-                ha="left",
-                va="bottom",
-            )
+            text = {"ha": "left", "va": "bottom"}
+            _write(ax, place + 0.03, y + 0.09, cell.output_dtype, **text)
         if ends:
             ax.plot(x + CELL[0] + 0.04, y, ">", color=INK, markersize=8, clip_on=False)
         _layer(ax, x + CELL[0] / 2, y, cell)
@@ -112,7 +108,7 @@ def dtype_flow(flow) -> Picture:
         batch = flow.attrs["batch_size"]
         told = f"casts move {_bytes(moved)} in a forward pass of {batch}"
     ax.set_title(f"{heading}\n{held}; {told}", fontsize=11)
-    return Picture(figure, f"{_in_words(cells, changes)} {heading}; {held}; {told}.")
+    return described(figure, _in_words(cells, changes))
 
 
 def leaks_out(cell):
@@ -150,10 +146,10 @@ def _pipes(ax, x, y, cell, before, first):
     _pipe(ax, cast, left, y, cell.compute_dtype)
     _pipe(ax, right, x + CELL[0], y, cell.output_dtype)
     if cell.cast:
-        ax.plot(cast, y, "D", color=INK, markersize=9)
+        ax.plot(cast, y, markersize=9, **FULL)
         _moved(ax, cast + 0.1, y - 0.12, cell.input_moved, ha="right")
     if before != cell.input_dtype:
-        ax.plot(x, y, "D", markersize=9, **HOLLOW)
+        ax.plot(x, y, markersize=9, **HOLLOW)
         if first:
             _write(ax, x - STUB, y + 0.09, before, ha="left", va="bottom")
     # A pipe with one dtype is labeled in its middle, else each half by itself.
@@ -192,7 +188,7 @@ def _layer(ax, x, y, cell):
                 Rectangle((x - PIPE / 2, start), PIPE, RISE / 2, **_lane(dtype))
             )
         if cell.read_dtype != cell.variable_dtype:
-            ax.plot(x, middle, "D", color=INK, markersize=9)
+            ax.plot(x, middle, markersize=9, **FULL)
             _moved(ax, x + 0.13, middle + 0.07, cell.weight_moved, ha="left")
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
         text = f"{cell.variable_dtype}, {_bytes(cell.weight_bytes)}"
@@ -210,15 +206,8 @@ def _style(dtype):
 
 
 def _write(ax, x, y, text, ha="center", **options):
-    ax.text(
-        x,
-        y,
-        text.replace(", float", "\nfloat"),
-        ha=ha,
-        color=INK,
-        fontsize=9,
-        **options,
-    )
+    lines = text.replace(", float", "\nfloat")
+    ax.text(x, y, lines, ha=ha, fontsize=9, **options)
 
 
 def _name(cell):
@@ -239,17 +228,13 @@ def _name(cell):
 
 def _signs(ax, dtypes, cast, changed, leak):
     signs = [Patch(label=dtype, **_style(dtype)) for dtype in dtypes]
-    style = {"color": INK, "linestyle": "none"}
-    if cast:
-        signs.append(
-            Line2D([], [], label="cast, with the bytes it moves", marker="D", **style)
-        )
-    look = {"linestyle": "none", **HOLLOW}
-    if changed:
-        label = "cast by the model, or a change between layers"
-        signs.append(Line2D([], [], label=label, marker="D", **look))
-    if leak:
-        signs.append(Line2D([], [], label="leak", marker="o", markersize=11, **look))
+    for is_there, label, look in (
+        (cast, "cast, with the bytes it moves", FULL),
+        (changed, "cast by the model, or a change between layers", HOLLOW),
+        (leak, "leak", RING | {"markersize": 11}),
+    ):
+        if is_there:
+            signs.append(Line2D([], [], label=label, **look))
     ncols = len(signs) if len(signs) < 4 else math.ceil(len(signs) / 2)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
     legend(ax, handles=signs, fontsize=9, **place)
@@ -263,25 +248,25 @@ def _distinct(names):
 
 
 def _in_words(cells, changes):
-    casts = [
-        f"{c.layer} from {c.input_dtype} to {c.compute_dtype}" for c in cells if c.cast
-    ]
-    between = [f"before {c.layer} from {b} to {c.input_dtype}" for c, b in changes]
-    reads = [
-        f"{c.layer} to {c.read_dtype}"
-        for c in cells
-        if c.read_dtype != c.variable_dtype
-    ]
-    inside = [c.layer for c in cells if c.inside_moved]
-    told = [f"{len(cells)} layer{'s' * (len(cells) > 1)}."]
+    """The casts: of what arrives, of weights, inside a layer, and between layers."""
     kinds = {
-        "cast{}": casts,
-        "cast{} of weights": reads,
-        "layer{} with casts inside": inside,
-        "change{} between layers": between,
+        "cast{}": [
+            f"{c.layer} from {c.input_dtype} to {c.compute_dtype}"
+            for c in cells
+            if c.cast
+        ],
+        "cast{} of weights": [
+            f"{c.layer} to {c.read_dtype}"
+            for c in cells
+            if c.read_dtype != c.variable_dtype
+        ],
+        "layer{} with casts inside": [c.layer for c in cells if c.inside_moved],
+        "change{} between layers": [
+            f"before {c.layer} from {dtype} to {c.input_dtype}" for c, dtype in changes
+        ],
     }
-    for kind, items in kinds.items():
-        if items or kind == "cast{}":
-            named = f": {'; '.join(items)}" * bool(items)
-            told.append(f"{len(items)} {kind.format('s' * (len(items) != 1))}{named}.")
-    return " ".join(told)
+    counts = {
+        f"{len(items)} {kind.format('s' * (len(items) != 1))}": "; ".join(items)
+        for kind, items in kinds.items()
+    }
+    return ". ".join(f"{count}: {items}" for count, items in counts.items() if items)

@@ -2,8 +2,6 @@
 marker, line.
 """
 
-import numpy as np
-
 COLORS = {
     "float32": "#0072B2",
     "bfloat16": "#D55E00",
@@ -35,14 +33,7 @@ def bar_look(policy: str) -> dict:
     return {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
 
 
-def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
-    """Bars {label: (color, hatch, values)} on top of each other or end to end; their
-    sums.
-    """
-    draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
-    start: float | np.ndarray = 0.0
-    for label, (color, hatch, values) in parts.items():
-        look = {"color": color, "hatch": hatch, "label": label, **EDGE}
-        draw(at, values, width, **{side: start}, **look)
-        start = start + np.asarray(values)
-    return start
+def bar_looks(policies) -> dict:
+    """The same of bars that belong to one policy each."""
+    looks = [bar_look(policy) for policy in policies]
+    return {key: [look[key] for look in looks] for key in ("color", "hatch")} | EDGE

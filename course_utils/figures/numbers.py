@@ -9,11 +9,13 @@ from matplotlib.patches import Rectangle
 
 from course_utils import formats, numerals, splits
 from course_utils.figures.base import INK, Picture, canvas, legend, listed, panels
-from course_utils.figures.looks import COLORS, LINES, line_look
+from course_utils.figures.looks import COLORS, line_look
+from course_utils.figures.series import lines, name_the_ends
+from course_utils.figures.words import described, power
 
 FIELDS = {  # the colors of the explorers; what is written on a 1
-    "sign": ("#D55E00", "black"),
-    "exponent": ("#F0E442", "black"),
+    "sign": ("#D55E00", "#000"),
+    "exponent": ("#F0E442", "#000"),
     "implicit": ("none", INK),
     "fraction": ("#0072B2", "white"),
 }
@@ -27,56 +29,59 @@ def bit_strips(numbers, names, title=None) -> Picture:
     a `title` the figure says which formats hold the number.
     """
     numbers = np.atleast_1d(numbers).tolist()
-    facts = [formats.facts(name) for name in names]
     rows = [(number, name) for number in numbers for name in names]
-    most = [
-        max(row[f"{field}_bits"] for row in facts) for field in ("exponent", "fraction")
-    ]
+    most = {
+        field: max(formats.facts(name)[f"{field}_bits"] for name in names)
+        for field in ("exponent", "fraction")
+    }
     few = len(rows) < 5
     words = []
-    left = -8 - most[0]
-    right = most[1] + (8 if few else 12)
+    begin = -2 - most["exponent"]
+    left = begin - 6
+    right = most["fraction"] + (8 if few else 12)
     height = 0.7 + (0.5 if few else 0.33) * len(rows)
     figure, ax = canvas(min(8.0, 0.2 * (right - left)), height)
     for y, (number, name) in enumerate(rows):
         stored = formats.encode(number, name)
         leading = {"normal": "1", "infinity": " ", "nan": " "}.get(stored.kind, "0")
-        x = -2.0 - len(stored.exponent + stored.sign)
         fields = (stored.sign, stored.exponent, leading, stored.fraction)
+        x = -2.0 - len(stored.exponent + stored.sign)
         for field, bits in zip(FIELDS, fields, strict=True):
-            hidden, (hue, on_hue) = field == "implicit", FIELDS[field]
-            x += 0.5 * (hidden or field == "fraction")
+            x += 0.5 * (field in ("implicit", "fraction"))
             for bit in bits:
-                full = hidden or bit == "1"
-                color, ink = (hue, on_hue) if full else (to_rgba(hue, 0.15), INK)
-                line = "--" if hidden else "-"
-                ax.add_patch(
-                    Rectangle((x, y - 0.4), 1, 0.8, fc=color, ec=INK, ls=line, lw=1)
-                )
-                behind = {"fc": hue, "lw": 0, "pad": 1} if full and not hidden else None
-                style = {"ha": "center", "va": "center", "fontsize": 9}
-                ax.text(x + 0.5, y, bit, color=ink, bbox=behind, **style)
+                _bit(ax, x, y, bit, field)
                 x += 1
         label = name if len(rows) == len(names) else f"{number:.4g}"
         value = _exactly(stored.value) if few else f"{stored.value:.4g} {stored.kind}"
-        ax.text(-3.4 - most[0], y, label, ha="right", va="center", color=INK)
-        ax.text(x + 0.4, y, value, va="center", color=INK)
+        ax.text(begin - 1.4, y, label, ha="right", va="center")
+        ax.text(x + 0.4, y, value, va="center")
         words.append(f"{label}: {stored.bits}, {value}")
-    middles = (-2.5 - most[0], -2 - most[0] / 2, -1, most[1] / 2)
+    middles = (begin - 0.5, -2 - most["exponent"] / 2, -1, most["fraction"] / 2)
     for field, x in zip(FIELDS, middles, strict=True):
-        ax.text(x, -0.55, field, ha="center", va="bottom", color=INK, fontsize=9)
+        ax.text(x, -0.55, field, ha="center", va="bottom", fontsize=9)
     title = title or _held(numbers[0], names)
     ax.set(xlim=(left, right), ylim=(len(rows) - 0.5, -1.1), title=title)
     ax.set_axis_off()
-    return Picture(
-        figure, "sign, exponent, fraction and value. " + "; ".join(words) + "."
-    )
+    return described(figure, f"Sign, exponent, fraction and value. {'; '.join(words)}")
+
+
+def _bit(ax, x, y, bit, field):
+    """A box with a bit: full where it is a 1, dashed where it is not stored."""
+    hue, on_hue = FIELDS[field]
+    stored = field != "implicit"
+    full = stored and bit == "1"
+    color = hue if full or not stored else to_rgba(hue, 0.15)
+    look = {"fc": color, "ec": INK, "ls": "-" if stored else "--", "lw": 1}
+    ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, **look))
+    behind = {"fc": hue, "lw": 0, "pad": 1} if full else None
+    style = {"ha": "center", "va": "center", "fontsize": 9}
+    ax.text(x + 0.5, y, bit, color=on_hue if full else INK, bbox=behind, **style)
 
 
 def _exactly(value: float) -> str:
     """A value in up to twelve digits, after ≈ where it has more."""
-    shown = f"{value:.12g}"
-    return shown if float(shown) == value or value != value else f"≈ {shown}"
+    digits = f"{value:.12g}"
+    return digits if float(digits) == value or value != value else f"≈ {digits}"
 
 
 def _held(number, names) -> str:
@@ -94,9 +99,8 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
 
     Its bias and the codes set aside are those of IEEE 754.
     """
-    # first: least normal exponent
     steps = 2**fraction_bits
-    first = 2 - 2 ** (exponent_bits - 1)
+    first = 2 - 2 ** (exponent_bits - 1)  # least normal exponent
     lows = [0.0, *(2.0**e for e in range(first, -first + 2))]
     gaps = [2.0**first / steps, *(low / steps for low in lows[1:])]
     end = 2 * lows[-1]
@@ -110,31 +114,24 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
             shade = (INK, "#8a8a8a")[row % 2]  # another one for each power of two
             values = (low + gap * np.arange(steps)) * stretch
             ax.vlines(values, y, y + 0.6, color=shade, linewidth=2)
-            if high - low * stretch > end / 20:
+            width = high - low * stretch
+            if width > end / 20:
                 label = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
-                x = (low * stretch + high) / 2
-                ax.text(x, y + 0.66, label, ha="center", color=INK, fontsize=9)
-            if high - low * stretch > end / 40:
-                ax.text(
-                    high,
-                    y - 0.05,
-                    f"{high / stretch:g}",
-                    ha="center",
-                    va="top",
-                    color=INK,
-                )
-        ax.text(0, y - 0.05, "0", ha="center", va="top", color=INK)
+                ax.text(high - width / 2, y + 0.66, label, ha="center", fontsize=9)
+            if width > end / 40:
+                ax.text(high, y - 0.05, f"{high / stretch:g}", ha="center", va="top")
+        ax.text(0, y - 0.05, "0", ha="center", va="top")
     ax.fill([0, near, end, 0], [1.3, 1.3, 0.95, 0.95], color=INK, alpha=0.1, lw=0)
-    ax.text(end, 1.75, "∞", ha="center", color=INK, fontsize=16)
+    ax.text(end, 1.75, "∞", ha="center", fontsize=16)
     largest = lows[-1] * (2 - 1 / steps)
     bits = f"{exponent_bits} exponent bits, {fraction_bits} fraction bits"
     title = f"{bits}: the gap doubles, but not near 0"
     ax.set(xlim=(-end / 40, end * 1.02), ylim=(-0.35, 2.75), title=title)
     ax.set_axis_off()
-    words = ", ".join(
+    each = ", ".join(
         f"{gap:g} from {low:g}" for low, gap in zip(lows, gaps, strict=True)
     )
-    return Picture(figure, f"numbers from 0 to {largest:g}; the gap is {words}.")
+    return described(figure, f"Numbers from 0 to {largest:g}; the gap is {each}")
 
 
 TENSORS = ("#56B4E9", "#E69F00", "#8a8a8a", INK)
@@ -165,7 +162,7 @@ def spacing(names, tensors) -> Picture:
     for label, (left, right, alpha) in bands.items():
         for ax in axes:
             ax.axvspan(left, right, color=COLORS["float16"], alpha=alpha, linewidth=0)
-        top.text((left + right) / 2, 1.6, label, ha="center", color=INK, fontsize=9)
+        top.text((left + right) / 2, 1.6, label, ha="center", fontsize=9)
     words = []
     ticks = {0: "1"}
     for name in names:
@@ -176,10 +173,10 @@ def spacing(names, tensors) -> Picture:
         )
         powers = np.arange(max(low, first), min(high, last) + 1)
         relative = np.maximum(best, first - powers)
-        look = {"color": COLORS[name], "linestyle": LINES[name], "linewidth": 2.6}
-        top.plot(powers, relative, label=name, **look)
-        top.text(powers[relative == best][0] + 1, best + 0.7, name, color=INK)
-        ticks[best] = f"$2^{{{best}}}$"
+        look = line_look(name) | {"marker": ""}
+        top.plot(powers, relative, label=name, linewidth=2.6, **look)
+        top.text(powers[relative == best][0] + 1, best + 0.7, name)
+        ticks[best] = power(f"2^{best}")
         words.append(f"{name} from 2^{first} to 2^{last}, at best 2^{best}")
     zero = {}
     rows = zip(axes[1:], tensors.items(), itertools.cycle(TENSORS), strict=False)
@@ -191,7 +188,7 @@ def spacing(names, tensors) -> Picture:
         lost = survey["kept"][0][splits.EXPONENT_BITS.index(WINDOW)][1] / counts.sum()
         zero[name] = f"{100 * lost:.0f} %"
         label = f"{name}: {zero[name]} become 0" if lost >= 0.005 else name
-        ax.text(low + 1, 0.55, label, color=INK, fontsize=9)
+        ax.text(low + 1, 0.55, label, fontsize=9)
         ax.set(yticks=[], ylim=(0, 1.15))
         words.append(f"of {name} {zero[name]} become 0 in float16")
     worst = max(zero, key=lambda name: float(zero[name][:-1]))
@@ -200,7 +197,7 @@ def spacing(names, tensors) -> Picture:
     top.set(ylim=(min(ticks) - 1.5, 5.7), xlim=VIEW)
     top.set_ylabel("gap / number,\nat powers of two")
     tens = range(low, high + 1, 10)
-    axes[-1].set_xticks(tens, [f"$2^{{{power}}}$" for power in tens])
+    axes[-1].set_xticks(tens, [power(f"2^{ten}") for ten in tens])
     axes[-1].set_xlabel("size of the number")
     return Picture(figure, "relative gap against size: " + "; ".join(words) + ".")
 
@@ -213,27 +210,24 @@ def rounding_errors(values, errors, unit) -> Picture:
     error jumps. Where the first errs by half a gap, on ties, there are dots.
     """
     figure, ax = canvas(width=7.0, height=3.0)
-    title = []
-    words = []
-    styles = (("-", "#56B4E9"), ("--", "#E69F00"))
-    for (name, error), (line, color) in zip(errors.items(), styles, strict=True):
-        share = np.asarray(error) / unit
+    values = np.asarray(values, float)
+    shares = {name: np.asarray(error) / unit for name, error in errors.items()}
+    titles = []
+    for (name, share), line in zip(shares.items(), ("-", "--"), strict=True):
         jumps = 1 + np.flatnonzero(abs(np.diff(share)) > 0.5)
-        x, y = (np.insert(a.astype(float), jumps, np.nan) for a in (values, share))
+        # a point without a place is a break
+        x, y = (np.insert(each, jumps, np.nan) for each in (values, share))
+        color = TENSORS[len(titles)]
         ax.plot(x, y, line, color=color, label=name, linewidth=2)
-        title.append(f"{name} errs by up to {abs(share).max():.2f} gaps")
-        words.append(f"{name} from {share.min():.2f} to {share.max():.2f} gaps")
-    first = np.asarray(next(iter(errors.values()))) / unit
+        titles.append(f"{name} errs by up to {abs(share).max():.2f} gaps")
+    first = next(iter(shares.values()))
     tie = abs(first) == 0.5
-    ax.plot(np.asarray(values)[tie], first[tie], "o", color=INK, label="ties")
-    words.append(
-        f"ties at {', '.join(f'{share:+g}' for share in first[tie]) or 'no number'}"
-    )
+    ax.plot(values[tie], first[tie], "o", color=INK, label="ties")
     ax.axhline(0, color=INK, linewidth=0.8)
     ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7))
-    ax.set_title("\n".join(title))
+    ax.set_title("\n".join(titles))
     legend(ax, loc="lower center", ncols=3)
-    return Picture(figure, "the error zigzags: " + ", ".join(words) + ".")
+    return described(figure)
 
 
 def lost_updates(shares) -> Picture:
@@ -241,17 +235,13 @@ def lost_updates(shares) -> Picture:
     1}}.
     """
     figure, ax = canvas(width=7.0, height=3.2)
-    words = []
     ends = []
     for name, by_ratio in shares.items():
         ratios = list(by_ratio)
-        share = list(by_ratio.values())
-        ax.plot(ratios, share, label=name, markersize=4, **line_look(name))
+        lines(ax, {name: (ratios, list(by_ratio.values()))}, markersize=4)
         half = min(ratios, key=lambda ratio: abs(by_ratio[ratio] - 0.5))
-        ax.text(half * 1.06, 0.47, f"half at {half:g}", color=INK)
-        lost = [f"{s:.1%} at {r:g}" for r, s in by_ratio.items() if 0 < s]
-        words.append(f"{name}: {' to '.join(lost[:1] + lost[-1:]) or 'none'}")
-        everything = [r for r, s in by_ratio.items() if s == 1]
+        ax.text(half * 1.06, 0.47, f"half at {half:g}")
+        everything = [ratio for ratio, share in by_ratio.items() if share == 1]
         if everything:
             ends.append(f"from {everything[0]:,g} on ({name})")
     ax.set_xscale("log", base=2)
@@ -263,9 +253,7 @@ def lost_updates(shares) -> Picture:
         f"All updates are lost {listed(ends)}" if ends else "Some updates count"
     )
     legend(ax)
-    return Picture(
-        figure, "share of the weights from 1 to 2 unchanged. " + "; ".join(words) + "."
-    )
+    return described(figure)
 
 
 def long_sum(sums, guess=None) -> Picture:
@@ -273,27 +261,28 @@ def long_sum(sums, guess=None) -> Picture:
     float16; one beyond the sums stands at the upper edge, with an arrow.
     """
     figure, ax = canvas(width=7.0, height=3.2)
-    words = []
     stops = []
-    beside = {"textcoords": "offset points", "color": INK, "annotation_clip": False}
+    ends = []
     for name, running in sums.items():
         count = np.arange(1, len(running) + 1)
         every = max(1, len(running) // 8)
-        ax.plot(count, running, linewidth=2, markevery=every, **line_look(name))
+        lines(ax, {name: (count, running)}, linewidth=2, markevery=every)
         end = f"{float(running[-1]):,.0f}"
-        label = f"{name} {end}"
-        ax.annotate(label, (count[-1], running[-1]), (6, 0), va="center", **beside)
-        words.append(f"{name} ends at {end}")
+        look = line_look(name) | {"marker": ""}
+        ends.append((running[-1], f"{name} {end}", look))
         if len(running) > 1 and running[-1] == running[-2]:
             stops.append(f"{name} at {end}")
     top = 1.15 * max(float(running[-1]) for running in sums.values())
+    words = ""
     if guess is not None:
         at = (len(running), min(guess, top))
         ax.plot(*at, "D", color=INK, zorder=3, clip_on=False)
-        label = "your guess" + f", {guess:,.0f} ↑" * (guess > top)
-        below = -12 * (guess > top)
-        ax.annotate(label, at, (-7, 3 + below), ha="right", va="bottom", **beside)
-        words.append(f"you guessed {guess:,.0f}")
+        words = "your guess" + f", {guess:,.0f} ↑" * (guess > top)
+        offset = (-7, -9 if guess > top else 3)
+        beside = {"textcoords": "offset points", "ha": "right", "va": "bottom"}
+        ax.annotate(words, at, offset, annotation_clip=False, **beside)
+        words = f"You guessed {guess:,.0f}"
     title = f"The sum stops: {listed(stops)}" if stops else "No sum stops"
     ax.set(xlabel="additions of 1", ylabel="sum", title=title, ylim=(-top / 25, top))
-    return Picture(figure, "sums against additions: " + ", ".join(words) + ".")
+    name_the_ends(ax, ends)
+    return described(figure, words)

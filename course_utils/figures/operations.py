@@ -5,21 +5,15 @@ sums.
 import numpy as np
 
 from course_utils.benchmark.ratios import paired
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import (
-    COLORS,
-    HATCHES,
-    LINES,
-    MARKERS,
-    bar_look,
-    stack,
-)
-from course_utils.figures.speedups import around_one
+from course_utils.figures.base import Picture, canvas, legend, legend_below, panels
+from course_utils.figures.looks import COLORS, HATCHES, bar_look, line_look
+from course_utils.figures.series import around_one, speeds, stack
+from course_utils.figures.words import described
 
 CAST_PARTS = {
-    "to float32": ("#E69F00", "//", "cast to float32"),
-    "compute": (COLORS["float32"], "", "compute in float32"),
-    "back": ("#F0E442", "xx", "cast back"),
+    "to float32": ("cast to float32", "#E69F00", "//"),
+    "compute": ("compute in float32", COLORS["float32"], ""),
+    "back": ("cast back", "#F0E442", "xx"),
 }
 
 
@@ -36,28 +30,26 @@ def by_dtype(times) -> Picture:
     others = [d for d in dict.fromkeys(d for _, d in times) if d != "float32"]
     figure, ax = canvas(width=7.5, height=1.6 + 0.5 * len(names))
     height = 0.8 / len(others)
-    ends, words = [], []
-    faster = dict.fromkeys(others, 0)
-    for row, name in enumerate(names):
-        parts = []
-        for number, dtype in enumerate(others):
-            ratio = paired(times[name, dtype], times[name, "float32"])
-            y = row + (number - (len(others) - 1) / 2) * height
-            label = dtype if row == 0 else ""
-            ax.barh(y, ratio.median - 1, height, left=1, label=label, **bar_look(dtype))
-            ax.plot([ratio.low, ratio.high], [y, y], color=INK, linewidth=2)
-            ends += [end for end in ratio if np.isfinite(end)]
-            faster[dtype] += ratio.low > 1
+    ratios = {}
+    verdicts = []
+    for number, dtype in enumerate(others):
+        at = np.arange(len(names)) + (number - (len(others) - 1) / 2) * height
+        own = [paired(times[name, dtype], times[name, "float32"]) for name in names]
+        speeds(ax, at, own, height, label=dtype, **bar_look(dtype))
+        ratios[dtype] = own
+        for name, ratio in zip(names, own, strict=True):
             verdict = ratio.verdict(f"{dtype} is faster", "float32 is faster")
-            parts.append(f"{dtype} {ratio.median:.2f} times as fast, {verdict}")
-        words.append(f"{name}: {', '.join(parts)}")
+            verdicts.append(f"{name} in {dtype}: {verdict}")
     ax.set_yticks(range(len(names)), names)
-    around_one(ax, ends)
-    counts = [f"{dtype} {n} of {len(names)}" for dtype, n in faster.items()]
+    around_one(ax, list(ratios.values()))
+    counts = [
+        f"{dtype} {sum(ratio.low > 1 for ratio in own)} of {len(names)}"
+        for dtype, own in ratios.items()
+    ]
     ax.set_title(f"Operations faster than in float32: {', '.join(counts)}", pad=22)
     ax.set_xlabel("speed against float32, with the interval; logarithmic")
     legend_below(figure, len(others))
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure, "; ".join(verdicts))
 
 
 def casts(times) -> Picture:
@@ -71,19 +63,14 @@ def casts(times) -> Picture:
     at = np.arange(len(times))
     look = COLORS["float16"], HATCHES["float16"]
     direct = {"the operation in float16": (*look, times["direct"])}
-    parts = {said: (*look, times[part]) for part, (*look, said) in CAST_PARTS.items()}
+    parts = {label: (*look, times[part]) for part, (label, *look) in CAST_PARTS.items()}
     stack(ax, at - 0.2, direct, 0.36, sideways=True)
     stack(ax, at + 0.2, parts, 0.36, sideways=True)
     ax.set_yticks(at, times.index)
     ax.invert_yaxis()
     ax.set(xlabel="ms", title="In float16, or by way of float32")
     legend_below(figure, 4)
-    words = [
-        f"{name}: {_ms(row['direct'])} in float16; cast {_ms(row['to float32'])}, compute "
-        f"{_ms(row['compute'])}, cast back {_ms(row['back'])}"
-        for name, row in times.iterrows()
-    ]
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure)
 
 
 def accumulator_errors(table) -> Picture:
@@ -96,36 +83,19 @@ def accumulator_errors(table) -> Picture:
     """
     kinds = list(table.groupby("values", sort=False))
     figure, axes = panels(len(kinds), sharey=True)
-    words = []
     for ax, (values, rows) in zip(axes, kinds, strict=True):
         for rule, line in rows.groupby("rule", sort=False):
-            accumulator = line["accumulator"].iloc[0]
-            result = line["result"].iloc[0]
-            color = COLORS[accumulator]
-            style = LINES[result]
-            look = {"color": color, "linestyle": style, "marker": MARKERS[result]}
+            look = line_look(line["result"].iloc[0])
+            look["color"] = COLORS[line["accumulator"].iloc[0]]
             ax.plot(line["k"], line["error"], label=rule, markersize=5, **look)
-            ends = f"{line['error'].iloc[0]:.1g} at K = {line['k'].iloc[0]:,}"
-            ends += f" to {line['error'].iloc[-1]:.1g} at K = {line['k'].iloc[-1]:,}"
-            words.append(f"{values}, {rule}: from {ends}")
+        lengths = sorted(set(rows["k"]))
         ax.set(xscale="log", yscale="log", xlabel="K, products in one sum")
-        ax.set_xticks(
-            sorted(set(rows["k"])), [f"{k:,}" for k in sorted(set(rows["k"]))]
-        )
+        ax.set_xticks(lengths, [f"{k:,}" for k in lengths])
         ax.tick_params(axis="x", labelsize=9, which="minor", bottom=False)
         ax.set_title(values, fontsize=10)
     axes[0].set_ylabel("relative error of D")
     figure.suptitle(
-        "The error of a sum, by its length and its accumulator", color=INK, fontsize=11
+        "The error of a sum, by its length and its accumulator", fontsize=11
     )
     legend(axes[0], fontsize=9)
-    return Picture(figure, "; ".join(words) + ".")
-
-
-def _ms(ms):
-    return f"{two_digits(ms)} ms"
-
-
-def two_digits(ms) -> str:
-    """Two digits and no power of ten: "0.94", "12", "110"."""
-    return f"{ms:.0f}" if ms >= 10 else f"{ms:.2g}"
+    return described(figure)

@@ -14,7 +14,9 @@ from course_utils.figures.base import (
     legend_below,
     listed,
     panels,
+    write,
 )
+from course_utils.figures.words import number, power
 
 RING = {"markerfacecolor": "none", "markeredgewidth": 2}
 SIGNS = {  # of a step: a marker and what the legend calls it
@@ -64,7 +66,7 @@ def lanes(runs: dict, title: str) -> Picture:
     count = 1 + max(table["replica"].max() for table in tables.values())
     steps = sorted(set().union(*(table["step"] for table in tables.values())))
     figure, axes = panels(len(runs), height=1.6 + 0.75 * count, sharey=True)
-    figure.suptitle(title, color=INK, fontsize=11)
+    figure.suptitle(title, fontsize=11)
     words, kinds, signs = [], {}, {}
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         last = table.groupby("replica")["step"].max()
@@ -73,7 +75,7 @@ def lanes(runs: dict, title: str) -> Picture:
         signs |= _steps(ax, table, ends, steps)
         ax.set_title(name, fontsize=10)
         words.append(f"{name}: {_told(table, ends, steps[-1])}.")
-    axes[0].set_yticks(range(count), [f"replica {i}" for i in range(count)], color=INK)
+    axes[0].set_yticks(range(count), [f"replica {i}" for i in range(count)])
     marks = [
         Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
     ]
@@ -108,40 +110,32 @@ def _steps(ax, table, ends, steps):
     first = steps[0] - 0.7
     last = steps[-1] + 0.7
     for lane, end in enumerate(ends):
-        early = end < steps[-1]
-        full = end + 0.6 if early else last
+        full = last
+        if end < steps[-1]:
+            full = end + 0.6
+            dots = {"linewidth": 2, "linestyle": ":"}
+            ax.hlines(lane, full + 0.2, last, color=INK, zorder=0, **dots)
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
-        if early:
-            ax.hlines(
-                lane, full + 0.2, last, color=INK, linewidth=2, linestyle=":", zorder=0
-            )
         own = table[table["replica"] == lane].sort_values("step")
         shown = None
         for row in own.itertuples():
             if row.scale != shown:
-                text = {"ha": "center", "va": "center", "color": INK, "fontsize": 9}
-                ax.text(row.step + 0.27, lane + 0.3, _power(row.scale), **text)
+                write(ax, row.step + 0.27, lane + 0.3, power(number(row.scale, 0)))
             shown = row.scale
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
     signs = {}
     for name, sign in SIGNS.items():
         over = name == "overflow"
-        found = table[table["overflow"]] if over else table[became == name]
-        at = found["step"] + 0.12, found["replica"] - 0.27 * over
-        if len(found):
+        rows = table[table["overflow"]] if over else table[became == name]
+        if len(rows):
             signs[name] = sign
-            ax.plot(
-                *at, linestyle="", markersize=7 if sign["marker"] == "o" else 8, **sign
-            )
+            at = rows["step"] + 0.12, rows["replica"] - 0.27 * over
+            size = 7 if sign["marker"] == "o" else 8
+            ax.plot(*at, linestyle="", markersize=size, **sign)
     ax.set(
         xlim=(first, last), ylim=(len(ends) - 0.4, -0.6), xticks=steps, xlabel="step"
     )
     return signs
-
-
-def _power(scale):
-    fraction, exponent = np.frexp(scale)
-    return f"$2^{{{exponent - 1}}}$" if fraction == 0.5 else f"{scale:g}"
 
 
 def _told(table, ends, last):

@@ -1,5 +1,7 @@
 """Where gradients lie, and what float16 and a loss scale make of them."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from course_utils.figures.base import (
@@ -11,6 +13,7 @@ from course_utils.figures.base import (
     panels,
 )
 from course_utils.figures.looks import COLORS, SCALE
+from course_utils.figures.words import described, power
 from course_utils.gradients import limits
 
 # As in ScaleScope: the result of rounding; zeros are hatched, and all have a label.
@@ -38,12 +41,11 @@ def histogram(histograms: dict) -> Picture:
     `histograms`: label to `gradients.OctaveHistogram`, two or three.
     """
     figure, axes = panels(len(histograms), sharey=True)
-    words = []
     low = min(h.first for h in histograms.values())
     for ax, (label, values) in zip(axes, histograms.items(), strict=True):
         octave = values.first + np.arange(len(values.counts))
-        held = max(1, values.counts.sum())
-        share = 100 * values.counts / held
+        count = max(1, values.counts.sum())
+        share = 100 * values.counts / count
         kind = np.searchsorted(BORDERS, octave, side="right")
         for number, (name, color) in enumerate(CLASSES.items()):
             its = kind == number
@@ -51,31 +53,26 @@ def histogram(histograms: dict) -> Picture:
             ax.bar(octave[its] + 0.5, share[its], 0.9, color=color, hatch=hatch)
         ax.set_xlim(max(low, EDGE["zero_octave"] - 35), EDGE["top_octave"] + 8)
         _bands(ax)
-        percent = 100 * values.survival("float16").rounded_to_zero / held
+        percent = 100 * values.survival("float16").rounded_to_zero / count
         ax.set_title(f"{label}\n{percent:.2g} % rounded to zero", fontsize=10)
         ax.set(xlabel="log2 |gradient|", xticks=range(-60, 1, 20))
-        words.append(
-            f"{label}: {percent:.2g} % of the nonzero gradients become zero in float16"
-        )
     axes[0].set_ylim(top=1.4 * axes[0].get_ylim()[1])  # room for the bands' names
     axes[0].set_ylabel("share of nonzero gradients (%)")
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure)
 
 
 def _bands(ax):
     """What becomes of a value in which octave: borders and names, shaded."""
     ends = [BORDERS[0] - 60, *BORDERS, BORDERS[-1] + 60]
-    for (name, color), start, end in zip(
-        CLASSES.items(), ends[:-1], ends[1:], strict=True
+    for (name, color), (start, end) in zip(
+        CLASSES.items(), pairwise(ends), strict=True
     ):
         alpha = 0.3 if name == "overflow" else 0.12  # it is no kind of subnormal
         ax.axvspan(start, end, color=color, alpha=alpha, lw=0, zorder=0)
         left, right = np.clip([start, end], *ax.get_xlim())
-        look = {"ha": "center", "va": "top", "fontsize": 9, "color": INK}
         place = (max(left, right - 12) + right) / 2
-        ax.annotate(
-            name, (place, 0.98), xycoords=("data", "axes fraction"), rotation=90, **look
-        )
+        look = {"ha": "center", "va": "top", "fontsize": 9, "rotation": 90}
+        ax.text(place, 0.98, name, transform=ax.get_xaxis_transform(), **look)
     for border in BORDERS:
         ax.axvline(border, color=INK, linestyle=":", linewidth=1)
 
@@ -88,56 +85,40 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
     overflow is hatched. `tried`: exponents of scales that are marked, each with a name.
     """
     figure, ax = canvas(width=7.5, height=3.9)
-    top, words = 3.0, []
+    top = 3.0
+    words = []
+    look = {"color": INK, "marker": "v", "linewidth": 1, "linestyle": "--"}
     for label, errors in measured.items():
-        last = label == list(measured)[-1]
-        look = {"color": COLORS["float16"], "marker": "o", "linewidth": 1.8}
-        if not last:
-            look = {"color": INK, "marker": "v", "linewidth": 1, "linestyle": "--"}
+        if label == list(measured)[-1]:
+            look = {"color": COLORS["float16"], "marker": "o", "linewidth": 1.8}
         scales = [s for s, error in errors.items() if np.isfinite(error)]
         sizes = [errors[s] for s in scales]
+        floor = [s for s in scales if errors[s] < 0.01]
         cliff = next((s for s in errors if not np.isfinite(errors[s])), None)
-        if cliff is not None:  # the line goes up where the next scale overflows
-            scales, sizes = [*scales, scales[-1] + 0.5], [*sizes, 2 * top]
         ax.plot(scales, sizes, label=label, markersize=4, **look)
-        floor = [s for s in scales if errors.get(s, 1) < 0.01]
-        ends = f"overflow from 2^{cliff} on" if cliff is not None else "no overflow"
-        flat = f"below 1 % from 2^{floor[0]} to 2^{floor[-1]}" if floor else "above 1 %"
-        words.append(
-            f"{label}: {sizes[0]:.2g} at 2^{scales[0]}, {flat}, at best"
-            f" {min(sizes):.2g}, {ends}"
-        )
+        if cliff is not None:  # the line goes up where the next scale overflows
+            up = [scales[-1], scales[-1] + 0.5]
+            ax.plot(up, [sizes[-1], 2 * top], **look | {"marker": ""})
+            words.append(f"{label} overflows from 2^{cliff} on")
     left, right = min(errors), max(errors)
     if cliff is not None:
         color = CLASSES["overflow"]
         ax.axvspan(cliff - 0.5, right + 1, color=color, alpha=0.14, lw=0)
-        ax.text(
-            right + 0.8, 0.3, f"overflow\nfrom {power(cliff)}", color=INK,
-            ha="right", va="center", fontsize=9,
-        )  # fmt: skip
+        text = power(f"overflow\nfrom 2^{cliff}")
+        ax.text(right + 0.8, 0.3, text, ha="right", va="center", fontsize=9)
     for s, name in (tried or {}).items():
+        words.append(f"{name} is marked at 2^{s}")
         ax.axvline(s, color=SCALE, linewidth=1.6, zorder=0)
         beyond = cliff is not None and s > cliff  # there the line goes up at the left
-        look = {"rotation": 90, "va": "bottom", "fontsize": 9, "color": INK}
-        look["ha"] = "left" if beyond else "right"
-        ax.text(s + (0.3 if beyond else -0.3), 0.012, name, **look)
-    marked = ", ".join((tried or {}).values())
-    words += [f"marked: {marked}"] if marked else []
+        side, offset = ("left", 0.3) if beyond else ("right", -0.3)
+        look = {"rotation": 90, "va": "bottom", "fontsize": 9, "ha": side}
+        ax.text(s + offset, 0.012, name, **look)
     ax.set(yscale="log", ylim=(1e-4, top), xlim=(left - 2.5, right + 1))
     ax.set(xlabel="loss scale S", ylabel="relative error of the gradient")
     ticks = range(10 * (left // 10), right + 1, 10)
-    ax.set_xticks(ticks, [power(s) for s in ticks])
-    title = f"Wrong by less than 1 % from {power(floor[0])} to {power(floor[-1])}"
-    ax.set_title(f"{label}: {title.lower()}" if floor else label)
+    ax.set_xticks(ticks)
+    ax.xaxis.set_major_formatter(lambda s, _: power(f"2^{s:g}"))
+    title = f"{label}: wrong by less than 1 % from 2^{floor[0]} to 2^{floor[-1]}"
+    ax.set_title(power(title) if floor else label)
     legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.76, 0.62))
-    return Picture(figure, ". ".join(words) + ".")
-
-
-def power(exponent) -> str:
-    """A power of two as a figure writes it.
-
-    Example:
-        >>> power(15)
-        '$2^{15}$'
-    """
-    return f"$2^{{{exponent:.0f}}}$"
+    return described(figure, "; ".join(words))

@@ -11,7 +11,9 @@ from course_utils.figures.base import (
     listed,
     panels,
 )
-from course_utils.figures.looks import COLORS, bar_look, line_look
+from course_utils.figures.looks import COLORS, bar_looks, line_look
+from course_utils.figures.series import lines
+from course_utils.figures.words import described
 
 
 def comparison(result, guess: float | None = None) -> Picture:
@@ -24,14 +26,16 @@ def comparison(result, guess: float | None = None) -> Picture:
     table = result.table
     figure, axes = panels(3, height=3.4)
     time, memory, right = axes
-    fastest = table["step_ms"].idxmin() if table["step_ms"].notna().any() else None
-    least = table["peak_mb"].idxmin() if table["peak_mb"].notna().any() else None
-    found = [f"fastest: {fastest}"] * bool(fastest)
-    found += [f"least memory: {least}"] * bool(least)
+    best = {"fastest": table["step_ms"], "least memory": table["peak_mb"]}
+    heading = [
+        f"{praise}: {values.idxmin()}"
+        for praise, values in best.items()
+        if values.notna().any()
+    ]
     where = f"batch {result.batch_size} on {result.device}"
-    figure.suptitle(" · ".join([*found, where]), color=INK)
-    baseline = table["step_ms"].get("float32", np.nan)
-    ends = baseline / table[["speedup_high", "speedup_low"]]
+    figure.suptitle(" · ".join([*heading, where]))
+    baseline = table.reindex(["float32"]).iloc[0]
+    ends = baseline["step_ms"] / table[["speedup_high", "speedup_low"]]
     ends[table.index == "float32"] = np.nan  # which has no ratio to itself
     spread = ends.sub(table["step_ms"], axis=0).abs().T
     _bars(time, table["step_ms"], spread)
@@ -40,30 +44,17 @@ def comparison(result, guess: float | None = None) -> Picture:
     names = [name.replace("mixed_", "mixed_\n") for name in table.index]
     for ax in axes:
         ax.set_xticks(range(len(table)), names, fontsize=9)
-    baseline = table["peak_mb"].get("float32", np.nan)
-    if guess is not None and not np.isnan(baseline):
-        memory.axhline(guess * baseline, color=INK, linestyle="--")
-    dashed = "" if guess is None else ", dashed: your guess"
+    dashed = ""
+    if guess is not None:
+        dashed = ", dashed: your guess"
+        memory.axhline(guess * baseline["peak_mb"], color=INK, linestyle="--")
     time.set_title("Step time (ms, 95 % interval)", fontsize=9)
     memory.set_title(f"Peak memory (MB){dashed}", fontsize=9)
     steps = table["steps"].max()
     right.set_title(
         f"Accuracy (%) after {steps} steps\n± 2 errors of the pairs", fontsize=9
     )
-    words = []
-    for name, row in table.iterrows():
-        peak = (
-            "peak unknown"
-            if np.isnan(row["peak_mb"])
-            else f"peak {row['peak_mb']:.0f} MB"
-        )
-        share = (
-            ""
-            if np.isnan(row["accuracy"])
-            else f", {100 * row['accuracy']:.2f} % right"
-        )
-        words.append(f"{name} takes {row['step_ms']:.3g} ms a step, {peak}{share}")
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure)
 
 
 def matmul(rates) -> Picture:
@@ -71,15 +62,10 @@ def matmul(rates) -> Picture:
     `benchmark.matmul_rates`.
     """
     figure, ax = canvas()
-    words = []
     for dtype, rows in rates.groupby("dtype", sort=False):
-        ax.plot(rows["size"], rows["gflops"], label=dtype, **line_look(dtype))
+        lines(ax, {dtype: (rows["size"], rows["gflops"])})
         ax.fill_between(
             rows["size"], rows["q1"], rows["q3"], color=COLORS[dtype], alpha=0.2
-        )
-        last = rows.iloc[-1]
-        words.append(
-            f"{dtype} reaches {last['gflops']:.0f} GFLOP/s at size {last['size']:.0f}"
         )
     ax.set(xscale="log", ylim=(0, None), xlabel="matrix size n", ylabel="GFLOP/s")
     largest = rates[rates["size"] == rates["size"].max()].set_index("dtype")["gflops"]
@@ -89,10 +75,10 @@ def matmul(rates) -> Picture:
     ]
     ax.set_title(f"At n = {max(rates['size'])}, against float32: {listed(times)}")
     sizes = sorted(set(rates["size"]))
-    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.set_xticks(sizes, sizes)
     ax.minorticks_off()
     legend(ax)
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure)
 
 
 def published(rows) -> Picture:
@@ -101,27 +87,24 @@ def published(rows) -> Picture:
     A dot is filled where both sides had the same batch. `rows`: those of
     data/published.json that belong side by side, of one device and one baseline.
     """
-    models = {}
-    for row in sorted(rows, key=lambda row: row["speedup"]):
-        models.setdefault(_with_batch(row), []).append(row)
+    rows = sorted(rows, key=lambda row: row["speedup"])
+    models = list(dict.fromkeys(map(_with_batch, rows)))
     figure, ax = canvas(width=8.0, height=1.2 + 0.27 * len(models))
-    words = []
-    for height, (label, own) in enumerate(models.items()):
-        factors = [row["speedup"] for row in own]
-        ax.plot([1, max(factors)], 2 * [height], color=COLORS["tf32"], linewidth=1)
-        for row in own:
-            fill = COLORS["tf32"] if row["same_batch"] else CARD
-            look = {"s": 36, "color": fill, "edgecolor": COLORS["tf32"], "zorder": 3}
-            ax.scatter(row["speedup"], height, **look)
-        words.append(f"{label}: {' and '.join(f'{f:.2f}' for f in factors)} times")
+    blue = COLORS["tf32"]
+    for row in rows:
+        y = models.index(_with_batch(row))
+        fill = blue if row["same_batch"] else CARD
+        ax.plot([1, row["speedup"]], [y, y], color=blue, linewidth=1)
+        look = {"color": blue, "markerfacecolor": fill, "zorder": 3}
+        look |= {"markersize": 6, "markeredgewidth": 1.5}
+        label = "at the same batch" if row["same_batch"] else "at another batch"
+        ax.plot(row["speedup"], y, "o", label=label, **look)
     ax.axvline(1, color=INK, linewidth=1)
-    ax.set_yticks(range(len(models)), list(models), fontsize=9)
+    ax.set_yticks(range(len(models)), models, fontsize=9)
     ax.set(xlabel="speed in mixed precision against the baseline (×)", xlim=(0, None))
-    all_of_them = [row["speedup"] for row in rows]
-    ax.set_title(
-        f"Published by model: {min(all_of_them):.2f}× to {max(all_of_them):.2f}×"
-    )
-    return Picture(figure, "; ".join(words) + ".")
+    least, most = rows[0]["speedup"], rows[-1]["speedup"]
+    ax.set_title(f"Published by model: {least:.2f}× to {most:.2f}×")
+    return described(figure)
 
 
 def _with_batch(row):
@@ -137,22 +120,13 @@ def _dots(ax, values, spread):
     is NaN.
     """
     for i, (name, value) in enumerate(values.items()):
-        look = line_look(name)
-        ax.errorbar(
-            i, value, spread[name], fmt=look["marker"], color=look["color"], capsize=4
-        )
-        said = {"color": INK, "va": "center", "fontsize": 9}
+        look = line_look(name) | {"linestyle": ""}
+        ax.errorbar(i, value, spread[name], capsize=4, **look)
         if np.isnan(value):  # in the middle, whatever the axis shows
-            ax.text(
-                i,
-                0.5,
-                "unknown",
-                ha="center",
-                transform=ax.get_xaxis_transform(),
-                **said,
-            )
+            place = {"transform": ax.get_xaxis_transform(), "ha": "center"}
+            ax.text(i, 0.5, "unknown", va="center", fontsize=9, **place)
         else:
-            ax.text(i + 0.06, value, f" {value:.2f}", **said)
+            ax.text(i + 0.06, value, f" {value:.2f}", va="center", fontsize=9)
     ax.set_xlim(-0.5, len(values) - 0.3)
     ax.margins(y=0.3)
 
@@ -161,16 +135,8 @@ def _bars(ax, values, spread=None):
     """One bar a policy, in its color and hatch, labelled; "unknown" where the value is
     NaN.
     """
-    bars = ax.bar(
-        values.index, values.fillna(0), yerr=spread, ecolor=INK, **_looks(values.index)
-    )
+    look = bar_looks(values.index)
+    bars = ax.bar(values.index, values.fillna(0), yerr=spread, ecolor=INK, **look)
     shown = ["unknown" if np.isnan(v) else f"{v:.3g}" for v in values]
-    ax.bar_label(bars, shown, color=INK, padding=3)
+    ax.bar_label(bars, shown, padding=3)
     ax.margins(y=0.18)
-
-
-def _looks(names):
-    looks = [bar_look(name) for name in names]
-    return {key: [look[key] for look in looks] for key in ("color", "hatch")} | {
-        "edgecolor": INK
-    }

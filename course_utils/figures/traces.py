@@ -7,9 +7,18 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from course_utils.figures.allocations import PARTS
-from course_utils.figures.base import INK, Picture, canvas, legend_below, listed, panels
-from course_utils.figures.looks import EDGE, line_look, stack
-from course_utils.figures.operations import two_digits as _ms
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend_below,
+    listed,
+    panels,
+    write,
+)
+from course_utils.figures.looks import EDGE
+from course_utils.figures.series import lines, stack
+from course_utils.figures.words import described
 from course_utils.profiling import QUESTIONS
 from course_utils.profiling.recordings import PASSES
 
@@ -21,8 +30,9 @@ BUDGET = {
     "other": ("#F0E442", "\\\\"),
     "exchange": ("#CC79A7", "xx"),
 }
-SPENT = {"input": "input", "products": "products", "other": "other operations"}
+SPENT = {"other": "other operations"}
 UNTOLD = "not told yet"
+HEADING = {"ha": "left", "va": "baseline", "fontsize": 10}
 # behind numbers
 PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
 PEAK_PARTS = {
@@ -44,11 +54,13 @@ def op_times(tables: dict) -> Picture:
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
-    plain = {p: table.assign(op=table["op"].map(_plain)) for p, table in tables.items()}
-    sums = pd.DataFrame(
-        {p: t.groupby("op", sort=False)["ms"].sum() for p, t in plain.items()}
-    )
-    sums = sums.fillna(0.0)
+    sums = pd.concat(
+        {
+            p: t.groupby(t["op"].map(_plain), sort=False)["ms"].sum()
+            for p, t in tables.items()
+        },
+        axis=1,
+    ).fillna(0.0)
     shares = sums / sums.sum()
     longest = shares.max(axis=1).sort_values(ascending=False, kind="stable").index
     first = next(iter(sums))
@@ -60,9 +72,8 @@ def op_times(tables: dict) -> Picture:
     seen = shown.where(shown >= 1e-3 * shown.max(axis=None))
     at = range(len(seen))
     ax.hlines(at, seen.min(axis=1), seen.max(axis=1), color=INK, linewidth=1)
-    for policy in seen:
-        look = line_look(policy) | {"linestyle": "", "markersize": 9}
-        ax.plot(seen[policy], at, label=policy, **look)
+    series = {policy: (seen[policy], at) for policy in seen}
+    lines(ax, series, linestyle="", markersize=9)
     ax.set_yticks(at, seen.index)
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="ms per step over all threads, logarithmic")
@@ -72,12 +83,7 @@ def op_times(tables: dict) -> Picture:
     share = three.sum() / sums[first].sum()
     ax.set_title(f"{listed([*three.index])}\ntake {share:.0%} of what runs in {first}")
     legend_below(figure, 3)
-    words = [
-        f"{policy}: "
-        + ", ".join(f"{name} {ms:.3g} ms" for name, ms in shown[policy].items())
-        for policy in shown
-    ]
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure)
 
 
 def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
@@ -89,59 +95,56 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
 
     Example: `timeline({"float32": profiling.spans(trace)})`.
     """
-    lanes = [(label, lane) for label, table in traces.items() for lane in _lanes(table)]
-    firsts = [lanes.index((label, _lanes(table)[0])) for label, table in traces.items()]
-    places = {
-        lane: n + 0.8 * sum(n >= first for first in firsts)
-        for n, lane in enumerate(lanes)
-    }
+    places = {}
+    at = 0.0
+    for label, table in traces.items():
+        at += 0.8  # the label's own place
+        for lane in _lanes(table):
+            places[label, lane] = at
+            at += 1
     end = max(table["end"].max() for table in traces.values())
     figure, ax = canvas(width=8.0, height=1.3 + 0.36 * max(places.values()))
     words = []
-    seen = set()
     for label, table in traces.items():
-        at = {lane: place for (name, lane), place in places.items() if name == label}
-        ax.text(0.006 * end, min(at.values()) - 0.85, label, color=INK, weight="bold")
+        top = min(at for (name, _), at in places.items() if name == label)
+        write(ax, 0.006 * end, top - 0.85, label, weight="bold", **HEADING)
         for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
-            # A step is a frame around what Python waits for in it.
-            if part == "pass":
-                for run in runs.itertuples():
-                    _bracket(ax, run, at[lane])
-            color, hatch = BUDGET.get(part, ("none", ""))
-            edge, line, size = (
-                (INK, 1.0, 0.84) if part == "step" else ("#333", 0.2, 0.66)
-            )
+            at = places[label, lane]
             lengths = runs["end"] - runs["start"]
-            bars = zip(runs["start"], lengths, strict=True)
-            place = (at[lane] - size / 2, size)
-            look = {
-                "facecolor": color,
-                "edgecolor": edge,
-                "linewidth": line,
-                "hatch": hatch,
-            }
-            if part != "pass":
-                ax.broken_barh(list(bars), place, **look)
-            seen.add(part)
             words.append(
                 f"{label}, {lane}: {SPENT.get(part, part)} {lengths.sum():.3g} ms"
             )
+            if part == "pass":
+                for run in runs.itertuples():
+                    _bracket(ax, run, at)
+                continue
+            color, hatch = BUDGET.get(part, ("none", ""))
+            look = {"edgecolor": "#333", "linewidth": 0.2}
+            size = 0.66
+            if part == "step":  # a frame around what Python waits for in it
+                look = {"edgecolor": INK, "linewidth": 1.0}
+                size = 0.84
+            bars = list(zip(runs["start"], lengths, strict=True))
+            place = (at - size / 2, size)
+            ax.broken_barh(bars, place, facecolor=color, hatch=hatch, **look)
         for run in table[~table["part"].isin(["step", "pass"])].itertuples():
             name = _plain(run.op)
             width = run.end - run.start
             if width > 0.0115 * len(name) * end:
-                place = (run.start + width / 2, at[run.lane])
-                ax.text(*place, name, ha="center", va="center", fontsize=9, bbox=PLATE)
-    ax.set_yticks(list(places.values()), [lane for _, lane in lanes])
+                middle = run.start + width / 2
+                write(ax, middle, places[label, run.lane], name, bbox=PLATE)
+    ax.set_yticks(list(places.values()), [lane for _, lane in places])
     ax.set(
         xlim=(0, end), ylim=(max(places.values()) + 0.6, -0.6), xlabel="ms", title=title
     )
-    signs = [(part, *look) for part, look in BUDGET.items() if part in seen]
+    parts = set().union(*(table["part"] for table in traces.values()))
     handles = [
-        Patch(facecolor=c, hatch=h, label=SPENT[part], **EDGE) for part, c, h in signs
+        Patch(facecolor=color, hatch=hatch, label=SPENT.get(part, part), **EDGE)
+        for part, (color, hatch) in BUDGET.items()
+        if part in parts
     ]
     legend_below(figure, 4, handles=handles)
-    return Picture(figure, "; ".join(words) + ".")
+    return Picture(figure, f"{title}. {'; '.join(words)}.")
 
 
 def walks(diagnoses: dict) -> Picture:
@@ -153,19 +156,20 @@ def walks(diagnoses: dict) -> Picture:
     questions = list(QUESTIONS.values())
     figure, ax = canvas(width=8.0, height=1.3 + 0.5 * (len(questions) + 1))
     words = []
-    for at, (label, found) in enumerate(diagnoses.items()):
-        stop = sum(not yes for *_, yes in found.walk)
+    for at, (label, diagnosis) in enumerate(diagnoses.items()):
+        stop = sum(not yes for *_, yes in diagnosis.walk)
         ax.plot([at, at], [-0.45, stop], color=INK, linewidth=1.5, zorder=1)
-        for row, (_, number, yes) in enumerate(found.walk):
-            if not yes:
+        answer = diagnosis.name
+        for row, (_, number, yes) in enumerate(diagnosis.walk):
+            if yes:
+                answer += f"\n{number}"
+            else:
                 ax.plot(at, row, "o", color=INK, markersize=5)
-                ax.text(at, row, f"   no, {number}", color=INK, va="center", fontsize=9)
-        number = "".join(f"\n{number}" for _, number, yes in found.walk if yes)
-        color = "#56B4E9" if found.name == "done" else "#E69F00"
+                write(ax, at, row, f"   no, {number}", ha="left")
+        color = "#56B4E9" if diagnosis.name == "done" else "#E69F00"
         plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
-        inside = {"ha": "center", "va": "center", "fontsize": 9, "bbox": plate}
-        ax.text(at, stop, f"{found.name}{number}", **inside)
-        words.append(f"{label}: {found.name}. {found.sentence}")
+        write(ax, at, stop, answer, bbox=plate)
+        words.append(f"{label}: {diagnosis.name}. {diagnosis.sentence}")
     ax.set_yticks(range(len(questions) + 1), [*questions, "None of these"])
     ax.set_xticks(range(len(diagnoses)), list(diagnoses))
     ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
@@ -195,40 +199,27 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     parts = parts.loc[:, parts.max() > 0.004 * whole.max()]
     figure, ax = canvas(width=7.5, height=1.4 + 0.42 * len(rows))
     looks = BUDGET | {UNTOLD: ("none", "")}
-    stack(
-        ax,
-        list(rows),
-        {part: (*looks[part], parts[part]) for part in parts},
-        0.62,
-        True,
-    )
-    for bar in ax.containers[-1] if UNTOLD in parts else ():
-        bar.set(
-            edgecolor=INK, linestyle=":", linewidth=1.2, visible=bar.get_width() > 0
-        )
-    legend_below(figure, len(parts.columns))
-    inside = {"ha": "center", "va": "center", "fontsize": 9, "bbox": PLATE}
+    bars = {part: (*looks[part], parts[part]) for part in parts}
+    stack(ax, list(rows), bars, 0.62, sideways=True)
+    legend_below(figure, len(parts.columns))  # before a bar is pale
     for part, group in zip(parts, ax.containers, strict=True):
         for at, (label, bar) in enumerate(zip(rows, group, strict=True)):
+            width = bar.get_width()
             bar.set_alpha(0.45 if label.startswith("predicted") else 1)
-            if bar.get_width() > 0.08 * whole.max():
-                middle = bar.get_x() + bar.get_width() / 2
-                ax.text(
-                    middle,
-                    at,
-                    "?" if part == UNTOLD else _ms(bar.get_width()),
-                    **inside,
-                )
+            if part == UNTOLD:
+                look = {"edgecolor": INK, "linestyle": ":", "linewidth": 1.2}
+                bar.set(visible=width > 0, **look)
+            if width > 0.08 * whole.max():
+                text = "?" if part == UNTOLD else two_digits(width)
+                write(ax, bar.get_x() + width / 2, at, text, bbox=PLATE)
     for at, ms in enumerate(whole):
-        ax.text(ms, at, f"  {_ms(ms)} ms", color=INK, va="center", fontsize=9)
+        write(ax, ms, at, f"  {two_digits(ms)} ms", ha="left")
+    ax.set_yticks(range(len(rows)), list(rows))
     ax.invert_yaxis()
     ax.margins(x=0.13)
     ax.set(xlabel="ms", title=title)
-    words = []
-    for label, row in parts.iterrows():
-        said = ", ".join(f"{part} {_ms(ms)}" for part, ms in row.items() if ms > 0)
-        words.append(f"{label}: {_ms(whole[label])} ms ({said})")
-    return Picture(figure, "; ".join(words) + ".")
+    sums = [f"{label} {two_digits(ms)} ms" for label, ms in whole.items()]
+    return described(figure, f"In all: {', '.join(sums)}")
 
 
 def step_memory(memories: dict) -> Picture:
@@ -238,18 +229,17 @@ def step_memory(memories: dict) -> Picture:
     "other", what is older than the step and not the model's, is left out.
     """
     figure, axes = panels(len(memories), height=3.8, sharey=True)
-    words, shown = [], {}
+    words = []
+    shown: dict = {}
     for ax, (policy, memory) in zip(axes, memories.items(), strict=True):
         line = memory.timeline
-        parts = line["mb"].diff().fillna(0.0).groupby(line["part"])
-        held = pd.DataFrame({part: changes for part, changes in parts}, line.index)
-        held = (
-            held.fillna(0.0)
-            .cumsum()
-            .reindex(columns=[*PEAK_PARTS])
-            .fillna(0.0)
-            .clip(lower=0)
-        )
+        changes = line["mb"].diff().fillna(0.0)
+        held = pd.DataFrame(
+            {
+                part: changes.where(line["part"] == part, 0.0).cumsum()
+                for part in PEAK_PARTS
+            }
+        ).clip(lower=0)
         held = held.assign(**memory.parts[["weights", "optimizer"]])
         areas = ax.stackplot(line["ms"], held.to_numpy().T, step="post")
         for area, part in zip(areas, held, strict=True):
@@ -262,14 +252,14 @@ def step_memory(memories: dict) -> Picture:
             ax.axvline(memory.backward_ms, color=INK, linewidth=1.2, linestyle="--")
         ax.set(xlabel="ms (dashed: backward pass begins)", xlim=(0, line["ms"].max()))
         ax.set_title(f"{policy}: {peak:.3g} MB at the peak", fontsize=10)
-        seen = memory.parts[list(PEAK_PARTS)][lambda mb: mb > 0.005]
-        said = ", ".join(
-            f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in seen.items()
+        parts = memory.parts[list(PEAK_PARTS)][lambda mb: mb > 0.005]
+        told = ", ".join(
+            f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in parts.items()
         )
-        words.append(f"{policy} peaks at {peak:.3g} MB ({said})")
+        words.append(f"At the peak of {policy}: {told}")
     axes[0].set_ylabel("MB in use")
     legend_below(figure, 4, handles=list(shown.values()), labels=list(shown))
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure, "; ".join(words))
 
 
 def _lanes(table):
@@ -290,3 +280,8 @@ def _plain(op):
     additions.
     """
     return re.sub(r"^_(Mkl)?(Native)?(Fused)?|WithBias$", "", op)
+
+
+def two_digits(ms) -> str:
+    """Two digits and no power of ten: "0.94", "12", "110"."""
+    return f"{ms:.0f}" if ms >= 10 else f"{ms:.2g}"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from course_utils.figures.base import INK, Picture, canvas, legend, panels
+from course_utils.figures.words import described
 
 RIGHT, WRONG = "#009E73", "#D55E00"  # always with a marker of their own
 NEAR = 0.05  # how far from 1 a length still counts as right
@@ -29,9 +30,7 @@ def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Pic
         look = {"facecolor": color, "hatch": hatch, "edgecolor": INK, "alpha": 0.25}
         ax.axvspan(low / over, high / over, label=label, **look)
         ax.plot(at, step, marker, color=color, markersize=9)
-        ax.annotate(
-            f"{step:.2g}", (at, step), (8, -14), textcoords="offset points", color=INK
-        )
+        ax.annotate(f"{step:.2g}", (at, step), (8, -14), textcoords="offset points")
         words.append(f"{label}: at their middle {at:.1g} a step of {step:.2g}")
     ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1, label="ε")
     ax.set(
@@ -39,9 +38,8 @@ def adam_curve(gradients, factor: float = 2.0**15, epsilon: float = 1e-7) -> Pic
         yscale="log",
         ylim=(1e-5, 5),
         xlabel="|gradient| that reaches Adam",
-    )
-    ax.set(
-        ylabel="step / learning rate", title="The step that Adam makes of a gradient"
+        ylabel="step / learning rate",
+        title="The step that Adam makes of a gradient",
     )
     legend(ax, loc="upper left", fontsize=9)
     return Picture(figure, "; ".join(words) + " of the learning rate.")
@@ -54,19 +52,21 @@ def loop_plane(watched: dict) -> Picture:
     `watched`: label to `precision.Watched`, or anything with its `length` and `moves`.
     """
     figure, ax = canvas(width=8.0, height=3.0)
-    places, words, good = {}, [], 0
+    rows: dict = {}
+    words = []
+    good = 0
     for label, loop in watched.items():
         right = abs(loop.length - 1) < NEAR and not loop.moves
+        good += right
         # near ones get a row each
         place = round(np.log10(loop.length) / 3), bool(loop.moves)
-        places[place] = row = places.get(place, -1) + 1
-        y = loop.moves + 0.18 * row - 0.18
-        good += right
+        rows[place] = rows.get(place, -1) + 1
+        at = (loop.length, loop.moves + 0.18 * rows[place] - 0.18)
         marker, color = ("o", RIGHT) if right else ("X", WRONG)
-        ax.plot(loop.length, y, marker, markersize=10, color=color)
+        ax.plot(*at, marker, markersize=10, color=color)
         side, offset = ("left", 8) if loop.length < 10 else ("right", -8)
-        look = {"textcoords": "offset points", "ha": side, "va": "center", "color": INK}
-        ax.annotate(label, (loop.length, y), (offset, 0), **look)
+        beside = {"textcoords": "offset points", "ha": side, "va": "center"}
+        ax.annotate(label, at, (offset, 0), **beside)
         moves = "moves" if loop.moves else "does not move"
         words.append(
             f"{label}: a step {loop.length:.2g} times as long, ∞ {moves} the weights"
@@ -91,36 +91,19 @@ def resumed(before, alone, without: dict) -> Picture:
     most.
     """
     figure, axes = panels(len(without), width=9.0, height=2.6, sharey=True)
-    words = []
+    steps = np.arange(1, 1 + len(before) + len(alone))
+    after = steps[len(before) :]
+    faint = {"color": INK, "alpha": 0.5, "linewidth": 3, "label": "left alone"}
     for ax, (part, scales) in zip(axes, without.items(), strict=True):
-        steps = np.arange(1, 1 + len(before) + len(alone))
-        ax.step(
-            steps,
-            np.log2([*before, *alone]),
-            color=INK,
-            alpha=0.5,
-            linewidth=3,
-            where="mid",
-            label="left alone",
-        )
-        ax.step(
-            steps[len(before) :],
-            np.log2(scales),
-            color=WRONG,
-            where="mid",
-            label="resumed",
-        )
+        ax.step(steps, np.log2([*before, *alone]), where="mid", **faint)
+        ax.step(after, np.log2(scales), color=WRONG, where="mid", label="resumed")
         ax.axvline(len(before) + 0.5, color=INK, linestyle=":", linewidth=1)
-        differ = [
-            step
-            for step, a, b in zip(steps[len(before) :], alone, scales, strict=True)
-            if a != b
-        ]
-        said = f"another from step {differ[0]} on" if differ else "the same"
-        heading = said.replace("another", "another scale")
+        differ = after[np.not_equal(alone, scales)]
+        heading = (
+            f"another scale from step {differ[0]} on" if len(differ) else "the same"
+        )
         ax.set_title(f"without the {part}:\n{heading}", fontsize=9)
         ax.set_xlabel("step")
-        words.append(f"without the {part} the scale after the stop is {said}")
     axes[0].set_ylabel("log2 of the loss scale")
     axes[0].legend(fontsize=9)
-    return Picture(figure, "; ".join(words) + ".")
+    return described(figure)

@@ -1,0 +1,115 @@
+"""Lines and bars over anything, each drawn in one place."""
+
+import itertools
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from course_utils.figures.base import INK
+from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
+
+OTHERS = (  # of what is named after no dtype, by turns
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#E69F00", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+    {"color": "#56B4E9", "marker": "P", "linestyle": "-"},
+    {"color": "#009E73", "marker": "v", "linestyle": "--"},
+)
+
+
+def lines(ax, series: dict, **options):
+    """A line for each {label: (places, values)}, both of shape (n,).
+
+    What is named after a dtype or a policy looks like it, anything else by turns like
+    one of `OTHERS`. `options` are those of `ax.plot`, for all of them.
+
+    Example: `lines(ax, {"float16": ([1, 2], [0.5, 0.4])}, linewidth=2)`.
+    """
+    turns = itertools.cycle(OTHERS)
+    for (label, (places, values)), other in zip(series.items(), turns, strict=False):
+        look = line_look(label) if dtype_of(label) in COLORS else other
+        ax.plot(places, values, label=label, **look | options)
+
+
+def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
+    """Bars {label: (color, hatch, values)} on top of each other or end to end; their
+    sums.
+    """
+    draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
+    start: float | np.ndarray = 0.0
+    for label, (color, hatch, values) in parts.items():
+        look = {"color": color, "hatch": hatch, "label": label, **EDGE}
+        draw(at, values, width, **{side: start}, **look)
+        start = start + np.asarray(values)
+    return start
+
+
+def speeds(ax, at, ratios, height: float, **look):
+    """Lying bars from 1 to speeds against float32, with a line over each interval.
+
+    `ratios`: rows of (speed, low end, high end), of shape (n, 3), at the places `at`;
+    what is NaN is not drawn. `look` is that of the bars.
+    """
+    speed, low, high = np.asarray(ratios, float).T
+    ax.barh(at, speed - 1, height, left=1, **look)
+    ax.hlines(at, low, high, color=INK, linewidth=2)
+
+
+def around_one(ax, ratios):
+    """A logarithmic axis of speeds: an octave to each side of 1, or as far as they
+    reach.
+
+    `ratios`: floats of any shape, of which NaN are left out. Rows go from the top down.
+    """
+    ratios = np.ravel(np.asarray(ratios, float))
+    octaves = np.log2([0.5, 2.0, *ratios[np.isfinite(ratios)]])
+    low = octaves.min() - 0.4
+    high = octaves.max() + 0.4
+    apart = int(np.searchsorted([5, 10], high - low)) + 1
+    powers = [p for p in range(-64, 64) if p % apart == 0 and low < p < high]
+    names = [f"{2**p}×" if p >= 0 else f"1/{2**-p}×" for p in powers]
+    ax.set(xscale="log", xlim=(2.0**low, 2.0**high))
+    ax.set_xticks([2.0**p for p in powers], names)
+    ax.minorticks_off()
+    ax.invert_yaxis()
+    ax.axvline(1, color=INK, linewidth=1.5)
+    ax.axvspan(2.0**low, 1, color=INK, alpha=0.07, linewidth=0)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    above = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
+    for side, offset, words in (("right", -8, "← slower"), ("left", 8, "faster →")):
+        ax.annotate(words, (1, 1), (offset, 4), ha=side, va="bottom", **above)
+
+
+def beside(ax, y, words):
+    """Words right of the axes, in the row of y."""
+    ax.text(1.02, y, words, transform=ax.get_yaxis_transform(), va="center")
+
+
+def name_the_ends(ax, ends):
+    """Labels right of the axes at the heights of the lines' ends, apart where these are
+    close.
+
+    `ends`: (height, label, look of the line) of each line. A line joins each label to
+    its height. What lies outside the axis, such as 0 on a logarithmic one, is named at
+    its edge, and what has no number at its foot, with a cross and no line.
+    """
+    ax.set_ylim(ax.get_ylim())
+    above = ax.transData + ax.transAxes.inverted()
+    heights = np.array([above.transform((1, value))[1] for value, _, _ in ends])
+    heights = np.clip(np.nan_to_num(heights), 0, 1)
+    order = np.argsort(heights, kind="stable")
+    gap = min(0.075, 1 / len(ends))
+    room = gap * np.arange(len(ends))
+    # The least moved heights that rise by the gap at least, all of them within the
+    # axis.
+    places = isotonic_regression(heights[order] - room).x.clip(0, 1 - room[-1]) + room
+    for index, place in zip(order, places, strict=True):
+        value, label, style = ends[index]
+        look = {"transform": ax.transAxes, "clip_on": False, **style}
+        if np.isnan(value):  # no line to join
+            ax.plot(1.05, place, marker="x", **look)
+        else:
+            ax.plot([1.0, 1.06], [heights[index], place], **look)
+        ax.text(1.07, place, label, va="center", fontsize=9, transform=ax.transAxes)
