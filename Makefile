@@ -130,8 +130,12 @@ site: .venv/test.stamp
 matrix: .venv/test.stamp
 	.venv/bin/python -m tools.runs matrix
 
+# The notebooks take turns, so that a slow spell of the machine meets all of them.
 soak: .venv/test.stamp
-	.venv/bin/python -m tools.runs soak $(N) $(NAMES)
+	@failed=; for run in $$(seq $(N)); do echo "== make soak: run $$run of $(N)"; \
+	    $(MAKE) --no-print-directory blank LONGEST="$(or $(NAMES),$(LONGEST))" || failed="$$failed $$run"; \
+	done; \
+	if [ "$$failed" ]; then echo "make soak: failed in run$$failed"; false; else echo "make soak: all $(N) runs passed"; fi
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage

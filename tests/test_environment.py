@@ -27,9 +27,7 @@ COURSE = [
     "tools/environment.sh",
     "tools/lab_settings.json",
 ]
-TOOLS = (
-    "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod".split()
-)
+TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq".split()
 
 # A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should
 # install.
@@ -261,7 +259,8 @@ def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     for target in "lab test full quick notebooks colab matrix soak clean".split():
         assert re.search(rf"^make {target}\b", output, re.MULTILINE)
         assert machine.make("-n", target)[0] == 0
-    assert "tools.runs soak 3" in machine.make("-n", "soak", "N=3")[1]
+    soak = machine.make("-n", "soak", "N=3", "NAMES=07")[1]
+    assert soak.count("notebooks/07_*.ipynb") == 3
 
 
 # What is required
