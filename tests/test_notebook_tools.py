@@ -323,13 +323,9 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     assert notebooks.check([path]) == []
 
     copy = folder / "solved/00_small.ipynb"
-    faults = []
-    saved = copy.read_text()
-    for old, new in [("answer = 8", "answer = 9"), ('_count": 2', '_count": 9')]:
-        copy.write_text(saved.replace(old, new))
-        faults += notebooks.check([path])
-    assert len(faults) == 2 and all("run --solve" in fault for fault in faults)
-    copy.write_text(saved)
+    copy.write_text(copy.read_text().replace("answer = 8", "answer = 9"))
+    (fault,) = notebooks.check([path])
+    assert "cell 'exercise-1' does not follow from the blank" in fault
     save(folder, lambda nb: nb.cells.append(new_markdown_cell("More.", id="more")))
     notebooks.fix([path])
     assert "not those of the blank" in notebooks.check([path])[0]
@@ -379,13 +375,6 @@ def test_an_export_of_a_panel_shows_its_picture_and_one_sentence():
     page, _ = HTMLExporter().from_notebook_node(new_notebook(cells=cells))
     assert "The panel with model = six layers" in page
     assert "data:image/png;base64" in page and "Error displaying widget" not in page
-
-
-def test_each_distributed_fit_of_07_ends_what_its_input_has_started():
-    nb = canonical.read(canonical.COURSE / "notebooks/07_devices.ipynb")
-    source = "\n".join(cell.source for cell in canonical.code_cells(nb))
-    collects = re.findall(r"model\.fit\((?:x|spoiled)\b.*\n *(gc\.collect)?", source)
-    assert len(collects) >= 3 and all(collects)
 
 
 def test_slides_are_the_core_and_nbconvert_makes_them():
