@@ -5,7 +5,8 @@ INSTALL = sh tools/environment.sh install
 PYTEST  = .venv/bin/python -m pytest
 # Two files at a time, each whole in one worker, in the order given: the longest first.
 APART   = -n 2 --dist loadfile --no-loadscope-reorder
-NBVAL   = --nbval-current-env --nbval-cell-timeout 600 $(APART)
+SLOWEST = --durations 15 --durations-min 5
+NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 10 05 13 07 08 09 04 02 06 03 00 01
 N       = 10
 
@@ -18,7 +19,7 @@ help:
 	@echo "make full         and the slow ones, and the notebooks on Colab's versions (needs Python 3.13)"
 	@echo "make quick        the tests that take less than two minutes"
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
-	@echo "make size         print how large the course is, and what its last tests took"
+	@echo "make size         print how large the course is"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
 	@echo "make colab        write a release's files (the wheel, notebooks for Colab) into dist/colab/"
 	@echo "make site         write the web site into dist/site: open dist/site/index.html"
@@ -78,8 +79,8 @@ lint: .venv/test.stamp
 	.venv/bin/python -c "from importlinter import cli; cli.lint_imports_command()" --no-logo
 	.venv/bin/python -m tools.notebooks --check
 
-# The examples in docstrings run too. What was taken is kept for `make size`.
-UNIT = $(PYTEST) $(APART) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
+# The examples in docstrings run too. conftest.py keeps what was left out beside each part's report.
+UNIT = $(PYTEST) $(APART) $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
 
 unit: .venv/test.stamp
 	$(UNIT) -m "not slow"
@@ -130,8 +131,12 @@ site: .venv/test.stamp
 matrix: .venv/test.stamp
 	.venv/bin/python -m tools.runs matrix
 
+# The notebooks take turns, so that a slow spell of the machine meets all of them.
 soak: .venv/test.stamp
-	.venv/bin/python -m tools.runs soak $(N) $(NAMES)
+	@failed=; for run in $$(seq $(N)); do echo "== make soak: run $$run of $(N)"; \
+	    $(MAKE) --no-print-directory blank LONGEST="$(or $(NAMES),$(LONGEST))" || failed="$$failed $$run"; \
+	done; \
+	if [ "$$failed" ]; then echo "make soak: failed in run$$failed"; false; else echo "make soak: all $(N) runs passed"; fi
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage

@@ -13,8 +13,6 @@ from course_utils.training import LossScaleRecorder
 from tools.cells import Cells
 
 NOTEBOOK = Cells("02_loss_scaling")
-MIXED = ("mixed_float16", "mixed_bfloat16")
-PURE = ("float16", "bfloat16")
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +29,6 @@ def table(notebook):
     """What the notebook's recorder noted of its dynamic training."""
     names = {**notebook, "q": exercises.load("02")}
     return NOTEBOOK.run("ceiling", "dynamic", names=names)["recorder"].table
-
-
-@pytest.mark.slow
-def test_pure_16_bits_end_far_above_float32_and_mixed_policies_beside_it(notebook):
-    import keras
-
-    small = {
-        p: notebook["train"]("mse", keras.optimizers.SGD(0.003), p, 30)
-        for p in (*MIXED, *PURE, "float32")
-    }
-    last = {policy: losses[-1] for policy, losses in small.items()}
-    learned = small["float32"][0] - last["float32"]
-    assert learned > 0.4
-    for policy in MIXED:
-        assert abs(last[policy] - last["float32"]) < 0.02 * learned, last
-    assert last["float16"] - last["float32"] > 0.1 * learned, last
-    assert last["bfloat16"] - last["float32"] > 0.5 * learned, last
 
 
 def trained(notebook, s, epochs=2, epsilon=1e-16):

@@ -32,19 +32,6 @@ def test_the_tolerance_holds_for_a_thousand_random_layers():
         np.testing.assert_allclose(y, exact, **CELL["tolerance"](x, w, dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_the_tolerance_is_no_wider_than_it_has_to_be(dtype):
-    """A third of it fails some right layer of many outputs."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(256, 64)).astype("float32")
-    w = rng.normal(size=(64, 256)).astype("float32")
-    y = tf.cast(tf.matmul(tf.cast(x, dtype), tf.cast(w, dtype)), "float32").numpy()
-    given = CELL["tolerance"](x, w, dtype)
-    given["atol"] /= 3
-    with pytest.raises(AssertionError):
-        np.testing.assert_allclose(y, x.astype(float) @ w, **given)
-
-
 def wrong_sum(x, w, dtype):
     """Adds up in 16 bits."""
     kind = tf.as_dtype(dtype).as_numpy_dtype

@@ -91,22 +91,6 @@ def test_sgd_shows_every_mistake_and_adam_hides_three(notebook, seed=2):
         assert accuracy < 0.2 and np.isnan(loss)
 
 
-@pytest.mark.slow
-def test_a_dynamic_scale_cures_one_cause_of_two(notebook):
-    """Too large a scale, and blank pictures; each with a fixed scale and with a dynamic
-    one.
-    """
-    lines = [
-        line for line in NOTEBOOK.printed("causes", names=notebook) if " of 300" in line
-    ]
-    large, cured, blank, uncured = (
-        int(line.split(" of 300")[0].split()[-1]) for line in lines
-    )
-    assert large == blank == 300 and 280 < cured < 300 and uncured < 10
-    right = [float(line.split("%")[0].split()[-1]) for line in lines]
-    assert right[1] > 75 and max(right[0], right[2], right[3]) < 30
-
-
 # What goes around a step
 
 
@@ -118,10 +102,6 @@ def test_one_of_three_means_survives_the_overflow(notebook):
 
 
 # What the text says of losses, of fit, and of what is compiled
-
-
-def length(vector):
-    return np.linalg.norm(np.asarray(vector, np.float64))
 
 
 def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(notebook):
@@ -157,18 +137,6 @@ def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
         np.allclose(mine[k], kerass[k], 1e-4) for k in kerass
     )
     assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(ends, others, strict=True))
-
-
-def test_fit_puts_the_average_into_the_model_at_its_end(notebook):
-    ends = []
-    for use_ema in (False, True):
-        model = notebook["build"]()
-        start = notebook["weights_of"](model)
-        sgd = SGD(0.5, use_ema=use_ema, ema_momentum=0.9)
-        model.compile(sgd, notebook["loss_fn"], jit_compile=False)
-        model.fit(notebook["x"][:128], notebook["y"][:128], 8, shuffle=False, verbose=0)
-        ends.append(length(notebook["weights_of"](model) - start))
-    assert 0.1 < ends[1] / ends[0] < 0.9
 
 
 def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way(

@@ -139,27 +139,24 @@ def adds(source="x", **options):
 
 STREAM = new_output("stream", text="x")
 MENDABLE = {
-    "outputs": (setter(2, outputs=[STREAM], execution_count=1), "outputs"),
-    "metadata": (lambda nb: nb.metadata.update(widgets={}), "metadata"),
-    "format": (lambda nb: nb.update(nbformat_minor=4), "metadata"),
-    "setup": (setter(1, source="import os"), "'setup': its source"),
-    "tag order": (tags(5, "going-further", "exercise-1"), "'exercise-1': its metadata"),
-    "slides": (lambda nb: nb.cells[0].metadata.update(slideshow={}), "its metadata"),
-    "no help": (lambda nb: nb.cells.pop(), "no cell 'trouble'"),
-    "help": (setter(7, source="Ask somebody."), "'trouble': its source"),
-    "no way back": (text(f"\n\n{canonical.COMING_BACK}", ""), "'title': its source"),
-    "timing": (lambda nb: nb.cells[2].metadata.update(execution={}), "its metadata"),
-    "a new cell": (setter(6, id="a1b2c3d4"), "'a1b2c3d4' is random"),
-    "spaces": (text("## Recap", "## Recap  "), "'sections': its source"),
+    "outputs": setter(2, outputs=[STREAM], execution_count=1),
+    "metadata": lambda nb: nb.metadata.update(widgets={}),
+    "setup": setter(1, source="import os"),
+    "tag order": tags(5, "going-further", "exercise-1"),
+    "slides": lambda nb: nb.cells[0].metadata.update(slideshow={}),
+    "no help": lambda nb: nb.cells.pop(),
+    "no way back": text(f"\n\n{canonical.COMING_BACK}", ""),
+    "a new cell": setter(6, id="a1b2c3d4"),
+    "spaces": text("## Recap", "## Recap  "),
 }
 
 
-@pytest.mark.parametrize(("edit", "fragment"), MENDABLE.values(), ids=MENDABLE.keys())
-def test_check_names_and_fix_mends(folder, edit, fragment):
+@pytest.mark.parametrize("edit", MENDABLE.values(), ids=MENDABLE.keys())
+def test_check_names_and_fix_mends(folder, edit):
     path = save(folder, edit)
-    assert fragment in canonical.faults(path)[0]
+    assert re.search("not what --fix|--fix adds|is random", template.faults(path)[0])
     notebooks.fix([path])
-    assert canonical.faults(path) == []
+    assert template.faults(path) == []
 
 
 def hand_in_last(nb):
@@ -175,32 +172,20 @@ REFUSED = [
     (setter(1, id="start"), "'setup'"),
     (adds("x\n" * 16), "16 lines"),
     (adds(""), "empty"),
-    (tags(5, "exercise-2"), "stands for no exercise"),
     (setter(5, source="answer = 7"), "'exercise-1': its cell lacks 'print(answer)'"),
     (setter(4, source="### 0.1"), "'task-1': its cell lacks '### Exercise 0.1 ·'"),
     (setter(6, source="## Guess"), "'predict': its cell lacks '## Predict'"),
-    (setter(2, source="guess = 1"), "'prediction': its cell lacks"),
     (lambda nb: nb.cells.pop(5), "0 cells have the tag 'exercise-1'"),
-    (adds(metadata={"tags": ["exercise-1"]}), "2 cells have the tag 'exercise-1'"),
-    (lambda nb: nb.cells.pop(2), "0 cells have the tag 'prediction'"),
     (setter(4, cell_type="code", outputs=[], execution_count=None), "markdown"),
     # The template.
     (text("# Measure", "Measure"), "level-1"),
     (text("At a glance", "Overview"), "no 'At a glance'"),
-    (text("What you’ll do", "Do"), "'What you'll do'"),
     (text("## Further reading", "Further reading"), "'## Further reading'"),
     (text("## 2. Second", "## 3. Second"), "[1, 3]"),
-    (text("## 2. Second", "## 2. Going further"), "'Recap' stands behind 'Going"),
     (hand_in_last, "'hand-in' stands behind 'Going"),
-    (adds('warnings.simplefilter("ignore")'), "it hides warnings"),
-    (adds("from tqdm.auto import tqdm"), "it uses tqdm's widgets"),
     (text("**15 minutes**", "15 minutes"), "no minutes"),
     (text("![A falling line]", "![]"), "alternative text"),
     (text("../data/line.png", "../data/none.png"), "none.png does not exist"),
-    (
-        text("00_small.ipynb#top", "02_other.ipynb#top"),
-        "02_other.ipynb#top does not exist",
-    ),
     (
         text("00_small.ipynb#top", "00_small.ipynb#cell-id=none"),
         "#cell-id=none does not exist",
@@ -217,7 +202,6 @@ def test_what_fix_cannot_mend_is_named(folder, edit, fragment):
 
 
 STALE = {
-    "the layout": ("\n}\n", "\n}"),
     "the clock of a section": (
         "*≈13 min · 15 min so far*",
         "*≈14 min · 20 min so far*",
@@ -242,66 +226,18 @@ def test_what_is_stale_is_named_and_written_anew(folder, right, stale):
     good = [file.read_text() for file in files]
     for file in files:
         file.write_text(file.read_text().replace(right, stale))
-    wanted = ("layout is" if right == "\n}\n" else "minutes are") + " not what --fix"
-    assert wanted in notebooks.check([path])[-1]
+    assert "minutes are not what --fix" in notebooks.check([path])[-1]
     notebooks.fix([path])
     assert [file.read_text() for file in files] == good
 
 
-def test_fix_gives_a_stored_explorer_the_script_of_today(folder):
-    copy = folder / "solved/00_small.ipynb"
-    copy.parent.mkdir()
-    nb = canonical.solution_form(
-        canonical.read(save(folder, adds("explorer"))), copy.name
-    )
-    for count, cell in enumerate(canonical.code_cells(nb), 1):
-        cell.execution_count = count
+def test_fix_gives_a_stored_explorer_the_script_of_today():
     explorer = BitSplit()._repr_mimebundle_()
     host = explorer["text/html"].partition("</div>\n<script>")[0]
-    nb.cells[-1].outputs = [new_output("display_data", dict(explorer))]
-    nb.cells[-1].outputs[0].data["text/html"] = (
-        f"{host}</div>\n<script>\nold</script>\n"
-    )
-    notebooks.write(copy, nb)
-    path = save(folder, adds("explorer"))
-    assert (
-        "cell 'x': its outputs is not what --fix would write"
-        in notebooks.check([path])[0]
-    )
-    notebooks.fix([path])
-    assert canonical.read(copy).cells[-1].outputs[0].data == explorer
-
-
-def test_fix_carries_changed_text_to_the_solved_copy_and_leaves_changed_code_to_solve(
-    folder,
-):
-    path = folder / "00_small.ipynb"
-    copy = folder / "solved/00_small.ipynb"
-    copy.parent.mkdir()
-    nb = canonical.solution_form(canonical.read(save(folder, adds("1"))), path.name)
-    for count, cell in enumerate(canonical.code_cells(nb), 1):
-        cell.execution_count = count
-        cell.outputs = [STREAM]
-    notebooks.write(copy, nb)
-    for source in "12":
-        nb.cells = good_notebook().cells + [new_code_cell(source, id="x")]
-        text("We adjust", f"We turn {source}")(nb)
-        notebooks.write(path, nb)
-        assert "'sections' does not follow" in "".join(notebooks.check([path]))
-        notebooks.fix([path])
-        cells = {cell.id: cell for cell in canonical.read(copy).cells}
-        assert f"We turn {source}" in cells["sections"].source
-        assert "(../../data/line.png)" in cells["sections"].source
-        assert (
-            cells["exercise-1"].source.startswith("answer = 8")
-            and cells["x"].source == "1"
-        )
-        assert cells["x"].outputs == [STREAM]
-        stale = [
-            "solved/00_small.ipynb: cell 'x' does not follow from the blank notebook"
-        ]
-        left = [fault.split(", run")[0] for fault in notebooks.check([path])]
-        assert left == ([] if source == "1" else stale)
+    old = explorer | {"text/html": f"{host}</div>\n<script>\nold</script>\n"}
+    cell = new_code_cell("x", id="x", outputs=[new_output("display_data", old)])
+    canonical.clean_outputs(new_notebook(cells=[cell]))
+    assert cell.outputs[0].data == explorer
 
 
 def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
@@ -318,10 +254,9 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     nb.cells[-2].outputs = [new_output("display_data", {"image/png": "AAAA"}), STREAM]
     nb.cells[-2].metadata["seconds"] = 60
     notebooks.write(folder / "solved" / path.name, nb)
-    first, second = clock.account(path).sections
+    first, second = clock.account(path).table.itertuples()
     # A title and a prediction above; a task, a recorded figure, a row, ten lines and a
     # minute's wait below.
-    # the same in all notebooks
     above = clock.words(TITLE.replace(canonical.COMING_BACK, ""))
     assert (first.words, first.lines, first.figures) == (above + 361, 1, 1)
     assert (second.words, second.lines, second.figures) == (181 + 10 + 180, 1 + 10, 1)
@@ -337,35 +272,7 @@ def test_the_clock_counts_what_a_reader_does(folder, monkeypatch):
     assert "no minutes for it" in clock.over(clock.Account("01", []))
 
 
-def test_a_stored_table_of_progress_has_every_exercise(folder, monkeypatch):
-    monkeypatch.setattr(canonical.exercises, "available", lambda: ["00"])
-    (folder / "solved").mkdir()
-
-    def faults(row):
-        table = f"Your progress\nNotebook    Guess  Solved\n{row}\nexercises.reset() starts anew."
-        stored = new_output("execute_result", {"text/plain": table}, execution_count=1)
-        path = save(folder, adds("exercises.progress()", outputs=[stored]))
-        path.replace(folder / "solved" / path.name)
-        return [
-            fault
-            for fault in notebooks.check([save(folder)])
-            if "table of progress" in fault
-        ]
-
-    assert faults("00 · Small  2      1 of 1") == []
-    assert len(faults("00 · Small  2      1 of 2")) == 1
-    assert len(faults("00 · Large  2      1 of 1")) == 1
-
-
-def test_errors_in_stored_outputs_are_named():
-    error = new_output("error", ename="E", evalue="e", traceback=[])
-    nb = new_notebook(cells=[new_code_cell("1", outputs=[STREAM, error])])
-    assert len(template.stored_errors(nb)) == 1
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"cells": 3}', '{"cells": [{}]}', "not JSON"]
-)
+@pytest.mark.parametrize("text", ["[]", '{"cells": [{}]}', "not JSON"])
 def test_a_file_that_is_no_notebook_is_named_and_left_alone(folder, text, capsys):
     path = folder / "00_small.ipynb"
     path.write_text(text)
@@ -416,13 +323,9 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
     assert notebooks.check([path]) == []
 
     copy = folder / "solved/00_small.ipynb"
-    faults = []
-    saved = copy.read_text()
-    for old, new in [("answer = 8", "answer = 9"), ('_count": 2', '_count": 9')]:
-        copy.write_text(saved.replace(old, new))
-        faults += notebooks.check([path])
-    assert len(faults) == 2 and all("run --solve" in fault for fault in faults)
-    copy.write_text(saved)
+    copy.write_text(copy.read_text().replace("answer = 8", "answer = 9"))
+    (fault,) = notebooks.check([path])
+    assert "cell 'exercise-1' does not follow from the blank" in fault
     save(folder, lambda nb: nb.cells.append(new_markdown_cell("More.", id="more")))
     notebooks.fix([path])
     assert "not those of the blank" in notebooks.check([path])[0]
@@ -431,19 +334,14 @@ def test_solve_runs_the_solutions_and_check_compares_them(folder, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ("1 / 0", "ZeroDivisionError: division by zero"),
-        ("os._exit(1)", "DeadKernelError"),
-    ],
-)
-def test_solve_writes_nothing_when_a_cell_raises(folder, source, reason, capsys):
-    save(folder, adds(source))
+def test_solve_writes_nothing_when_a_cell_raises(folder, capsys):
+    save(folder, adds("1 / 0"))
     (folder / "solved").mkdir()
     (folder / "solved/00_small.ipynb").write_text("as it was")
     assert notebooks.main(["--solve"], folder) == 1
-    said = f"00_small.ipynb: solved copy not written, cell 'x' raised {reason}"
+    said = (
+        "solved copy not written, cell 'x' raised ZeroDivisionError: division by zero"
+    )
     assert said in capsys.readouterr().out
     assert (folder / "solved/00_small.ipynb").read_text() == "as it was"
 
@@ -459,30 +357,16 @@ def test_a_good_notebook_lacks_its_solved_copy_alone_and_another_name_is_refused
         notebooks.main(["--check", "07"], folder)
 
 
-def test_words_that_a_reader_is_better_spared_are_noted_and_no_fault(folder):
-    path = save(folder, text("We adjust", "Simply adjust C01"))
-    notes = "".join(template.wording(path))
-    assert notes.count("note: ") == 2 and "'simply'" in notes and "claim" in notes
-    assert not any("simply" in fault for fault in notebooks.check([path]))
-
-
 def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
-    new = {"##": new_markdown_cell, "co": new_code_cell}
-    sources = {
-        "a": "code",
-        "x": "## 1",
-        "b": "code",
-        "c": "code",
-        "y": "## 2",
-        "d": "code",
-    }
+    sources = {"a": "", "x": "## 1", "b": "", "c": "", "y": "## 2", "d": ""}
     nb = new_notebook(
-        cells=[new[text[:2]](text, id=id) for id, text in sources.items()]
+        cells=[
+            new_markdown_cell(text, id=id) if text else new_code_cell(id=id)
+            for id, text in sources.items()
+        ]
     )
-    repeated = [
-        cell.id for cell in runs.repeated(nb, {"b": 15, "c": 6, "d": 20}).cells[6:]
-    ]
-    assert repeated == ["a-2", "d-2"]
+    cells = runs.repeated(nb, {"b": 15, "c": 6, "d": 20}).cells
+    assert [cell.id for cell in cells[6:]] == ["a-2", "d-2"]
 
 
 def test_an_export_of_a_panel_shows_its_picture_and_one_sentence():
@@ -491,13 +375,6 @@ def test_an_export_of_a_panel_shows_its_picture_and_one_sentence():
     page, _ = HTMLExporter().from_notebook_node(new_notebook(cells=cells))
     assert "The panel with model = six layers" in page
     assert "data:image/png;base64" in page and "Error displaying widget" not in page
-
-
-def test_each_distributed_fit_of_07_ends_what_its_input_has_started():
-    nb = canonical.read(canonical.COURSE / "notebooks/07_devices.ipynb")
-    source = "\n".join(cell.source for cell in canonical.code_cells(nb))
-    collects = re.findall(r"model\.fit\((?:x|spoiled)\b.*\n *(gc\.collect)?", source)
-    assert len(collects) >= 3 and all(collects)
 
 
 def test_slides_are_the_core_and_nbconvert_makes_them():

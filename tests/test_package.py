@@ -1,8 +1,5 @@
-"""What importing the package costs and pulls in, how its size is counted, and what it
-names.
-"""
+"""What importing the package costs and pulls in, how large it is, and what it names."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -31,40 +28,6 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def test_no_check_vanishes_where_python_is_run_with_o():
-    for path in (COURSE / "course_utils").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree)), path
-
-
-def test_a_size_is_counted_in_tokens_that_no_layout_changes(tmp_path):
-    lines = [
-        '"""Says it."""',
-        "",
-        "",
-        "def double(number):",
-        '    """Twice."""',
-        "    return 2 * number  # so",
-        "",
-    ]
-    wide = "\n".join(lines)
-    narrow = (
-        wide.replace("double", "d")
-        .replace("number", "n")
-        .replace("2 * n", "(2\n    * n)")
-    )
-    counts = []
-    for text in (
-        wide,
-        narrow.replace("  # so", ""),
-        "/* so */ .a { color: #fff; } // so",
-    ):
-        path = tmp_path / ("a.py" if "def" in text else "a.css")
-        path.write_text(text)
-        counts.append(size.tokens(path))
-    assert counts == [10, 12, 9]  # two of them are the brackets
-
-
 def test_the_course_is_no_larger_than_it_may_be():
     for part, count in size.totals().items():
         assert count <= size.MOST[part], part
@@ -72,13 +35,14 @@ def test_the_course_is_no_larger_than_it_may_be():
 
 # A folder of the machine that made a file, where a path begins: no address, no part of
 # a picture.
-PATH = rf"{re.escape(str(COURSE))}|C:\\+Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
+PATH = re.compile(
+    rf"{re.escape(str(COURSE))}|C:\\+Users|(?<![\w.~/+=-])/(work|root|tmp|home|Users|private)\b"
+)
 
 
 def test_nothing_in_the_course_names_a_machine():
-    assert re.search(PATH, "to /tmp") and not re.search(PATH, "https://a.org/home")
     for folder in ("course_utils", "notebooks", "data"):
         for path in (COURSE / folder).rglob("*"):
             if path.suffix in (".py", ".ipynb", ".json", ".md"):
                 text = path.read_text(encoding="utf-8").replace(r"\n", "\n")
-                assert not re.search(PATH, text), path
+                assert not PATH.search(text), path

@@ -26,10 +26,8 @@ def test_a_stored_explorer_has_a_picture_and_the_table_folded(text):
     shown = pictures.HOST.match(alone)[2]
     assert "<img" not in shown and shown.startswith("<table")
     assert not pictures.is_fresh(alone)
-    # another script, other data, another table
-    for part in ("</script>", '"application/json">{"', "<caption"):
-        assert part in text
-        assert not pictures.is_fresh(text.replace(part, f" {part}", 1))
+    # another script
+    assert not pictures.is_fresh(text.replace("</script>", " </script>", 1))
 
 
 def test_nbval_compares_what_is_shown_without_the_picture():

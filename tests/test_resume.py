@@ -28,27 +28,6 @@ def notebook():
 # of a half-written one.
 
 
-@pytest.mark.slow
-def test_a_run_with_a_part_left_out_goes_on_with_another_scale():
-    cells = "digits network right-loop make-step by-hand resume-keep resume-steps"
-    names = NOTEBOOK.run(*cells.split())
-    # the optimizer saves the weights it trains
-    more = [('"nothing", ', '"nothing", "model", ')]
-    names = NOTEBOOK.run("resume-leave-out", names=names, replaced=more)
-    alone = names["alone"]
-    resumed = names["resumed"]
-    assert len(alone) == 30 and names["before"][0] == 2.0**23
-    assert {part for part, run in resumed.items() if run == alone} == {
-        "nothing",
-        "model",
-    }
-    ends = {part: end.tobytes() for part, end in names["ends"].items()}
-    left_alone = names["weights_of"](names["whole"]["model"]).tobytes()
-    assert {part for part in ends if ends[part] == left_alone} == {"nothing", "model"}
-    for part in ("scale", "optimizer"):
-        assert resumed[part][0] == 2.0**23 >= 4 * alone[0]
-
-
 def test_an_interrupt_leaves_no_process(notebook, monkeypatch):
     def interrupted(stream, **_):
         raise KeyboardInterrupt
@@ -58,13 +37,6 @@ def test_an_interrupt_leaves_no_process(notebook, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         notebook["follow"](*runs)
     assert all(run.returncode is not None and run.stdout.closed for run in runs)
-
-
-def test_a_script_that_fails_says_why(notebook, tmp_path, monkeypatch):
-    (tmp_path / "train.py").write_text("raise ValueError('of its own')")
-    monkeypatch.setitem(notebook, "folder", tmp_path)
-    with pytest.raises(AssertionError, match="ValueError: of its own"):
-        notebook["follow"](notebook["launch"]("float32", "fails"))
 
 
 def test_checkpoints_that_are_not_finished_are_not_read(tmp_path):

@@ -1,43 +1,30 @@
-"""The runs made by hand, matrix and soak: what has run is recorded, whatever happens
-after it.
-"""
+"""The matrix, made by hand: which parts a leg runs, and what it says of them."""
 
-import nbformat
+import subprocess
+
 import pytest
 
 from tools import runs
 
 
-@pytest.fixture(autouse=True)
-def course(tmp_path, monkeypatch):
-    """A course of one notebook, and the folder of its records."""
-    (tmp_path / "notebooks").mkdir()
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", id="a")])
-    nbformat.write(notebook, tmp_path / "notebooks" / "00_small.ipynb")
-    monkeypatch.setattr(runs, "COURSE", tmp_path)
-    monkeypatch.setattr(runs, "RECORDS", tmp_path)
-    return tmp_path
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that a leg runs, none of which is run: the notebooks fail."""
+    commands = []
+
+    def run(command, **options):
+        commands.append(" ".join(map(str, command)))
+        return subprocess.CompletedProcess(command, int("--nbval-lax" in command))
+
+    monkeypatch.setattr(runs.subprocess, "run", run)
+    return commands
 
 
-def test_what_has_run_is_recorded_whatever_ends_the_rest(course):
-    with (
-        pytest.raises(KeyboardInterrupt),
-        runs.recorded("matrix", "Head.", "leg") as rows,
-    ):
-        rows.append(["Python 3.11"])
-        raise KeyboardInterrupt
-    (record,) = course.glob("matrix-*.md")
-    assert record.read_text(encoding="utf-8").endswith("| Python 3.11 |\n")
-
-
-@pytest.mark.slow
-def test_the_record_of_a_soak_counts_what_finished_and_names_what_raised(course):
-    bad = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", id="b")])
-    nbformat.write(bad, course / "notebooks" / "01_bad.ipynb")
-    assert runs.soak("2") == 1
-    (record,) = course.glob("soak-*.md")
-    said = record.read_text(encoding="utf-8")
-    assert "| 00_small | 2 of 2 |" in said and "| 01_bad |" not in said
-    assert all(
-        f"01_bad, run {n}: cell 'b' raised ZeroDivisionError" in said for n in (1, 2)
-    )
+def test_each_leg_names_what_failed_and_goes_on(commands, capsys):
+    assert runs.matrix("3.13") == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if line[:2] == "=="]
+    names = [line.split(": failed: notebooks,")[0] for line in lines]
+    kinds = ("newest", "oldest", "oneDNN off", "TPU")
+    assert names == [f"== Python 3.13, {kind}" for kind in kinds]
+    assert sum("not slow" in command for command in commands) == 3
+    assert "keras==3.13.*" in commands[4] and "colab-tpu" in commands[-3]

@@ -6,7 +6,7 @@ python -m tools.workshop     say the same of the lessons made from them
 python -m tools.record       write the data that no notebook measures itself
 python -m tools.release      write what a release carries
 python -m tools.site         write the web site, the decision card, the README's picture
-python -m tools.runs         run the notebooks many times, with many versions
+python -m tools.runs         run the notebooks with many versions, or twice
 python -m tools.size         say how large the course is
 
 The other modules are their libraries: `canonical` (form), `template` (rules) and

@@ -13,7 +13,6 @@ from course_utils.explorers import fragment
 from tools import publishing
 from tools.publishing import COURSE  # noqa: F401 (which the tests take from here)
 
-LONGEST_CELL = 15  # lines
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -222,90 +221,3 @@ def solution_form(blank, name):
         if cell.cell_type == "markdown":
             cell.source = LOCAL_LINK.sub(r"\1../", cell.source)
     return nb
-
-
-def cell_faults(nb):
-    """Return what --fix cannot mend: identifiers, long cells, the place of the setup
-    cell.
-    """
-    faults = []
-    ids = [cell.get("id", "") for cell in nb.cells]
-    for place, (cell, id) in enumerate(zip(nb.cells, ids, strict=True)):
-        if not re.fullmatch(r"[a-z0-9-]+", id):
-            faults.append(
-                f"cell {place}: id {id!r} is not made of a-z, 0-9 and hyphens."
-            )
-        elif RANDOM_ID.fullmatch(id):
-            faults.append(
-                f"cell {place}: id {id!r} is random: name it, in the file as text."
-            )
-        elif id in ids[:place]:
-            faults.append(f"cell {place}: id {id!r} is used twice.")
-        if cell.cell_type == "code" and not cell.source.strip():
-            faults.append(f"cell {id!r}: an empty code cell.")
-    if [cell.get("id") for cell in code_cells(nb)][:1] != ["setup"]:
-        faults.append("the first code cell must have the id 'setup'.")
-    return faults
-
-
-def exercise_faults(nb, name):
-    """Return what an exercise's cells lack: they are two, and call it by its number."""
-    used = [(tag, cell) for cell in nb.cells for tag in tags_of(cell)]
-    used = [(tag, cell) for tag, cell in used if EXERCISE_TAG.fullmatch(tag)]
-    faults = []
-    tags = [tag for tag, _ in used]
-    for tag, cell in used:
-        wanted = "markdown" if tag == "predict" or tag.startswith("task") else "code"
-        if cell.cell_type != wanted:
-            faults.append(
-                f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell."
-            )
-    wanted = {}
-    if tags:
-        wanted = {"predict": "## Predict\n", "prediction": "q.predict(guess)"}
-        for number, question in exercises.load(name[:2]).questions.items():
-            wanted[f"task-{number}"] = f"### {question} · "
-            wanted[f"exercise-{number}"] = question.call
-    for tag, text in wanted.items():
-        if tags.count(tag) != 1:
-            faults.append(
-                f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted."
-            )
-        elif text not in dict(used)[tag].source:
-            faults.append(f"tag {tag!r}: its cell lacks {text.strip()!r}.")
-    for tag in set(tags) - set(wanted):
-        faults.append(f"tag {tag!r} stands for no exercise of course_utils/exercises.")
-    return faults
-
-
-def faults(path):
-    """Return one sentence per departure of this file from canonical form."""
-    solved = path.parent.name == "solved"
-    found = []
-    try:
-        nb = read(path)
-        good = canonical(nb, path.name, solved)
-    except ValueError as error:
-        return [f"{named(path)}: {error}"]
-    if (nb.metadata, nb.nbformat, nb.nbformat_minor) != (good.metadata, 4, 5):
-        found.append("the notebook's metadata or format is not the fixed one.")
-    for cell, fixed in zip(nb.cells, good.cells, strict=True):
-        for key in ("source", "metadata", "outputs", "execution_count"):
-            if cell.get(key) != fixed.get(key):
-                found.append(
-                    f"cell {cell.get('id')!r}: its {key} is not what --fix would write."
-                )
-    found += cell_faults(nb)
-    if "trouble" not in [cell.get("id") for cell in nb.cells]:
-        found.append("there is no cell 'trouble' with help, which --fix adds.")
-    if not solved:
-        found += exercise_faults(nb, path.name)
-        for cell in code_cells(nb):
-            lines = len(cell.source.splitlines())
-            if lines > LONGEST_CELL and cell.get("id") != "setup":
-                found.append(
-                    f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}."
-                )
-    if not found and path.read_text(encoding="utf-8") != text_of(good):
-        found.append("the file's layout is not what --fix would write.")
-    return [f"{named(path)}: {fault}" for fault in found]

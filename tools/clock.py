@@ -10,19 +10,24 @@ reproduced what four close readings of 2026-11-23 estimated of notebooks 00 to 1
 
 import re
 import sys
-from dataclasses import dataclass
-from functools import cached_property
+from collections import Counter
+
+import pandas as pd
 
 from course_utils import exercises
 from tools.canonical import COMING_BACK, COURSE, read, tags_of
 
 # Minutes of a reader whose English is a second language.
-WORD = 1 / 120
-LINE = 1 / 6  # of code
-FIGURE = 2 / 3
-ROW = 1 / 20  # of printed output
-EXPLORER = 2  # or a panel; what it asks comes on top
-GUESS = 1
+MINUTES = {
+    "words": 1 / 120,
+    "lines": 1 / 6,  # of code
+    "figures": 2 / 3,
+    "rows": 1 / 20,  # of printed output
+    "explorers": 2,  # or a panel; what it asks comes on top
+    "guesses": 1,
+    "exercises": 1,  # counted in their own minutes
+    "seconds": 1 / 60,  # of waiting
+}
 MOST_ROWS = 20  # of one cell that anybody reads
 # The minutes that each core may take.
 HOUR = ("01", "02", "03", "05", "06", "07", "08", "09", "13")
@@ -43,63 +48,36 @@ WRITTEN = (CLOCK, GLANCE, PATH, re.compile(r"\| \d+( to \d+)? \|"))
 CORE_PATH = ("00", "01", "02", "03", "04", "05")
 
 
-@dataclass
-class Section:
-    """What a reader has to do between two clocks."""
-
-    heading: str
-    words: int = 0
-    lines: int = 0
-    figures: int = 0
-    rows: int = 0
-    explorers: int = 0
-    guesses: int = 0
-    exercises: int = 0  # their own minutes
-    seconds: float = 0  # of waiting
-
-    @property
-    def further(self):
-        return "Going further" in self.heading
-
-    @property
-    def minutes(self):
-        return (
-            self.words * WORD
-            + self.lines * LINE
-            + self.figures * FIGURE
-            + self.rows * ROW
-            + self.explorers * EXPLORER
-            + self.guesses * GUESS
-            + self.exercises
-            + self.seconds / 60
-        )
-
-
-@dataclass
 class Account:
-    """A notebook's sections and the minutes that they come to."""
+    """What a notebook asks of a reader, section by section, and the minutes it comes to.
 
-    name: str
-    sections: list
+    `table` is a DataFrame with a row for each section: heading, further (does it lie
+    beyond the core?), what MINUTES names, and minutes.
+    """
+
+    def __init__(self, name, rows):
+        self.name = name
+        self.table = pd.DataFrame(rows, columns=["heading", *MINUTES]).fillna(0)
+        self.table["minutes"] = self.table[list(MINUTES)] @ pd.Series(MINUTES)
+        further = self.table["heading"].str.contains("Going further")
+        self.table.insert(1, "further", further)
 
     def total(self, what, further=False):
         """Return the sum of this over the core, or over what lies beyond it."""
-        return sum(getattr(s, what) for s in self.sections if s.further == further)
+        return self.table.loc[self.table["further"] == further, what].sum()
 
-    @cached_property
+    @property
     def core(self):
         return round(self.total("minutes"))
 
-    @cached_property
+    @property
     def whole(self):
         return self.core + round(self.total("minutes", further=True))
 
     @property
     def span(self):
         """The minutes as they stand in the maps."""
-        return (
-            f"{self.core} to {self.whole}" if self.whole > self.core else f"{self.core}"
-        )
+        return f"{self.core}" + f" to {self.whole}" * (self.whole > self.core)
 
     def clocks(self):
         """Return {heading: its clock}."""
@@ -115,11 +93,13 @@ class Account:
         of these and moves no clock on.
         """
         end = 0.0
-        for section in self.sections:
-            start, end = end, end + section.minutes * (not section.further)
-            own = section.minutes if section.further else round(end) - round(start)
-            so_far = None if section.further else round(end)
-            yield section.heading, max(1, round(own)), so_far
+        for section in self.table.itertuples():
+            if section.further:
+                yield section.heading, max(1, round(section.minutes)), None
+            else:
+                start, end = end, end + section.minutes
+                own = max(1, round(end) - round(start))
+                yield section.heading, own, round(end)
 
     def glance(self):
         further = f", and {self.whole - self.core} going further"
@@ -139,17 +119,19 @@ def words(source, folded=False):
 
 def shown(outputs):
     """Return how many figures, explorers and printed rows a cell's outputs show."""
-    figures = explorers = rows = 0
+    counts = Counter()
     for output in outputs:
         data = output.get("data", {})
         page = data.get("text/html", "")
         if "attachShadow" in page:
-            explorers += 1
+            counts["explorers"] += 1
         elif "image/png" in data or "<img " in page:
-            figures += 1
+            counts["figures"] += 1
         else:
-            rows += len((output.get("text") or data.get("text/plain", "")).splitlines())
-    return figures, explorers, min(rows, MOST_ROWS)
+            text = output.get("text") or data.get("text/plain", "")
+            counts["rows"] += len(text.splitlines())
+    counts["rows"] = min(counts["rows"], MOST_ROWS)
+    return counts
 
 
 def account(path):
@@ -163,42 +145,39 @@ def account(path):
 
 
 def sections(cells, stored, name):
-    """Return what these cells, and their stored outputs by id, come to; `from` names a
-    source.
+    """Return what these cells, and their stored outputs by id, come to, as rows of an
+    Account's table; a cell's `from` names the notebook that it was taken from.
     """
-    sections = [Section("")]
+    rows = [Counter()]
+    rows[0]["heading"] = ""
     for cell in cells:
-        solved = stored.get(cell.id, cell)
         if cell.cell_type == "markdown" and cell.id != "trouble":
             above, *below = HEADING.split(cell.source.replace(COMING_BACK, ""))
             texts = [(None, above), *zip(below[::2], below[1::2], strict=True)]
             for heading, text in texts:
                 if heading and TIMED.match(heading):
-                    if sections[-1].heading:
-                        sections.append(Section(heading))
+                    if rows[-1]["heading"]:
+                        rows.append(Counter())
                     # what stands above the first goes with it
-                    sections[-1].heading = heading
+                    rows[-1]["heading"] = heading
                 read_aloud = f"{heading or ''}\n{text}"
-                sections[-1].words += words(read_aloud, folded=cell.id == "quiz")
-                sections[-1].figures += len(PICTURE.findall(text))
+                rows[-1]["words"] += words(read_aloud, folded=cell.id == "quiz")
+                rows[-1]["figures"] += len(PICTURE.findall(text))
         elif cell.cell_type == "code":
+            solved = stored.get(cell.id, cell)
             if cell.id != "setup":  # plumbing that nobody reads
-                lines = [line for line in cell.source.splitlines() if line.strip()]
-                sections[-1].lines += len(lines)
-            figures, explorers, rows = shown(solved.get("outputs", []))
-            sections[-1].figures += figures
-            sections[-1].explorers += explorers + len(PANEL.findall(cell.source))
-            sections[-1].rows += rows
-            sections[-1].seconds += solved.metadata.get("seconds", 0)
+                lines = filter(str.strip, cell.source.splitlines())
+                rows[-1]["lines"] += len(list(lines))
+            rows[-1].update(shown(solved.get("outputs", [])))
+            rows[-1]["explorers"] += len(PANEL.findall(cell.source))
+            rows[-1]["seconds"] += solved.metadata.get("seconds", 0)
         for tag in tags_of(cell):
-            match = re.fullmatch(r"exercise-(\d+)", tag)
-            if match:
+            if match := re.fullmatch(r"exercise-(\d+)", tag):
                 sheet = exercises.load(cell.metadata.get("from", name)[:2])
-                sections[-1].exercises += sheet.questions[
-                    int(match[1])
-                ].exercise.minutes
-            sections[-1].guesses += tag == "prediction"
-    return sections
+                exercise = sheet.questions[int(match[1])].exercise
+                rows[-1]["exercises"] += exercise.minutes
+            rows[-1]["guesses"] += tag == "prediction"
+    return rows
 
 
 def wound(source, account):
@@ -238,29 +217,20 @@ def over(account):
     return None
 
 
-COLUMNS = "words lines figures rows explorers guesses exercises seconds minutes".split()
-
-
 def print_account(account):
-    print(account.name, *(f"{column:>9}" for column in COLUMNS))
-    for section in account.sections:
-        numbers = (f"{getattr(section, column):9.0f}" for column in COLUMNS)
-        print("  ", *numbers, section.heading)
-    core = (f"{account.total(column):9.0f}" for column in COLUMNS)
-    print("  ", *core, f"core, of {account.whole} minutes")
+    table = account.table.set_index("heading").round().astype(int)
+    print(
+        f"{account.name}: {account.core} minutes, {account.whole} with what goes further"
+    )
+    print(table.drop(columns="further").to_string(), end="\n\n")
 
 
 def main(names):
-    accounts = [
-        account(path)
-        for path in sorted((COURSE / "notebooks").glob("[0-9]*.ipynb"))
-        if not names or path.name.startswith(tuple(names))
-    ]
-    for each in accounts:
-        print_account(each)
-    print("core  minutes  at most")
-    for each in accounts:
-        print(f"{each.name:4}  {each.core:7}  {BUDGET[each.name]:7}")
+    for path in sorted((COURSE / "notebooks").glob("[0-9]*.ipynb")):
+        if path.name.startswith(tuple(names or [""])):
+            each = account(path)
+            print_account(each)
+            print(over(each) or f"at most {BUDGET[each.name]}", end="\n\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Keep the notebooks in one canonical form and to their template, and make their solved
 copies.
 
-    python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1; notes on wording
+    python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1
     python -m tools.notebooks --fix [NAMES]      rewrite what can be, report the rest
     python -m tools.notebooks --solve [NAMES]    write and run notebooks/solved/
     python -m tools.notebooks --draw [NAMES]     give stored explorers their pictures
@@ -12,7 +12,6 @@ A name is the start of a notebook's file name, such as 04. Without names, all no
 import contextlib
 import itertools
 import os
-import re
 import sys
 import tempfile
 import time
@@ -23,14 +22,13 @@ from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
-from course_utils import claims, exercises
+from course_utils import claims
 from tools import clock, pictures, publishing, reference, template, workshop
 from tools.canonical import (
     COURSE,
     VIEW,
     canonical,
     code_cells,
-    faults,
     named,
     read,
     solution_form,
@@ -85,27 +83,6 @@ def drift(path):
     return [f"solved/{path.name}: {fault}, run --solve." for fault in found]
 
 
-def progress_faults(path):
-    """Return whether a solved copy's table of progress lacks a notebook, a title or an
-    exercise.
-    """
-    sheets = [(name, exercises.load(name)) for name in exercises.available()]
-    wanted = [
-        (f"{name} · {sheet.title}", str(len(sheet.exercises))) for name, sheet in sheets
-    ]
-    tables = [
-        output.data["text/plain"]
-        for cell in code_cells(read(path))
-        if cell.source == "exercises.progress()"
-        for output in cell.outputs
-    ]
-    stored = [
-        re.findall(r"^(\d\d · .+?)  .* of (\d+)$", table, re.M) for table in tables
-    ]
-    fault = f"{named(path)}: its table of progress is not of the exercises there are, run --solve."
-    return [fault for rows in stored if rows != wanted]
-
-
 def with_copy(path):
     """Return the files that there are of a blank notebook and its solved copy."""
     return [
@@ -117,9 +94,7 @@ def check(paths):
     """Return every fault of these blank notebooks and of their solved copies."""
     found = []
     for path in paths:
-        own = [
-            fault for f in with_copy(path) for fault in faults(f) or template.faults(f)
-        ]
+        own = [fault for file in with_copy(path) for fault in template.faults(file)]
         found += own or drift(path)
     for folder in {path.parent for path in paths}:
         accounts = times(folder)
@@ -137,7 +112,7 @@ def check(paths):
                 )
             # a damaged copy, which `faults` names
             with contextlib.suppress(ValueError):
-                found += progress_faults(solved) + picture_faults(solved)
+                found += picture_faults(solved)
     return found
 
 
@@ -360,7 +335,6 @@ def main(arguments, folder=COURSE / "notebooks"):
     if action not in ("--check", "--fix", "--solve", "--draw"):
         raise SystemExit(__doc__)
     paths = selected(folder, names)
-    notes: list[str] = []
     if action == "--solve":
         found = list(filter(None, map(solve, paths)))
         wind(folder)
@@ -371,11 +345,7 @@ def main(arguments, folder=COURSE / "notebooks"):
         if action == "--fix":
             fix(paths)
         found = check(paths)
-        for path in paths:
-            # a file that `check` has named
-            with contextlib.suppress(ValueError, KeyError):
-                notes += template.wording(path)
-    print(*notes, *found, sep="\n", end="\n" if notes + found else "")
+    print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 
 

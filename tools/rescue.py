@@ -8,10 +8,10 @@ import tensorflow as tf
 
 from course_utils import datasets, models, training
 
-EPOCHS = (5, 20, 85)  # after which steps are compared; the last ends the training
+EPOCHS = 85
 WIDTH = 8  # of the CNN, which is trained in float16 many times, in place of 32
 BATCH = 32
-BATCHES = 8  # the last ones of an epoch, over which an error is measured
+BATCHES = 8  # the last ones, over which an error is measured
 SCALES = {"no scale": 1.0, "2^15": 2.0**15}
 OPTIMIZERS = {
     "SGD": lambda: keras.optimizers.SGD(0.1),
@@ -43,7 +43,7 @@ def measure():
                 make(), LOSS, metrics=["accuracy"], jit_compile=False, **scaled
             )
             keras.utils.set_random_seed(1)
-            fit = model.fit(x, digits.y_train, BATCH, epochs=EPOCHS[-1], verbose=0)
+            fit = model.fit(x, digits.y_train, BATCH, epochs=EPOCHS, verbose=0)
             losses = [float(f"{loss:.4g}") for loss in fit.history["loss"]]
             accuracy = model.evaluate(x_test, digits.y_test, verbose=0)[1]
             row = {"optimizer": name, "training": scaling, "test_accuracy": accuracy}
@@ -98,12 +98,13 @@ def update_of(make, weights):
 
 
 def errors_of(x, digits, make):
-    """A row for each of `EPOCHS`, scale and layer: zeros, gradient, update.
+    """A row for each scale and layer: zeros, gradient, update.
 
     A float32 network is trained. At each step a `mixed_float16` network with its
     weights computes the same gradient, and an optimizer with a memory of its own makes
     an update of it. `zeros` is the share of the nonzero gradients that became zero, the
-    others are lengths of differences, in units of the length of what float32 has.
+    others are lengths of differences, in units of the length of what float32 has, all
+    over the last `BATCHES` steps.
     """
     truth = network("float32")
     half = network("mixed_float16")
@@ -111,51 +112,45 @@ def errors_of(x, digits, make):
     weights = truth.trainable_variables
     exact_update = update_of(make, weights)
     updates = {name: update_of(make, weights) for name in SCALES}
-    remembers = "Adam" in type(make()).__name__
+    sums = {name: np.zeros((len(weights), 6)) for name in SCALES}
     order = np.random.default_rng(0)
+    batches = [
+        places[start : start + BATCH]
+        for places in (order.permutation(len(x)) for _ in range(EPOCHS))
+        for start in range(0, len(x) - BATCH + 1, BATCH)
+    ]
+    for number, few in enumerate(batches):
+        images, labels = tf.constant(x[few]), tf.constant(digits.y_train[few])
+        exact = exact_gradient(images, labels, tf.constant(1.0))
+        step = exact_update(exact)
+        half.set_weights(truth.get_weights())
+        for name, scale in SCALES.items():
+            rounded = rounded_gradient(images, labels, tf.constant(scale))
+            moved = updates[name](rounded)
+            if number >= len(batches) - BATCHES:
+                sums[name] += list(map(compared, rounded, exact, moved, step))
+        for weight, change in zip(weights, step, strict=True):
+            weight.assign_add(change)
     rows = []
-    for epoch in range(1, EPOCHS[-1] + 1):
-        places = order.permutation(len(x))
-        starts = range(0, len(x) - BATCH + 1, BATCH)
-        sums = {}
-        for number, start in enumerate(starts):
-            few = places[start : start + BATCH]
-            images, labels = tf.constant(x[few]), tf.constant(digits.y_train[few])
-            exact = exact_gradient(images, labels, tf.constant(1.0))
-            step = exact_update(exact)
-            measured = epoch in EPOCHS and number >= len(starts) - BATCHES
-            if remembers or measured:
-                half.set_weights(truth.get_weights())
-                for name, scale in SCALES.items():
-                    rounded = rounded_gradient(images, labels, tf.constant(scale))
-                    moved = updates[name](rounded)
-                    if measured:
-                        pairs = zip(rounded, exact, moved, step, strict=True)
-                        add(sums, name, [[v.numpy() for v in four] for four in pairs])
-            for weight, change in zip(weights, step, strict=True):
-                weight.assign_add(change)
-        for name, layer in sorted(sums, key=lambda key: (*LAYERS, WHOLE).index(key[1])):
-            off, size, missed, way, gone, count = sums[name, layer]
-            row = {"epoch": epoch, "scale": name, "layer": layer}
-            ratios = gone / count, math.sqrt(off / size), math.sqrt(missed / way)
-            shares = dict(zip(("zeros", "gradient", "update"), ratios, strict=True))
-            rows.append(row | {key: float(f"{v:.4g}") for key, v in shares.items()})
+    for name, of_weights in sums.items():
+        of_layers = of_weights.reshape(len(LAYERS), 2, 6).sum(axis=1)
+        every = [*of_layers, of_weights.sum(axis=0)]
+        for layer, sizes in zip((*LAYERS, WHOLE), every, strict=True):
+            off, size, missed, way, gone, count = sizes
+            shares = {
+                "zeros": gone / count,
+                "gradient": math.sqrt(off / size),
+                "update": math.sqrt(missed / way),
+            }
+            shares = {what: float(f"{share:.4g}") for what, share in shares.items()}
+            rows.append({"epoch": EPOCHS, "scale": name, "layer": layer} | shares)
             print(rows[-1], flush=True)
     return rows
 
 
-def add(sums, name, weights):
-    """Add to the sums of a scale what a step says of each weight and of all."""
-    for number, (rounded, exact, moved, step) in enumerate(weights):
-        counted = np.array(
-            [
-                np.square(rounded - exact).sum(dtype=float),
-                np.square(exact).sum(dtype=float),
-                np.square(moved - step).sum(dtype=float),
-                np.square(step).sum(dtype=float),
-                np.sum((rounded == 0) & (exact != 0)),
-                np.sum(exact != 0),
-            ]
-        )
-        for layer in (LAYERS[number // 2], WHOLE):
-            sums[name, layer] = sums.get((name, layer), 0) + counted
+def compared(rounded, exact, moved, step):
+    """What a step says of one weight: squares of lengths, and counts of gradients."""
+    pairs = (rounded - exact, exact, moved - step, step)
+    squares = [np.square(each).sum(dtype=float) for each in pairs]
+    nonzero = np.asarray(exact) != 0
+    return [*squares, np.sum(nonzero & (np.asarray(rounded) == 0)), np.sum(nonzero)]

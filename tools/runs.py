@@ -1,21 +1,15 @@
-"""Runs by hand: of many notebooks, many times, with many versions.
+"""Runs by hand: of many notebooks, with many versions, and twice over.
 
     python -m tools.runs matrix [3.11 3.12 3.13]    on other Pythons, on the oldest versions
-    python -m tools.runs soak N [NAMES]             every blank notebook N times
     python -m tools.runs twice FOLDER               let notebooks run twice in one kernel
 
-What has run of the first two is written to tests/records/, also after an interrupt.
-
-`matrix` runs the quick tests and the blank notebooks. Each Python that is found is tried
-with the newest versions that requirements.txt admits and with the oldest TensorFlow,
-Keras and ipywidgets. One more leg has oneDNN off, which stands for a processor without
-fast bfloat16, and one runs the notebooks on the packages of Colab's TPU runtimes with
-tensorflow-tpu, as if a TPU were there: there is none. Environments are made under
-.matrix/, one at a time (2.8 GB), and removed.
-
-`soak` runs each notebook in a new kernel, at most two at a time; a name is the start of
-its file name, such as 07. No cell may raise. The notebooks take turns, so that a slow
-spell of the machine meets all of them.
+`matrix` runs the quick tests and the blank notebooks. Each Python is tried with the
+newest versions that requirements.txt admits and with the oldest TensorFlow, Keras and
+ipywidgets. On 3.13, Colab's, one more leg has oneDNN off, which stands for a processor
+without fast bfloat16, and one runs the notebooks alone on the packages of Colab's TPU
+runtimes with tensorflow-tpu, as if a TPU were there: there is none. Environments are
+made under .matrix/, one at a time (2.8 GB), and removed. The lines that begin with ==
+are what is worth keeping, in tests/records.
 
 `twice` writes the code cells of a folder's notebooks once more below their cells, which
 `make pins` then runs. Whoever chooses Run All again in the same kernel does this; no
@@ -24,202 +18,80 @@ cell may raise the second time. A section whose recorded waiting is more than
 write.
 """
 
-import contextlib
-import datetime
-import importlib.metadata
 import itertools
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
 
 import nbformat
 
-from tools.canonical import COURSE, code_cells, read, text_of
-from tools.notebooks import execute, selected
+from tools.canonical import COURSE, read, text_of
+from tools.notebooks import selected
 
-TODAY = datetime.date.today().isoformat()
-MACHINE = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-RECORDS = COURSE / "tests" / "records"
 PYTHONS = ("3.11", "3.12", "3.13")
+NEWEST = ["-r", "tests/requirements.txt"]
 OLDEST = ["tensorflow==2.20.*", "keras==3.13.*", "ipywidgets==7.7.1"]
-TPU = {"COLAB_RELEASE_TAG": "ci", "COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1"}
-SHOWN = [
-    "tensorflow",
-    "tensorflow_tpu",
-    "keras",
-    "numpy",
-    "pandas",
-    "ipywidgets",
-    "ipykernel",
-]
+TPU = {  # its packages are not the course's, so it finds the course by its path
+    "COLAB_RELEASE_TAG": "ci",
+    "COLAB_TPU_1VM": "1",
+    "TPU_ACCELERATOR_TYPE": "v5e-1",
+    "PYTHONPATH": str(COURSE),
+}
+KINDS = {  # what is installed, and the variables it runs with
+    "newest": (NEWEST, {}),
+    "oldest": (NEWEST + OLDEST, {}),
+    "oneDNN off": (NEWEST, {"TF_ENABLE_ONEDNN_OPTS": "0"}),
+    "TPU": (["-r", "tests/colab-tpu-requirements.txt"], TPU),
+}
+VERSIONS = "from course_utils.benchmark import start; print(start.versions())"
 SECONDS = 20
 
 
-@contextlib.contextmanager
-def recorded(name: str, head: str, *columns: str):
-    """A list for the rows of a table, which is written whatever ends the block."""
-    rows = []
-    try:
-        yield rows
-    finally:
-        lines = [f"# make {name}, {TODAY}", "", head, ""]
-        lines += [
-            f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)
-        ]
-        record = RECORDS / f"{name.split()[0]}-{TODAY}.md"
-        record.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print("", *lines, f"\nWritten to {record}", sep="\n")
-
-
-def environment(version: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Runs tools/environment.sh for one version of Python."""
-    env = os.environ | {"VERSIONS": version, "PYTHON": ""}
-    command = ["sh", "tools/environment.sh", *arguments]
-    return subprocess.run(command, cwd=COURSE, env=env, capture_output=True, text=True)
-
-
-def versions(python: Path) -> str:
-    """The versions that matter, as installed in that environment."""
-    code = (
-        "import sys, importlib.metadata as m; "
-        "found = {d.name: d.version for d in m.distributions()};"
-        "print(', '.join(f'{p} {found[p]}' for p in sys.argv[1:] if p in found))"
-    )
-    return subprocess.check_output([python, "-c", code, *SHOWN], text=True).strip()
-
-
-def run_leg(python: Path, **variables: str) -> str:
-    """Runs the quick tests, then the blank notebooks; says which of them failed.
-
-    As on Colab's TPU runtimes it runs the notebooks alone.
+def run_leg(version, kind):
+    """Run the quick tests and the blank notebooks in an environment of their own; return
+    what failed.
     """
-    quick = ["-m", "not slow and not browser and not network", "tests"]
-    nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "600"]
-    nbval += selected(COURSE / "notebooks")
-    parts = {"quick tests": quick, "notebooks": nbval}
-    failed = []
-    if variables == TPU:
+    requirements, variables = KINDS[kind]
+    folder = f".matrix/{version}-{kind.split()[0]}"
+    python = f"{folder}/bin/python"
+    env = os.environ | {"VERSIONS": version, "PYTHON": ""}
+    pytest = [python, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"]
+    nbval = "--nbval-lax --nbval-current-env --nbval-cell-timeout 600".split()
+    parts = {
+        "install": ["sh", "tools/environment.sh", "install", folder, *requirements],
+        "versions": [python, "-c", VERSIONS],
+        "quick tests": [*pytest, "-m", "not slow and not browser and not network"],
+        "notebooks": [*pytest, *nbval, *selected(COURSE / "notebooks")],
+    }
+    if kind == "TPU":  # where Colab has no test tools
         del parts["quick tests"]
-    for part, arguments in parts.items():
-        command = [
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "-n",
-            "2",
-            "--dist",
-            "loadfile",
-            *arguments,
-        ]
-        if subprocess.run(command, cwd=COURSE, env=os.environ | variables).returncode:
+    failed = []
+    for part, command in parts.items():
+        done = subprocess.run(command, cwd=COURSE, env=env | variables)
+        if done.returncode:
             failed.append(part)
-    return "failed: " + ", ".join(failed) if failed else "passed"
-
-
-def legs(found: list[str]):
-    """(name, versions, result, seconds) of each leg, as soon as it has run."""
-    for version in found:
-        kinds = {
-            "newest": ["tests/requirements.txt"],
-            "oldest": ["tests/requirements.txt", *OLDEST],
-        }
-        if version == "3.13":  # Colab's
-            kinds["TPU"] = ["tests/colab-tpu-requirements.txt"]
-        for kind, wanted in kinds.items():
-            folder = f".matrix/{version}-{kind}"
-            made = environment(version, "install", folder, "-r", *wanted)
-            # whose packages are not the course's
-            if kind == "TPU" and not made.returncode:
-                made = environment(version, "install", folder, "--no-deps", "-e", ".")
-            python = COURSE / folder / "bin" / "python"
-            name = f"Python {version}, {kind}"
-            settings = {name: TPU if kind == "TPU" else {}}
-            if version == found[-1] and kind == "newest":
-                settings[f"{name}, oneDNN off"] = {"TF_ENABLE_ONEDNN_OPTS": "0"}
-            try:
-                if made.returncode:
-                    print(made.stderr, file=sys.stderr)
-                    yield name, "–", "not installed", "–"
-                    continue
-                for leg, variables in settings.items():
-                    print(f"== matrix: {leg}", flush=True)
-                    start = time.monotonic()
-                    result = run_leg(python, **variables)
-                    yield (
-                        leg,
-                        versions(python),
-                        result,
-                        f"{time.monotonic() - start:.0f}",
-                    )
-            finally:
-                shutil.rmtree(COURSE / folder, ignore_errors=True)
+        if failed == ["install"]:
+            break
+    shutil.rmtree(COURSE / folder, ignore_errors=True)
+    return failed
 
 
 def matrix(*wanted: str) -> int:
-    wanted = wanted or PYTHONS
-    found = [v for v in wanted if environment(v, "find").returncode == 0]
-    missing = ", ".join(v for v in wanted if v not in found) or "none"
-    names = ", ".join(path.stem for path in selected(COURSE / "notebooks"))
-    head = (
-        f"{MACHINE}. Each leg: the quick tests, then Run All of the blank notebooks ({names});\n"
-        f"two files at a time, seconds without the install. Pythons not found: {missing}."
-    )
-    with recorded("matrix", head, "leg", "versions", "result", "seconds") as rows:
-        for row in legs(found):
-            # a log keeps it, whatever ends the rest
-            print("==", " | ".join(row), flush=True)
-            rows.append(row)
-    return 0 if {result for _, _, result, _ in rows} == {"passed"} else 1
-
-
-def soak(count: str, *names: str) -> int:
-    paths = selected(COURSE / "notebooks", names)
-    seconds = {}
-    raised = []
-    lanes = min(2, len(paths))
-    slowest = {}  # notebook: (seconds, cell) of the cell that took longest in any run
-
-    def run(job):
-        number, path = job
+    legs = [*itertools.product(wanted or PYTHONS, ("newest", "oldest"))]
+    if "3.13" in (wanted or PYTHONS):
+        legs += [("3.13", "oneDNN off"), ("3.13", "TPU")]
+    results = []
+    for version, kind in legs:
         start = time.monotonic()
-        nb = read(path)
-        error = execute(nb, path.parent, f"run {number} of {count}, {path.stem}")
-        if error:
-            raised.append(f"{path.stem}, run {number}: {error}")
-        else:
-            seconds.setdefault(path.stem, []).append(time.monotonic() - start)
-            took = max((cell.metadata.seconds, cell.id) for cell in code_cells(nb))
-            slowest[path.stem] = max(took, slowest.get(path.stem, took))
-
-    version = importlib.metadata.version
-    head = (
-        f"{MACHINE}, Python {platform.python_version()}, TensorFlow {version('tensorflow')}, Keras "
-        f"{version('keras')}.\nRun All of the blank notebooks, each in a new kernel, "
-        f"{lanes} at a time."
-    )
-    columns = "notebook", "finished", "seconds: least", "median", "most", "longest cell"
-    kind = "-".join(["soak", *names])
-    with (
-        recorded(f"{kind} N={count}", head, *columns) as rows,
-        ThreadPoolExecutor(lanes) as pool,
-    ):
-        try:
-            list(pool.map(run, itertools.product(range(1, int(count) + 1), paths)))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for name, took in sorted(seconds.items()):
-                times = (f"{each:.0f}" for each in (min(took), median(took), max(took)))
-                cell = "{} s, {}".format(*slowest[name])
-                rows.append((name, f"{len(took)} of {count}", *times, cell))
-            rows.extend((error, "", "", "", "", "") for error in raised)
-    return 1 if raised else 0
+        failed = run_leg(version, kind)
+        result = f"failed: {', '.join(failed)}" if failed else "passed"
+        seconds = f"{time.monotonic() - start:.0f} s with the install"
+        print(f"== Python {version}, {kind}: {result}, {seconds}", flush=True)
+        results += failed
+    return 1 if results else 0
 
 
 def repeated(nb, waiting):
@@ -250,13 +122,13 @@ def twice(folder: str) -> int:
     return 0
 
 
-RUNS = {"matrix": matrix, "soak": soak, "twice": twice}
-
-
 def main(kind="", *arguments: str) -> int:
-    if kind not in RUNS or (kind != "matrix" and not arguments):
-        raise SystemExit(__doc__)
-    return RUNS[kind](*arguments)
+    match kind, arguments:
+        case "matrix", _:
+            return matrix(*arguments)
+        case "twice", [folder]:
+            return twice(folder)
+    raise SystemExit(__doc__)
 
 
 if __name__ == "__main__":

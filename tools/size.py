@@ -1,9 +1,9 @@
-"""How large the course is, in tokens, by floor and room, and what the last tests took.
+"""How large the course is, in tokens, by floor and room.
 
     python -m tools.size
 
 Tokens, since the width of a line, the length of a name, comments and docstrings cost
-nothing so. The seconds are those of the last tests, by file.
+nothing so.
 """
 
 import ast
@@ -11,7 +11,6 @@ import io
 import re
 import tokenize
 import tomllib
-import xml.etree.ElementTree as xml
 from collections import Counter
 from pathlib import Path
 
@@ -68,19 +67,6 @@ def floors():
     return [layer.split(" : ") for layer in layers]
 
 
-def seconds(report):
-    """Return {test file: seconds} of a report in JUnit's format, none where there is no
-    report.
-    """
-    found = Counter()
-    if report.exists():
-        for case in xml.parse(report).iter("testcase"):
-            found[case.get("classname").removeprefix("nbval.")] += float(
-                case.get("time")
-            )
-    return found
-
-
 def main():
     for part, count in totals().items():
         print(f"{part:<16}{count:7,} tokens, at most {MOST[part]:,}")
@@ -89,17 +75,8 @@ def main():
         room_sizes[path.parts[0].removesuffix(".py")] += count
     for rooms in floors():
         print(f"  floor         {sum(room_sizes[room] for room in rooms):7,}")
-        print(
-            "".join(f"    {room:<12}{room_sizes[room]:7,}\n" for room in rooms), end=""
-        )
-
-    for part in ("unit", "solved"):
-        taken = seconds(COURSE / f".pytest_cache/{part}.xml")
-        print(
-            f"{part} tests: {sum(taken.values()):,.0f} s of work, two files at a time"
-        )
-        for name, count in taken.most_common(25):
-            print(f"  {count:6.0f}  {name}")
+        for room in rooms:
+            print(f"    {room:<12}{room_sizes[room]:7,}")
 
 
 if __name__ == "__main__":

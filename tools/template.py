@@ -5,21 +5,24 @@ sentences.
 import re
 from urllib.parse import unquote
 
-from tools.canonical import code_cells, named, read
+from course_utils import exercises
+from tools.canonical import (
+    EXERCISE_TAG,
+    RANDOM_ID,
+    canonical,
+    code_cells,
+    named,
+    read,
+    tags_of,
+    text_of,
+)
 from tools.clock import GLANCE
 
+LONGEST_CELL = 15  # lines
 LARGEST = 700_000  # bytes of a notebook
 PARTS = ("At a glance", "What you'll do", "What you'll learn", "What you'll need")
 PARTS += ("## Common mistakes", "## Recap", "## Further reading")
 LINK = re.compile(r"\]\(([^)\s]+)")
-UNWANTED = {
-    "the word 'simply'": r"\bsimply\b",
-    "the word 'just'": r"\bjust\b",
-    "the word 'obviously'": r"\bobviously\b",
-    "an exclamation mark": r"!",
-    "a claim's id": r"\bC\d\d\b",
-    "a finding's code": r"\bMP\d{3}\b",
-}
 
 
 def markdown(nb):
@@ -32,22 +35,67 @@ def without_code(source):
     return re.sub(r"(`+).+?\1", "", source, flags=re.S)
 
 
-def prose(source):
-    """Return the words that a reader sees: no code, formulas, tags or addresses."""
-    source = re.sub(r"\$[^$\n]+\$|</?\w[^>]*>", "", without_code(source))
-    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", source)
+def cell_faults(nb):
+    """Return what --fix cannot mend: identifiers, long cells, the place of the setup
+    cell.
+    """
+    faults = []
+    ids = [cell.get("id", "") for cell in nb.cells]
+    for place, (cell, id) in enumerate(zip(nb.cells, ids, strict=True)):
+        if not re.fullmatch(r"[a-z0-9-]+", id):
+            faults.append(
+                f"cell {place}: id {id!r} is not made of a-z, 0-9 and hyphens."
+            )
+        elif RANDOM_ID.fullmatch(id):
+            faults.append(
+                f"cell {place}: id {id!r} is random: name it, in the file as text."
+            )
+        elif id in ids[:place]:
+            faults.append(f"cell {place}: id {id!r} is used twice.")
+        if cell.cell_type == "code" and not cell.source.strip():
+            faults.append(f"cell {id!r}: an empty code cell.")
+    if [cell.get("id") for cell in code_cells(nb)][:1] != ["setup"]:
+        faults.append("the first code cell must have the id 'setup'.")
+    return faults
+
+
+def exercise_faults(nb, name):
+    """Return what an exercise's cells lack: they are two, and call it by its number."""
+    used = [(tag, cell) for cell in nb.cells for tag in tags_of(cell)]
+    used = [(tag, cell) for tag, cell in used if EXERCISE_TAG.fullmatch(tag)]
+    faults = []
+    tags = [tag for tag, _ in used]
+    for tag, cell in used:
+        wanted = "markdown" if tag == "predict" or tag.startswith("task") else "code"
+        if cell.cell_type != wanted:
+            faults.append(
+                f"cell {cell.get('id')!r}: tag {tag!r} belongs on a {wanted} cell."
+            )
+    wanted = {}
+    if tags:
+        wanted = {"predict": "## Predict\n", "prediction": "q.predict(guess)"}
+        for number, question in exercises.load(name[:2]).questions.items():
+            wanted[f"task-{number}"] = f"### {question} · "
+            wanted[f"exercise-{number}"] = question.call
+    for tag, text in wanted.items():
+        if tags.count(tag) != 1:
+            faults.append(
+                f"{tags.count(tag)} cells have the tag {tag!r}, one is wanted."
+            )
+        elif text not in dict(used)[tag].source:
+            faults.append(f"tag {tag!r}: its cell lacks {text.strip()!r}.")
+    for tag in set(tags) - set(wanted):
+        faults.append(f"tag {tag!r} stands for no exercise of course_utils/exercises.")
+    return faults
 
 
 def structure(nb):
     """One title, the parts that every notebook has, numbered sections, and minutes."""
-    text = "\n".join(without_code(cell.source) for cell in markdown(nb)).replace(
-        "’", "'"
-    )
+    text = "\n".join(without_code(cell.source) for cell in markdown(nb))
+    text = text.replace("’", "'")
     found = [f"There is no '{part}'." for part in PARTS if part not in text]
-    if (
-        not nb.cells[0].source.startswith("# ")
-        or len(re.findall("^# ", text, re.M)) != 1
-    ):
+    titles = re.findall("^# ", text, re.M)
+    if not nb.cells[0].source.startswith("# ") or len(titles) != 1:
         found.append("The first cell begins with the only level-1 heading.")
     numbers = [int(number) for number in re.findall(r"^## +(\d+)\.", text, re.M)]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
@@ -63,7 +111,10 @@ def structure(nb):
             further = further or "Going further" in heading
     if not re.search(f"At a glance.*{GLANCE.pattern}", text):
         found.append("'At a glance' says no minutes like **15 minutes**.")
-    return found
+    bare = [
+        cell.id for cell in markdown(nb) if re.search(r"!\[\s*\]|<img", cell.source)
+    ]
+    return found + [f"cell {id!r}: a picture without alternative text." for id in bare]
 
 
 def links(nb, folder):
@@ -75,71 +126,44 @@ def links(nb, folder):
         source = without_code(cell.source)
         for target in LINK.findall(source):
             file, _, id = unquote(target).partition("#cell-id=")
-            file = re.split("[#?]", file)[0]
-            if file and not re.match(r"[a-z][a-z0-9+.-]*:", target):
-                path = folder / file
-                cited = f'"id": "{id}"'
-                if not path.exists() or (
-                    id and cited not in path.read_text(encoding="utf-8")
-                ):
-                    found.append(f"cell {cell.id!r}: {target} does not exist.")
+            path = folder / re.split("[#?]", file)[0]
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            if not path.exists() or (
+                id and f'"id": "{id}"' not in path.read_text("utf-8")
+            ):
+                found.append(f"cell {cell.id!r}: {target} does not exist.")
         if "http://" in source:
             found.append(f"cell {cell.id!r}: an http link where https is wanted.")
     return found
 
 
-def wording(path):
-    """Return words that a reader is better spared: notes to the author, no faults."""
-    found = []
-    for cell in markdown(read(path)):
-        text = prose(cell.source)
-        for name, pattern in UNWANTED.items():
-            match = re.search(
-                rf".{{0,20}}{pattern}", text, flags=re.I if "word" in name else 0
-            )
-            if match:
-                found.append(f"cell {cell.id!r}: {name} in '{match[0].strip()}'.")
-    return [f"note: {named(path)}: {each}" for each in found]
-
-
-def alternative_text(nb):
-    bare = [
-        cell.id for cell in markdown(nb) if re.search(r"!\[\s*\]|<img", cell.source)
-    ]
-    return [f"cell {id!r}: a picture without ![alternative text]." for id in bare]
-
-
-def stored_errors(nb):
-    """A cell that shows an error catches it and prints the message."""
-    kinds = [
-        (cell.id, output.output_type)
-        for cell in code_cells(nb)
-        for output in cell.outputs
-    ]
-    return [f"cell {id!r}: a stored error." for id, kind in kinds if kind == "error"]
-
-
-HIDING = r"simplefilter\(.ignore|action=.ignore|filterwarnings\("
-LEFT_OVER = r"\btqdm\.(auto|notebook)\b"  # its bars are widgets that a page has lost
-
-
-def cells_that_hide(nb):
-    """Learners see every warning about their models, and no widget is left of a bar."""
-    rules = {"it hides warnings": HIDING, "it uses tqdm's widgets": LEFT_OVER}
-    return [
-        f"cell {cell.id!r}: {fault}."
-        for cell in code_cells(nb)
-        for fault, pattern in rules.items()
-        if re.search(pattern, cell.source)
-    ]
-
-
 def faults(path):
-    """Return one sentence per departure of this file from the template."""
-    nb = read(path)
-    found = links(nb, path.parent) + stored_errors(nb) + cells_that_hide(nb)
+    """Return one sentence per departure of this file from canonical form and template."""
+    solved = path.parent.name == "solved"
+    try:
+        nb = read(path)
+        good = canonical(nb, path.name, solved)
+    except ValueError as error:
+        return [f"{named(path)}: {error}"]
+    found = [
+        f"cell {cell.get('id')!r} is not what --fix would write."
+        for cell, fixed in zip(nb.cells, good.cells, strict=True)
+        if cell != fixed
+    ]
+    if not found and path.read_text(encoding="utf-8") != text_of(good):
+        found.append("its metadata or layout are not what --fix would write.")
+    found += cell_faults(nb) + links(nb, path.parent)
+    if "trouble" not in [cell.get("id") for cell in nb.cells]:
+        found.append("there is no cell 'trouble' with help, which --fix adds.")
     if path.stat().st_size > LARGEST:
         found.append(f"it is larger than {LARGEST:,} bytes.")
-    if path.parent.name != "solved":  # whose text is that of the blank notebook
-        found += structure(nb) + alternative_text(nb)
+    if not solved:  # whose text is that of the blank notebook
+        found += exercise_faults(nb, path.name) + structure(nb)
+        for cell in code_cells(nb):
+            lines = len(cell.source.splitlines())
+            if lines > LONGEST_CELL and cell.get("id") != "setup":
+                found.append(
+                    f"cell {cell.get('id')!r}: {lines} lines, at most {LONGEST_CELL}."
+                )
     return [f"{named(path)}: {fault}" for fault in found]

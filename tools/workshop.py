@@ -12,7 +12,6 @@ the same cell of `notebooks/solved`.
 import contextlib
 import copy
 import io
-import itertools
 import os
 import re
 import tempfile
@@ -131,44 +130,40 @@ def id_of(entry):
 def solved(blank, ran, name):
     """Return a lesson with what its cells, by id, held and showed where they ran."""
     nb = copy.deepcopy(blank)
-    ran["progress"] = new_code_cell(
-        "exercises.progress()", outputs=[progress(ran.values())]
-    )
-    asked = exercises.hand_in(...)
-    shown = {"text/html": asked._repr_html_(), "text/plain": repr(asked)}
-    (source,) = (cell.source for cell in nb.cells if cell.id == "hand-in")
-    ran["hand-in"] = new_code_cell(
-        source, outputs=[new_output("execute_result", shown)]
-    )
+    shown = ending(ran.values())
     for cell in template.markdown(nb):
         cell.source = canonical.LOCAL_LINK.sub(r"\1../", cell.source)
     for count, cell in enumerate(code_cells(nb), 1):
-        old = ran[cell.id]
         cell.execution_count = count
-        cell.source = old.source
-        cell.outputs = old.outputs
-        cell.metadata["seconds"] = old.metadata.get("seconds")
+        if cell.id in shown:
+            cell.outputs = [new_output("execute_result", shown[cell.id])]
+        else:
+            cell.source = ran[cell.id].source
+            cell.outputs = ran[cell.id].outputs
+            cell.metadata["seconds"] = ran[cell.id].metadata.get("seconds")
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = count
     return canonical.canonical(nb, name, solved=True)
 
 
-def progress(cells):
-    """Return what the last cell shows after the predictions and exercises among these,
-    run here.
+def ending(cells):
+    """Return what the last two cells show, by their ids, after the predictions and
+    exercises among these, which are run here.
     """
     ids = ("load-exercises", "prediction", "exercise-")
     answers = [cell.source for cell in cells if cell.id.startswith(ids)]
     with (
         tempfile.TemporaryDirectory() as scratch,
         contextlib.redirect_stdout(io.StringIO()),
+        mock.patch.dict(os.environ, COURSE_PROGRESS=f"{scratch}/progress.json"),
     ):
-        with mock.patch.dict(os.environ, COURSE_PROGRESS=f"{scratch}/progress.json"):
-            exec("\n".join(answers), {})
-            table = exercises.progress()
-    data = {"text/html": table._repr_html_(), "text/plain": repr(table)}
-    return new_output("execute_result", data)
+        exec("\n".join(answers), {})
+        tables = {"progress": exercises.progress(), "hand-in": exercises.hand_in(...)}
+        return {
+            id: {"text/html": table._repr_html_(), "text/plain": repr(table)}
+            for id, table in tables.items()
+        }
 
 
 def cells_of(path):
@@ -202,20 +197,16 @@ def moved(cell, notebook, sections, heading):
 
 def glance(account, parts, minutes):
     """Return the timetable: in which minute each part begins."""
-    begins = 0.0
-    rows = []
-    for section, part in itertools.zip_longest(account.sections, parts, fillvalue={}):
-        start, begins = round(begins), begins + section.minutes
-        source, ask = part.get("notebook", ""), part.get("ask", "")
-        rows.append(
-            f"| {start} to {round(begins)} | {section.heading} | {source} | {ask} |"
+    *headings, recap = account.table["heading"]
+    ends = account.table["minutes"].cumsum().round().astype(int)
+    begins = [0, *ends]
+    rows = [
+        f"| {begin} to {end} | {heading} | {part['notebook']} | {part.get('ask', '')} |"
+        for begin, end, heading, part in zip(
+            begins, ends, headings, parts, strict=False
         )
-    rows[-1] = f"| {start} to {minutes} | {section.heading}, and your questions | | |"
-    span = {
-        "first": parts[0]["notebook"],
-        "last": parts[-1]["notebook"],
-        "rows": "\n".join(rows),
-    }
+    ]
+    rows.append(f"| {begins[-2]} to {minutes} | {recap}, and your questions | | |")
     others = [
         f"[{plan['minutes']} minutes]({file})"
         for file, plan in PLANS.items()
@@ -224,8 +215,10 @@ def glance(account, parts, minutes):
     return GLANCE.format(
         minutes=account.core,
         left=minutes - account.core,
+        first=parts[0]["notebook"],
+        last=parts[-1]["notebook"],
+        rows="\n".join(rows),
         others=" or ".join(others),
-        **span,
     )
 
 
@@ -240,7 +233,7 @@ def faults(folder):
                 f"{canonical.named(path)}: it does not follow from the notebooks, run --fix."
             )
             continue
-        own = canonical.cell_faults(new) + template.links(new, path.parent)
+        own = template.cell_faults(new) + template.links(new, path.parent)
         found += [f"{canonical.named(path)}: {fault}" for fault in own]
     return found
 

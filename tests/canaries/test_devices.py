@@ -66,7 +66,7 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
     one, other = workers
     assert one == other
     for ways, replicas in ((found, 2), (one, 1)):
-        assert (len(ways["play"]), len(ways["eager"])) == (9, 2)
+        assert (len(ways["play"]), len(ways["eager"])) == (5, 1)
         for way in ("play", "eager"):
             for name, result in ways[way].items():
                 assert (
@@ -76,7 +76,7 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
 
 
 @pytest.mark.parametrize(
-    ("name", "bad"), [("on 0", {2, 3}), ("on 1", {2, 3}), ("eager", {2}), ("rich", {0})]
+    ("name", "bad"), [("on 1", {2, 3}), ("eager", {2}), ("rich", {0})]
 )
 def test_fit_on_two_devices_skips_the_batches_that_overflow(found, name, bad):
     """Also run eagerly, and with clipping, decay and averages."""
