@@ -21,7 +21,7 @@ class Shown(Panel):
         self.batch = self.inside.get_by_role("slider", name="batch")
         self.width = self.inside.get_by_role("slider", name="width")
         self.network = self.inside.get_by_label("network")
-        self.verdict = self.inside.locator(".verdict")
+        self.verdict = self.inside.locator(".sentence")
         self.points = self.inside.locator(".point")
         self.label = self.inside.locator("svg.saving")
 
@@ -42,8 +42,7 @@ def test_each_preset_says_what_python_counts(show):
             right = share_saved(counts, BATCHES[step])
             assert panel.share() == pytest.approx(right, rel=0.06)
             assert ("fine" in panel.verdict.get_attribute("class")) == (right > 0)
-        wall = panel.inside.locator(".wall").get_attribute("d")
-        assert bool(wall) == (counts.break_even >= 1)
+        assert panel.inside.locator(".wall").count() == (counts.break_even >= 1)
 
 
 def test_by_keyboard_and_said(show):
@@ -63,15 +62,6 @@ def test_by_keyboard_and_said(show):
     expect(panel.inside.get_by_role("slider", name="tokens")).to_have_attribute(
         "aria-valuetext", "1,024"
     )
-
-
-def test_a_press_in_the_picture_sets_the_batch(show):
-    panel = show()
-    panel.label.click(position={"x": 46 + 5, "y": 100})
-    expect(panel.batch).to_have_attribute("aria-valuetext", "1")
-    box = panel.label.bounding_box()
-    panel.label.click(position={"x": box["width"] - 25, "y": 100})
-    expect(panel.batch).to_have_attribute("aria-valuetext", "4,096")
 
 
 def test_points_belong_to_the_network_that_was_measured(show):

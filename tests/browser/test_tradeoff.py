@@ -68,5 +68,5 @@ def test_marks_tell_more_than_by_color(show):
     assert ["a" in shape for shape in shapes] == [True, True, True, False, False]
     widths = [mark.bounding_box()["width"] for mark in marks.all()[:3]]
     assert widths[1] > widths[0] > widths[2]  # the slower, the larger
-    names = panel.inside.locator(".label:not([visibility])").all_text_contents()
+    names = panel.inside.locator(".label").all_text_contents()
     assert {"float32", "float16", "int8"} <= set(names)
