@@ -26,7 +26,6 @@ class Shown(Panel):
 
     def __init__(self, place):
         super().__init__(place)
-        self.sentence = self.inside.locator(".sentence")
         self.answer = self.inside.locator(".answer")
         self.tools = self.inside.get_by_role("toolbar", name="instruments").locator(
             ".card"

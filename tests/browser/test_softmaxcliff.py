@@ -24,12 +24,6 @@ def cliff(policy, gaps, scale):
 class Shown(Panel):
     explorer = SoftmaxCliff
 
-    def __init__(self, place):
-        super().__init__(place)
-        self.slider = self.inside.get_by_role("slider", name="loss scale")
-        self.batch = self.inside.get_by_label("samples in the batch")
-        self.sentence = self.inside.locator(".sentence")
-
     def highest(self, dtype):
         """Where in the picture a line comes up to, in pixels from the top."""
         return self.inside.locator(f".curve.{dtype}").evaluate(
@@ -40,10 +34,11 @@ class Shown(Panel):
 def test_the_scale_moves_the_cliff_by_mouse_and_keyboard(show):
     panel = show(cliff, SAMPLES, width=360)
     explorer = SoftmaxCliff(cliff, SAMPLES)
-    expect(panel.batch).to_have_value("32")
+    slider = panel.slider("loss scale")
+    batch = panel.inside.get_by_label("samples in the batch")
     assert panel.inside.locator(".dot").count() == len(SAMPLES)
     assert panel.inside.locator(".dot.lost").count() == explorer.lost("bfloat16") == 3
-    panel.slider.focus()
+    slider.focus()
     for scale in range(25):
         until = explorer.told("float16", scale - 5).split(",")[0].split()[-1]
         expect(panel.sentence).to_contain_text(f"not finite from a gap of {until} ")
@@ -57,13 +52,13 @@ def test_the_scale_moves_the_cliff_by_mouse_and_keyboard(show):
             f"the gradient of {beyond} is not finite"
         )
         panel.press("ArrowRight")
-    panel.slider.evaluate(SET, 15)
+    slider.evaluate(SET, 15)
     expect(panel.sentence).to_contain_text("4.2 (the right class gets 1.5 %) on")
     assert (
         panel.highest("float16") < panel.highest("float32") < panel.highest("bfloat16")
     )
-    panel.batch.select_option("256")
-    panel.slider.evaluate(SET, 0)
+    batch.select_option("256")
+    slider.evaluate(SET, 0)
     expect(panel.sentence).to_contain_text("finite at every gap")
     expect(panel.spoken).to_contain_text("Scale 2^0, batch of 256: ")
     assert panel.highest("float16") > panel.highest("bfloat16")
