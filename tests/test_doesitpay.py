@@ -83,7 +83,7 @@ def test_16_bits_save_from_the_break_even_on(network):
 def test_points_are_shares_of_float32_and_bad_ones_are_refused():
     measures = [
         (64, "float32", 30e6),
-        (64, "float32", 50e6),
+        (64, "float32", 40e6),
         (64, "mixed_float16", 30e6),
         (100, "mixed_bfloat16", 30e6),
         (256, "float32", math.nan),

@@ -1,6 +1,6 @@
 // What stands around a line of octaves: powers of two below it, the names of the bands above.
 
-import { bandsOf, write } from "./bands.mjs";
+import { bandsOf, clamp, write } from "./bands.mjs";
 import { draw } from "./dom.mjs";
 import { ENDING, multiples, ticks, trace } from "./plot.mjs";
 import { raised } from "./words.mjs";
@@ -26,7 +26,7 @@ export function placeTitles(limits, range, plot, more = 0) {
   const titles = bandsOf(limits, range).map((band) => {
     const half = ((band.title.length + more) * LETTER) / 2;
     const place = plot.left + ((band.from + band.to) / 2 - range.low) * plot.step;
-    const middle = Math.max(plot.left + half, Math.min(plot.left + plot.width - half, place));
+    const middle = clamp(place, plot.left + half, plot.left + plot.width - half);
     let row = ends.findIndex((end) => end < middle - half - 8);
     if (row < 0) row = ends.length;
     ends[row] = middle + half;

@@ -67,7 +67,7 @@ export function hatching(name, box, className = "hatch", gap = 7) {
   const start = className === "stripe" ? gap / 2 : 0; // stripes leave the lines behind them visible
   const lines = slanted(width, height, gap, start)
     + (name === "overflow" ? slanted(width, height, gap, start, false) : "");
-  return [clipped(box, draw("path", { class: `${className} ${name}`, d: lines }))];
+  return [clipped(box, draw(`path.${className}.${name}`, { d: lines }))];
 }
 
 // A histogram against the bands, with some room above it: it slides, and they stand still.

@@ -49,7 +49,7 @@ function drawSaving(counts, batch, measured, last, width) {
     const { whole, saved } = savingOf(counts, size);
     return saved / whole;
   };
-  const zone = (name, from, to) => draw("rect", { class: name, x: LEFT, y: yOf(to),
+  const zone = (name, from, to) => draw(`rect.${name}`, { x: LEFT, y: yOf(to),
     width: right - LEFT, height: yOf(from) - yOf(to) });
   const sizes = multiples(1 / NEAR, 0, last).map((power) => 2 ** power);
   const [equal, wall] = [equalAt(counts), []];

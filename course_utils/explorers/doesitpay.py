@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
 from typing import NamedTuple
 
 from course_utils.explorers import fragment
@@ -187,9 +186,9 @@ class DoesItPay:
 
     Args:
         points: (batch, dtype, bytes) of measured peaks of the course's CNN, a dtype
-            being "float32", "bfloat16" or "float16", or a policy's name. Equal ones are
-            averaged; bytes that are not finite are left out. A batch shows if it was
-            measured in float32 and in 16 bits.
+            being "float32", "bfloat16" or "float16", or a policy's name. Of several for
+            a batch and a dtype the last one counts; bytes that are not finite are left
+            out. A batch shows if it was measured in float32 and in 16 bits.
 
     Raises ValueError for a batch or bytes below one, and for another dtype.
 
@@ -197,7 +196,7 @@ class DoesItPay:
     """
 
     def __init__(self, points=None):
-        found: dict[tuple[int, str], list[float]] = {}
+        peaks: dict[tuple[int, str], float] = {}
         for batch, policy, size in points or ():
             dtype = str(policy).removeprefix("mixed_")
             if dtype not in DTYPES or batch < 1 or size < 1:
@@ -206,12 +205,11 @@ class DoesItPay:
                     f"and as dtype one of {', '.join(DTYPES)}."
                 )
             if math.isfinite(size):
-                found.setdefault((int(batch), dtype), []).append(float(size))
-        means = {key: fmean(sizes) for key, sizes in found.items()}
+                peaks[int(batch), dtype] = float(size)
         self.points = [
-            [batch, dtype, round(1 - mean / means[batch, "float32"], 4)]
-            for (batch, dtype), mean in means.items()
-            if dtype != "float32" and (batch, "float32") in means
+            [batch, dtype, round(1 - size / peaks[batch, "float32"], 4)]
+            for (batch, dtype), size in peaks.items()
+            if dtype != "float32" and (batch, "float32") in peaks
         ]
 
     def _repr_mimebundle_(self, include=None, exclude=None):

@@ -71,7 +71,7 @@ export function makeSelect(choices, chosen, change) {
 // A row of small buttons under one name: [[face, act, attributes]], a face being a list of parts.
 export function makeChips(name, choices) {
   const chips = choices.map(([face, act, attributes]) =>
-    make("button", { type: "button", class: "chip", onclick: act, ...attributes }, ...face));
+    make("button.chip", { type: "button", onclick: act, ...attributes }, ...face));
   const element = make("div.chips", { role: "toolbar", "aria-label": name }, ...chips);
   roveAmong(element, chips);
   return { element, chips };
@@ -81,10 +81,9 @@ export function makeChips(name, choices) {
 // fill(rows)}, a row being the parts of its head and one text for each further cell.
 export function makeTable(name, heads, text = "") {
   const [caption, body] = [make("caption", text), make("tbody")];
-  const cells = heads.map((text) => make("th", { scope: "col" }, text));
-  const table = make("table", { class: name }, caption,
-    make("thead", make("tr", ...cells)), body);
-  const fill = (rows) => setChildren(body, rows.map(([head, ...texts]) => make("tr", {},
+  const cells = heads.map((head) => make("th", { scope: "col" }, head));
+  const table = make(`table.${name}`, caption, make("thead", make("tr", ...cells)), body);
+  const fill = (rows) => setChildren(body, rows.map(([head, ...texts]) => make("tr",
     make("th", { scope: "row" }, ...head), ...texts.map((text) => make("td", text)))));
   return { table, body, caption, fill };
 }
@@ -166,9 +165,9 @@ export function roveAmong(group, buttons, chosen = () => {}, round = true) {
 // Tabs for {name: {title, element}}. → {element, choose(name)}; chosen(name) asks for one.
 export function makeTabs(panels, chosen) {
   const names = Object.keys(panels);
-  const tabs = names.map((name) => make("button", { type: "button", role: "tab", class: "tab",
+  const tabs = names.map((name) => make("button.tab", { type: "button", role: "tab",
     "data-tab": name, onclick: () => chosen(name) }, panels[name].title));
-  const list = make("div", { role: "tablist", class: "tabs", "aria-label": "views" }, ...tabs);
+  const list = make("div.tabs", { role: "tablist", "aria-label": "views" }, ...tabs);
   const settle = roveAmong(list, tabs, (index) => chosen(names[index]));
   const bodies = names.map((name) => setAttributes(panels[name].element, {
     role: "tabpanel", "aria-label": panels[name].title }));
