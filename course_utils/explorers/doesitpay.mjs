@@ -5,12 +5,11 @@ import { SLIM, clamp, write } from "./bands.mjs";
 import {
   attach, draw, labelled, make, makeSelect, makeTable, setAttributes, setChildren, setOne, setText,
 } from "./dom.mjs";
+import { makeDrawing } from "./drawing.mjs";
 import {
   bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
 } from "./memory.mjs";
-import {
-  ENDING, STARTING, makeDrawing, multiples, rules, through, ticks, trace,
-} from "./plot.mjs";
+import { ENDING, STARTING, multiples, rules, through, ticks, trace } from "./plot.mjs";
 import { counted, numberText } from "./words.mjs";
 
 const [TOP, FLOOR, LEFT, RIGHT] = [20, 210, 48, 20]; // pixels, the last from the right

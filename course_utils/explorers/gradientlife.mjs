@@ -2,7 +2,8 @@
 
 import { SLIM, bandsOf, clamp, hatching, write } from "./bands.mjs";
 import { attach, draw, labelled, make, makeChips, makeSelect, setOne } from "./dom.mjs";
-import { ENDING, STARTING, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
+import { makeDrawing } from "./drawing.mjs";
+import { ENDING, STARTING, multiples, through, ticks, trace } from "./plot.mjs";
 import { RULES, travel } from "./travel.mjs";
 import { numberText, raised, spelled } from "./words.mjs";
 

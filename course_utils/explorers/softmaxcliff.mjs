@@ -3,7 +3,8 @@
 
 import { SLIM, clamp, makeSlider, write } from "./bands.mjs";
 import { attach, draw, labelled, make, makeChips, makeSelect, setText } from "./dom.mjs";
-import { ENDING, STARTING, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
+import { makeDrawing } from "./drawing.mjs";
+import { ENDING, STARTING, multiples, through, ticks, trace } from "./plot.mjs";
 import { raised, spelled } from "./words.mjs";
 
 const [LANE, TOP, FLOOR, BESIDE] = [50, 86, 256, 5]; // pixels, the last between equal lines

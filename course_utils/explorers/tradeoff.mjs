@@ -2,7 +2,8 @@
 
 import { SLIM, write } from "./bands.mjs";
 import { attach, draw, labelled, make, makeSelect, makeTable } from "./dom.mjs";
-import { ENDING, STARTING, makeDrawing, multiples, rules, ticks, trace } from "./plot.mjs";
+import { makeDrawing } from "./drawing.mjs";
+import { ENDING, STARTING, multiples, rules, ticks, trace } from "./plot.mjs";
 import { numberText } from "./words.mjs";
 
 const [TOP, FLOOR] = [14, 244]; // pixels
