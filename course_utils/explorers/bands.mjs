@@ -8,7 +8,7 @@ export const LAST_SCALE = 48; // the right end of the slider, as an exponent, as
 export const SLIM = 560; // pixels: narrower, and things move closer together
 const FEW = 0.005; // of the smallest values may lie beyond the picture
 const FAR = 60; // octaves from 1: bands that begin farther out are not reached for
-const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
+export const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
 // The octave up to which a share of the nonzero values lies.
 function octaveAt(share, { counts, first }) {
@@ -67,14 +67,14 @@ export function hatching(name, box, className = "hatch", gap = 7) {
   const start = className === "stripe" ? gap / 2 : 0; // stripes leave the lines behind them visible
   const lines = slanted(width, height, gap, start)
     + (name === "overflow" ? slanted(width, height, gap, start, false) : "");
-  return [clipped(box, draw("path", { class: `${className} ${name}`, d: lines }))];
+  return [clipped(box, draw(`path.${className}.${name}`, { d: lines }))];
 }
 
 // A histogram against the bands, with some room above it: it slides, and they stand still.
 // → {element, heights, update({limits, range, scale, width})}; other bands or another width build
 // it anew. `heights` are those of the bars, in pixels.
 export function makeStrip(layer, height, room = 3, gap = 5) {
-  const element = draw("svg", { class: "strip", height, "aria-hidden": "true" });
+  const element = draw("svg.strip", { height, "aria-hidden": "true" });
   const most = Math.max(1, ...layer.counts);
   const heights = layer.counts.map((count) =>
     (count ? Math.max(1.5, (count / most) * (height - room)) : 0));
@@ -89,13 +89,13 @@ export function makeStrip(layer, height, room = 3, gap = 5) {
       + `v${-tall.toFixed(2)}h${step.toFixed(2)}v${tall.toFixed(2)}z` : "")).join("");
     bars = [];
     const bands = bandsOf(limits, range).map(({ name, from, to }) => {
-      const path = draw("path", { class: `silhouette ${name}`, d });
+      const path = draw(`path.silhouette.${name}`, { d });
       bars.push({ path, from });
       const box = { x: 0, y: 0, width: (to - from) * step, height };
       return clipped({ ...box, x: (from - range.low) * step },
-        draw("rect", { class: `band ${name}`, ...box }), ...hatching(name, box, "hatch", gap), path,
+        draw(`rect.band.${name}`, { ...box }), ...hatching(name, box, "hatch", gap), path,
         ...hatching(name, box, "stripe", gap),
-        draw("path", { class: "border", d: from > range.low ? `M0,0V${height}` : "" }));
+        draw("path.border", { d: from > range.low ? `M0,0V${height}` : "" }));
     });
     element.replaceChildren(...bands);
   }

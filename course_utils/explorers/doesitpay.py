@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
 from typing import NamedTuple
 
 from course_utils.explorers import fragment
@@ -92,18 +91,21 @@ def resnet50(side: int, width: int) -> Counts:
     side = quarter
     for stage, blocks in enumerate((3, 4, 6, 3)):
         inner = width * 2**stage
+        outer = 4 * inner
         side = math.ceil(side / 2) if stage else side
-        for block in range(blocks):
-            outer = 4 * inner
-            convolutions += [
-                (channels * inner, inner, side**2),
-                (9 * inner * inner, inner, side**2),
-                (inner * outer, outer, side**2),
-            ]
-            if not block:  # a shortcut of another width
-                convolutions.append((channels * outer, outer, side**2))
-            others += side**2 * (2 * inner + 2 * outer)  # two ReLU, a sum and its ReLU
-            channels = outer
+        # A block of three; the first one has a shortcut of another width, too.
+        first = [
+            (channels, inner),
+            (9 * inner, inner),
+            (inner, outer),
+            (channels, outer),
+        ]
+        other = [(outer, inner), (9 * inner, inner), (inner, outer)]
+        for inputs, outputs in first + (blocks - 1) * other:
+            convolutions.append((inputs * outputs, outputs, side**2))
+        # two ReLU, a sum and its ReLU
+        others += blocks * side**2 * (2 * inner + 2 * outer)
+        channels = outer
     # A bias, and of the normalization two numbers that are trained and two that are not.
     weights = sum(kernel + 3 * out for kernel, out, _ in convolutions)
     statistics = sum(2 * out for _, out, _ in convolutions)
@@ -184,9 +186,9 @@ class DoesItPay:
 
     Args:
         points: (batch, dtype, bytes) of measured peaks of the course's CNN, a dtype
-            being "float32", "bfloat16" or "float16", or a policy's name. Equal ones are
-            averaged; bytes that are not finite are left out. A batch shows if it was
-            measured in float32 and in 16 bits.
+            being "float32", "bfloat16" or "float16", or a policy's name. Of several for
+            a batch and a dtype the last one counts; bytes that are not finite are left
+            out. A batch shows if it was measured in float32 and in 16 bits.
 
     Raises ValueError for a batch or bytes below one, and for another dtype.
 
@@ -194,7 +196,7 @@ class DoesItPay:
     """
 
     def __init__(self, points=None):
-        found: dict[tuple[int, str], list[float]] = {}
+        peaks: dict[tuple[int, str], float] = {}
         for batch, policy, size in points or ():
             dtype = str(policy).removeprefix("mixed_")
             if dtype not in DTYPES or batch < 1 or size < 1:
@@ -203,12 +205,11 @@ class DoesItPay:
                     f"and as dtype one of {', '.join(DTYPES)}."
                 )
             if math.isfinite(size):
-                found.setdefault((int(batch), dtype), []).append(float(size))
-        means = {key: fmean(sizes) for key, sizes in found.items()}
+                peaks[int(batch), dtype] = float(size)
         self.points = [
-            [batch, dtype, round(1 - mean / means[batch, "float32"], 4)]
-            for (batch, dtype), mean in means.items()
-            if dtype != "float32" and (batch, "float32") in means
+            [batch, dtype, round(1 - size / peaks[batch, "float32"], 4)]
+            for (batch, dtype), size in peaks.items()
+            if dtype != "float32" and (batch, "float32") in peaks
         ]
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -225,7 +226,10 @@ class DoesItPay:
         for each in NETWORKS:
             places, widths = each.choices
             grid = [[each.count(place, width) for width in widths] for place in places]
-            start = [places.index(each.places), widths.index(each.width)]
+            start = {
+                "place": places.index(each.places),
+                "width": widths.index(each.width),
+            }
             networks.append(
                 {"name": each.name, "unit": each.unit, "places": places, "widths": widths,
                  "start": start, "note": each.note, "counts": grid}
