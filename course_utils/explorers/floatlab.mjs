@@ -3,13 +3,13 @@
 import { makeArithmetic } from "./arithmetic.mjs";
 import { describeError, describeRow } from "./bins.mjs";
 import { EntryError, ROUNDINGS, isCode, makeFormat, parse } from "./codec.mjs";
+import { exact, meant, readable } from "./digits.mjs";
 import {
   attach, labelled, make, makeChips, makeComplaint, makeSelect, makeSpeaker, makeTabs, powerOfTwo,
   setOne, setProperty, setText,
 } from "./dom.mjs";
 import { makeLens } from "./lens.mjs";
 import { makeFormula, makeRow } from "./rows.mjs";
-import { exact, readable } from "./values.mjs";
 
 const CHIPS = ["0.1", "π", "2^-24", "65504", "2048+1", "-4200000000", "NaN"];
 const KEYS = [
@@ -127,13 +127,15 @@ function build(data) {
   });
   const rows = new Map(all.map((format) => [format, makeRow(format, {
     select: () => select(format),
-    flip: (index) => edit(format, (views.get(format).stored?.code ?? 0n)
-      ^ (1n << BigInt(format.bits - 1 - index))),
+    flip: (index) => {
+      const bit = 2 ** (format.bits - 1 - index);
+      edit(format, ((views.get(format).stored?.code ?? 0) ^ bit) >>> 0); // of 32 bits, unsigned
+    },
     step: (direction) => step(format, direction),
     light: (bit) => light(format, bit === null ? [] : [bit]),
   })]));
   const formula = makeFormula((bits) => light(state.selected, bits ?? []));
-  const lens = makeLens({ move: (value) => readEntry(digitsOf(value)) });
+  const lens = makeLens({ move: (value) => readEntry(entryOf(value)) });
   const speaker = makeSpeaker();
   const arithmetic = makeArithmetic(speaker.say);
   const tabs = makeTabs({
@@ -144,13 +146,8 @@ function build(data) {
   const element = make("div", { class: "explorer floatlab" },
     toolbar.element, list, formula.element, tabs.element, speaker.element);
 
-  const digitsOf = (value) => exact(value).replace("−", "-");
-  // The number without the bits of a row: as digits, inf or nan.
-  function numberText() {
-    if (state.value.kind === "nan") return "nan";
-    if (state.value.kind === "infinity") return state.value.negative ? "-inf" : "inf";
-    return digitsOf(state.value);
-  }
+  // A number as an entry: its digits, infinity or nan.
+  const entryOf = (value) => exact(value).replace("−", "-").toLowerCase();
   function readEntry(entry) {
     state.entry = entry;
     try {
@@ -165,14 +162,14 @@ function build(data) {
       state.message = null;
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
-      state.message = error.message + (state.value
-        ? ` The rows still show ${readable(state.value)}.` : "");
+      state.message = error.message + (state.value !== null
+        ? ` The rows still show ${meant(state.value)}.` : "");
     }
     refresh();
   }
   function addTo2048() {
     set({ tab: "arithmetic" });
-    if (!state.value) readEntry("2048"); // there is nothing to show yet
+    if (state.value === null) readEntry("2048"); // there is nothing to show yet
     arithmetic.set("2048", "add", "1");
   }
 
@@ -185,7 +182,7 @@ function build(data) {
   function edit(format, code) {
     Object.assign(state, { edited: { format, code }, value: format.decode(code).value,
       message: null, selected: format });
-    set({ entry: numberText() });
+    set({ entry: entryOf(state.value) });
   }
   function step(format, direction) {
     const { stored } = views.get(format);
@@ -196,7 +193,7 @@ function build(data) {
   // Make a row the selected one. A code in the field would be read as another format's there.
   function choose(format) {
     state.selected = format;
-    if (isCode(state.entry) && !state.message) state.entry = numberText();
+    if (isCode(state.entry) && !state.message) state.entry = entryOf(state.value);
   }
   function select(format) {
     if (state.selected === format) return;
@@ -240,9 +237,9 @@ function build(data) {
   function refresh() {
     toolbar.update();
     for (const part of [list, formula.element, tabs.element]) {
-      setProperty(part, "hidden", !state.value); // there is nothing to show yet
+      setProperty(part, "hidden", state.value === null); // there is nothing to show yet
     }
-    if (!state.value) {
+    if (state.value === null) {
       speaker.say("");
       return;
     }

@@ -1,15 +1,9 @@
 // One gradient on its way: scaled, rounded to the bits of a format, and divided again.
 
 import { makeBits } from "./bits.mjs";
+import { NEAREST, makeFormat, read } from "./codec.mjs";
 import { isCommand, make, makeComplaint, setOne, setText } from "./dom.mjs";
-import { storedIn } from "./survival.mjs";
 import { errorText, numberText, scaleText } from "./words.mjs";
-
-// The number that an entry such as "6e-8" or "2^-24" means, or NaN.
-function read(text) {
-  const power = /^\s*2\s*(?:\^|\*\*)\s*(-?\d+)\s*$/.exec(text);
-  return power ? 2 ** power[1] : text.trim() ? Number(text.replace("−", "-")) : NaN;
-}
 
 // Three digits of a number as it is written: what is shown is what is followed.
 export const rounded = (value) => Number(value.toPrecision(3));
@@ -66,11 +60,11 @@ export function makeFollow(choose) {
     if (moved && element.getRootNode().activeElement !== entry) write();
     else if (moved) wrong = false;
     if (built?.limits !== limits) {
-      built = { limits, strip: makeBits({ exponentBits: limits.exponent_bits,
-        fractionBits: limits.precision - 1 }) };
+      const format = makeFormat(limits);
+      built = { limits, format, strip: makeBits(format) };
       bits.replaceChildren(built.strip.element);
     }
-    const stored = storedIn(followed * 2 ** scale, limits);
+    const stored = built.format.round(followed * 2 ** scale, NEAREST);
     built.strip.show(stored);
     const digits = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
     const result = stored.value / 2 ** scale;

@@ -72,7 +72,7 @@ def modules(name: str) -> list[str]:
 
     Example:
         >>> modules("codec.mjs")
-        ['values.mjs', 'codec.mjs']
+        ['digits.mjs', 'codec.mjs']
     """
     needed = (
         module for other in IMPORT.findall(_read(name)) for module in modules(other)

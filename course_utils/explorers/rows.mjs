@@ -3,7 +3,7 @@
 
 import { fieldsOf, makeBits } from "./bits.mjs";
 import { isCommand, make, powerOfTwo, roveAmong, setOne, setText } from "./dom.mjs";
-import { bitLength, readable } from "./values.mjs";
+import { readable } from "./digits.mjs";
 
 const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction" };
 
@@ -117,7 +117,7 @@ export function makeFormula(light) {
     line.replaceChildren(make("strong", {}, format.name), " ");
     sums.replaceChildren();
     if (!stored) line.append("has no bit pattern for this number.");
-    else if (stored.value.kind === "finite") calculate(stored, format);
+    else if (Number.isFinite(stored.value)) calculate(stored, format);
     else {
       const all = stored.kind === "infinity" ? "all 0"
         : format.hasInfinity ? "not all 0" : "all 1";
@@ -145,7 +145,7 @@ export function makeFormula(light) {
     const shares = sumOf(format, "fraction", stored.fraction, (place) => powerOfTwo(-1 - place));
     const why = normal ? [] : [" (so the power is 1 − bias and the leading bit is 0)"];
     // The size of a unit in the last place, as a power of two and as a decimal.
-    const ulp = powerOfTwo(bitLength(stored.ulp.num) - bitLength(stored.ulp.den));
+    const ulp = powerOfTwo(Math.log2(stored.ulp));
     const digits = readable(stored.ulp, 12, 3);
     sums.append(
       make("span", {}, make("i", {}, "exponent "), ...weights, ` = ${e}`, ...why),
