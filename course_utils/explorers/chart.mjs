@@ -2,8 +2,9 @@
 // where the followed gradient lies, and an arrow shows how the scale brought it there.
 
 import { ROW, drawAxis, placeTitles } from "./axis.mjs";
-import { makeStrip, whilePressed, write } from "./bands.mjs";
-import { draw, setAttributes, setOne, setText } from "./dom.mjs";
+import { clamp, makeStrip, whilePressed, write } from "./bands.mjs";
+import { draw, setAttributes } from "./dom.mjs";
+import { END, START, trace } from "./plot.mjs";
 import { part, scaleText } from "./words.mjs";
 
 const PLOT = { left: 8, height: 150, room: 34 }; // pixels
@@ -17,68 +18,51 @@ export function makeChart(pick) {
   const element = draw("svg", { class: "chart", role: "img" });
   const { left, height, room } = PLOT;
   const strips = new Map(); // by layer
-  let built = {};
-  let parts = null;
-  const placeOf = (octave) => left + (octave - built.range.low) * built.step;
+  let octaveAt = () => null;
   whilePressed(element, (x) => {
-    if (Math.abs(built.scale) === FARTHEST) return;
-    pick(built.range.low + (x - left) / built.step - built.scale);
+    const octave = octaveAt(x);
+    if (octave !== null) pick(octave);
   });
 
-  function build({ layer, limits, range, width }) {
-    const inner = width - 2 * left;
-    const plot = { left, width: inner, step: inner / (range.high - range.low) };
-    built = { layer, limits, range, width, step: plot.step };
+  function update({ layer, limits, range, scale, found, width, size, label }) {
+    const [shift, inner] = [clamp(scale, -FARTHEST, FARTHEST), width - 2 * left];
+    const step = inner / (range.high - range.low);
+    const placeOf = (octave) => left + (octave - range.low) * step;
+    octaveAt = (x) => (Math.abs(shift) === FARTHEST ? null
+      : range.low + (x - left) / step - shift);
+    const plot = { left, width: inner, step };
     const { group, rows, texts } = placeTitles(limits, range, plot, SHARE);
     const top = ROW * rows + 8;
     plot.bottom = top + height;
     const tall = plot.bottom + 22;
-    setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}` });
     if (!strips.has(layer)) strips.set(layer, makeStrip(layer, height, room, 7));
     const strip = strips.get(layer);
+    strip.update({ limits, range, scale: shift, width: inner });
     setAttributes(strip.element, { x: left, y: top, width: inner });
-    const shares = [...texts].map(([name, text]) => {
-      const from = Number(text.getAttribute("x")) + (text.textContent.length - SHARE) * 3.55;
-      const share = draw("text", { class: "share", x: from + 7, y: text.getAttribute("y") });
-      setOne(text, "x", from);
-      group.append(share);
-      return [name, share];
-    });
+    for (const [name, title] of texts) { // the band's share behind its name
+      const x = Number(title.getAttribute("x")) + (title.textContent.length - SHARE) * 3.55;
+      setAttributes(title, { x });
+      group.append(draw("text", { class: "share", x: x + 7, y: title.getAttribute("y") },
+        part(found[name], found.nonzero)));
+    }
     // Where the bars were without a scale, cut off at the plot's left end.
     const steps = strip.heights.flatMap((high, index) => {
       const [from, to] = [0, 1].map((more) => placeOf(layer.first + index + more));
       return to <= left ? []
         : [`${Math.max(left, from)},${(plot.bottom - high).toFixed(1)}H${to.toFixed(1)}`];
     });
-    parts = { strip, top, shares, arrow: draw("path", {}), name: write(0, top + 15, ""),
-      marker: draw("path", { class: "marker", d: `M0,${top}V${plot.bottom}m-5,8l5,-8l5,8z` }) };
-    element.replaceChildren(strip.element,
-      draw("path", { class: "outline", d: steps.length ? `M${steps.join("L")}` : "" }),
-      drawAxis(range, plot, ""), group,
-      draw("g", { class: "arrow" }, parts.arrow, parts.name), parts.marker);
-  }
-
-  function update(view) {
-    const { layer, limits, range, width, found, size, label } = view;
-    const scale = Math.max(-FARTHEST, Math.min(FARTHEST, view.scale));
-    if (["layer", "limits", "range", "width"].some((name) => built[name] !== view[name])) {
-      build({ layer, limits, range, width });
-    }
-    built.scale = scale;
-    const { top, strip } = parts;
-    strip.update({ limits, range, scale, width: width - 2 * left });
-    for (const [name, node] of parts.shares) setText(node, part(found[name], found.nonzero));
-    const [from, to] = [size, size + scale].map((octave) =>
-      Math.max(left, Math.min(width - left, placeOf(octave))));
+    const [from, to] = [size, size + shift].map((octave) =>
+      clamp(placeOf(octave), left, width - left));
     const head = Math.sign(to - from) * Math.min(5, Math.abs(to - from));
-    setOne(parts.arrow, "d", `M${from},${top + 22}H${to}m${-head},-4l${head},4l${-head},4`);
-    setOne(parts.arrow, "visibility", scale ? null : "hidden");
     const end = to > width - 70;
-    setText(parts.name, scale ? `${scaleText(2 ** view.scale)}·g` : "g");
-    setOne(parts.name, "x", (to + (end ? -8 : 8)).toFixed(1));
-    setOne(parts.name, "text-anchor", end ? "end" : "start");
-    setOne(parts.marker, "transform", `translate(${to.toFixed(2)},0)`);
-    setOne(element, "aria-label", label);
+    const name = write((to + (end ? -8 : 8)).toFixed(1), top + 15,
+      shift ? `${scaleText(2 ** scale)}·g` : "g", end ? END : START);
+    setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}` });
+    setAttributes(element, { "aria-label": label }).replaceChildren(strip.element,
+      trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""), group,
+      draw("g", { class: "arrow" }, trace("", shift
+        ? `M${from},${top + 22}H${to}m${-head},-4l${head},4l${-head},4` : ""), name),
+      trace("marker", `M${to.toFixed(2)},${top}V${plot.bottom}m-5,8l5,-8l5,8z`));
   }
   return { element, update };
 }

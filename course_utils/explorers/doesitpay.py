@@ -225,7 +225,7 @@ class DoesItPay:
         for each in NETWORKS:
             places, widths = each.choices
             grid = [[each.count(place, width) for width in widths] for place in places]
-            start = [places.index(each.places), widths.index(each.width)]
+            start = {"place": places.index(each.places), "width": widths.index(each.width)}
             networks.append(
                 {"name": each.name, "unit": each.unit, "places": places, "widths": widths,
                  "start": start, "note": each.note, "counts": grid}

@@ -61,13 +61,16 @@ export function makeChips(name, choices) {
   return { element, chips };
 }
 
-// A table with heads, of class `name`. → {table, body, caption}
+// A table with heads, of class `name`. → {table, body, caption, fill(rows)}, a row being the parts
+// of its head and one text for each further cell.
 export function makeTable(name, heads) {
   const [caption, body] = [make("caption"), make("tbody")];
   const cells = heads.map((text) => make("th", { scope: "col" }, text));
   const table = make("table", { class: name }, caption,
     make("thead", {}, make("tr", {}, ...cells)), body);
-  return { table, body, caption };
+  const fill = (rows) => body.replaceChildren(...rows.map(([head, ...texts]) => make("tr", {},
+    make("th", { scope: "row" }, ...head), ...texts.map((text) => make("td", {}, text)))));
+  return { table, body, caption, fill };
 }
 
 // A live region that says only the last of several quick messages. The first one is what the page
@@ -182,15 +185,17 @@ function guardKeys(root) {
 }
 
 // Put what build(data) gives, {element, fit(width)}, into a host's shadow root. `fit` is called
-// with the width of `measured` (or the element) when it changes. A page that is printed gets
-// narrower without a ResizeObserver being told.
+// with the width of `measured` (or the element) in whole pixels when it changes. A page that is
+// printed gets narrower without a ResizeObserver being told.
 function put(host, css, { element, measured = element, fit }) {
   const root = host.attachShadow({ mode: "open" });
   root.append(make("style", {}, css), element);
   guardKeys(root);
   let width = measured.clientWidth;
+  let fitted = 0; // until it is shown
   const refit = (most = Infinity) => {
-    if (width) fit(Math.min(width, most)); // else it is not shown yet
+    const next = Math.floor(Math.min(width, most));
+    if (next !== fitted) fit(fitted = next);
   };
   refit();
   addEventListener("beforeprint", () => refit(PAPER));

@@ -1,13 +1,15 @@
 // GradientLife: one gradient on its way from the loss to its weight, and mistakes that move it.
 
-import { SLIM, bandsOf, hatching, makeSlider, write } from "./bands.mjs";
-import {
-  attach, draw, labelled, make, makeChips, makeSelect, makeSpeaker, setAttributes, setOne, setText,
-} from "./dom.mjs";
+import { SLIM, bandsOf, clamp, hatching, write } from "./bands.mjs";
+import { attach, draw, labelled, make, makeChips, makeSelect, setOne } from "./dom.mjs";
+import { END, START, makeDial, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
 import { RULES, travel } from "./travel.mjs";
 import { numberText, raised, spelled } from "./words.mjs";
 
 const [TOP, ROW, RANGE] = [8, 34, { low: -64, high: 32 }]; // pixels, pixels, octaves
+const LONG = { backward: "backward pass, float16", weight: "at the weight" };
+const MARKS = { float32: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0", float16: "M-7,6L0,-7L7,6z" };
+const yOf = (row) => TOP + (row + 0.5) * ROW;
 
 // What a step is beside that of float32.
 function told(step, right) {
@@ -21,108 +23,79 @@ function told(step, right) {
   return `The step is ${much}as long as in float32.`;
 }
 
+// The ways of a gradient and of one without mistakes, a row for each station.
+function drawWays(way, ideal, limits, width) {
+  const slim = width < SLIM;
+  const [left, right, floor] = [slim ? 74 : 156, width - 8, TOP + way.length * ROW];
+  const step = (right - left - 32) / (RANGE.high - RANGE.low);
+  const placeOf = (octave) => left + 16 + (octave - RANGE.low) * step;
+  // Zero has a place of its own at the left end, infinity and NaN at the right one.
+  function xOf(value) {
+    if (value === 0) return left + 6;
+    if (value === null || !Number.isFinite(value)) return right - 6;
+    return placeOf(clamp(Math.log2(value), RANGE.low, RANGE.high));
+  }
+  const lineOf = (stations) => through(stations.map(([, value], row) =>
+    (value === null ? null : [xOf(value), yOf(row)])));
+  const bands = bandsOf(limits, RANGE).flatMap(({ name, from, to }) => {
+    const box = { x: placeOf(from), y: yOf(2) - 13, width: placeOf(to) - placeOf(from), height: 26 };
+    return [draw("rect", { class: `band ${name}`, ...box }), ...hatching(name, box)];
+  });
+  const axis = draw("g", { class: "axis" }, ...bands,
+    ...way.map((_, row) => trace("rule", `M${left},${yOf(row)}H${right}`)),
+    ...ticks(floor, multiples(step < 4 ? 30 : 10, RANGE.low, RANGE.high).map((octave) =>
+      [placeOf(octave), raised(octave)])),
+    trace("", `M${left},${floor}H${right}`), write(left + 6, floor + 17, "0"),
+    write(right - 3, floor + 17, "∞"));
+  const marks = way.flatMap(([station, value], row) => {
+    const [x, y] = [xOf(value), yOf(row)];
+    const dtype = station === "backward" ? "float16" : "float32";
+    const end = x > right - 60;
+    const mark = draw("path", { class: `mark ${dtype}`, d: MARKS[dtype],
+      transform: `translate(${x.toFixed(1)},${y})` });
+    return [write(left - 10, y + 4, slim ? station : LONG[station] ?? station, END),
+      ...(value === null ? [] : [mark]),
+      write(x + (end ? -9 : 9), y - 8, value === null ? "skipped" : numberText(value),
+        { class: "value", ...(end ? END : START) })];
+  });
+  return [axis, trace("should", lineOf(ideal)), trace("does", lineOf(way)), ...marks];
+}
+
 function buildLife({ limits, size, mistakes }) {
   const state = { size, scale: 15, rule: "SGD", made: [] };
-  const [speaker, names] = [makeSpeaker(), Object.keys(mistakes)];
-  let [plot, update] = [{}, () => {}];
-  const set = (change) => refresh(Object.assign(state, change));
-  const makeDrag = (name, key, min, max) => {
-    const shown = make("output", { class: "power" });
-    const slider = makeSlider(name, min, max, (value) => set({ [key]: value }));
-    const show = (to = state[key]) => {
-      slider.set(to, spelled(to));
-      setText(shown, raised(to));
-    };
-    return { element: make("div", { class: "drag" }, name, shown, slider.element), show };
+  const names = Object.keys(mistakes);
+  const drawing = makeDrawing("life", state, look);
+  const dials = {
+    size: makeDial("gradient", -40, 4, (step) => drawing.set({ size: step })),
+    scale: makeDial("loss scale", 0, 24, (scale) => drawing.set({ scale })),
   };
-  const sliders = [makeDrag("gradient", "size", -40, 4), makeDrag("loss scale", "scale", 0, 24)];
-  const row = makeChips("mistakes", names.map((name) => [[mistakes[name]], () => set({
+  const row = makeChips("mistakes", names.map((name) => [[mistakes[name]], () => drawing.set({
     made: names.filter((one) => state.made.includes(one) !== (one === name)) }), {}]));
   const rule = makeSelect(Object.keys(RULES).map((name) => [name, name]), state.rule,
-    (name) => set({ rule: name }));
-  const sentence = make("p", { class: "sentence" });
-  const svg = draw("svg", { class: "life", role: "img" });
-  const element = make("div", { class: "explorer" }, ...sliders.map((one) => one.element),
+    (name) => drawing.set({ rule: name }));
+  const element = make("div", { class: "explorer" }, dials.size.element, dials.scale.element,
     make("div", { class: "options" }, labelled("update rule", rule),
-      make("span", { class: "note" }, "mistakes"), row.element), svg,
+      make("span", { class: "note" }, "mistakes"), row.element), drawing.element,
     make("p", { class: "note" }, "● float32 · ▲ float16 · broad line: the way without mistakes"),
-    sentence, speaker.element);
+    drawing.sentence, drawing.spoken);
 
-  const yOf = (index) => TOP + (index + 0.5) * ROW;
-  const place = (octave) => plot.left + 16 + (octave - RANGE.low) * plot.step;
-  // Zero has a place of its own at the left end, infinity and NaN at the right one.
-  const xOf = (v) => (v === 0 ? plot.left + 6 : v === null || !Number.isFinite(v) ? plot.right - 6
-    : place(Math.max(RANGE.low, Math.min(RANGE.high, Math.log2(v)))));
-  const line = (way) => way.filter(([, v]) => v !== null).map(([, v], index) =>
-    `${index ? "L" : "M"}${xOf(v).toFixed(1)},${yOf(index).toFixed(1)}`).join("");
-
-  function drawRows(count) {
-    const [floor, rows] = [TOP + count * ROW, draw("g", { class: "axis" })];
-    for (const { name, from, to } of bandsOf(limits, RANGE)) {
-      const box = { x: place(from), y: yOf(2) - 13, width: place(to) - place(from), height: 26 };
-      rows.append(draw("rect", { class: `band ${name}`, ...box }), ...hatching(name, box));
+  function look(width) {
+    const { made, rule: chosen } = state;
+    const [gradient, scale] = [1.3 * 2 ** state.size, 2 ** state.scale];
+    const way = travel(gradient, scale, made, chosen, limits);
+    const ideal = travel(gradient, scale, [], chosen, limits);
+    for (const [key, dial] of Object.entries(dials)) {
+      dial.show(state[key], raised(state[key]), spelled(state[key]));
     }
-    for (let index = 0; index < count; index += 1) {
-      rows.append(draw("path", { class: "track", d: `M${plot.left},${yOf(index)}H${plot.right}` }));
-    }
-    for (let octave = -60; octave <= RANGE.high; octave += plot.step < 4 ? 30 : 10) {
-      rows.append(draw("path", { d: `M${place(octave)},${floor}v4` }),
-        write(place(octave), floor + 17, raised(octave)));
-    }
-    rows.append(draw("path", { d: `M${plot.left},${floor}H${plot.right}` }),
-      write(plot.left + 6, floor + 17, "0"), write(plot.right - 3, floor + 17, "∞"));
-    return rows;
+    row.chips.forEach((chip, index) =>
+      setOne(chip, "aria-pressed", made.includes(names[index])));
+    const words = told(way.at(-1)[1], RULES[chosen](Math.min(Math.fround(gradient), 1)));
+    const stations = way.map(([station, value]) =>
+      `${station} ${value === null ? "none" : numberText(value)}`);
+    return { words, label: `${stations.join(", ")}. ${words}`, height: TOP + way.length * ROW + 26,
+      nodes: drawWays(way, ideal, limits, width) };
   }
-
-  function refresh({ rule: chosen, made } = state) {
-    const [g, S] = [1.3 * 2 ** state.size, 2 ** state.scale];
-    const way = travel(g, S, made, chosen, limits);
-    const words = told(way.at(-1)[1], RULES[chosen](Math.min(Math.fround(g), 1)));
-    for (const one of sliders) one.show();
-    row.chips.forEach((chip, at) =>
-      setOne(chip, "aria-pressed", String(made.includes(names[at]))));
-    setText(sentence, words);
-    const heard = way.map(([station, v]) => `${station} ${v === null ? "none" : numberText(v)}`);
-    setOne(svg, "aria-label", `${heard.join(", ")}. ${words}`);
-    speaker.say(words);
-    update(way, travel(g, S, [], chosen, limits));
-  }
-
-  function fit(given) {
-    const [width, slim] = [Math.floor(given), given < SLIM];
-    if (width === plot.whole) return;
-    const left = slim ? 74 : 156;
-    plot = { whole: width, left, right: width - 8,
-      step: (width - left - 40) / (RANGE.high - RANGE.low) };
-    const long = slim ? {} : { backward: "backward pass, float16", weight: "at the weight" };
-    const marks = travel(1, 1, [], "SGD", limits).map(([station], index) => {
-      const narrow = station === "backward";
-      return { name: write(left - 10, yOf(index) + 4, "", { "text-anchor": "end" }),
-        shape: draw("path", { class: `mark ${narrow ? "float16" : "float32"}`,
-          d: narrow ? "M-7,6L0,-7L7,6z" : "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0" }),
-        value: write(null, yOf(index) - 8, "", { class: "value" }) };
-    });
-    const height = TOP + marks.length * ROW + 26;
-    const [should, does] = ["should", "does"].map((kind) => draw("path", { class: kind }));
-    setAttributes(svg, { width, height, viewBox: `0 0 ${width} ${height}` }).replaceChildren(
-      drawRows(marks.length), should, does, ...marks.flatMap(Object.values));
-    update = (way, ideal) => {
-      setOne(should, "d", line(ideal));
-      setOne(does, "d", line(way));
-      marks.forEach(({ name, shape, value }, index) => {
-        const [[station, v], x] = [way[index], xOf(way[index][1])];
-        const end = x > plot.right - 60;
-        setText(name, long[station] ?? station);
-        setOne(shape, "visibility", v === null ? "hidden" : null);
-        setOne(shape, "transform", `translate(${x.toFixed(1)},${yOf(index)})`);
-        setAttributes(value, { x: x + (end ? -9 : 9), "text-anchor": end ? "end" : "start" });
-        setText(value, v === null ? "skipped" : numberText(v));
-      });
-    };
-    refresh();
-  }
-  refresh();
-  return { element, fit };
+  return { element, fit: drawing.fit };
 }
 
 attach("gradientlife", CSS, buildLife);

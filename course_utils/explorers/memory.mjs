@@ -45,9 +45,13 @@ export function verdictOf(counts, batch, places, unit) {
   return `At batch ${counted(batch)} and ${placesText(places, unit)}, 16 bits ${said}.`;
 }
 
+// The batch at which 16 bits save as much as they cost.
+export const equalAt = ([copies, , , activations]) => copies / activations;
+
 // Why, and from which batch on they save.
-export function reasonOf([copies, , , activations], width, places, unit) {
-  const equal = copies / activations;
+export function reasonOf(counts, width, places, unit) {
+  const [copies, , , activations] = counts;
+  const equal = equalAt(counts);
   const [one, where] = unit === "pixels" ? ["image", `batch ${numberText(equal)}`]
     : ["sequence", `${counted(Math.round(equal * places))} tokens in a batch, and the width is `
       + counted(width)];

@@ -1,10 +1,9 @@
 // InstrumentPanel: a patient's symptom, instruments at a price in minutes, and the causes left.
 
 import { write } from "./bands.mjs";
-import {
-  attach, draw, make, makeChips, makeSpeaker, roveAmong, setOne, setText,
-} from "./dom.mjs";
+import { attach, draw, make, makeChips, makeSpeaker, setOne, setText } from "./dom.mjs";
 import { against } from "./elimination.mjs";
+import { through, trace } from "./plot.mjs";
 import { numberText, plural } from "./words.mjs";
 
 const [WIDE, TALL] = [320, 180]; // units of the drawing, which is as wide as its column
@@ -16,14 +15,13 @@ function drawLosses({ loss, healthy }, width, height, pad) {
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const x = (at) => pad + (at / (healthy.length - 1)) * (width - 2 * pad);
   const y = (value) => height - pad - ((value - low) / (high - low || 1)) * (height - 2 * pad);
-  const path = (values) => values.map((value, at) => (value === null ? ""
-    : `${(values[at - 1] ?? null) === null ? "M" : "L"}${x(at).toFixed(1)},${y(value).toFixed(1)}`
-      + "h0.1")).join("");
+  const line = (values) =>
+    through(values.map((value, at) => (value === null ? null : [x(at), y(value)])));
   const cross = `m${-pad / 2},${-pad / 2}l${pad},${pad}m0,${-pad}l${-pad},${pad}`;
   const crosses = loss.map((value, at) =>
     (value === null && loss[at - 1] !== null ? `M${x(at)},${pad}${cross}` : ""));
-  return Object.entries({ healthy: path(healthy), loss: path(loss), lost: crosses.join("") })
-    .map(([name, d]) => draw("path", { class: name, d }));
+  return [trace("healthy", line(healthy)), trace("loss", line(loss)),
+    trace("lost", crosses.join(""))];
 }
 
 function describe(loss) {
@@ -35,11 +33,10 @@ function describe(loss) {
 
 // A toolbar of cards, each with a name and a line below it.
 function makeCards(label, names, act) {
-  const cards = names.map((name, at) => make("button", { type: "button", class: "card",
-    onclick: () => act(at) }, make("b", {}, name), make("span", {})));
-  const element = make("div", { class: "cards", role: "toolbar", "aria-label": label }, ...cards);
-  roveAmong(element, cards);
-  return { element, cards };
+  const { element, chips } = makeChips(label, names.map((name, at) => [
+    [make("b", {}, name), make("span")], () => act(at), { class: "card" }]));
+  setOne(element, "class", "cards");
+  return { element, cards: chips };
 }
 
 function buildPanel({ instruments, patients }) {
@@ -54,7 +51,7 @@ function buildPanel({ instruments, patients }) {
   const [symptom, sentence, answer] = ["symptom", "sentence", "answer"].map((name) =>
     make("p", { class: name }));
   const plot = draw("svg", { class: "plot", viewBox: `0 0 ${WIDE} ${TALL}`, role: "img" });
-  let [at, drawn] = [0, null];
+  let at = 0; // the patient's number
   const set = (change) => refresh(Object.assign(files[at], change));
 
   const room = makeChips("patients", patients.map((patient, number) => [[
@@ -89,24 +86,20 @@ function buildPanel({ instruments, patients }) {
   function refresh({ asked, answer: words } = files[at]) {
     const patient = patients[at];
     const out = causes.map((cause) => against(patient, cause, asked)[0]);
-    if (drawn !== patient) {
-      drawn = patient;
-      plot.replaceChildren(...drawLosses(patient, WIDE, TALL, 14),
-        write(WIDE / 2, TALL - 4, "step"));
-      setOne(plot, "aria-label",
-        `Loss ${describe(patient.loss)}; cured, ${describe(patient.healthy)}.`);
-    }
+    plot.replaceChildren(...drawLosses(patient, WIDE, TALL, 14), write(WIDE / 2, TALL - 4, "step"));
+    setOne(plot, "aria-label",
+      `Loss ${describe(patient.loss)}; cured, ${describe(patient.healthy)}.`);
     setText(symptom, patient.symptom);
     setText(sentence, `${plural(asked.length, "instrument")}, ${priceOf(asked)}: `
       + `${out.filter((by) => !by).length} of ${plural(patients.length, "cause")} fit.`);
     setText(answer, words);
     room.chips.forEach((chip, number) => {
-      setOne(chip, "aria-pressed", String(number === at));
+      setOne(chip, "aria-pressed", number === at);
       setOne(chip, "data-known", files[number].answer.startsWith("Yes") ? "yes" : null);
     });
     tools.cards.forEach((card, index) => {
       const [key, open] = [keys[index], asked.includes(keys[index])];
-      setOne(card, "aria-pressed", String(open));
+      setOne(card, "aria-pressed", open);
       setText(card.lastChild, open ? patient.readings[key].text : priceOf([key]));
     });
     answers.cards.forEach((card, index) => {
@@ -118,14 +111,13 @@ function buildPanel({ instruments, patients }) {
     const newest = asked.length ? patient.readings[asked.at(-1)].text : patient.symptom;
     speaker.say(words || `${newest} ${sentence.textContent}`);
   }
-  refresh();
-  const element = make("div", { class: "explorer panel" }, room.element,
+  const element = make("div", { class: "explorer" }, room.element,
     make("div", { class: "case" },
       make("div", {}, plot, note("Thick: loss. Thin: the same run, cured. ✕: not a number.")),
       make("div", {}, symptom, note("Instruments: press to read one, again to put it away."),
         tools.element, sentence)),
     note("Causes: name one."), answers.element, answer, speaker.element);
-  return { element, fit: () => {} };
+  return { element, fit: () => refresh() };
 }
 
 attach("panel", CSS, buildPanel);
