@@ -195,7 +195,7 @@ function put(host, css, { element, measured = element, fit }) {
   let fitted = 0; // until it is shown
   const refit = (most = Infinity) => {
     const next = Math.floor(Math.min(width, most));
-    if (next !== fitted) fit(fitted = next);
+    if (next && next !== fitted) fit(fitted = next); // else it is not shown
   };
   refit();
   addEventListener("beforeprint", () => refit(PAPER));

@@ -87,8 +87,7 @@ function build(data) {
     }
   }
   function fit(next) {
-    if (Math.floor(next) === width) return;
-    width = Math.floor(next);
+    width = next;
     element.style.setProperty("--width", `${width}px`);
     element.classList.toggle("slim", width < SLIM);
     element.classList.toggle("wide", width >= WIDE);
