@@ -40,10 +40,6 @@ MODELS = {
     "the CNN": (models.mnist_cnn, cnn(28, 32)),
     "a larger CNN": (lambda: cnn_of(56, 8), cnn(56, 8)),
     "the block": (models.transformer_block, block(128, 256, 4)),
-    "BERT's block": (
-        lambda: models.transformer_block(512, 768, 12),
-        block(512, 768, 12),
-    ),
     "ResNet-50": (
         lambda: keras.applications.ResNet50(weights=None, input_shape=(56, 56, 3)),
         resnet50(56, 64),

@@ -2,6 +2,7 @@
 
 import { bandsOf, write } from "./bands.mjs";
 import { draw } from "./dom.mjs";
+import { ENDING, multiples, ticks, trace } from "./plot.mjs";
 import { raised } from "./words.mjs";
 
 export const ROW = 15; // pixels, of the names
@@ -11,14 +12,11 @@ const [TICK, LETTER] = [48, 7.1]; // pixels: between two powers of two, and for 
 export function drawAxis(range, plot, label) {
   const { left, width, step, bottom: y } = plot;
   const every = [1, 2, 4, 8, 16, 32, 64].find((gap) => gap * step >= TICK);
-  const group = draw("g", { class: "axis" }, draw("path", { d: `M${left},${y}h${width}` }));
-  for (let octave = Math.ceil(range.low / every) * every; octave <= range.high; octave += every) {
-    const x = left + (octave - range.low) * step;
-    if (x > left + width - 10 || x < left + 8) continue;
-    group.append(draw("path", { d: `M${x},${y}v4` }), write(x, y + 17, raised(octave)));
-  }
-  group.append(write(left + width, y + 32, label, { class: "small", "text-anchor": "end" }));
-  return group;
+  const marks = multiples(every, range.low, range.high)
+    .map((octave) => [left + (octave - range.low) * step, raised(octave)])
+    .filter(([x]) => x >= left + 8 && x <= left + width - 10);
+  return draw("g.axis", trace("", `M${left},${y}h${width}`), ...ticks(y, marks),
+    write(left + width, y + 32, label, { class: "small", ...ENDING }));
 }
 
 // The bands' names above it, in as many rows of ROW pixels as keep them apart, with room for so
@@ -34,15 +32,15 @@ export function placeTitles(limits, range, plot, more = 0) {
     ends[row] = middle + half;
     return { ...band, place, middle, row };
   });
-  const group = draw("g", { class: "titles" });
+  const group = draw("g.titles");
   const texts = new Map();
   const rows = Math.max(1, ends.length);
   for (const { name, title, place, middle, row } of titles) {
     const y = ROW * (rows - row);
     if (row) {
-      group.prepend(draw("path", { class: "leader", d: `M${place},${y + 3}V${rows * ROW + 8}` }));
+      group.prepend(trace("leader", `M${place},${y + 3}V${rows * ROW + 8}`));
     }
-    texts.set(name, draw("text", { class: `title ${name}`, x: middle, y }, title));
+    texts.set(name, draw(`text.title.${name}`, { x: middle, y }, title));
     group.append(texts.get(name));
   }
   return { group, rows, texts };

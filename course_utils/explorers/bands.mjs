@@ -70,31 +70,43 @@ export function hatching(name, box, className = "hatch", gap = 7) {
   return [clipped(box, draw("path", { class: `${className} ${name}`, d: lines }))];
 }
 
-// A histogram against the bands, with some room above it: it slides with the scale, and they stand
-// still. → {element, heights, update({limits, range, scale, width})}, the heights being those of the
-// bars, in pixels.
+// A histogram against the bands, with some room above it: it slides, and they stand still.
+// → {element, heights, update({limits, range, scale, width})}; other bands or another width build
+// it anew. `heights` are those of the bars, in pixels.
 export function makeStrip(layer, height, room = 3, gap = 5) {
-  const element = draw("svg", { class: "strip", height, "aria-hidden": "true" });
+  const element = draw("svg.strip", { height, "aria-hidden": "true" });
   const most = Math.max(1, ...layer.counts);
   const heights = layer.counts.map((count) =>
     (count ? Math.max(1.5, (count / most) * (height - room)) : 0));
+  let built = {};
+  let bars = []; // the same in each band, which cuts them off at its borders
 
-  function update({ limits, range, scale, width }) {
+  function build(limits, range, width) {
     const step = width / (range.high - range.low);
-    const bars = heights.map((tall, index) => (tall ? `M${(index * step).toFixed(2)},${height}`
-      + `v${-tall.toFixed(2)}h${step.toFixed(2)}v${tall.toFixed(2)}z` : "")).join("");
+    built = { limits, range, width, step };
     setAttributes(element, { viewBox: `0 0 ${width} ${height}` });
-    // Each band has all bars, and cuts them off at its borders.
-    element.replaceChildren(...bandsOf(limits, range).map(({ name, from, to }) => {
+    const d = heights.map((tall, index) => (tall ? `M${(index * step).toFixed(2)},${height}`
+      + `v${-tall.toFixed(2)}h${step.toFixed(2)}v${tall.toFixed(2)}z` : "")).join("");
+    bars = [];
+    const bands = bandsOf(limits, range).map(({ name, from, to }) => {
+      const path = draw(`path.silhouette.${name}`, { d });
+      bars.push({ path, from });
       const box = { x: 0, y: 0, width: (to - from) * step, height };
-      const x = (layer.first + scale - from) * step;
       return clipped({ ...box, x: (from - range.low) * step },
-        draw("rect", { class: `band ${name}`, ...box }), ...hatching(name, box, "hatch", gap),
-        draw("path", { class: `silhouette ${name}`, d: bars,
-          transform: `translate(${x.toFixed(2)})` }),
+        draw(`rect.band.${name}`, { ...box }), ...hatching(name, box, "hatch", gap), path,
         ...hatching(name, box, "stripe", gap),
-        draw("path", { class: "border", d: from > range.low ? `M0,0V${height}` : "" }));
-    }));
+        draw("path.border", { d: from > range.low ? `M0,0V${height}` : "" }));
+    });
+    element.replaceChildren(...bands);
+  }
+  function update({ limits, range, scale, width }) {
+    if (built.limits !== limits || built.range !== range || built.width !== width) {
+      build(limits, range, width);
+    }
+    for (const { path, from } of bars) {
+      const x = (layer.first + scale - from) * built.step;
+      path.style.transform = `translate(${x.toFixed(2)}px)`;
+    }
   }
   return { element, heights, update };
 }
@@ -110,11 +122,10 @@ export function makeSlider(label, min, max, choose, name = "slider") {
   return { element, set };
 }
 
-// Call act(x, width) while a drawing is pressed, x in its pixels from the left.
+// Call act(x) while a drawing is pressed, x in its pixels from the left.
 export function whilePressed(element, act) {
   const go = ({ buttons, clientX }) => {
-    const { left, width } = element.getBoundingClientRect();
-    if (buttons & 1) act(clientX - left, width);
+    if (buttons & 1) act(clientX - element.getBoundingClientRect().left);
   };
   element.addEventListener("pointerdown", (event) => {
     element.setPointerCapture(event.pointerId);

@@ -3,8 +3,8 @@
 
 import { ROW, drawAxis, placeTitles } from "./axis.mjs";
 import { clamp, makeStrip, whilePressed, write } from "./bands.mjs";
-import { draw, setAttributes } from "./dom.mjs";
-import { END, START, trace } from "./plot.mjs";
+import { draw, setAttributes, setChildren } from "./dom.mjs";
+import { ENDING, STARTING, trace } from "./plot.mjs";
 import { part, scaleText } from "./words.mjs";
 
 const PLOT = { left: 8, height: 150, room: 34 }; // pixels
@@ -15,7 +15,7 @@ const SHARE = 12; // letters
 // → {element, update({layer, limits, range, scale, found, width, size, label})}, `size` being the
 // followed gradient's place as a power of two.
 export function makeChart(pick) {
-  const element = draw("svg", { class: "chart", role: "img" });
+  const element = draw("svg.chart", { role: "img" });
   const { left, height, room } = PLOT;
   const strips = new Map(); // by layer
   let octaveAt = () => null;
@@ -42,7 +42,7 @@ export function makeChart(pick) {
     for (const [name, title] of texts) { // the band's share behind its name
       const x = Number(title.getAttribute("x")) + (title.textContent.length - SHARE) * 3.55;
       setAttributes(title, { x });
-      group.append(draw("text", { class: "share", x: x + 7, y: title.getAttribute("y") },
+      group.append(draw("text.share", { x: x + 7, y: title.getAttribute("y") },
         part(found[name], found.nonzero)));
     }
     // Where the bars were without a scale, cut off at the plot's left end.
@@ -56,13 +56,14 @@ export function makeChart(pick) {
     const head = Math.sign(to - from) * Math.min(5, Math.abs(to - from));
     const end = to > width - 70;
     const name = write((to + (end ? -8 : 8)).toFixed(1), top + 15,
-      shift ? `${scaleText(2 ** scale)}·g` : "g", end ? END : START);
-    setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}` });
-    setAttributes(element, { "aria-label": label }).replaceChildren(strip.element,
+      shift ? `${scaleText(2 ** scale)}·g` : "g", end ? ENDING : STARTING);
+    setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}`,
+      "aria-label": label });
+    setChildren(element, [strip.element,
       trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""), group,
-      draw("g", { class: "arrow" }, trace("", shift
+      draw("g.arrow", trace("", shift
         ? `M${from},${top + 22}H${to}m${-head},-4l${head},4l${-head},4` : ""), name),
-      trace("marker", `M${to.toFixed(2)},${top}V${plot.bottom}m-5,8l5,-8l5,8z`));
+      trace("marker", `M${to.toFixed(2)},${top}V${plot.bottom}m-5,8l5,-8l5,8z`)]);
   }
   return { element, update };
 }

@@ -1,12 +1,15 @@
 // DoesItPay: what a training step keeps in float32 and in 16 bits, and from which batch on 16 bits
 // save memory.
 
-import { SLIM, clamp, whilePressed, write } from "./bands.mjs";
-import { attach, draw, labelled, make, makeSelect, makeTable, setAttributes, setOne, setText,
+import { SLIM, clamp, write } from "./bands.mjs";
+import {
+  attach, draw, labelled, make, makeSelect, makeTable, setAttributes, setChildren, setOne, setText,
 } from "./dom.mjs";
-import { bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
+import {
+  bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
 } from "./memory.mjs";
-import { END, START, makeDial, makeDrawing, multiples, rules, through, ticks, trace,
+import {
+  ENDING, STARTING, makeDrawing, multiples, rules, through, ticks, trace,
 } from "./plot.mjs";
 import { counted, numberText } from "./words.mjs";
 
@@ -30,12 +33,10 @@ function makeBar(name, parts, most, width) {
   const pieces = Object.entries(PARTS).map(([part, text]) => {
     const share = parts[part] / most;
     const fits = share * width > (text.length + 1) * LETTER;
-    return make("span", { class: `part ${part}`, style: `width: ${100 * share}%` },
-      fits ? text : "");
+    return make(`span.part.${part}`, { style: `width: ${100 * share}%` }, fits ? text : "");
   });
-  return make("div", { class: "lane" }, make("span", {}, name),
-    make("div", { class: "bar" }, ...pieces),
-    make("span", { class: "sum" }, bytesText(sumOf(parts))));
+  return make("div.lane", make("span", name), make("div.bar", ...pieces),
+    make("span.sum", bytesText(sumOf(parts))));
 }
 
 // What is saved over the batch, up to 2^last, with a mark at the batch that is chosen and one for
@@ -58,77 +59,68 @@ function drawSaving(counts, batch, measured, last, width) {
     wall.push(write(clamp(xOf(equal), half, right - half), 13, text),
       trace("wall", `M${xOf(equal)},${TOP}V${FLOOR}`));
   }
-  const axis = draw("g", { class: "axis" },
-    write(right, FLOOR + 33, "batch", END),
+  const axis = draw("g.axis", write(right, FLOOR + 33, "batch", ENDING),
     ...rules(LEFT, right, [-10, 0, 10, 20, 30, 40, 50].map((percent) =>
       [yOf(percent / 100), `${percent} %`.replace("-", "−")])),
     trace("", `M${LEFT},${yOf(0)}H${right}`),
     ...ticks(FLOOR, multiples(width < SLIM ? 4 : 2, 0, last).map((power) =>
       [xOf(2 ** power), counted(2 ** power)])));
   return [zone("less", 0, HIGH), zone("more", LOW, 0), axis,
-    write(LEFT + 6, TOP + 15, "16 bits save", START),
-    write(right - 6, FLOOR - 8, "16 bits cost", END), ...wall,
+    write(LEFT + 6, TOP + 15, "16 bits save", STARTING),
+    write(right - 6, FLOOR - 8, "16 bits cost", ENDING), ...wall,
     trace("curve", through(sizes.map((size) => [xOf(size), yOf(shareAt(size))]))),
     ...measured.map(([size, dtype, share]) =>
       trace(`point ${dtype}`, `M${xOf(size)},${yOf(share)}m-6,0l6,-6l6,6l-6,6z`)),
-    draw("circle", { class: "here", cx: xOf(batch), cy: yOf(shareAt(batch)), r: 6 })];
+    draw("circle.here", { cx: xOf(batch), cy: yOf(shareAt(batch)), r: 6 })];
 }
 
 function buildDoesItPay({ networks, batches, points, note }) {
-  const state = { network: networks[0], batch: 0, ...networks[0].start };
+  const [{ start, counts: grid }] = networks;
+  const own = grid[start.place][start.width]; // of the network that was measured
+  const state = { network: networks[0], batch: 0, ...start };
   const last = Math.log2(batches.at(-1));
   const drawing = makeDrawing("saving", state, look);
-  const dials = Object.fromEntries(["batch", "place", "width"].map((key) =>
-    [key, makeDial(key, 0, 1, (step) => drawing.set({ [key]: step }))]));
+  const dials = { batch: drawing.dial("batch", "batch", 0, batches.length - 1),
+    place: drawing.dial("place", "", 0, 0), width: drawing.dial("width", "width", 0, 0) };
   const choice = makeSelect(networks.map(({ name }, index) => [index, name]), 0, (index) =>
     drawing.set({ network: networks[index], ...networks[index].start }));
   const stage = make("div", { role: "img" });
-  const [reason, key, about] = ["reason", "note", "note"].map((name) => make("p", { class: name }));
-  const { table, caption, fill } = makeTable("compact",
-    ["part", "float32", "16 bits", "change"]);
-  setText(caption, "The bars' parts, from left to right");
-  const element = make("div", { class: "explorer" },
-    make("div", { class: "options" }, labelled("network", choice)),
+  const reason = make("p.reason");
+  const key = make("p.note");
+  const about = make("p.note");
+  const { table, fill } = makeTable("compact", ["part", "float32", "16 bits", "change"],
+    "The bars' parts, from left to right");
+  const element = make("div.explorer",
+    make("div.options", labelled("network", choice)),
     ...Object.values(dials).map((dial) => dial.element), drawing.sentence, stage, reason,
-    make("p", { class: "head" }, "Share of the sum of all parts that 16 bits save"),
-    drawing.element, key, make("div", { class: "scroller" }, table),
-    make("details", {}, make("summary", {}, "What is counted, and what is left out"), about,
-      make("p", { class: "note" }, note)),
+    make("p.head", "Share of the sum of all parts that 16 bits save"),
+    drawing.element, key, make("div.scroller", table),
+    make("details", make("summary", "What is counted, and what is left out"), about,
+      make("p.note", note)),
     drawing.spoken);
-  whilePressed(drawing.element, (x, width) => {
-    const power = (last * (x - LEFT)) / (width - RIGHT - LEFT);
-    const distances = batches.map((batch) => Math.abs(Math.log2(batch) - power));
-    drawing.set({ batch: distances.indexOf(Math.min(...distances)) });
-  });
-
-  function showDial(key, name, most, face) {
-    const { slider } = dials[key];
-    setText(dials[key].name, name);
-    setAttributes(slider, { max: most, "aria-label": name });
-    dials[key].show(state[key], face);
-  }
 
   function look(room) {
     const { network } = state;
-    const { unit, places, widths, start } = network;
+    const { unit, places, widths } = network;
     const [batch, place, width] = [batches[state.batch], places[state.place], widths[state.width]];
     const counts = network.counts[state.place][state.width];
-    const own = network === networks[0] && state.place === start.place
-      && state.width === start.width;
-    const measured = own ? points : [];
-    showDial("batch", "batch", batches.length - 1, counted(batch));
-    showDial("place", unit, places.length - 1, placesText(place, unit).replace(` ${unit}`, ""));
-    showDial("width", "width", widths.length - 1, counted(width));
+    const measured = counts === own ? points : [];
+    setText(dials.place.name, unit);
+    setAttributes(dials.place.slider, { max: places.length - 1, "aria-label": unit });
+    setAttributes(dials.width.slider, { max: widths.length - 1 });
+    dials.batch.show(counted(batch));
+    dials.place.show(placesText(place, unit).replace(` ${unit}`, ""));
+    dials.width.show(counted(width));
 
     const parts = { float32: partsOf(counts, batch, 32), "16 bits": partsOf(counts, batch, 16) };
     const most = Math.max(...Object.values(parts).map(sumOf));
     const list = Object.entries(parts).map(([name, one]) => `${name} ${bytesText(sumOf(one))}`);
     setOne(stage, "aria-label", `Memory of a step: ${list.join(", ")}. The table has the parts.`);
-    stage.replaceChildren(...Object.entries(parts).map(([name, one]) =>
+    setChildren(stage, Object.entries(parts).map(([name, one]) =>
       makeBar(name, one, most, room - 140)));
     fill(Object.entries(PARTS).map(([part, text]) => {
       const [before, after] = Object.values(parts).map((one) => one[part]);
-      return [[make("span", { class: `swatch ${part}` }), text], inBytes(before), inBytes(after),
+      return [[make(`span.swatch.${part}`), text], inBytes(before), inBytes(after),
         changeOf(before, after)];
     }));
 

@@ -92,18 +92,21 @@ def resnet50(side: int, width: int) -> Counts:
     side = quarter
     for stage, blocks in enumerate((3, 4, 6, 3)):
         inner = width * 2**stage
+        outer = 4 * inner
         side = math.ceil(side / 2) if stage else side
-        for block in range(blocks):
-            outer = 4 * inner
-            convolutions += [
-                (channels * inner, inner, side**2),
-                (9 * inner * inner, inner, side**2),
-                (inner * outer, outer, side**2),
-            ]
-            if not block:  # a shortcut of another width
-                convolutions.append((channels * outer, outer, side**2))
-            others += side**2 * (2 * inner + 2 * outer)  # two ReLU, a sum and its ReLU
-            channels = outer
+        # A block of three; the first one has a shortcut of another width, too.
+        first = [
+            (channels, inner),
+            (9 * inner, inner),
+            (inner, outer),
+            (channels, outer),
+        ]
+        other = [(outer, inner), (9 * inner, inner), (inner, outer)]
+        for inputs, outputs in first + (blocks - 1) * other:
+            convolutions.append((inputs * outputs, outputs, side**2))
+        # two ReLU, a sum and its ReLU
+        others += blocks * side**2 * (2 * inner + 2 * outer)
+        channels = outer
     # A bias, and of the normalization two numbers that are trained and two that are not.
     weights = sum(kernel + 3 * out for kernel, out, _ in convolutions)
     statistics = sum(2 * out for _, out, _ in convolutions)
@@ -225,7 +228,10 @@ class DoesItPay:
         for each in NETWORKS:
             places, widths = each.choices
             grid = [[each.count(place, width) for width in widths] for place in places]
-            start = {"place": places.index(each.places), "width": widths.index(each.width)}
+            start = {
+                "place": places.index(each.places),
+                "width": widths.index(each.width),
+            }
             networks.append(
                 {"name": each.name, "unit": each.unit, "places": places, "widths": widths,
                  "start": start, "note": each.note, "counts": grid}

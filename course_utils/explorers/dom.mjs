@@ -14,15 +14,20 @@ export function setAttributes(node, attributes) {
   return node;
 }
 
-const filled = (node, attributes, children) => {
-  setAttributes(node, attributes).append(...children);
+// make("p.note", { title: "…" }, "text", otherNode) gives an HTML element, draw an SVG one: what
+// follows the tag and its classes are attributes and children.
+const maker = (create) => (tag, ...parts) => {
+  const [name, ...classes] = tag.split(".");
+  const node = create(name);
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  for (const part of parts) {
+    if (part.constructor === Object) setAttributes(node, part);
+    else node.append(part);
+  }
   return node;
 };
-// An HTML element: make("p", { class: "note" }, "text", otherNode); and an SVG element.
-export const make = (tag, attributes = {}, ...children) =>
-  filled(document.createElement(tag), attributes, children);
-export const draw = (tag, attributes = {}, ...children) =>
-  filled(document.createElementNS(SVG, tag), attributes, children);
+export const make = maker((name) => document.createElement(name));
+export const draw = maker((name) => document.createElementNS(SVG, name));
 
 // Change a text, one attribute (null removes it), a property. An unchanged one costs nothing.
 export function setText(node, text) {
@@ -36,13 +41,24 @@ export function setProperty(node, name, value) {
   if (node[name] !== value) node[name] = value;
 }
 
+// Give a node these children. One that looks like what is there already is left out: it costs no
+// layout.
+export function setChildren(node, children) {
+  const old = [...node.childNodes];
+  children.forEach((child, index) => {
+    if (index >= old.length) node.append(child);
+    else if (!child.isEqualNode(old[index])) old[index].replaceWith(child);
+  });
+  for (const child of old.slice(children.length)) child.remove();
+}
+
 // A power of two with a raised exponent: the parts of "2⁻²⁴".
 export const powerOfTwo = (exponent) =>
-  ["2", make("sup", {}, String(exponent).replace("-", "−"))];
+  ["2", make("sup", String(exponent).replace("-", "−"))];
 
 // A label and its control in one line, with more text behind.
 export const labelled = (text, control, ...more) =>
-  make("label", { class: "labelled" }, make("span", {}, text), control, ...more);
+  make("label.labelled", make("span", text), control, ...more);
 
 // A select with [value, text] choices; `change` gets the chosen value.
 export function makeSelect(choices, chosen, change) {
@@ -56,27 +72,27 @@ export function makeSelect(choices, chosen, change) {
 export function makeChips(name, choices) {
   const chips = choices.map(([face, act, attributes]) =>
     make("button", { type: "button", class: "chip", onclick: act, ...attributes }, ...face));
-  const element = make("div", { class: "chips", role: "toolbar", "aria-label": name }, ...chips);
+  const element = make("div.chips", { role: "toolbar", "aria-label": name }, ...chips);
   roveAmong(element, chips);
   return { element, chips };
 }
 
-// A table with heads, of class `name`. → {table, body, caption, fill(rows)}, a row being the parts
-// of its head and one text for each further cell.
-export function makeTable(name, heads) {
-  const [caption, body] = [make("caption"), make("tbody")];
+// A table with heads, of class `name`, and a text as its caption. → {table, body, caption,
+// fill(rows)}, a row being the parts of its head and one text for each further cell.
+export function makeTable(name, heads, text = "") {
+  const [caption, body] = [make("caption", text), make("tbody")];
   const cells = heads.map((text) => make("th", { scope: "col" }, text));
   const table = make("table", { class: name }, caption,
-    make("thead", {}, make("tr", {}, ...cells)), body);
-  const fill = (rows) => body.replaceChildren(...rows.map(([head, ...texts]) => make("tr", {},
-    make("th", { scope: "row" }, ...head), ...texts.map((text) => make("td", {}, text)))));
+    make("thead", make("tr", ...cells)), body);
+  const fill = (rows) => setChildren(body, rows.map(([head, ...texts]) => make("tr", {},
+    make("th", { scope: "row" }, ...head), ...texts.map((text) => make("td", text)))));
   return { table, body, caption, fill };
 }
 
 // A live region that says only the last of several quick messages. The first one is what the page
 // loads with, and is not said.
 export function makeSpeaker() {
-  const element = make("p", { class: "spoken", role: "status", "aria-live": "polite" });
+  const element = make("p.spoken", { role: "status", "aria-live": "polite" });
   let timer = 0;
   let said = null;
   function say(text) {
@@ -92,7 +108,7 @@ export function makeSpeaker() {
 // What is wrong with a field, told below it, but not while somebody types there: `read(text)` gets
 // each text, and `warn(wrong)` whether the field is marked. → {element, tell(message | null)}
 export function makeComplaint(field, read, warn) {
-  const element = make("p", { class: "message", role: "status" });
+  const element = make("p.message", { role: "status" });
   let pause = null; // the timer that runs while somebody types
   let message = null;
   function show() {
@@ -163,7 +179,7 @@ export function makeTabs(panels, chosen) {
     });
     settle(names.indexOf(chosenName));
   }
-  return { element: make("section", { class: "tabbed" }, list, ...bodies), choose };
+  return { element: make("section.tabbed", list, ...bodies), choose };
 }
 
 // JupyterLab listens on the document, where it sees the host and not the field or button in its
@@ -189,10 +205,10 @@ function guardKeys(root) {
 // printed gets narrower without a ResizeObserver being told.
 function put(host, css, { element, measured = element, fit }) {
   const root = host.attachShadow({ mode: "open" });
-  root.append(make("style", {}, css), element);
+  root.append(make("style", css), element);
   guardKeys(root);
   let width = measured.clientWidth;
-  let fitted = 0; // until it is shown
+  let fitted = 0;
   const refit = (most = Infinity) => {
     const next = Math.floor(Math.min(width, most));
     if (next && next !== fitted) fit(fitted = next); // else it is not shown

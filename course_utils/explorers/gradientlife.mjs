@@ -2,7 +2,7 @@
 
 import { SLIM, bandsOf, clamp, hatching, write } from "./bands.mjs";
 import { attach, draw, labelled, make, makeChips, makeSelect, setOne } from "./dom.mjs";
-import { END, START, makeDial, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
+import { ENDING, STARTING, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
 import { RULES, travel } from "./travel.mjs";
 import { numberText, raised, spelled } from "./words.mjs";
 
@@ -38,10 +38,11 @@ function drawWays(way, ideal, limits, width) {
   const lineOf = (stations) => through(stations.map(([, value], row) =>
     (value === null ? null : [xOf(value), yOf(row)])));
   const bands = bandsOf(limits, RANGE).flatMap(({ name, from, to }) => {
-    const box = { x: placeOf(from), y: yOf(2) - 13, width: placeOf(to) - placeOf(from), height: 26 };
-    return [draw("rect", { class: `band ${name}`, ...box }), ...hatching(name, box)];
+    const x = placeOf(from);
+    const box = { x, y: yOf(2) - 13, width: placeOf(to) - x, height: 26 };
+    return [draw(`rect.band.${name}`, { ...box }), ...hatching(name, box)];
   });
-  const axis = draw("g", { class: "axis" }, ...bands,
+  const axis = draw("g.axis", ...bands,
     ...way.map((_, row) => trace("rule", `M${left},${yOf(row)}H${right}`)),
     ...ticks(floor, multiples(step < 4 ? 30 : 10, RANGE.low, RANGE.high).map((octave) =>
       [placeOf(octave), raised(octave)])),
@@ -51,12 +52,12 @@ function drawWays(way, ideal, limits, width) {
     const [x, y] = [xOf(value), yOf(row)];
     const dtype = station === "backward" ? "float16" : "float32";
     const end = x > right - 60;
-    const mark = draw("path", { class: `mark ${dtype}`, d: MARKS[dtype],
+    const mark = draw(`path.mark.${dtype}`, { d: MARKS[dtype],
       transform: `translate(${x.toFixed(1)},${y})` });
-    return [write(left - 10, y + 4, slim ? station : LONG[station] ?? station, END),
+    return [write(left - 10, y + 4, slim ? station : LONG[station] ?? station, ENDING),
       ...(value === null ? [] : [mark]),
       write(x + (end ? -9 : 9), y - 8, value === null ? "skipped" : numberText(value),
-        { class: "value", ...(end ? END : START) })];
+        { class: "value", ...(end ? ENDING : STARTING) })];
   });
   return [axis, trace("should", lineOf(ideal)), trace("does", lineOf(way)), ...marks];
 }
@@ -65,18 +66,16 @@ function buildLife({ limits, size, mistakes }) {
   const state = { size, scale: 15, rule: "SGD", made: [] };
   const names = Object.keys(mistakes);
   const drawing = makeDrawing("life", state, look);
-  const dials = {
-    size: makeDial("gradient", -40, 4, (step) => drawing.set({ size: step })),
-    scale: makeDial("loss scale", 0, 24, (scale) => drawing.set({ scale })),
-  };
+  const dials = { size: drawing.dial("size", "gradient", -40, 4),
+    scale: drawing.dial("scale", "loss scale", 0, 24) };
   const row = makeChips("mistakes", names.map((name) => [[mistakes[name]], () => drawing.set({
-    made: names.filter((one) => state.made.includes(one) !== (one === name)) }), {}]));
+    made: names.filter((one) => state.made.includes(one) !== (one === name)) })]));
   const rule = makeSelect(Object.keys(RULES).map((name) => [name, name]), state.rule,
     (name) => drawing.set({ rule: name }));
-  const element = make("div", { class: "explorer" }, dials.size.element, dials.scale.element,
-    make("div", { class: "options" }, labelled("update rule", rule),
-      make("span", { class: "note" }, "mistakes"), row.element), drawing.element,
-    make("p", { class: "note" }, "● float32 · ▲ float16 · broad line: the way without mistakes"),
+  const element = make("div.explorer", dials.size.element, dials.scale.element,
+    make("div.options", labelled("update rule", rule),
+      make("span.note", "mistakes"), row.element), drawing.element,
+    make("p.note", "● float32 · ▲ float16 · broad line: the way without mistakes"),
     drawing.sentence, drawing.spoken);
 
   function look(width) {
@@ -85,7 +84,7 @@ function buildLife({ limits, size, mistakes }) {
     const way = travel(gradient, scale, made, chosen, limits);
     const ideal = travel(gradient, scale, [], chosen, limits);
     for (const [key, dial] of Object.entries(dials)) {
-      dial.show(state[key], raised(state[key]), spelled(state[key]));
+      dial.show(raised(state[key]), spelled(state[key]));
     }
     row.chips.forEach((chip, index) =>
       setOne(chip, "aria-pressed", made.includes(names[index])));

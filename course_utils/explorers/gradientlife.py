@@ -30,31 +30,26 @@ def travel(gradient, scale, mistakes=(), rule="SGD"):
         >>> [f"{name} {v:.2g}" for name, v in travel(2.0**-26, 2.0**15)][::2]
         ['gradient 1.5e-08', 'backward 0.00049', '÷ S 1.5e-08', 'step 1.5e-09']
     """
-    g, scale = np.float32(gradient), np.float32(scale)
+    first, scale = np.float32(gradient), np.float32(scale)
     with np.errstate(all="ignore"):
-        scaled = g if "forgotten" in mistakes else g * scale
-        v = np.float32(np.float16(scaled))
-        way = [
-            ("gradient", g),
-            ("× S", scaled),
-            ("backward", np.float16(v)),
-            ("weight", v),
-        ]
-        for station in (
-            ("limit 1", "÷ S") if "early" in mistakes else ("÷ S", "limit 1")
-        ):
-            if station == "limit 1":
-                v = (
-                    v
-                    if v is None or v <= 1
-                    else np.float32(1 if np.isfinite(v) else np.nan)
-                )
-            elif not np.isfinite(v) and "unchecked" not in mistakes:
+        scaled = first if "forgotten" in mistakes else first * scale
+        half = np.float16(scaled)
+        v = np.float32(half)
+        way = [("gradient", first), ("× S", scaled), ("backward", half), ("weight", v)]
+        stations = ("limit 1", "÷ S") if "early" in mistakes else ("÷ S", "limit 1")
+        for station in stations:
+            if station == "÷ S" and not np.isfinite(v) and "unchecked" not in mistakes:
                 v = None
-            else:
+            elif station == "÷ S":
                 v = v if "never" in mistakes else v / scale
                 v = v / scale if "twice" in mistakes else v
-            way += [(station, v)]
+            elif v is not None:
+                v = (
+                    np.minimum(v, np.float32(1))
+                    if np.isfinite(v)
+                    else np.float32("nan")
+                )
+            way.append((station, v))
         return [*way, ("step", None if v is None else RULES[rule](v))]
 
 

@@ -7,7 +7,7 @@ import { through, trace } from "./plot.mjs";
 import { numberText, plural } from "./words.mjs";
 
 const [WIDE, TALL] = [320, 180]; // units of the drawing, which is as wide as its column
-const note = (text) => make("p", { class: "note" }, text);
+const note = (text) => make("p.note", text);
 
 // A patient's loss and that of the same run, cured; a cross where it is no longer a number.
 function drawLosses({ loss, healthy }, width, height, pad) {
@@ -34,7 +34,7 @@ function describe(loss) {
 // A toolbar of cards, each with a name and a line below it.
 function makeCards(label, names, act) {
   const { element, chips } = makeChips(label, names.map((name, at) => [
-    [make("b", {}, name), make("span")], () => act(at), { class: "card" }]));
+    [make("b", name), make("span")], () => act(at), { class: "card" }]));
   setOne(element, "class", "cards");
   return { element, cards: chips };
 }
@@ -48,16 +48,17 @@ function buildPanel({ instruments, patients }) {
   const priceOf = (asked) =>
     plural(asked.reduce((sum, key) => sum + instruments[key].minutes, 0), "minute");
   const speaker = makeSpeaker();
-  const [symptom, sentence, answer] = ["symptom", "sentence", "answer"].map((name) =>
-    make("p", { class: name }));
-  const plot = draw("svg", { class: "plot", viewBox: `0 0 ${WIDE} ${TALL}`, role: "img" });
+  const symptom = make("p.symptom");
+  const sentence = make("p.sentence");
+  const answer = make("p.answer");
+  const plot = draw("svg.plot", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img" });
   let at = 0; // the patient's number
   const set = (change) => refresh(Object.assign(files[at], change));
 
   const room = makeChips("patients", patients.map((patient, number) => [[
-    draw("svg", { class: "small", viewBox: "0 0 48 28", "aria-hidden": "true" },
-      ...drawLosses(patient, 48, 28, 4)), make("span", {}, `patient ${number + 1}`)],
-  () => refresh(files[at = number]), {}]));
+    draw("svg.small", { viewBox: "0 0 48 28", "aria-hidden": "true" },
+      ...drawLosses(patient, 48, 28, 4)), make("span", `patient ${number + 1}`)],
+  () => refresh(files[at = number])]));
   const tools = makeCards("instruments", keys.map(nameOf), (index) => {
     const [{ asked }, key] = [files[at], keys[index]];
     set({ answer: "", asked: asked.includes(key) ? asked.filter((one) => one !== key)
@@ -111,10 +112,10 @@ function buildPanel({ instruments, patients }) {
     const newest = asked.length ? patient.readings[asked.at(-1)].text : patient.symptom;
     speaker.say(words || `${newest} ${sentence.textContent}`);
   }
-  const element = make("div", { class: "explorer" }, room.element,
-    make("div", { class: "case" },
-      make("div", {}, plot, note("Thick: loss. Thin: the same run, cured. ✕: not a number.")),
-      make("div", {}, symptom, note("Instruments: press to read one, again to put it away."),
+  const element = make("div.explorer", room.element,
+    make("div.case",
+      make("div", plot, note("Thick: loss. Thin: the same run, cured. ✕: not a number.")),
+      make("div", symptom, note("Instruments: press to read one, again to put it away."),
         tools.element, sentence)),
     note("Causes: name one."), answers.element, answer, speaker.element);
   return { element, fit: () => refresh() };

@@ -1,24 +1,26 @@
-// What explorers with one drawing share: the drawing with what is told of it, the sliders that
+// What explorers with one drawing share: the drawing with what is told of it and the sliders that
 // change it, and the parts that a drawing is made of.
 
 import { makeSlider, write } from "./bands.mjs";
-import { draw, make, makeSpeaker, setAttributes, setText } from "./dom.mjs";
+import { draw, make, makeSpeaker, setAttributes, setChildren, setText } from "./dom.mjs";
 
-export const END = { "text-anchor": "end" }; // of a text that ends at its place
-export const START = { "text-anchor": "start" };
+export const ENDING = { "text-anchor": "end" }; // of a text that ends at its place
+export const STARTING = { "text-anchor": "start" };
 
 // A drawing that is made anew at each change of `state` and at each new width. `look(width)` gives
 // {nodes, height, words}, and where they differ from the words the `label` of the drawing and what
-// is `heard`. → {element, sentence, spoken, set(change), fit(width)}; the sentence shows the words.
+// is `heard`. → {element, sentence, spoken, set(change), fit(width), dial}; the sentence shows the
+// words.
 export function makeDrawing(name, state, look) {
-  const element = draw("svg", { class: `drawing ${name}`, role: "img" });
-  const sentence = make("p", { class: "sentence" });
+  const element = draw(`svg.drawing.${name}`, { role: "img" });
+  const sentence = make("p.sentence");
   const speaker = makeSpeaker();
   let width = 0; // pixels, until it is shown
   function refresh() {
     const { nodes, height, words, heard = words, label = heard } = look(width);
-    setAttributes(element, { width, height, viewBox: `0 0 ${width} ${height}` });
-    setAttributes(element, { "aria-label": label }).replaceChildren(...nodes);
+    setAttributes(element, { width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": label });
+    setChildren(element, nodes);
     setText(sentence, words);
     speaker.say(heard);
   }
@@ -30,20 +32,19 @@ export function makeDrawing(name, state, look) {
     width = given;
     refresh();
   }
-  return { element, sentence, spoken: speaker.element, set, fit };
-}
-
-// A slider with its name before it, and between them what it is set to.
-// → {element, name, slider, show(step, face, said)}
-export function makeDial(text, least, most, choose, label = text) {
-  const [name, shown] = [make("span", { "aria-hidden": "true" }, text), make("output")];
-  const slider = makeSlider(label, least, most, choose);
-  function show(step, face, said = face) {
-    slider.set(step, said);
-    setText(shown, face);
+  // A slider for `key` of the state, with its name before it, and between them what it is set to.
+  // → {element, name, slider, show(face, said)}
+  function dial(key, text, least, most, label = text) {
+    const [before, shown] = [make("span", { "aria-hidden": "true" }, text), make("output")];
+    const slider = makeSlider(label, least, most, (step) => set({ [key]: step }));
+    function show(face, said = face) {
+      slider.set(state[key], said);
+      setText(shown, face);
+    }
+    return { element: make("div.drag", before, shown, slider.element), name: before,
+      slider: slider.element, show };
   }
-  return { element: make("div", { class: "drag" }, name, shown, slider.element), name,
-    slider: slider.element, show };
+  return { element, sentence, spoken: speaker.element, set, fit, dial };
 }
 
 // A line, or whatever else a path can draw.
@@ -64,4 +65,4 @@ export function multiples(step, low, high) {
 export const ticks = (y, marks) => marks.flatMap(([x, text]) =>
   [trace("tick", `M${x},${y}v4`), write(x, y + 17, text)]);
 export const rules = (left, right, marks) => marks.flatMap(([y, text]) =>
-  [trace("rule", `M${left},${y}H${right}`), write(left - 6, y + 4, text, END)]);
+  [trace("rule", `M${left},${y}H${right}`), write(left - 6, y + 4, text, ENDING)]);

@@ -3,7 +3,7 @@
 
 import { SLIM, clamp, makeSlider, write } from "./bands.mjs";
 import { attach, draw, labelled, make, makeChips, makeSelect, setText } from "./dom.mjs";
-import { END, START, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
+import { ENDING, STARTING, makeDrawing, multiples, through, ticks, trace } from "./plot.mjs";
 import { raised, spelled } from "./words.mjs";
 
 const [LANE, TOP, FLOOR, BESIDE] = [50, 86, 256, 5]; // pixels, the last between equal lines
@@ -27,18 +27,18 @@ function buildCliff({ step, first, curves, samples }) {
   const lost = (name) => indices.filter((index) => curves[name].values[index] === 0).length;
 
   const drawing = makeDrawing("cliff", state, look);
-  const shown = make("output", { class: "scale-text" });
+  const shown = make("output.scale-text");
   const slider = makeSlider("loss scale", 0, 24, (scale) => drawing.set({ scale }));
   const chips = makeChips("fixed scales", [0, 5, 10, 15].map((scale) => [
-    [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => drawing.set({ scale }), {}]));
+    [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => drawing.set({ scale })]));
   const batch = makeSelect([1, 32, 256].map((size) => [size, size]), state.batch,
     (size) => drawing.set({ batch: Number(size) }));
-  const element = make("div", { class: "explorer" },
-    make("div", { class: "scale-head" }, make("span", { "aria-hidden": "true" }, "loss scale"),
+  const element = make("div.explorer",
+    make("div.scale-head", make("span", { "aria-hidden": "true" }, "loss scale"),
       shown, chips.element, labelled("samples in the batch", batch)),
-    slider.element, make("div", { class: "keys", "aria-hidden": "true" },
+    slider.element, make("div.keys", { "aria-hidden": "true" },
       "Size of the gradient of one wrong sample (equal lines stand side by side):",
-      ...names.map((name) => make("span", { class: `key ${name}` }, name)),
+      ...names.map((name) => make(`span.key.${name}`, name)),
       samples.length ? "Dot: a sample of the batch, empty if it teaches nothing in bfloat16" : ""),
     drawing.element, drawing.sentence, drawing.spoken);
 
@@ -62,14 +62,14 @@ function buildCliff({ step, first, curves, samples }) {
 
   function drawAxes(xOf, slim) {
     const left = xOf(0) - 8;
-    return draw("g", { class: "axis" },
-      ...[0, 0.5, 1].map((value) => write(left, yOf(value) + 4, value, END)),
+    return draw("g.axis",
+      ...[0, 0.5, 1].map((value) => write(left, yOf(value) + 4, value, ENDING)),
       ...ticks(FLOOR, multiples(slim ? 5 : 2, 0, end).map((gap) => [xOf(gap), gap])),
       ...ticks(FLOOR + 40, CHANCES.map(([chance, text]) => [xOf(Math.log(1 / chance - 1)), text])),
       trace("", `M${xOf(0)},${FLOOR}H${xOf(end)}m0,40H${xOf(0)}`),
-      write(xOf(end), FLOOR + 33, "logit gap of the wrong class", END),
-      write(xOf(end), FLOOR + 73, "probability of the right class", END),
-      write(0, LANE + 4, slim ? "∞" : "not finite", START));
+      write(xOf(end), FLOOR + 33, "logit gap of the wrong class", ENDING),
+      write(xOf(end), FLOOR + 73, "probability of the right class", ENDING),
+      write(0, LANE + 4, slim ? "∞" : "not finite", STARTING));
   }
 
   function look(width) {
@@ -84,9 +84,9 @@ function buildCliff({ step, first, curves, samples }) {
 
     // A zone, and above the plot what is from its left edge on.
     const zone = (y, name, start, stop, title) => [
-      draw("rect", { class: `zone ${name}`, x: xOf(start), y: LANE - 12,
+      draw(`rect.zone.${name}`, { x: xOf(start), y: LANE - 12,
         width: xOf(stop) - xOf(start), height: FLOOR - LANE + 12 }),
-      write(xOf(end), y, stop > start ? `${title} from ${start.toFixed(1)} on` : "", END)];
+      write(xOf(end), y, stop > start ? `${title} from ${start.toFixed(1)} on` : "", ENDING)];
     // A curve, a little aside; where it is not finite it runs in the lane above.
     const lines = names.map((name, number) => trace(`curve ${name}`, through(
       curves[name].values.map((value, index) => {
@@ -100,9 +100,9 @@ function buildCliff({ step, first, curves, samples }) {
       ...zone(16, "float16", from * step, to * step,
         slim ? "float16: step skipped" : "float16: not finite, step skipped,"),
       drawAxes(xOf, slim), ...lines, ...drawSamples(xOf, isSkipped),
-      write(xOf(end), yOf(0) - DOT * PILE - 14, far ? `${far} beyond ${end}` : "", END),
+      write(xOf(end), yOf(0) - DOT * PILE - 14, far ? `${far} beyond ${end}` : "", ENDING),
       write(left + 2, yOf(0) - DOT * Math.min(isRight, PILE) - 4,
-        isRight ? `${isRight} right` : "", START)];
+        isRight ? `${isRight} right` : "", STARTING)];
 
     const until = to ? `not finite from a gap of ${told(from * step)} on. Below it`
       : "finite at every gap. It";

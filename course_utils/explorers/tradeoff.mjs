@@ -1,8 +1,8 @@
 // TradeOff: networks by size and accuracy, with their latency as the size of the mark.
 
 import { SLIM, write } from "./bands.mjs";
-import { attach, draw, labelled, make, makeSelect, makeTable, setText } from "./dom.mjs";
-import { END, START, makeDial, makeDrawing, multiples, rules, ticks, trace } from "./plot.mjs";
+import { attach, draw, labelled, make, makeSelect, makeTable } from "./dom.mjs";
+import { ENDING, STARTING, makeDrawing, multiples, rules, ticks, trace } from "./plot.mjs";
 import { numberText } from "./words.mjs";
 
 const [TOP, FLOOR] = [14, 244]; // pixels
@@ -57,20 +57,20 @@ function buildTradeOff({ points, error }) {
   const times = scaleOf(points, "ms");
 
   const drawing = makeDrawing("plane", state, look);
-  const limits = [["size", "kb"], ["latency", "ms"]].map(([name, key]) =>
-    makeDial(name, 0, STEPS, (step) => drawing.set({ [key]: step }), `at most, ${name}`));
+  const limits = { kb: drawing.dial("kb", "size", 0, STEPS, "at most, size"),
+    ms: drawing.dial("ms", "latency", 0, STEPS, "at most, latency") };
   const choice = makeSelect(Object.entries(SIZES), state.size, (size) => drawing.set({ size }));
-  const { table, caption, fill } = makeTable("compact", ["network", "size", "right", "latency"]);
-  setText(caption, "What remains, the most accurate first; * no other one beats it, ties aside");
-  const element = make("div", { class: "explorer" },
-    make("div", { class: "options" }, labelled("size of", choice)),
-    ...limits.map((dial) => dial.element), drawing.sentence, drawing.element,
-    make("p", { class: "note" }, "Mark: ● all weights, ▲ pruned; the larger, the slower. ",
+  const { table, fill } = makeTable("compact", ["network", "size", "right", "latency"],
+    "What remains, the most accurate first; * no other one beats it, ties aside");
+  const element = make("div.explorer",
+    make("div.options", labelled("size of", choice)),
+    limits.kb.element, limits.ms.element, drawing.sentence, drawing.element,
+    make("p.note", "Mark: ● all weights, ▲ pruned; the larger, the slower. ",
       ...KINDS.filter((kind) => points.some((point) => kindOf(point) === kind))
-        .flatMap((kind) => [make("b", { class: `word ${kind}` }, kind), " "]),
+        .flatMap((kind) => [make(`b.word.${kind}`, kind), " "]),
       "Line: the front. Band: one standard error below the best. What differs by less than "
         + "the band in accuracy, or by less than 1 % in size, is a tie."),
-    make("div", { class: "scroller" }, table), drawing.spoken);
+    make("div.scroller", table), drawing.spoken);
 
   // The names of points that find room: beside their marks, those of the front first.
   function drawNames(left, front, xOf, edges) {
@@ -82,7 +82,7 @@ function buildTradeOff({ points, error }) {
       if (from < edges.left || taken.some((other) =>
         Math.abs(other.y - y) < 14 && from < other.to && other.from < to)) return [];
       taken.push({ y, from, to });
-      return [write(x + (before ? -13 : 13), y + 4, point.name, { ...(before ? END : START),
+      return [write(x + (before ? -13 : 13), y + 4, point.name, { ...(before ? ENDING : STARTING),
         class: front.includes(point) ? "label best" : "label" })];
     });
   }
@@ -97,8 +97,8 @@ function buildTradeOff({ points, error }) {
     const words = left.length ? `${left.length} of ${points.length} remain. Most accurate: `
       + `${order[0].name}, ${right(order[0].accuracy)}, ${kB(order[0][size])}, ${ms(order[0].ms)}.`
       : "Nothing remains: move a limit.";
-    limits[0].show(state.kb, limitText(mostSize, kB));
-    limits[1].show(state.ms, limitText(mostTime, ms));
+    limits.kb.show(limitText(mostSize, kB));
+    limits.ms.show(limitText(mostTime, ms));
     fill(order.map((point) => [[point.name + (front.includes(point) ? " *" : "")],
       kB(point[size]), right(point.accuracy), ms(point.ms)]));
 
@@ -117,15 +117,15 @@ function buildTradeOff({ points, error }) {
       label: `Accuracy over ${SIZES[size]}. ${words} On the front: `
         + `${front.map(({ name }) => name).join("; ") || "none"}.`,
       nodes: [
-        draw("rect", { class: "error", x: edges.left, y: yOf(best), width: edges.right - edges.left,
+        draw("rect.error", { x: edges.left, y: yOf(best), width: edges.right - edges.left,
           height: yOf(best - error) - yOf(best) }),
-        draw("g", { class: "axis" },
+        draw("g.axis",
           ...rules(edges.left, edges.right, multiples(gap, low, high).map((value) =>
             [yOf(value), right(value)])),
           ...ticks(FLOOR, [10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
             .map((value) => [placeOf(value), value])
             .filter(([x]) => x >= edges.left && x <= edges.right)),
-          write(edges.right, FLOOR + 33, "kB", END)),
+          write(edges.right, FLOOR + 33, "kB", ENDING)),
         ...(mostSize === Infinity ? [] : [trace("wall", `M${placeOf(mostSize)},${TOP}V${FLOOR}`)]),
         trace("front", stairs.join("")), ...marks,
         ...drawNames(left, front, xOf, edges)] };

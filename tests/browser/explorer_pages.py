@@ -53,10 +53,14 @@ class Panel:
     def __init__(self, place):
         self.inside = place.locator(".explorer")
         self.spoken = self.inside.locator(".spoken")
+        self.sentence = self.inside.locator(".sentence")
         self.press = place.page.keyboard.press
 
     def button(self, name):
         return self.inside.get_by_role("button", name=name, exact=True)
+
+    def slider(self, name):
+        return self.inside.get_by_role("slider", name=name)
 
     def tab(self, name):
         self.inside.get_by_role("tab", name=name, exact=True).click()
