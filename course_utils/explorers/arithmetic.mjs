@@ -81,8 +81,8 @@ export function calculate(format, mode, given, operation) {
 // The arithmetic tab; say(text) speaks. → {element, update({shown, selected, mode}), set}, where
 // set(a, operation, b) enters an operation.
 export function makeArithmetic(say) {
-  const field = (name, value) => Object.assign(make("input", {
-    type: "text", class: "operand", spellcheck: "false", autocomplete: "off",
+  const field = (name, value) => Object.assign(make("input.operand", {
+    type: "text", spellcheck: "false", autocomplete: "off",
     "aria-label": name, maxlength: "2100", oninput: () => speak() }), { value });
   const fields = [field("first number", "2048"), field("second number", "1")];
   const signs = Object.entries(OPERATIONS).map(([name, [sign]]) => [name, sign]);
@@ -93,14 +93,14 @@ export function makeArithmetic(say) {
   const presets = makeChips("presets", [
     [["1 + ε"], () => addTo1(0)], [["1 + ε/2"], () => addTo1(1)],
     [["2048 + 1"], () => set("2048", "add", "1")]]);
-  const message = make("p", { class: "message", role: "status" });
+  const message = make("p.message", { role: "status" });
   const { table, body, caption } = makeTable("results",
     ["format", "stored", "exact result", "rounded", "what happened"]);
   caption.append("Each number is rounded to the format. "
     + "The exact result of these is rounded once more.");
-  const element = make("div", { class: "arithmetic-panel" },
-    make("div", { class: "operation" }, fields[0], operation, fields[1], presets.element), message,
-    make("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "results" },
+  const element = make("div.arithmetic-panel",
+    make("div.operation", fields[0], operation, fields[1], presets.element), message,
+    make("div.scroller", { tabindex: "0", role: "group", "aria-label": "results" },
       table));
   let view = null;
 
@@ -129,8 +129,8 @@ export function makeArithmetic(say) {
   }
   function rowOf(format, { operands, exactly, result, told }) {
     const error = { class: "error", "data-kind": told.kind };
-    const cells = operands ? [make("td", {}, operands), make("td", {}, exactly),
-      make("td", {}, make("b", {}, result)), make("td", error, told.text)]
+    const cells = operands ? [make("td", operands), make("td", exactly),
+      make("td", make("b", result)), make("td", error, told.text)]
       : [make("td", { colspan: "4", ...error }, told.text)];
     return make("tr", { "data-format": format.name },
       make("th", { scope: "row" }, format.name), ...cells);

@@ -2,7 +2,7 @@
 // its axis.
 
 import { LAST_SCALE, SLIM, clamp, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
-import { draw, make, setAttributes, setText } from "./dom.mjs";
+import { draw, make, setAttributes, setChildren, setText } from "./dom.mjs";
 import { rules, through, trace } from "./plot.mjs";
 import { errorAt, overflowFrom } from "./survival.mjs";
 import { counted, errorText, raised, spelled } from "./words.mjs";
@@ -14,13 +14,13 @@ const FIRST = 15; // the scale that Keras begins with, as an exponent
 // The bathtub with its slider. choose(exponent) asks for a scale.
 // → {element, update({layer, others, limits, scale, error, width})}
 export function makeBathtub(choose) {
-  const shown = make("output", { class: "scale-text" });
+  const shown = make("output.scale-text");
   const slider = makeSlider("loss scale", 0, LAST_SCALE, choose);
-  const picture = draw("svg", { class: "tub", role: "img" });
-  const element = make("div", { class: "bathtub" },
-    make("div", { class: "scale-head" },
-      make("span", { class: "scale-name", "aria-hidden": "true" }, "loss scale S ="), shown),
-    make("div", { class: "tub-box" }, picture, slider.element));
+  const picture = draw("svg.tub", { role: "img" });
+  const element = make("div.bathtub",
+    make("div.scale-head",
+      make("span.scale-name", { "aria-hidden": "true" }, "loss scale S ="), shown),
+    make("div.tub-box", picture, slider.element));
   const { left, top, height } = TUB;
   const bottom = top + height;
   const tall = bottom + TUB.below;
@@ -51,14 +51,14 @@ export function makeBathtub(choose) {
     const zone = [];
     if (wall < LAST_SCALE) {
       const box = { x: xOf(wall), y: top, width: right - xOf(wall), height };
-      zone.push(draw("rect", { class: "band overflow", ...box }), ...hatching("overflow", box));
+      zone.push(draw("rect.band.overflow", { ...box }), ...hatching("overflow", box));
       if (box.width > 80) {
         zone.push(write(box.x + box.width / 2, top + height / 2,
           layer.nans + layer.infinities ? "not finite" : "overflow", { class: "zone" }));
       }
     }
     const tick = (power, text = "") => write(xOf(power), tall - 4, raised(power) + text);
-    const axis = draw("g", { class: "axis" },
+    const axis = draw("g.axis",
       ...rules(left, right, GRID.map((percent) => [yOf(percent), `${percent}%`])),
       trace("first", `M${xOf(FIRST)},${top}V${bottom}`),
       ...(slim ? [0, 32, 48] : [0, 8, 24, 32, 40, 48]).map((power) => tick(power)),
@@ -69,13 +69,13 @@ export function makeBathtub(choose) {
     setAttributes(picture, { width, height: tall, viewBox: `0 0 ${width} ${tall}`,
       "aria-label": `Relative error in ${limits.name} at scale ${spelled(scale)}: `
         + errorText(error) });
-    picture.replaceChildren(...zone, axis, ...others.map((one) => curve("other", one)),
+    setChildren(picture, [...zone, axis, ...others.map((one) => curve("other", one)),
       curve("curve", layer), trace("cursor", `M${x.toFixed(1)},${top}V${bottom + 12}`),
       write(left + 8, top + 11, `relative error${slim ? "" : norms}`,
         { class: "zone", "text-anchor": "start" }),
-      draw("circle", { class: "dot", r: 6, cx: x.toFixed(1), cy: y.toFixed(1) }),
+      draw("circle.dot", { r: 6, cx: x.toFixed(1), cy: y.toFixed(1) }),
       write(x + (before ? -13 : 13), Math.max(top + 32, y - 9), errorText(error),
-        { class: "reading", "text-anchor": before ? "end" : "start" }));
+        { class: "reading", "text-anchor": before ? "end" : "start" })]);
     slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(shown, raised(scale) + (scale <= 24 ? ` = ${counted(2 ** scale)}` : ""));
   }

@@ -19,8 +19,8 @@ const LOW = -4.5; // the errors' axis, as a power of ten: from here to 1, with o
 const MARKS = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", "M-5,-5h10v10h-10z", "M-6,4.5h12l-6,-11z",
   "M-6,-4.5h12l-6,11z", "M-6,0l6,-6l6,6l-6,6z", "M-6,0h12M0,-6v12"];
 
-const markOf = (index) => draw("path", { class: "mark", d: MARKS[index % MARKS.length] });
-const keyOf = (index) => draw("svg", { class: "key", width: 14, height: 14,
+const markOf = (index) => draw("path.mark", { d: MARKS[index % MARKS.length] });
+const keyOf = (index) => draw("svg.key", { width: 14, height: 14,
   viewBox: "-7 -7 14 14", "aria-hidden": "true" }, markOf(index));
 const saidError = (error) => (error === null ? "overflow" : percent(error));
 const heightOf = (error) => (error === null ? 9
@@ -46,10 +46,10 @@ function octavesOf(tensors) {
 // The boxes, and the border between exponent and fraction as a slider over them.
 // → {element, update(bits, text)}
 function makeBorder([least, most], choose) {
-  const boxes = Array.from({ length: BITS }, () => make("span", {}));
+  const boxes = Array.from({ length: BITS }, () => make("span"));
   const slider = makeSlider("exponent bits", least, most, choose, "border-slider");
-  const element = make("div", { class: "boxes" },
-    make("div", { class: "cells", "aria-hidden": "true" }, ...boxes), slider.element);
+  const element = make("div.boxes",
+    make("div.cells", { "aria-hidden": "true" }, ...boxes), slider.element);
   function update(bits, text) {
     const fields = fieldsOf({ exponentBits: bits, fractionBits: BITS - 1 - bits });
     for (const [name, [from, count]] of Object.entries(fields)) {
@@ -66,10 +66,10 @@ function makeBorder([least, most], choose) {
 // The error of each tensor over the place of the border, below the boxes.
 // → {element, update({here, errors, width, label})}: errors[tensor][split], null for overflow
 function makeErrors({ tensors, splits, bound }) {
-  const element = draw("svg", { class: "chart", role: "img" });
-  const curves = tensors.map((_, index) => draw("path", { class: `curve t${index}` }));
-  const marks = tensors.map((_, index) => draw("g", { class: `t${index}` }, markOf(index)));
-  const guide = draw("path", { class: "guide" });
+  const element = draw("svg.chart", { role: "img" });
+  const curves = tensors.map((_, index) => draw(`path.curve.t${index}`));
+  const marks = tensors.map((_, index) => draw(`g.t${index}`, markOf(index)));
+  const guide = draw("path.guide");
   const names = splits.map(({ name }) => write(0, 0, name.split("'")[0], { visibility: "hidden" }));
   const end = PLOT.top + PLOT.height;
   let unit = 0;
@@ -80,13 +80,13 @@ function makeErrors({ tensors, splits, bound }) {
     const [left, right] = [2.4 * unit, 9.6 * unit];
     setAttributes(element, { width: right, height: end + PLOT.bottom + (slim ? NAME_ROW : 0) });
     // Where there is little room, the axis's name stands in the plot and has the unit.
-    const axis = draw("g", { class: "axis" }, slim
+    const axis = draw("g.axis", slim
       ? write(right - 2, heightOf(1) + 15, "error, %", { "text-anchor": "end" })
       : write(0, 0, "relative error",
         { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
     for (const error of [null, 1, 0.1, 0.01, 0.001, 0.0001]) {
       const y = heightOf(error);
-      axis.append(draw("path", { class: "rule", d: `M${left},${y}H${right}` }),
+      axis.append(draw("path.rule", { d: `M${left},${y}H${right}` }),
         write(left - 5, y + 4, error === null ? "∞" : slim ? 100 * error : percent(error),
           { "text-anchor": "end" }));
     }
@@ -101,7 +101,7 @@ function makeErrors({ tensors, splits, bound }) {
     });
     const y = heightOf(bound);
     element.replaceChildren(
-      draw("rect", { class: "fine", x: left, y, width: right - left, height: end - y }),
+      draw("rect.fine", { x: left, y, width: right - left, height: end - y }),
       axis, guide, write(left + 5, end - 6, `within ${percent(bound)}`, { class: "bound small",
         "text-anchor": "start" }), ...curves, ...marks, ...names);
   }
@@ -124,9 +124,9 @@ function makeErrors({ tensors, splits, bound }) {
 function makeTensors(tensors, splits) {
   const range = octavesOf(tensors);
   const rows = tensors.map((tensor, index) => {
-    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span", { class: "lost" })];
-    return { tensor, strip, lost, element: make("div", { class: `tensor t${index}` },
-      make("p", {}, keyOf(index), make("b", {}, tensor.name), lost), strip.element) };
+    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span.lost")];
+    return { tensor, strip, lost, element: make(`div.tensor.t${index}`,
+      make("p", keyOf(index), make("b", tensor.name), lost), strip.element) };
   });
   const [titles, axis] = [draw("svg", { "aria-hidden": "true" }),
     draw("svg", { height: 36, "aria-hidden": "true" })];
@@ -156,7 +156,7 @@ function makeTensors(tensors, splits) {
     }
   }
   return { update,
-    element: make("div", { class: "tensors" }, titles, ...rows.map((row) => row.element), axis) };
+    element: make("div.tensors", titles, ...rows.map((row) => row.element), axis) };
 }
 
 // Build one BitSplit from the host's data.
@@ -168,33 +168,33 @@ function build({ splits, bound, note, tensors }) {
     refresh();
   };
 
-  const [name, verdict] = [make("b", {}), make("p", { class: "verdict" })];
-  const count = make("span", {});
+  const [name, verdict] = [make("b"), make("p.verdict")];
+  const count = make("span");
   const border = makeBorder([splits[0].bits, splits.at(-1).bits], (bits) =>
     set({ here: bits - splits[0].bits }));
   const chart = makeErrors({ tensors, splits, bound });
   const readouts = tensors.map((tensor, index) => {
-    const value = make("dd", {});
-    return { value, element: make("div", { class: `t${index}` },
-      make("dt", {}, keyOf(index), tensor.name), value) };
+    const value = make("dd");
+    return { value, element: make(`div.t${index}`,
+      make("dt", keyOf(index), tensor.name), value) };
   });
   const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
   const slider = makeSlider("loss scale", 0, most, (scale) => set({ scale }));
-  const power = make("output", {});
-  const scaling = make("div", { class: "scaling" },
+  const power = make("output");
+  const scaling = make("div.scaling",
     make("span", { "aria-hidden": "true" }, "loss scale"), power, slider.element);
   setProperty(scaling, "hidden", most === 0);
   const sizes = makeTensors(tensors, splits);
   const speaker = makeSpeaker();
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
     + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
-  const stage = make("div", { class: "stage" }, border.element,
-    make("div", { class: "errors" }, chart.element,
-      make("dl", { class: "readouts" }, ...readouts.map((one) => one.element))),
+  const stage = make("div.stage", border.element,
+    make("div.errors", chart.element,
+      make("dl.readouts", ...readouts.map((one) => one.element))),
     scaling, sizes.element);
-  const element = make("div", { class: "explorer bitsplit" },
-    make("p", { class: "split" }, count, name), verdict, stage,
-    make("p", { class: "note" }, ...bad, note), speaker.element);
+  const element = make("div.explorer.bitsplit",
+    make("p.split", count, name), verdict, stage,
+    make("p.note", ...bad, note), speaker.element);
 
   function refresh() {
     const { here, scale } = state;

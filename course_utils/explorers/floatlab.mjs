@@ -28,9 +28,9 @@ function chipFace(text) {
 
 // A button that opens a small panel above what follows; Escape and leaving it close it.
 function makePopup(name, face, content, attributes = {}) {
-  const summary = make("summary", {}, ...face);
-  const popup = make("details", { class: `popup ${name}` }, summary,
-    make("div", { class: "boxes", ...attributes }, ...content));
+  const summary = make("summary", ...face);
+  const popup = make(`details.popup.${name}`, summary,
+    make("div.boxes", { ...attributes }, ...content));
   popup.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !popup.contains(relatedTarget)) popup.open = false;
   });
@@ -48,7 +48,7 @@ function makePopup(name, face, content, attributes = {}) {
 // on: {entry(text), stale(bool), chip(text), select(name), set(changes), show(name, bool)}
 // → {element, field, update()}; `state` as startFloatLab keeps it.
 function makeToolbar(names, state, on) {
-  const field = make("input", { type: "text", class: "entry", "aria-label": "Number or code",
+  const field = make("input.entry", { type: "text", "aria-label": "Number or code",
     spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
   const complaint = makeComplaint(field, on.entry, on.stale);
   const chips = makeChips("examples", CHIPS.map((text) => [chipFace(text), () => on.chip(text),
@@ -60,21 +60,21 @@ function makeToolbar(names, state, on) {
     onchange: () => on.set({ saturate: saturate.checked }) });
   const boxes = names.map((name) => make("input", { type: "checkbox", value: name,
     onchange: ({ target }) => on.show(name, target.checked) }));
-  const count = make("span", {});
+  const count = make("span");
   const formats = makePopup("formats", ["Formats ", count],
-    boxes.map((box) => make("label", {}, box, " ", box.value)),
+    boxes.map((box) => make("label", box, " ", box.value)),
     { role: "group", "aria-label": "formats to show" });
-  const keys = makePopup("keys", ["Keys"], [make("dl", {}, ...KEYS.flatMap(([key, what]) => [
-    make("dt", {}, key), make("dd", {}, what)]))]);
-  const element = make("div", { class: "toolbar" },
-    make("div", { class: "entry-line" },
-      make("div", { class: "entry-box" },
-        make("span", { class: "entry-name" }, "Number or code"), field,
-        make("label", { class: "entry-codes" }, "codes are read as ", codes)),
+  const keys = makePopup("keys", ["Keys"], [make("dl", ...KEYS.flatMap(([key, what]) => [
+    make("dt", key), make("dd", what)]))]);
+  const element = make("div.toolbar",
+    make("div.entry-line",
+      make("div.entry-box",
+        make("span.entry-name", "Number or code"), field,
+        make("label.entry-codes", "codes are read as ", codes)),
       chips.element),
     complaint.element,
-    make("div", { class: "options" }, labelled("rounding", rounding),
-      make("label", { class: "check" }, saturate, " saturate"), formats, keys));
+    make("div.options", labelled("rounding", rounding),
+      make("label.check", saturate, " saturate"), formats, keys));
 
   function update() {
     const shown = state.shown.map(({ name }) => name);
@@ -142,8 +142,8 @@ function build(data) {
     lens: { title: "Number line", element: lens.element },
     arithmetic: { title: "Arithmetic", element: arithmetic.element },
   }, (tab) => set({ tab }));
-  const list = make("div", { class: "rows" }, ...[...rows.values()].map(({ element }) => element));
-  const element = make("div", { class: "explorer floatlab" },
+  const list = make("div.rows", ...[...rows.values()].map(({ element }) => element));
+  const element = make("div.explorer.floatlab",
     toolbar.element, list, formula.element, tabs.element, speaker.element);
 
   // A number as an entry: its digits, infinity or nan.

@@ -22,7 +22,7 @@ export function makeFollow(choose) {
       + `The pictures still show g = ${view.followed}.` : null);
     if (!wrong) choose(number);
   }
-  const entry = make("input", { type: "text", class: "entry", "aria-label": "gradient to follow",
+  const entry = make("input.entry", { type: "text", "aria-label": "gradient to follow",
     spellcheck: "false", autocomplete: "off", maxlength: 40,
     onblur: () => { if (!wrong) write(); },
     onkeydown: (event) => {
@@ -34,15 +34,15 @@ export function makeFollow(choose) {
     } });
   const complaint = makeComplaint(entry, (text) => take(read(text)),
     (stale) => element.classList.toggle("wrong", stale));
-  const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make("b", { class: name }));
-  const [times, divided] = [make("span", {}), make("span", {})];
-  const kind = make("span", { class: "kind" });
+  const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make(`b.${name}`));
+  const [times, divided] = [make("span"), make("span")];
+  const kind = make("span.kind");
   const bits = make("div", { role: "img" });
   let built = null;
-  const station = (name, caption, ...content) => make("div", { class: `station ${name}` },
-    make("div", { class: "caption" }, ...caption), ...content);
-  const element = make("div", { class: "follow", role: "group", "aria-label": "one gradient" },
-    station("start", [make("span", { class: "here", "aria-hidden": "true" }, "▲ "),
+  const station = (name, caption, ...content) => make(`div.station.${name}`,
+    make("div.caption", ...caption), ...content);
+  const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
+    station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
       "one gradient g"], entry),
     station("way", [times], scaled), complaint.element,
     station("bits", ["stored as ", kind], bits),

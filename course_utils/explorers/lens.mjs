@@ -19,18 +19,18 @@ const tickText = (value, digits) =>
 // The lens tab. on: {move(value)} when x is dragged or moved by keys.
 // → {element, fit(width), update({x, selected, shown, mode})}, formats given as such.
 export function makeLens(on) {
-  const note = make("p", { class: "note" });
+  const note = make("p.note");
   const lanes = draw("g");
-  const line = draw("path", { class: "x-line", "aria-hidden": "true" });
-  const flag = draw("text", {
-    class: "x-text", "text-anchor": "middle", y: 12, "aria-hidden": "true" });
-  const knob = draw("g", {
-    role: "slider", tabindex: "0", class: "knob", "aria-label": "x, the number to round",
+  const line = draw("path.x-line", { "aria-hidden": "true" });
+  const flag = draw("text.x-text", {
+    "text-anchor": "middle", y: 12, "aria-hidden": "true" });
+  const knob = draw("g.knob", {
+    role: "slider", tabindex: "0", "aria-label": "x, the number to round",
     "aria-valuemin": 0, "aria-valuemax": 100 },
-  draw("circle", { r: 11, class: "halo" }), draw("circle", { r: 7 }));
-  const svg = draw("svg", { class: "lens", role: "group", "aria-label": "number line around x" },
+  draw("circle.halo", { r: 11 }), draw("circle", { r: 7 }));
+  const svg = draw("svg.lens", { role: "group", "aria-label": "number line around x" },
     lanes, line, flag, knob);
-  const element = make("div", { class: "lens-panel" }, svg, note);
+  const element = make("div.lens-panel", svg, note);
   let view = null; // what update got
   let piece = null; // the window {low, high, unit, format}
   let held = false; // while x is dragged
@@ -60,13 +60,13 @@ export function makeLens(on) {
     const y = top + height / 2 + 4;
     const box = { x: left, y: top, width: right() - left, height };
     const lane = draw("g", { class: isMain ? "lane main" : "lane", "data-lane": format.name },
-      draw("text", { x: 0, y, class: "lane-name" }, format.name));
+      draw("text.lane-name", { x: 0, y }, format.name));
     const bins = binsBetween(format, view.mode, piece.low, piece.high);
     if (bins === null) {
       const text = "too dense to draw";
-      lane.append(draw("rect", { ...box, class: "dense" }));
+      lane.append(draw("rect.dense", { ...box }));
       const x = placeText(text.length * 3.4, (left + right()) / 2, left, right());
-      if (x !== null) lane.append(draw("text", { x, y, class: "lane-note" }, text));
+      if (x !== null) lane.append(draw("text.lane-note", { x, y }, text));
       return { lane };
     }
     const stored = becomes(format);
@@ -83,9 +83,9 @@ export function makeLens(on) {
         fills.ticks += `M${tick.toFixed(1)},${top + height}v${isMain ? -14 : -5}`;
       }
     }
-    const fill = (kind) => draw("path", { class: kind, d: fills[kind] });
+    const fill = (kind) => draw(`path.${kind}`, { d: fills[kind] });
     lane.append(fill("even"), fill("odd"), fill("beyond"),
-      draw("rect", { ...box, class: "lane-box" }), fill("here"), fill("ticks"));
+      draw("rect.lane-box", { ...box }), fill("here"), fill("ticks"));
     const digits = digitsBetween(format, piece);
     const taken = []; // of the line below the main lane
     visible.sort((one, other) => Number(other.mine) - Number(one.mine));

@@ -1,7 +1,7 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
 import { clamp, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
-import { draw, labelled, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
+import { draw, labelled, make, setAttributes, setChildren, setOne, setProperty, setText } from "./dom.mjs";
 import { multiples, trace } from "./plot.mjs";
 import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
@@ -34,7 +34,7 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
   const zone = []; // the scales at which something overflows, if they show
   if (wall < high) {
     const box = { x: left, y: top, width: right - left, height: yOf(2 ** Math.max(low, wall)) - top };
-    zone.push(draw("rect", { class: "band overflow", ...box }), ...hatching("overflow", box),
+    zone.push(draw("rect.band.overflow", { ...box }), ...hatching("overflow", box),
       write(left + 8, top + 15, `overflows ${limits.name}`,
         { class: "zone", "text-anchor": "start" }));
   }
@@ -44,7 +44,7 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
     .filter(([y]) => (!ends.has(0) || y < bottom - 10) && (!ends.has(Infinity) || y > top + 18));
   if (ends.has(0)) marks.unshift([bottom + 4, "0"]);
   if (ends.has(Infinity)) marks.unshift([top + 4, "∞"]);
-  const axis = draw("g", { class: "axis" }, trace("", `M${left},${top}V${bottom}H${right}`),
+  const axis = draw("g.axis", trace("", `M${left},${top}V${bottom}H${right}`),
     ...marks.map(([y, text]) => write(left - 6, y, text, { "text-anchor": "end" })),
     ...[1, 50, 100, 150, 200].map((step) => write(xOf(step), bottom + 15, `${step}`)),
     write(right, bottom + 29, "step", { class: "small", "text-anchor": "end" }));
@@ -71,15 +71,15 @@ export function makePlayer(on) {
   let view = null;
   const injected = new Set();
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const picture = draw("svg", { class: "trace", role: "img" });
+  const picture = draw("svg.trace", { role: "img" });
   whilePressed(picture, (x) => {
     const share = (x - TRACE.left) / (view.width - TRACE.left - TRACE.right);
     go(Math.round(share * STEPS + 0.5));
   });
-  const button = (text, onclick) => make("button", { type: "button", class: "button", onclick },
+  const button = (text, onclick) => make("button.button", { type: "button", onclick },
     text);
   const slider = makeSlider("step", 1, STEPS, (to) => go(to));
-  const growth = make("input", { type: "number", class: "growth", min: 1, max: LONGEST_GROWTH,
+  const growth = make("input.growth", { type: "number", min: 1, max: LONGEST_GROWTH,
     step: 1, required: "", oninput: () => {
       const { valid } = growth.validity;
       setOne(growth, "aria-invalid", valid ? null : "true");
@@ -93,12 +93,12 @@ export function makePlayer(on) {
     render();
     inject.focus(); // a disabled button would lose it
   });
-  const sentence = make("p", { class: "sentence" });
-  const summary = make("p", { class: "note" });
-  const element = make("div", { class: "player" },
-    make("div", { class: "options" }, play, inject, row, clear,
+  const sentence = make("p.sentence");
+  const summary = make("p.note");
+  const element = make("div.player",
+    make("div.options", play, inject, row, clear,
       labelled("doubles after", growth, "finite steps")),
-    make("div", { class: "trace-box" }, picture, slider.element),
+    make("div.trace-box", picture, slider.element),
     sentence, summary);
 
   function add(count) {
@@ -147,7 +147,7 @@ export function makePlayer(on) {
       "aria-label": `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
         + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}` });
     const wall = overflowFrom(layer, limits) - 0.5;
-    picture.replaceChildren(...drawRun(run, { injected, wall, limits, width, step }));
+    setChildren(picture, drawRun(run, { injected, wall, limits, width, step }));
     setProperty(clear, "disabled", injected.size === 0);
     const now = run[step - 1];
     slider.set(step, `step ${step}, scale ${scaleText(now.scale, spelled)}`);
