@@ -61,21 +61,19 @@ function story(given, operands, operation, exactly, stored) {
 // One operation in one format: {operands, exactly, result, told, sentence}, all but `told` texts.
 export function calculate(format, mode, given, operation) {
   const [sign, work] = OPERATIONS[operation];
-  try {
-    const operands = given.map((value) => format.round(value, mode));
-    // The rounding mode decides the sign of 1 − 1; the other operations ignore it.
-    const exactly = work(operands[0].value, operands[1].value, mode.rounding);
-    const stored = format.round(exactly, mode);
-    const told = story(given, operands, operation, exactly, stored);
-    const question = operands.map(({ value }) => show(value)).join(` ${sign} `);
-    const result = show(stored.value);
-    const sentence = `${format.name}: ${question} gives ${result}${told.text && `, ${told.text}`}`;
-    return { operands: question, exactly: meant(exactly, 14, 9), result, told, sentence };
-  } catch (error) {
-    if (!(error instanceof EntryError)) throw error;
+  const operands = given.map((value) => format.round(value, mode));
+  const [left, right] = operands.map((operand) => operand?.value);
+  const exactly = work(left, right, mode.rounding); // NaN of undefined
+  const stored = format.round(exactly, mode);
+  if (stored === null) {
     const told = { kind: "lost", text: "no NaN in this format" };
     return { told, sentence: `${format.name}: ${told.text}` };
   }
+  const told = story(given, operands, operation, exactly, stored);
+  const question = `${show(left)} ${sign} ${show(right)}`;
+  const result = show(stored.value);
+  const sentence = `${format.name}: ${question} gives ${result}${told.text && `, ${told.text}`}`;
+  return { operands: question, exactly: meant(exactly, 14, 9), result, told, sentence };
 }
 
 // The arithmetic tab; say(text) speaks. → {element, update({shown, selected, mode}), set}, where

@@ -93,10 +93,6 @@ export function makeFormat(row) {
   const tooLarge = hasInfinity ? largest + 1 : nanCode ?? largest;
 
   function encodeSize(size, direction, saturate) {
-    if (Number.isNaN(size)) {
-      if (nanCode !== null) return nanCode;
-      throw new EntryError(`${name} has no NaN: choose a number, or a format that has NaN.`);
-    }
     if (size === Infinity) return saturate ? largest : tooLarge;
     const octave = Math.max(lowest, octaveOf(size));
     const whole = WHOLE[direction](size / 2 ** (octave - fractionBits));
@@ -106,7 +102,9 @@ export function makeFormat(row) {
     return saturate || direction === "toward_zero" ? largest : tooLarge;
   }
 
+  // The code of a number, null for NaN where the format has none.
   function encode(value, { rounding, saturate }) {
+    if (Number.isNaN(value)) return nanCode;
     const negative = isNegative(value);
     const outward = negative ? "down" : "up";
     const inward = negative ? "up" : "down";
@@ -159,7 +157,11 @@ export function makeFormat(row) {
       + `${quote(entry)} is outside.`);
   }
 
-  const round = (value, mode) => decode(encode(value, mode));
+  // What a number becomes, decoded, or null.
+  function round(value, mode) {
+    const code = encode(value, mode);
+    return code === null ? null : decode(code);
+  }
   return { name, bits, exponentBits, fractionBits, bias, hasInfinity, largest,
     encode, decode, round, step, parseCode };
 }

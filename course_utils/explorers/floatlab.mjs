@@ -221,18 +221,16 @@ function build(data) {
   // What a format makes of the number: what its row shows, and a sentence.
   function viewOf(format) {
     const selected = state.selected === format;
-    try {
-      const own = state.edited?.format === format;
-      const stored = own ? format.decode(state.edited.code) : format.round(state.value, state);
-      const told = describeError(state.value, stored);
-      const text = readable(stored.value);
-      return { stored, text, whole: text.startsWith("≈") ? exact(stored.value) : null, told,
-        selected, sentence: () => describeRow(stored, told) };
-    } catch (error) {
-      if (!(error instanceof EntryError)) throw error;
-      return { stored: null, text: "no NaN here", whole: null, told: null, selected,
-        sentence: () => `${format.name}: no NaN here` };
+    const own = state.edited?.format === format;
+    const stored = own ? format.decode(state.edited.code) : format.round(state.value, state);
+    if (stored === null) {
+      return { stored, text: "no NaN here", whole: null, told: null, selected,
+        sentence: `${format.name}: no NaN here` };
     }
+    const told = describeError(state.value, stored);
+    const text = readable(stored.value);
+    return { stored, text, whole: text.startsWith("≈") ? exact(stored.value) : null, told,
+      selected, sentence: describeRow(stored, told) };
   }
   function refresh() {
     toolbar.update();
@@ -259,7 +257,7 @@ function build(data) {
     tabs.choose(state.tab);
     const panel = state.tab === "lens" ? lens : arithmetic;
     panel.update({ x: state.value, shown: state.shown, selected, mode: { rounding, saturate } });
-    speaker.say(state.message ? "" : view.sentence()); // a message speaks for itself
+    speaker.say(state.message ? "" : view.sentence); // a message speaks for itself
   }
 
   readEntry(data.entry);

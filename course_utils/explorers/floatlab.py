@@ -52,7 +52,7 @@ class FloatLab:
             numbers.facts(name)  # its complaint says which formats there are
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = f"FloatLab: {_named(self.entry)}, rounding nearest_even"
+        title = f"FloatLab: {numerals.quoted(self.entry)}, rounding nearest_even"
         try:
             entered, rows = self._rows()
         except ValueError as error:
@@ -171,12 +171,3 @@ def _encoded(number, name):
         return numbers.encode(number, name)
     except ValueError:  # the format has no NaN
         return None
-
-
-def _named(entry):
-    """An entry in quotation marks; a long one without its middle, as it may end in an
-    exponent.
-    """
-    return numerals.quoted(
-        entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}"
-    )

@@ -2,7 +2,7 @@
 
 import { makeBits } from "./bits.mjs";
 import { NEAREST, makeFormat, read } from "./codec.mjs";
-import { isCommand, make, makeComplaint, setOne, setText } from "./dom.mjs";
+import { isCommand, make, makeComplaint, setChildren, setOne, setText } from "./dom.mjs";
 import { errorText, numberText, scaleText } from "./words.mjs";
 
 // Three digits of a number as it is written: what is shown is what is followed.
@@ -38,7 +38,6 @@ export function makeFollow(choose) {
   const [times, divided] = [make("span"), make("span")];
   const kind = make("span.kind");
   const bits = make("div", { role: "img" });
-  let built = null;
   const station = (name, caption, ...content) => make(`div.station.${name}`,
     make("div.caption", ...caption), ...content);
   const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
@@ -59,13 +58,11 @@ export function makeFollow(choose) {
     const { limits, scale, followed } = view;
     if (moved && element.getRootNode().activeElement !== entry) write();
     else if (moved) wrong = false;
-    if (built?.limits !== limits) {
-      const format = makeFormat(limits);
-      built = { limits, format, strip: makeBits(format) };
-      bits.replaceChildren(built.strip.element);
-    }
-    const stored = built.format.round(followed * 2 ** scale, NEAREST);
-    built.strip.show(stored);
+    const format = makeFormat(limits);
+    const stored = format.round(followed * 2 ** scale, NEAREST);
+    const strip = makeBits(format);
+    strip.show(stored);
+    setChildren(bits, [strip.element]);
     const digits = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
     const result = stored.value / 2 ** scale;
     const off = Math.abs(result / followed - 1) * 100;

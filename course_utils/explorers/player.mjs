@@ -1,7 +1,9 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
 import { clamp, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
-import { draw, labelled, make, setAttributes, setChildren, setOne, setProperty, setText } from "./dom.mjs";
+import {
+  draw, labelled, make, setAttributes, setChildren, setOne, setProperty, setText,
+} from "./dom.mjs";
 import { multiples, trace } from "./plot.mjs";
 import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
@@ -33,7 +35,8 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
 
   const zone = []; // the scales at which something overflows, if they show
   if (wall < high) {
-    const box = { x: left, y: top, width: right - left, height: yOf(2 ** Math.max(low, wall)) - top };
+    const height = yOf(2 ** Math.max(low, wall)) - top;
+    const box = { x: left, y: top, width: right - left, height };
     zone.push(draw("rect.band.overflow", { ...box }), ...hatching("overflow", box),
       write(left + 8, top + 15, `overflows ${limits.name}`,
         { class: "zone", "text-anchor": "start" }));
