@@ -1,9 +1,9 @@
 // The arithmetic tab: one operation in every shown format, each step rounded and told.
 
 import { describeError } from "./bins.mjs";
-import { EntryError, isCode, parse } from "./codec.mjs";
 import { meant, readable, short } from "./digits.mjs";
 import { make, makeChips, makeSelect, makeTable, setOne, setText } from "./dom.mjs";
+import { EntryError, isCode, parse } from "./entries.mjs";
 
 // The sum of two numbers of a format. What a float64 cuts off moves its last bit, so that it is
 // rounded to a format as the exact sum is. The others need no such care: products are exact, and no

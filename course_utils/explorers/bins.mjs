@@ -1,8 +1,8 @@
 // Which reals round to which value: the bins of a format on a piece of the number line, and what
 // became of a number, in words.
 
-import { ROUNDINGS } from "./codec.mjs";
 import { readable, short } from "./digits.mjs";
+import { ROUNDINGS } from "./entries.mjs";
 
 const MOST_BINS = 36; // more than this in one view cannot be told apart
 const AROUND = 3; // values on either side of the two at x

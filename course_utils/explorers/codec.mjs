@@ -1,35 +1,17 @@
 // Texts to numbers, and these to the bit patterns of a format and back.
 //
 // A number is a float64, which holds every value of these formats and the middles between them. A
-// code is a bit pattern as a whole number. What a text means, and the sentences about one that
-// means nothing, are those of course_utils/numerals.py, where digits beyond a float64 count too.
+// code is a bit pattern as a whole number. A text means what course_utils/numerals.py says, where
+// digits beyond a float64 count too.
 
 import { isNegative } from "./digits.mjs";
 
-export const ROUNDINGS = {
-  nearest_even: "nearest, ties to even",
-  nearest_away: "nearest, ties away from zero",
-  toward_zero: "toward zero",
-  up: "up, toward +∞",
-  down: "down, toward −∞",
-};
 export const NEAREST = { rounding: "nearest_even", saturate: false };
 const WORDS = new Map([["nan", NaN], ["inf", Infinity], ["infinity", Infinity], ["∞", Infinity],
   ["pi", Math.PI], ["π", Math.PI]]);
 const DECIMAL = /^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/;
 const POWER_OF_TWO = /^2(?:\^|\*\*)([+-]?\d+)$/;
 const ZERO = /^[0.]+(?:e|$)/;
-const CODE = /^0(?:x[0-9a-f]+|b[01]+)$/i;
-const ACCEPTED = "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan";
-
-// An entry that cannot be read; the message is one sentence for the learner.
-export class EntryError extends Error {}
-
-const quote = (text) => `"${text.length > 40 ? `${text.slice(0, 37)}...` : text}"`;
-
-// Whether a text is meant as a code ("0x…", "0b…"), to be read with a format's parseCode.
-export const isCode = (text) => /^\s*[+-]?0[xb]/i.test(text);
-
 // The number that a text means, or null. What lies beyond a float64 is its largest or smallest,
 // which are still far outside every format.
 export function read(text) {
@@ -43,24 +25,6 @@ export function read(text) {
   }
   if (size === undefined) return null;
   return entry.startsWith("-") ? -size : size;
-}
-
-// The same, or an EntryError.
-export function parse(text) {
-  const number = read(text);
-  if (number === null) throw new EntryError(complaint(text.trim()));
-  return number;
-}
-
-function complaint(entry) {
-  if (entry === "") return `The entry is empty: give ${ACCEPTED}.`;
-  if (entry.includes(",") && /^[+\-−]?\d/.test(entry)) {
-    return `${quote(entry)} has a comma: write a point for decimals and nothing for thousands.`;
-  }
-  if (isCode(entry)) {
-    return `${quote(entry)} is a code and not a number: give it to decode, with its format.`;
-  }
-  return `${quote(entry)} is not a number: give ${ACCEPTED}.`;
 }
 
 // How a size, counted in steps between neighbors, becomes a whole number of them.
@@ -145,23 +109,11 @@ export function makeFormat(row) {
     return size === last ? null : code + 1;
   }
 
-  function parseCode(text) {
-    const entry = text.trim();
-    if (!CODE.test(entry)) {
-      throw new EntryError(`${quote(entry)} is not a code: give text like 0x3C00 or 0b0110.`);
-    }
-    const code = Number(entry);
-    if (code < 2 ** bits) return code;
-    const most = (2 ** bits - 1).toString(16).toUpperCase();
-    throw new EntryError(`${name} has ${bits} bits, so its codes go from 0 to 0x${most}: `
-      + `${quote(entry)} is outside.`);
-  }
-
   // What a number becomes, decoded, or null.
   function round(value, mode) {
     const code = encode(value, mode);
     return code === null ? null : decode(code);
   }
   return { name, bits, exponentBits, fractionBits, bias, hasInfinity, largest,
-    encode, decode, round, step, parseCode };
+    encode, decode, round, step };
 }

@@ -2,12 +2,13 @@
 
 import { makeArithmetic } from "./arithmetic.mjs";
 import { describeError, describeRow } from "./bins.mjs";
-import { EntryError, ROUNDINGS, isCode, makeFormat, parse } from "./codec.mjs";
+import { makeFormat } from "./codec.mjs";
 import { exact, meant, readable } from "./digits.mjs";
 import {
   attach, labelled, make, makeChips, makeComplaint, makeSelect, makeSpeaker, makeTabs, powerOfTwo,
   setOne, setProperty, setText,
 } from "./dom.mjs";
+import { EntryError, ROUNDINGS, isCode, parse, parseCode } from "./entries.mjs";
 import { makeLens } from "./lens.mjs";
 import { makeFormula, makeRow } from "./rows.mjs";
 
@@ -152,7 +153,7 @@ function build(data) {
     state.entry = entry;
     try {
       if (isCode(entry)) {
-        const code = state.selected.parseCode(entry);
+        const code = parseCode(entry, state.selected);
         state.edited = { format: state.selected, code };
         state.value = state.selected.decode(code).value;
       } else {
