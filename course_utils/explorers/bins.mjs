@@ -4,7 +4,7 @@
 import { readable, short } from "./digits.mjs";
 import { ROUNDINGS } from "./entries.mjs";
 
-const MOST_BINS = 36; // more than this in one view cannot be told apart
+const MOST_BINS = 38; // more than this in one view cannot be told apart
 const AROUND = 3; // values on either side of the two at x
 
 // The finite value near another one: the largest one where that is larger.
