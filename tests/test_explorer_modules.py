@@ -7,12 +7,14 @@ import importlib.util
 import itertools
 import json
 import math
+import operator
 import os
 import random
 import re
 import shutil
 import subprocess
 import sysconfig
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,7 +23,7 @@ import pytest
 from helpers.every_explorer import SOURCES
 from helpers.loss_scale import DynamicLossScale
 from test_elimination import invented
-from test_formats import TINY, exact_values
+from test_formats import exact_values
 
 from course_utils import clinic, formats, gradients, numerals
 from course_utils.explorers import (
@@ -41,19 +43,15 @@ MODULES = {
     for path in fragment.FOLDER.glob("*.mjs")
 }
 TESTED = {"calculate", "percent"}  # exported for these tests
-
-
 LOOP = """
 import { createInterface } from "node:readline";
 const all = Object.assign({}, ...await Promise.all(MODULES.map((file) => import(file))));
-const read = ([negative, num, den]) => all.finite(negative, BigInt(num), BigInt(den));
-const write = (v) => v.kind === "finite"
-  ? [v.negative, "0x" + v.num.toString(16), "0x" + v.den.toString(16)] : [v.negative, v.kind];
+const write = (v) => Object.is(v, -0) ? "-0" : String(v);
 const attempt = (work) => {
   try { return work(); }
   catch (error) { return { entryError: error instanceof all.EntryError, message: error.message }; }
 };
-const scope = { ...all, read, write, attempt };
+const scope = { ...all, write, attempt };
 for await (const line of createInterface({ input: process.stdin })) {
   const { body, given } = JSON.parse(line);
   let answer;
@@ -76,19 +74,6 @@ def need_node():
         reason = "they need Node.js. Install it (apt install nodejs)."
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     return path
-
-
-def sent(value):
-    """A Fraction as it travels."""
-    return [value < 0, hex(abs(value.numerator)), hex(value.denominator)]
-
-
-def received(value):
-    negative, *rest = value
-    if rest[0] in ("nan", "infinity"):
-        return math.nan if rest[0] == "nan" else -math.inf if negative else math.inf
-    size = Fraction(*(int(number, 16) for number in rest))
-    return -0.0 if negative and size == 0 else -size if negative else size
 
 
 # Form: what the linter says, and how a fragment is put together.
@@ -151,15 +136,10 @@ def test_the_modules_of_an_explorer_share_a_scope():
 
 @pytest.fixture(scope="module")
 def run():
-    """Runs function bodies that see the modules' exports, read, write, attempt, given
-    and store.
-
-    Values travel as [negative, numerator, denominator] in hexadecimal, and codes as
-    text.
+    """Runs function bodies that see the modules' exports, write, attempt, given and
+    store. Numbers that may be no JSON come back as texts.
     """
-    names = (
-        "codec values bins arithmetic survival travel words elimination memory".split()
-    )
+    names = "codec digits entries bins arithmetic survival travel words elimination memory".split()
     files = [(fragment.FOLDER / f"{name}.mjs").as_uri() for name in names]
     command = [
         need_node(),
@@ -188,52 +168,41 @@ def run():
 
 
 def hard_values(count, seed=0):
-    """Exact values of both signs: what is hard to round to any of the formats, and any
-    others.
+    """float64 values of both signs: what is hard to round to any of the formats, with
+    their neighbors, and any others.
     """
     chance = random.Random(seed)
-    values = [
-        v for name in NAMES for v in exact_values(name, 300, seed) if abs(v) < 2**200
-    ]
-    for bits in 500 * [3, 12, 26, 60, 300]:
-        top = Fraction(chance.getrandbits(bits) + 1, 1 + 2 * bits)
-        values.append(top / 2**bits * Fraction(2) ** chance.randint(-165, 140))
+    values = [float(v) for name in NAMES for v in exact_values(name, 300, seed)
+              if abs(v) < 2**200]  # fmt: skip
+    values += [math.nextafter(v, chance.choice([-math.inf, math.inf])) for v in values]
+    values += [math.ldexp(chance.random(), chance.randint(-165, 140)) for _ in values]
     return [value * chance.choice([-1, 1]) for value in chance.sample(values, count)]
 
 
-def test_values_encode_like_pythons_in_every_mode(run):
-    texts = [
-        "0",
-        "inf",
-        "nan",
-        "1e999999999",
-        "1e-999999999",
-        "2^99999",
-        "2^-99999",
-        "pi",
-    ]
-    texts += ["464", "464.001", "65520", "65519.9"]
-    texts += ["-" + text for text in texts]
-    values = hard_values(1_500)
-    modes = [
-        (mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)
-    ]
+MODES = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
+
+
+def test_numbers_encode_like_pythons_in_every_mode(run):
+    texts = "0 inf nan 1e999999999 1e-999999999 2^99999 2^-99999 pi 464 464.001 65520"
+    texts = [sign + text for text in texts.split() for sign in ("", "-")]
+    texts.remove("-nan")  # whose sign nobody sees
+    values = hard_values(3_000)
     ours = run(
-        """const values = [...given.texts.map(parse), ...given.values.map(read)];
-        return values.map((value) => store.formats.map((format) => given.modes.map(
-          ([rounding, saturate]) => attempt(() =>
-            Number(format.encode(value, { rounding, saturate }))))));""",
-        {"texts": texts, "values": [sent(value) for value in values], "modes": modes},
+        """const values = [...given.texts.map(parse), ...given.values];
+        return values.map((value) => store.formats.map((format) =>
+          given.modes.map(
+          ([rounding, saturate]) => format.encode(value, { rounding, saturate }))));""",
+        {"texts": texts, "values": values, "modes": MODES},
     )
     assert run("return Object.keys(ROUNDINGS);") == list(formats.ROUNDINGS)
     for value, by_format in zip([*texts, *values], ours, strict=True):
         for name, codes in zip(NAMES, by_format, strict=True):
-            for (mode, saturate), code in zip(modes, codes, strict=True):
-                right = outcome(
-                    lambda: formats.encode(value, name, mode, saturate).code  # noqa: B023
-                )
-                code = code if isinstance(code, dict) else ("value", code)
-                same_outcome(code, right, (value, name, mode, saturate))
+            for mode, code in zip(MODES, codes, strict=True):
+                try:
+                    right = formats.encode(value, name, *mode).code
+                except ValueError:  # the format has no NaN
+                    right = None
+                assert code == right, (value, name, mode)
 
 
 def some_codes(name):
@@ -253,18 +222,10 @@ def some_codes(name):
     )
 
 
-def above(code, name):
-    """The next larger number of a format: at the end infinity if it has one, then None."""
-    here = formats.decode(code, name)
-    sign = 1 << formats.FORMATS[name].bits - 1
-    if here.kind in ("zero", "nan"):
-        return formats.decode(1, name) if here.kind == "zero" else None
-    # below the sign, codes ascend with size
-    further = code - 1 if here.sign == "1" else code + 1
-    found = (
-        formats.decode(further, name) if further != sign or here.sign == "1" else None
-    )
-    return None if found is None or found.kind == "nan" else found
+def neighbor(value, name, rounding, way):
+    """The code of the next number of a format on the way up or down, None at the end."""
+    found = formats.encode(math.nextafter(value, way), name, rounding)
+    return None if found.kind == "nan" or found.value == value else found.hex
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -272,141 +233,109 @@ def test_codes_mean_what_the_python_says(run, name):
     codes = some_codes(name)
     rows = run(
         """const format = store.formats.find(({ name }) => name === given.name);
-        const mode = { rounding: "nearest_even", saturate: false };
         return given.codes.map((code) => {
-          const d = format.decode(BigInt(code));
+          const d = format.decode(code);
           const hex = (other) => other === null ? null : format.decode(other).hex;
           return [d.format, d.hex, `${d.sign} ${d.exponent} ${d.fraction}`, d.kind,
-            write(d.value), d.ulp && write(d.ulp), hex(format.step(d.code, 1)),
+            write(d.value), d.ulp, hex(format.step(d.code, 1)),
             hex(format.step(d.code, -1)),
-            d.kind === "nan" ? d.hex : format.round(d.value, mode).hex];
+            d.kind === "nan" ? d.hex : format.round(d.value, NEAREST).hex];
         });""",
         {"name": name, "codes": codes},
     )
-    sign = 1 << formats.FORMATS[name].bits - 1
     for code, (*words, value, ulp, up, down, again) in zip(codes, rows, strict=True):
         right = formats.decode(code, name)
-        larger = above(code, name)
-        mirrored = above(code ^ sign, name)
-        around = [
-            larger and larger.hex,
-            mirrored and formats.decode(mirrored.code ^ sign, name).hex,
-        ]
         assert words == [name, right.hex, right.bits, right.kind]
-        assert repr(float(received(value))) == repr(right.value)
-        assert [ulp and received(ulp), up, down, again] == [
-            right.ulp,
-            *around,
-            right.hex,
-        ]
+        assert repr(float(value)) == repr(right.value)
+        assert (ulp and float(ulp), again) == (right.ulp, right.hex)
+        assert up == neighbor(right.value, name, "up", math.inf)
+        assert down == neighbor(right.value, name, "down", -math.inf)
 
 
 PIECES = (
-    "|+|-|−|0|1|9|25|.|e|E|e5|e-7|inf|Infinity|∞|nan|NaN|pi|Pi|π|Π|2^|2**|^|0x|0B|F| |"
-    "\t|\u00a0|,|_|１|٣|\n|\u2028|\x1c|𝟏|ı|İ|ſ|00012|.000123|e99999|e-99999"
+    "|+|-|−|0|1|9|25|.|e|E|e5|e-7|inf|Infinity|∞|nan|pi|Pi|π|2^|2**|^|0x|0B|F| |\t|"
+    "\u00a0|,|_|１|٣|𝟏|00012|.000123"
 ).split("|")
 
 
-def outcome(read):
-    """What reading gives, so that equal outcomes compare as equal."""
+def same(ours, read, given):
+    """Assert that JavaScript and Python read the same number, or both complain."""
     try:
-        value = read()
-    except ValueError as error:
-        return "error", str(error)
-    return ("value", repr(value)) if isinstance(value, float) else ("value", value)
-
-
-def same_outcome(ours, right, text):
-    """Whether a text means the same to both, or both have something to say of it."""
-    if isinstance(ours, dict):
-        assert ours["entryError"] and 0 < len(ours["message"]) < 300, text
-        assert right[0] == "error", text
+        right = float(read())
+    except ValueError:
+        assert ours["entryError"] and 0 < len(ours["message"]) < 300, given
     else:
-        assert right == ours, text
+        assert repr(float(ours)) == repr(right), given
 
 
 def test_texts_mean_the_same_as_in_python(run):
     chance = random.Random(0)
     texts = ["".join(pair) for pair in itertools.product(PIECES, repeat=2)]
-    codes = [start + pair for start in ("", "0x", "0b") for pair in texts]
+    texts += [start + text for start in ("0x", "0b") for text in texts]
     texts += [
-        "".join(chance.choices(PIECES, k=k)) for k in range(3, 8) for _ in codes[:700]
+        "".join(chance.choices(PIECES, k=k)) for k in range(3, 8) for _ in range(900)
     ]
-    # long ones answer at once, too
-    texts += ["1" * 10_000, "9" * 1_990 + "e-9999", "1" + " " * 100_000 + "1"]
-    found = run("return given.map((text) => attempt(() => write(parse(text))));", texts)
-    for text, value in zip(texts, found, strict=True):
-        if not isinstance(value, dict):
-            value = outcome(lambda value=value: received(value))
-        same_outcome(value, outcome(lambda text=text: numerals.parse(text)), text)
     found = run(
-        """return given.map((text) => store.formats.map((format) => attempt(() =>
-          "0x" + format.parseCode(text).toString(16))));""",
-        codes,
+        """return given.map((text) => [attempt(() => write(parse(text))),
+          ...store.formats.map((format) => attempt(() => write(parseCode(text, format))))]);""",
+        texts,
     )
-    for text, by_format in zip(codes, found, strict=True):
-        for name, code in zip(NAMES, by_format, strict=True):
-            read = lambda text=text, name=name: formats.decode(text, name).code  # noqa: E731
-            code = code if isinstance(code, dict) else ("value", int(code, 16))
-            same_outcome(code, outcome(read), (text, name))
+    for text, (number, *codes) in zip(texts, found, strict=True):
+        same(number, lambda: numerals.parse(text), text)  # noqa: B023
+        for name, code in zip(NAMES, codes, strict=True):
+            same(code, lambda: formats.decode(text, name).code, (text, name))  # noqa: B023
 
 
 def test_digits_are_those_of_the_python(run):
-    values = hard_values(1_500, seed=3)
-    values += [Fraction(n, d) for n in range(1, 50) for d in range(1, 50)]
-    values += [Fraction(n, 10) for n in (-9_999_999_999_999_996, 9_999_999_999_999_995)]
-    values += [
-        Fraction(10) ** e * (1 + k * TINY) for e in range(-7, 18) for k in (-1, 0, 1)
-    ]
-    digits = [1, 3, 9, 17]
+    values = [v for v in hard_values(3_000, seed=3) if abs(v) > 1e-300]
+    values += [n / d for n in range(1, 50) for d in range(1, 50)]
+    values += [10.0**e * (1 + k * 2**-52) for e in range(-7, 18) for k in (-1, 0, 1)]
+    digits = [1, 3, 9, 15]
     ours = run(
-        """return given.values.map(read).map((v) =>
-          [exact(v), nearNumber(v), ...given.digits.map((n) => short(v, n))]);""",
-        {"values": [sent(value) for value in values], "digits": digits},
+        """return given.values.map((v) =>
+          [exact(v), meant(v), ...given.digits.map((n) => short(v, n))]);""",
+        {"values": values, "digits": digits},
     )
-    for value, (exactly, number, *shorts) in zip(values, ours, strict=True):
-        if exactly.endswith("…"):
-            assert (
-                exactly == floatlab.short(value, 17) + "…"
-                and 10**999 % value.denominator
-            )
-        else:
-            assert Fraction(exactly.replace("−", "-")) == value and exactly[-2:] != ".0"
-        assert shorts == [floatlab.short(value, n) for n in digits], value
-        near = max(-1e9, min(1e9, float(value)))
-        assert number == pytest.approx(near, rel=1e-9, abs=2**-29)
+    for value, (exactly, entry, *shorts) in zip(values, ours, strict=True):
+        assert exactly == f"{Decimal(value):f}".replace("-", "−")
+        assert shorts == [floatlab.short(Fraction(value), n) for n in digits], value
+        if not entry.startswith("≈"):
+            assert float(entry.replace("−", "-")) == value
     body = "return given.map(parse).map((value) => [short(value), exact(value)]);"
     words = run(body, ["-0", "inf", "-inf", "nan"])
     assert words == [["−0"] * 2, ["infinity"] * 2, ["−infinity"] * 2, ["NaN"] * 2]
+    assert run("return [0.1, 2 ** -24, 1 / 3].map((v) => meant(v, 18, 9))") == [
+        "0.1", "≈ 5.96046448e-8", "≈ 0.333333333"]  # fmt: skip
 
 
-def test_arithmetic_is_exact_and_follows_ieee_754(run):
-    special = ["0", "-0", "1", "-1", "2.5", "-0.125", "inf", "-inf", "nan"]
-    body = """.map(([a, b]) => [...[add, sub, mul, div].map((work) => write(work(a, b))),
-      String(compare(a, b)), write(add(a, b, "down"))]);"""
-    texts_of, values_of = (
-        f"return given.map((pair) => pair.map({r}))" for r in ("parse", "read")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("sign", ["add", "sub", "mul", "div"])
+def test_a_result_is_rounded_as_the_exact_one_is(run, name, sign):
+    work = getattr(operator, {"div": "truediv"}.get(sign, sign))
+    values = [formats.encode(value, name, saturate=True).value
+              for value in hard_values(120, seed=4)]  # fmt: skip
+    pairs = [pair for pair in zip(values[::2], values[1::2], strict=True) if all(pair)]
+    pairs += [(1.0, 2.0**-e) for e in range(70)] + [(2.0**e, -1.0) for e in range(70)]
+    ours = run(
+        """const format = store.formats.find(({ name }) => name === given.name);
+        return given.pairs.map((pair) => given.modes.map(([rounding, saturate]) =>
+          calculate(format, { rounding, saturate }, pair, given.sign).result));""",
+        {"name": name, "sign": sign, "pairs": pairs, "modes": MODES},
     )
-    pairs = list(itertools.product(special, repeat=2))
-    with np.errstate(all="ignore"):
-        for texts, found in zip(pairs, run(texts_of + body, pairs), strict=True):
-            (a, b), (*ours, order, down) = map(np.float64, texts), found
-            for result, right in zip(ours, (a + b, a - b, a * b, a / b), strict=True):
-                assert np.array_equal(float(received(result)), right, equal_nan=True), (
-                    texts
-                )
-                assert math.isnan(right) or result[0] == np.signbit(right), texts
-            nan = np.isnan([a, b]).any()
-            assert order == ("NaN" if nan else str(int(a > b) - int(a < b))), texts
-            if a + b == 0:
-                assert down[0] == (np.signbit(a) or np.signbit(b))
-    values = hard_values(600, seed=4)
-    pairs = list(zip(values[::2], values[1::2], strict=True))
-    found = run(values_of + body, [[sent(a), sent(b)] for a, b in pairs])
-    for (a, b), (*ours, order, _) in zip(pairs, found, strict=True):
-        assert [received(value) for value in ours[:3]] == [a + b, a - b, a * b]
-        assert order == str((a > b) - (a < b))
-        assert not b or received(ours[3]) == a / b
+    for pair, results in zip(pairs, ours, strict=True):
+        for mode, result in zip(MODES, results, strict=True):
+            left, right = (formats.encode(value, name, *mode).exact for value in pair)
+            if left is not None and right:
+                rounded = formats.encode(work(left, right), name, *mode).value
+                number = float(result.replace("−", "-").removeprefix("≈ "))
+                assert number == pytest.approx(rounded, rel=1e-8, abs=0, nan_ok=True)
+
+
+def test_zeros_keep_their_signs(run):
+    given = {"entry": "1 1", "name": "float16", "rounding": "down", "saturate": False}
+    body = f"{FORMAT} return calculate(format, mode, [x, y], 'sub').result;"
+    assert run(body, given) == "−0"
+    assert run(body, given | {"rounding": "up"}) == "0"
 
 
 # The number line
@@ -419,14 +348,12 @@ const [x, y] = given.entry.split(" ").map(parse);
 BIN = """const { low, high } = windowAround(format, x);
 const bins = binsBetween(format, mode, low, high);
 const stored = format.round(x, mode).value;
-const bin = bins.find(({ from, to, value }) => value ? equal(value, stored)
-  : stored.kind !== "finite" && (from === null) === x.negative);"""
+const bin = bins.find((one) => isSame(one, stored) && x >= one.from && x <= one.to);"""
 
 
 @pytest.mark.parametrize("rounding", formats.ROUNDINGS)
 def test_the_bins_are_where_rounding_changes(run, rounding):
-    written = "[b.from, b.to, b.value].map((v) => v && write(v))"
-    body = f"{FORMAT} {BIN} return bins.map((b) => {written});"
+    body = f"{FORMAT} {BIN} return bins.map((b) => [b.from, b.to, b.value].map(write));"
     for name, entry in itertools.product(
         NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")
     ):
@@ -434,14 +361,15 @@ def test_the_bins_are_where_rounding_changes(run, rounding):
             body,
             {"name": name, "rounding": rounding, "entry": entry, "saturate": False},
         )
-        bins = [[each and received(each) for each in bin] for bin in bins]
+        bins = [[float(each) for each in bin] for bin in bins]
         assert 3 <= len(bins) <= 36
         assert [low for low, _, _ in bins[1:]] == [high for _, high, _ in bins[:-1]]
         for low, high, value in bins:
             for part in (Fraction(1, 50), Fraction(49, 50)):
-                if low is not None and high is not None:
-                    bits = formats.encode(low + (high - low) * part, name, rounding)
-                    assert bits.exact == value, (name, entry, low, high)
+                if math.isfinite(low) and math.isfinite(high):
+                    middle = low + Fraction(high - low) * part
+                    bits = formats.encode(middle, name, rounding)
+                    assert bits.value == value, (name, entry, low, high)
 
 
 TELL = {
@@ -536,23 +464,6 @@ def test_counts_and_errors_are_pythons_at_every_scale(run, name):
                     name,
                     scale,
                 )
-
-
-@pytest.mark.parametrize("name", scalescope.FORMATS)
-def test_the_followed_gradient_gets_the_bits_of_the_python(run, name):
-    values = [float(value) for value in [0, *hard_values(4_000)]]
-    body = "return given.values.map((value) => storedIn(value, store.limits.get(given.name)));"
-    for value, ours in zip(
-        values, run(body, {"values": values, "name": name}), strict=True
-    ):
-        right = formats.encode(abs(value), name)
-        assert ours["exponent"] + ours["fraction"] == right.exponent + right.fraction, (
-            value
-        )
-        assert (ours["kind"], ours["sign"]) == (right.kind, str(int(value < 0))), value
-        assert right.exact is None or float(ours["value"]) == math.copysign(
-            right.value, value
-        )
 
 
 TRACE = """return playLossScale(store.layers[given.layer], store.limits.get(given.name),

@@ -153,12 +153,6 @@ def test_any_text_is_an_entry_and_a_bad_one_gives_a_table_with_the_message(entry
         assert message in plain(entry)
 
 
-@given(st.fractions(), st.integers(1, 20))
-def test_short_decimals_are_near(value, digits):
-    text = floatlab.short(value, digits).replace("−", "-")
-    assert abs(Fraction(text) - value) <= abs(value) * Fraction(10) ** (1 - digits) / 2
-
-
 # ScaleScope's table
 
 

@@ -1,45 +1,57 @@
 // The arithmetic tab: one operation in every shown format, each step rounded and told.
 
 import { describeError } from "./bins.mjs";
-import { EntryError, isCode, parse } from "./codec.mjs";
+import { meant, readable, short } from "./digits.mjs";
 import { make, makeChips, makeSelect, makeTable, setOne, setText } from "./dom.mjs";
-import { add, div, equal, isZero, mul, negate, readable, sub } from "./values.mjs";
+import { EntryError, isCode, parse } from "./entries.mjs";
 
-const OPERATIONS = { add: ["+", add], sub: ["−", sub], mul: ["×", mul], div: ["÷", div] };
+// The sum of two numbers of a format. What a float64 cuts off moves its last bit, so that it is
+// rounded to a format as the exact sum is. The others need no such care: products are exact, and no
+// quotient of short significands comes near a number of the format, or a tie, without being it.
+function add(a, b, rounding) {
+  const sum = a + b;
+  if (sum === 0 && rounding === "down") return -(-a - b); // 1 − 1 is −0 (IEEE 754)
+  const [large, small] = Math.abs(a) < Math.abs(b) ? [b, a] : [a, b];
+  const rest = small - (sum - large); // exact (Dekker 1971)
+  return rest ? sum + Math.sign(rest) * Math.abs(sum) * 2 ** -52 : sum;
+}
+const OPERATIONS = {
+  add: ["+", add],
+  sub: ["−", (a, b, rounding) => add(a, -b, rounding)],
+  mul: ["×", (a, b) => a * b],
+  div: ["÷", (a, b) => a / b],
+};
 const show = (value) => readable(value, 14, 9);
 
 // What storing a number did to it, where that is more than rounding; else null.
 function damage(given, operand) {
-  const name = readable(given, 14, 6);
+  const name = meant(given, 14, 6);
   const now = `it becomes ${readable(operand.value, 14, 6)}`;
-  if (given.kind === "infinity" && operand.value.kind !== "infinity") {
-    return `${name} cannot be stored: ${now}`;
-  }
-  if (given.kind !== "finite" || isZero(given)) return null;
-  if (isZero(operand.value)) return `${name} is too small to store: ${now}`;
-  const { kind } = describeError(given, operand);
-  return kind === "lost" ? `${name} is too large to store: ${now}` : null;
+  const isLost = describeError(given, operand).kind === "lost";
+  if (isLost && Number.isFinite(given)) return `${name} is too large to store: ${now}`;
+  if (isLost) return `${name} cannot be stored: ${now}`;
+  return given && operand.value === 0 ? `${name} is too small to store: ${now}` : null;
 }
 
 // What happened, as an error of describeError's kinds: {kind, text}.
 function story(given, operands, operation, exactly, stored) {
   const damages = given.map((value, index) => damage(value, operands[index])).filter(Boolean);
   if (damages.length) return { kind: "lost", text: [...new Set(damages)].join("; ") };
-  if (exactly.kind !== "finite") {
-    if (exactly.kind === stored.value.kind) return { kind: "same", text: "" };
+  const error = describeError(exactly, stored);
+  if (error.kind === "lost" && !Number.isFinite(exactly)) {
     return { kind: "lost", text: `${readable(exactly)} cannot be stored: `
       + `it becomes ${readable(stored.value)}` };
   }
-  const error = describeError(exactly, stored);
   const [left, right] = operands.map(({ value }) => value);
-  const additive = operation === "add" || operation === "sub";
-  if (error.kind === "off" && additive && !isZero(left) && !isZero(right)) {
-    const other = operation === "add" ? right : negate(right);
-    const lost = equal(stored.value, left) ? "second" : equal(stored.value, other) ? "first" : "";
-    if (lost) return { kind: "lost", text: `${lost} number lost, ${error.parts.at(-1)}` };
+  const other = { add: right, sub: -right }[operation]; // undefined for products
+  if (error.kind === "off" && left && other) {
+    const lose = (name, value) => ({ kind: "lost",
+      text: `${name} number lost, ${short(Math.abs(value) / stored.ulp, 3)} ULP` });
+    if (stored.value === left) return lose("second", other);
+    if (stored.value === other) return lose("first", left);
   }
   if (error.kind === "exact") {
-    const rounded = operands.some(({ value }, index) => !equal(value, given[index]));
+    const rounded = operands.some(({ value }, index) => value !== given[index]);
     return rounded ? { kind: "exact", text: "no further error" } : error;
   }
   if (error.kind !== "off") return error;
@@ -49,28 +61,26 @@ function story(given, operands, operation, exactly, stored) {
 // One operation in one format: {operands, exactly, result, told, sentence}, all but `told` texts.
 export function calculate(format, mode, given, operation) {
   const [sign, work] = OPERATIONS[operation];
-  try {
-    const operands = given.map((value) => format.round(value, mode));
-    // The rounding mode decides the sign of 1 − 1; the other operations ignore it.
-    const exactly = work(operands[0].value, operands[1].value, mode.rounding);
-    const stored = format.round(exactly, mode);
-    const told = story(given, operands, operation, exactly, stored);
-    const question = operands.map(({ value }) => show(value)).join(` ${sign} `);
-    const result = show(stored.value);
-    const sentence = `${format.name}: ${question} gives ${result}${told.text && `, ${told.text}`}`;
-    return { operands: question, exactly: show(exactly), result, told, sentence };
-  } catch (error) {
-    if (!(error instanceof EntryError)) throw error;
+  const operands = given.map((value) => format.round(value, mode));
+  const [left, right] = operands.map((operand) => operand?.value);
+  const exactly = work(left, right, mode.rounding); // NaN of undefined
+  const stored = format.round(exactly, mode);
+  if (stored === null) {
     const told = { kind: "lost", text: "no NaN in this format" };
     return { told, sentence: `${format.name}: ${told.text}` };
   }
+  const told = story(given, operands, operation, exactly, stored);
+  const question = `${show(left)} ${sign} ${show(right)}`;
+  const result = show(stored.value);
+  const sentence = `${format.name}: ${question} gives ${result}${told.text && `, ${told.text}`}`;
+  return { operands: question, exactly: meant(exactly, 14, 9), result, told, sentence };
 }
 
 // The arithmetic tab; say(text) speaks. → {element, update({shown, selected, mode}), set}, where
 // set(a, operation, b) enters an operation.
 export function makeArithmetic(say) {
-  const field = (name, value) => Object.assign(make("input", {
-    type: "text", class: "operand", spellcheck: "false", autocomplete: "off",
+  const field = (name, value) => Object.assign(make("input.operand", {
+    type: "text", spellcheck: "false", autocomplete: "off",
     "aria-label": name, maxlength: "2100", oninput: () => speak() }), { value });
   const fields = [field("first number", "2048"), field("second number", "1")];
   const signs = Object.entries(OPERATIONS).map(([name, [sign]]) => [name, sign]);
@@ -81,14 +91,14 @@ export function makeArithmetic(say) {
   const presets = makeChips("presets", [
     [["1 + ε"], () => addTo1(0)], [["1 + ε/2"], () => addTo1(1)],
     [["2048 + 1"], () => set("2048", "add", "1")]]);
-  const message = make("p", { class: "message", role: "status" });
+  const message = make("p.message", { role: "status" });
   const { table, body, caption } = makeTable("results",
     ["format", "stored", "exact result", "rounded", "what happened"]);
   caption.append("Each number is rounded to the format. "
     + "The exact result of these is rounded once more.");
-  const element = make("div", { class: "arithmetic-panel" },
-    make("div", { class: "operation" }, fields[0], operation, fields[1], presets.element), message,
-    make("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "results" },
+  const element = make("div.arithmetic-panel",
+    make("div.operation", fields[0], operation, fields[1], presets.element), message,
+    make("div.scroller", { tabindex: "0", role: "group", "aria-label": "results" },
       table));
   let view = null;
 
@@ -117,8 +127,8 @@ export function makeArithmetic(say) {
   }
   function rowOf(format, { operands, exactly, result, told }) {
     const error = { class: "error", "data-kind": told.kind };
-    const cells = operands ? [make("td", {}, operands), make("td", {}, exactly),
-      make("td", {}, make("b", {}, result)), make("td", error, told.text)]
+    const cells = operands ? [make("td", operands), make("td", exactly),
+      make("td", make("b", result)), make("td", error, told.text)]
       : [make("td", { colspan: "4", ...error }, told.text)];
     return make("tr", { "data-format": format.name },
       make("th", { scope: "row" }, format.name), ...cells);

@@ -18,18 +18,18 @@ export function makeBits(format, buttonOf = null) {
       ...buttonOf?.(name, width - 1 - index, width) }));
     bits.push(...mine);
     const letter = name[0].toUpperCase();
-    return make("span", { class: `field ${name}` },
-      make("span", { class: "tag", "aria-hidden": "true" },
+    return make(`span.field.${name}`,
+      make("span.tag", { "aria-hidden": "true" },
         name === "sign" ? letter : `${letter} ${width}`),
-      make("span", { class: "cells" }, ...mine));
+      make("span.cells", ...mine));
   };
   const [sign, exponent, fraction] = Object.entries(fieldsOf(format)).map(field);
-  const lead = make("span", { class: "lead", title: "the leading bit, which is not stored" }, "1");
-  const ghost = make("span", { class: "ghost", "aria-hidden": "true" }, lead,
-    make("span", { class: "point" }, "."));
-  const element = make("div", { class: "strip" },
-    make("span", { class: "left" }, sign, exponent),
-    make("span", { class: "right" }, ghost, fraction));
+  const lead = make("span.lead", { title: "the leading bit, which is not stored" }, "1");
+  const ghost = make("span.ghost", { "aria-hidden": "true" }, lead,
+    make("span.point", "."));
+  const element = make("div.strip",
+    make("span.left", sign, exponent),
+    make("span.right", ghost, fraction));
 
   function show(stored) {
     const digits = stored ? stored.sign + stored.exponent + stored.fraction : "";

@@ -5,8 +5,9 @@ import { ROW, drawAxis, placeTitles } from "./axis.mjs";
 import { SLIM, makeSlider, makeStrip, write } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
 import {
-  attach, draw, make, makeSpeaker, setAttributes, setOne, setProperty, setText,
+  attach, draw, make, makeSpeaker, setAttributes, setChildren, setOne, setProperty, setText,
 } from "./dom.mjs";
+import { through, trace } from "./plot.mjs";
 import { part, percent, plural, raised, spelled } from "./words.mjs";
 
 const BITS = 16;
@@ -14,13 +15,12 @@ const STRIP_HEIGHT = 30;
 const END = 160; // octaves from 1: float32 reaches less far
 const OUTSIDE = 0.005; // this share of a tensor's smallest values may lie beyond the picture
 const PLOT = { top: 24, height: 168, bottom: 50 }; // pixels, of the errors
-const NAME_ROW = 15; // pixels, of the formats' names below them
 const LOW = -4.5; // the errors' axis, as a power of ten: from here to 1, with overflow above it
 const MARKS = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", "M-5,-5h10v10h-10z", "M-6,4.5h12l-6,-11z",
   "M-6,-4.5h12l-6,11z", "M-6,0l6,-6l6,6l-6,6z", "M-6,0h12M0,-6v12"];
 
-const markOf = (index) => draw("path", { class: "mark", d: MARKS[index % MARKS.length] });
-const keyOf = (index) => draw("svg", { class: "key", width: 14, height: 14,
+const markOf = (index) => draw("path.mark", { d: MARKS[index % MARKS.length] });
+const keyOf = (index) => draw("svg.key", { width: 14, height: 14,
   viewBox: "-7 -7 14 14", "aria-hidden": "true" }, markOf(index));
 const saidError = (error) => (error === null ? "overflow" : percent(error));
 const heightOf = (error) => (error === null ? 9
@@ -46,10 +46,10 @@ function octavesOf(tensors) {
 // The boxes, and the border between exponent and fraction as a slider over them.
 // → {element, update(bits, text)}
 function makeBorder([least, most], choose) {
-  const boxes = Array.from({ length: BITS }, () => make("span", {}));
+  const boxes = Array.from({ length: BITS }, () => make("span"));
   const slider = makeSlider("exponent bits", least, most, choose, "border-slider");
-  const element = make("div", { class: "boxes" },
-    make("div", { class: "cells", "aria-hidden": "true" }, ...boxes), slider.element);
+  const element = make("div.boxes",
+    make("div.cells", { "aria-hidden": "true" }, ...boxes), slider.element);
   function update(bits, text) {
     const fields = fieldsOf({ exponentBits: bits, fractionBits: BITS - 1 - bits });
     for (const [name, [from, count]] of Object.entries(fields)) {
@@ -65,57 +65,49 @@ function makeBorder([least, most], choose) {
 
 // The error of each tensor over the place of the border, below the boxes.
 // → {element, update({here, errors, width, label})}: errors[tensor][split], null for overflow
-function makeErrors({ tensors, splits, bound }) {
-  const element = draw("svg", { class: "chart", role: "img" });
-  const curves = tensors.map((_, index) => draw("path", { class: `curve t${index}` }));
-  const marks = tensors.map((_, index) => draw("g", { class: `t${index}` }, markOf(index)));
-  const guide = draw("path", { class: "guide" });
-  const names = splits.map(({ name }) => write(0, 0, name.split("'")[0], { visibility: "hidden" }));
+function makeErrors({ splits, bound }) {
+  const element = draw("svg.chart", { role: "img" });
+  const found = new Set(); // of the splits: the name of one stays, once found
   const end = PLOT.top + PLOT.height;
-  let unit = 0;
 
-  function build(width) {
-    unit = width / BITS;
-    const slim = width < SLIM;
+  function update({ here, errors, width, label }) {
+    const [unit, slim] = [width / BITS, width < SLIM];
     const [left, right] = [2.4 * unit, 9.6 * unit];
-    setAttributes(element, { width: right, height: end + PLOT.bottom + (slim ? NAME_ROW : 0) });
+    const places = splits.map(({ bits }) => (bits + 1) * unit);
+    found.add(here);
     // Where there is little room, the axis's name stands in the plot and has the unit.
-    const axis = draw("g", { class: "axis" }, slim
+    const axis = draw("g.axis", slim
       ? write(right - 2, heightOf(1) + 15, "error, %", { "text-anchor": "end" })
       : write(0, 0, "relative error",
-        { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }));
-    for (const error of [null, 1, 0.1, 0.01, 0.001, 0.0001]) {
+        { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }),
+    ...[null, 1, 0.1, 0.01, 0.001, 0.0001].flatMap((error) => {
       const y = heightOf(error);
-      axis.append(draw("path", { class: "rule", d: `M${left},${y}H${right}` }),
-        write(left - 5, y + 4, error === null ? "∞" : slim ? 100 * error : percent(error),
-          { "text-anchor": "end" }));
-    }
-    axis.append(write(left - 5, end + 15, "E bits", { "text-anchor": "end" }));
-    splits.forEach(({ bits }, index) => {
-      const x = (bits + 1) * unit;
-      axis.append(write(x, end + 15, bits));
+      const text = error === null ? "∞" : slim ? 100 * error : percent(error);
+      return [trace("rule", `M${left},${y}H${right}`),
+        write(left - 5, y + 4, text, { "text-anchor": "end" })];
+    }),
+    write(left - 5, end + 15, "E bits", { "text-anchor": "end" }),
+    ...splits.map(({ bits }, index) => write(places[index], end + 15, bits)));
+    const names = [...found].map((index) => {
+      const { bits, name } = splits[index];
       const last = index === splits.length - 1;
       const row = last && slim ? 2 : bits % 3 ? 0 : 1; // neighbors stand in different ones
-      setAttributes(names[index], { class: "found", x: last ? right : x,
-        y: end + 31 + row * NAME_ROW, "text-anchor": last ? "end" : "middle" });
+      return write(last ? right : places[index], end + 31 + row * ROW, name.split("'")[0],
+        { class: "found", "text-anchor": last ? "end" : "middle" });
     });
     const y = heightOf(bound);
-    element.replaceChildren(
-      draw("rect", { class: "fine", x: left, y, width: right - left, height: end - y }),
-      axis, guide, write(left + 5, end - 6, `within ${percent(bound)}`, { class: "bound small",
-        "text-anchor": "start" }), ...curves, ...marks, ...names);
-  }
-  function update({ here, errors, width, label }) {
-    if (unit !== width / BITS) build(width);
-    const places = splits.map(({ bits }) => ((bits + 1) * unit).toFixed(1));
-    setOne(guide, "d", `M${places[here]},0V${end}`);
-    setOne(names[here], "visibility", null); // and it stays, once found
-    errors.forEach((row, index) => {
-      const points = row.map((error, split) => `${places[split]},${heightOf(error).toFixed(1)}`);
-      setOne(curves[index], "d", `M${points.join("L")}`);
-      setOne(marks[index], "transform", `translate(${points[here]})`);
-    });
-    setOne(element, "aria-label", label);
+    const points = errors.map((row) => row.map((error, at) => [places[at], heightOf(error)]));
+    setAttributes(element, { width: right, height: end + PLOT.bottom + (slim ? ROW : 0),
+      "aria-label": label });
+    setChildren(element, [
+      draw("rect.fine", { x: left, y, width: right - left, height: end - y }), axis,
+      trace("guide", `M${places[here].toFixed(1)},0V${end}`),
+      write(left + 5, end - 6, `within ${percent(bound)}`, { class: "bound small",
+        "text-anchor": "start" }),
+      ...points.map((row, index) => trace(`curve t${index}`, through(row))),
+      ...points.map((row, index) => draw(`g.t${index}`, {
+        transform: `translate(${row[here].map((place) => place.toFixed(1))})` }, markOf(index))),
+      ...names]);
   }
   return { element, update };
 }
@@ -124,9 +116,9 @@ function makeErrors({ tensors, splits, bound }) {
 function makeTensors(tensors, splits) {
   const range = octavesOf(tensors);
   const rows = tensors.map((tensor, index) => {
-    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span", { class: "lost" })];
-    return { tensor, strip, lost, element: make("div", { class: `tensor t${index}` },
-      make("p", {}, keyOf(index), make("b", {}, tensor.name), lost), strip.element) };
+    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span.lost")];
+    return { tensor, strip, lost, element: make(`div.tensor.t${index}`,
+      make("p", keyOf(index), make("b", tensor.name), lost), strip.element) };
   });
   const [titles, axis] = [draw("svg", { "aria-hidden": "true" }),
     draw("svg", { height: 36, "aria-hidden": "true" })];
@@ -156,57 +148,56 @@ function makeTensors(tensors, splits) {
     }
   }
   return { update,
-    element: make("div", { class: "tensors" }, titles, ...rows.map((row) => row.element), axis) };
+    element: make("div.tensors", titles, ...rows.map((row) => row.element), axis) };
 }
 
 // Build one BitSplit from the host's data.
 function build({ splits, bound, note, tensors }) {
   const state = { here: 3, scale: 0 }; // the split, by its place among them, and a power of two
-  let width = 640;
+  let width = 0; // pixels, until it is shown
   const set = (change) => {
     Object.assign(state, change);
     refresh();
   };
 
-  const [name, verdict] = [make("b", {}), make("p", { class: "verdict" })];
-  const count = make("span", {});
+  const [name, verdict] = [make("b"), make("p.verdict")];
+  const count = make("span");
   const border = makeBorder([splits[0].bits, splits.at(-1).bits], (bits) =>
     set({ here: bits - splits[0].bits }));
-  const chart = makeErrors({ tensors, splits, bound });
+  const chart = makeErrors({ splits, bound });
   const readouts = tensors.map((tensor, index) => {
-    const value = make("dd", {});
-    return { value, element: make("div", { class: `t${index}` },
-      make("dt", {}, keyOf(index), tensor.name), value) };
+    const value = make("dd");
+    return { value, element: make(`div.t${index}`,
+      make("dt", keyOf(index), tensor.name), value) };
   });
   const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
   const slider = makeSlider("loss scale", 0, most, (scale) => set({ scale }));
-  const power = make("output", {});
-  const scaling = make("div", { class: "scaling" },
+  const power = make("output");
+  const scaling = make("div.scaling",
     make("span", { "aria-hidden": "true" }, "loss scale"), power, slider.element);
   setProperty(scaling, "hidden", most === 0);
   const sizes = makeTensors(tensors, splits);
   const speaker = makeSpeaker();
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
     + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
-  const stage = make("div", { class: "stage" }, border.element,
-    make("div", { class: "errors" }, chart.element,
-      make("dl", { class: "readouts" }, ...readouts.map((one) => one.element))),
+  const stage = make("div.stage", border.element,
+    make("div.errors", chart.element,
+      make("dl.readouts", ...readouts.map((one) => one.element))),
     scaling, sizes.element);
-  const element = make("div", { class: "explorer bitsplit" },
-    make("p", { class: "split" }, count, name), verdict, stage,
-    make("p", { class: "note" }, ...bad, note), speaker.element);
+  const element = make("div.explorer.bitsplit",
+    make("p.split", count, name), verdict, stage,
+    make("p.note", ...bad, note), speaker.element);
 
   function refresh() {
     const { here, scale } = state;
     const { bits, name: known } = splits[here];
     const errors = tensors.map((tensor) => keptAt(tensor, scale).map(([error]) => error));
     const now = errors.map((row) => row[here]);
-    const sizeOf = (error) => error ?? Infinity;
-    const worst = now.reduce((last, error, index) =>
-      (sizeOf(error) > sizeOf(now[last]) ? index : last), 0);
+    const fits = (error) => error !== null && error <= bound;
+    const worst = now.indexOf(now.includes(null) ? null : Math.max(...now));
     const sum = `${bits} exponent + ${BITS - 1 - bits} fraction bits`;
     const text = `${sum}${known && ": "}${known}`;
-    const fine = sizeOf(now[worst]) <= bound;
+    const fine = fits(now[worst]);
     const off = now[worst] === null ? "Overflow" : `Off by ${percent(now[worst])}`;
     const said = fine ? `All within ${percent(bound)}, the worst ${percent(now[worst])}.`
       : `${off}: ${tensors[worst].name}.`;
@@ -218,7 +209,7 @@ function build({ splits, bound, note, tensors }) {
     slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(power, `${raised(scale)} = ${2 ** scale}`);
     readouts.forEach(({ value }, index) =>
-      setText(value, saidError(now[index]) + (sizeOf(now[index]) <= bound ? " ✓" : "")));
+      setText(value, saidError(now[index]) + (fits(now[index]) ? " ✓" : "")));
     const list = tensors.map((tensor, index) => `${tensor.name} ${saidError(now[index])}`);
     const label = `Relative error with ${text}, loss scale ${spelled(scale)}: ${list.join(", ")}.`;
     chart.update({ here, errors, width, label });
@@ -226,13 +217,11 @@ function build({ splits, bound, note, tensors }) {
     speaker.say(`${text}. ${said}`);
   }
   function fit(next) {
-    if (Math.floor(next) === width && stage.style.length) return;
-    width = Math.floor(next);
+    width = next;
     stage.style.setProperty("--unit", `${width / BITS}px`);
     element.classList.toggle("slim", width < SLIM);
     refresh();
   }
-  refresh();
   return { element, measured: stage, fit };
 }
 

@@ -2,14 +2,15 @@
 
 import { makeArithmetic } from "./arithmetic.mjs";
 import { describeError, describeRow } from "./bins.mjs";
-import { EntryError, ROUNDINGS, isCode, makeFormat, parse } from "./codec.mjs";
+import { makeFormat } from "./codec.mjs";
+import { exact, meant, readable } from "./digits.mjs";
 import {
   attach, labelled, make, makeChips, makeComplaint, makeSelect, makeSpeaker, makeTabs, powerOfTwo,
   setOne, setProperty, setText,
 } from "./dom.mjs";
+import { EntryError, ROUNDINGS, isCode, parse, parseCode } from "./entries.mjs";
 import { makeLens } from "./lens.mjs";
 import { makeFormula, makeRow } from "./rows.mjs";
-import { exact, readable } from "./values.mjs";
 
 const CHIPS = ["0.1", "π", "2^-24", "65504", "2048+1", "-4200000000", "NaN"];
 const KEYS = [
@@ -28,9 +29,9 @@ function chipFace(text) {
 
 // A button that opens a small panel above what follows; Escape and leaving it close it.
 function makePopup(name, face, content, attributes = {}) {
-  const summary = make("summary", {}, ...face);
-  const popup = make("details", { class: `popup ${name}` }, summary,
-    make("div", { class: "boxes", ...attributes }, ...content));
+  const summary = make("summary", ...face);
+  const popup = make(`details.popup.${name}`, summary,
+    make("div.boxes", { ...attributes }, ...content));
   popup.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !popup.contains(relatedTarget)) popup.open = false;
   });
@@ -48,7 +49,7 @@ function makePopup(name, face, content, attributes = {}) {
 // on: {entry(text), stale(bool), chip(text), select(name), set(changes), show(name, bool)}
 // → {element, field, update()}; `state` as startFloatLab keeps it.
 function makeToolbar(names, state, on) {
-  const field = make("input", { type: "text", class: "entry", "aria-label": "Number or code",
+  const field = make("input.entry", { type: "text", "aria-label": "Number or code",
     spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
   const complaint = makeComplaint(field, on.entry, on.stale);
   const chips = makeChips("examples", CHIPS.map((text) => [chipFace(text), () => on.chip(text),
@@ -60,21 +61,21 @@ function makeToolbar(names, state, on) {
     onchange: () => on.set({ saturate: saturate.checked }) });
   const boxes = names.map((name) => make("input", { type: "checkbox", value: name,
     onchange: ({ target }) => on.show(name, target.checked) }));
-  const count = make("span", {});
+  const count = make("span");
   const formats = makePopup("formats", ["Formats ", count],
-    boxes.map((box) => make("label", {}, box, " ", box.value)),
+    boxes.map((box) => make("label", box, " ", box.value)),
     { role: "group", "aria-label": "formats to show" });
-  const keys = makePopup("keys", ["Keys"], [make("dl", {}, ...KEYS.flatMap(([key, what]) => [
-    make("dt", {}, key), make("dd", {}, what)]))]);
-  const element = make("div", { class: "toolbar" },
-    make("div", { class: "entry-line" },
-      make("div", { class: "entry-box" },
-        make("span", { class: "entry-name" }, "Number or code"), field,
-        make("label", { class: "entry-codes" }, "codes are read as ", codes)),
+  const keys = makePopup("keys", ["Keys"], [make("dl", ...KEYS.flatMap(([key, what]) => [
+    make("dt", key), make("dd", what)]))]);
+  const element = make("div.toolbar",
+    make("div.entry-line",
+      make("div.entry-box",
+        make("span.entry-name", "Number or code"), field,
+        make("label.entry-codes", "codes are read as ", codes)),
       chips.element),
     complaint.element,
-    make("div", { class: "options" }, labelled("rounding", rounding),
-      make("label", { class: "check" }, saturate, " saturate"), formats, keys));
+    make("div.options", labelled("rounding", rounding),
+      make("label.check", saturate, " saturate"), formats, keys));
 
   function update() {
     const shown = state.shown.map(({ name }) => name);
@@ -127,35 +128,32 @@ function build(data) {
   });
   const rows = new Map(all.map((format) => [format, makeRow(format, {
     select: () => select(format),
-    flip: (index) => edit(format, (views.get(format).stored?.code ?? 0n)
-      ^ (1n << BigInt(format.bits - 1 - index))),
+    flip: (index) => {
+      const bit = 2 ** (format.bits - 1 - index);
+      edit(format, ((views.get(format).stored?.code ?? 0) ^ bit) >>> 0); // of 32 bits, unsigned
+    },
     step: (direction) => step(format, direction),
     light: (bit) => light(format, bit === null ? [] : [bit]),
   })]));
   const formula = makeFormula((bits) => light(state.selected, bits ?? []));
-  const lens = makeLens({ move: (value) => readEntry(digitsOf(value)) });
+  const lens = makeLens({ move: (value) => readEntry(entryOf(value)) });
   const speaker = makeSpeaker();
   const arithmetic = makeArithmetic(speaker.say);
   const tabs = makeTabs({
     lens: { title: "Number line", element: lens.element },
     arithmetic: { title: "Arithmetic", element: arithmetic.element },
   }, (tab) => set({ tab }));
-  const list = make("div", { class: "rows" }, ...[...rows.values()].map(({ element }) => element));
-  const element = make("div", { class: "explorer floatlab" },
+  const list = make("div.rows", ...[...rows.values()].map(({ element }) => element));
+  const element = make("div.explorer.floatlab",
     toolbar.element, list, formula.element, tabs.element, speaker.element);
 
-  const digitsOf = (value) => exact(value).replace("−", "-");
-  // The number without the bits of a row: as digits, inf or nan.
-  function numberText() {
-    if (state.value.kind === "nan") return "nan";
-    if (state.value.kind === "infinity") return state.value.negative ? "-inf" : "inf";
-    return digitsOf(state.value);
-  }
+  // A number as an entry: its digits, infinity or nan.
+  const entryOf = (value) => exact(value).replace("−", "-").toLowerCase();
   function readEntry(entry) {
     state.entry = entry;
     try {
       if (isCode(entry)) {
-        const code = state.selected.parseCode(entry);
+        const code = parseCode(entry, state.selected);
         state.edited = { format: state.selected, code };
         state.value = state.selected.decode(code).value;
       } else {
@@ -165,14 +163,14 @@ function build(data) {
       state.message = null;
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
-      state.message = error.message + (state.value
-        ? ` The rows still show ${readable(state.value)}.` : "");
+      state.message = error.message + (state.value !== null
+        ? ` The rows still show ${meant(state.value)}.` : "");
     }
     refresh();
   }
   function addTo2048() {
     set({ tab: "arithmetic" });
-    if (!state.value) readEntry("2048"); // there is nothing to show yet
+    if (state.value === null) readEntry("2048"); // there is nothing to show yet
     arithmetic.set("2048", "add", "1");
   }
 
@@ -185,7 +183,7 @@ function build(data) {
   function edit(format, code) {
     Object.assign(state, { edited: { format, code }, value: format.decode(code).value,
       message: null, selected: format });
-    set({ entry: numberText() });
+    set({ entry: entryOf(state.value) });
   }
   function step(format, direction) {
     const { stored } = views.get(format);
@@ -196,7 +194,7 @@ function build(data) {
   // Make a row the selected one. A code in the field would be read as another format's there.
   function choose(format) {
     state.selected = format;
-    if (isCode(state.entry) && !state.message) state.entry = numberText();
+    if (isCode(state.entry) && !state.message) state.entry = entryOf(state.value);
   }
   function select(format) {
     if (state.selected === format) return;
@@ -224,25 +222,23 @@ function build(data) {
   // What a format makes of the number: what its row shows, and a sentence.
   function viewOf(format) {
     const selected = state.selected === format;
-    try {
-      const own = state.edited?.format === format;
-      const stored = own ? format.decode(state.edited.code) : format.round(state.value, state);
-      const told = describeError(state.value, stored);
-      const text = readable(stored.value);
-      return { stored, text, whole: text.startsWith("≈") ? exact(stored.value) : null, told,
-        selected, sentence: () => describeRow(stored, told) };
-    } catch (error) {
-      if (!(error instanceof EntryError)) throw error;
-      return { stored: null, text: "no NaN here", whole: null, told: null, selected,
-        sentence: () => `${format.name}: no NaN here` };
+    const own = state.edited?.format === format;
+    const stored = own ? format.decode(state.edited.code) : format.round(state.value, state);
+    if (stored === null) {
+      return { stored, text: "no NaN here", whole: null, told: null, selected,
+        sentence: `${format.name}: no NaN here` };
     }
+    const told = describeError(state.value, stored);
+    const text = readable(stored.value);
+    return { stored, text, whole: text.startsWith("≈") ? exact(stored.value) : null, told,
+      selected, sentence: describeRow(stored, told) };
   }
   function refresh() {
     toolbar.update();
     for (const part of [list, formula.element, tabs.element]) {
-      setProperty(part, "hidden", !state.value); // there is nothing to show yet
+      setProperty(part, "hidden", state.value === null); // there is nothing to show yet
     }
-    if (!state.value) {
+    if (state.value === null) {
       speaker.say("");
       return;
     }
@@ -262,7 +258,7 @@ function build(data) {
     tabs.choose(state.tab);
     const panel = state.tab === "lens" ? lens : arithmetic;
     panel.update({ x: state.value, shown: state.shown, selected, mode: { rounding, saturate } });
-    speaker.say(state.message ? "" : view.sentence()); // a message speaks for itself
+    speaker.say(state.message ? "" : view.sentence); // a message speaks for itself
   }
 
   readEntry(data.entry);

@@ -2,12 +2,13 @@
 
 import math
 import re
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 
 from course_utils import formats as numbers
 from course_utils import numerals
 from course_utils.explorers import fragment
+from course_utils.explorers.scalescope import parameters
 
 HEADS = [
     "format",
@@ -51,7 +52,7 @@ class FloatLab:
             numbers.facts(name)  # its complaint says which formats there are
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = f"FloatLab: {_named(self.entry)}, rounding nearest_even"
+        title = f"FloatLab: {numerals.quoted(self.entry)}, rounding nearest_even"
         try:
             entered, rows = self._rows()
         except ValueError as error:
@@ -82,7 +83,7 @@ class FloatLab:
         return given.value, rows | {given.format: given}
 
     def _data(self):
-        formats = [_parameters(name) for name in numbers.FORMATS]
+        formats = [parameters(name) for name in numbers.FORMATS]
         return {"entry": self.entry, "shown": self.formats, "formats": formats}
 
 
@@ -119,7 +120,9 @@ def short(value: Fraction, digits: int = 9) -> str:
         ('0.333', '5.96e-8')
     """
     whole = len(str(int(abs(value)))) if abs(value) < 10**15 else 0
-    context = Context(prec=max(digits, whole), Emax=999_999, Emin=-999_999)
+    context = Context(
+        prec=max(digits, whole), rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999
+    )
     size = context.divide(
         Decimal(abs(value.numerator)), Decimal(value.denominator)
     ).normalize()
@@ -156,19 +159,11 @@ def _texts(name, bits, entered):
 
 
 def _value(bits):
-    """The value as text, shortened and in full; readable() in values.mjs says the same."""
+    """The value as text, shortened and in full; readable() in digits.mjs says the same."""
     full = f"{Decimal(bits.value):f}".replace("-", "−").replace("I", "i")  # of Infinity
     return (
         full if len(full) <= LONGEST_VALUE else f"≈ {short(bits.exact, DIGITS)}"
     ), full
-
-
-def _parameters(name):
-    """What the codec needs to know about a format."""
-    facts = numbers.facts(name)
-    largest = numbers.encode(facts["largest"], name)
-    nan = _encoded("nan", name)
-    return {**facts, "largest_code": largest.hex, "nan_code": nan and nan.hex}
 
 
 def _encoded(number, name):
@@ -176,12 +171,3 @@ def _encoded(number, name):
         return numbers.encode(number, name)
     except ValueError:  # the format has no NaN
         return None
-
-
-def _named(entry):
-    """An entry in quotation marks; a long one without its middle, as it may end in an
-    exponent.
-    """
-    return numerals.quoted(
-        entry if len(entry) <= 40 else f"{entry[:27]}...{entry[-10:]}"
-    )

@@ -1,15 +1,9 @@
 // One gradient on its way: scaled, rounded to the bits of a format, and divided again.
 
 import { makeBits } from "./bits.mjs";
-import { isCommand, make, makeComplaint, setOne, setText } from "./dom.mjs";
-import { storedIn } from "./survival.mjs";
+import { NEAREST, makeFormat, read } from "./codec.mjs";
+import { isCommand, make, makeComplaint, setChildren, setOne, setText } from "./dom.mjs";
 import { errorText, numberText, scaleText } from "./words.mjs";
-
-// The number that an entry such as "6e-8" or "2^-24" means, or NaN.
-function read(text) {
-  const power = /^\s*2\s*(?:\^|\*\*)\s*(-?\d+)\s*$/.exec(text);
-  return power ? 2 ** power[1] : text.trim() ? Number(text.replace("−", "-")) : NaN;
-}
 
 // Three digits of a number as it is written: what is shown is what is followed.
 export const rounded = (value) => Number(value.toPrecision(3));
@@ -28,7 +22,7 @@ export function makeFollow(choose) {
       + `The pictures still show g = ${view.followed}.` : null);
     if (!wrong) choose(number);
   }
-  const entry = make("input", { type: "text", class: "entry", "aria-label": "gradient to follow",
+  const entry = make("input.entry", { type: "text", "aria-label": "gradient to follow",
     spellcheck: "false", autocomplete: "off", maxlength: 40,
     onblur: () => { if (!wrong) write(); },
     onkeydown: (event) => {
@@ -40,15 +34,14 @@ export function makeFollow(choose) {
     } });
   const complaint = makeComplaint(entry, (text) => take(read(text)),
     (stale) => element.classList.toggle("wrong", stale));
-  const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make("b", { class: name }));
-  const [times, divided] = [make("span", {}), make("span", {})];
-  const kind = make("span", { class: "kind" });
+  const [scaled, back, told] = ["scaled", "back", "told"].map((name) => make(`b.${name}`));
+  const [times, divided] = [make("span"), make("span")];
+  const kind = make("span.kind");
   const bits = make("div", { role: "img" });
-  let built = null;
-  const station = (name, caption, ...content) => make("div", { class: `station ${name}` },
-    make("div", { class: "caption" }, ...caption), ...content);
-  const element = make("div", { class: "follow", role: "group", "aria-label": "one gradient" },
-    station("start", [make("span", { class: "here", "aria-hidden": "true" }, "▲ "),
+  const station = (name, caption, ...content) => make(`div.station.${name}`,
+    make("div.caption", ...caption), ...content);
+  const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
+    station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
       "one gradient g"], entry),
     station("way", [times], scaled), complaint.element,
     station("bits", ["stored as ", kind], bits),
@@ -65,13 +58,11 @@ export function makeFollow(choose) {
     const { limits, scale, followed } = view;
     if (moved && element.getRootNode().activeElement !== entry) write();
     else if (moved) wrong = false;
-    if (built?.limits !== limits) {
-      built = { limits, strip: makeBits({ exponentBits: limits.exponent_bits,
-        fractionBits: limits.precision - 1 }) };
-      bits.replaceChildren(built.strip.element);
-    }
-    const stored = storedIn(followed * 2 ** scale, limits);
-    built.strip.show(stored);
+    const format = makeFormat(limits);
+    const stored = format.round(followed * 2 ** scale, NEAREST);
+    const strip = makeBits(format);
+    strip.show(stored);
+    setChildren(bits, [strip.element]);
     const digits = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
     const result = stored.value / 2 ** scale;
     const off = Math.abs(result / followed - 1) * 100;

@@ -16,9 +16,11 @@ CAPTION = "text-align:left;padding:3px 8px"
 CELL = "text-align:left;padding:3px 8px;border:1px solid #888888"
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
-# What modules and styles can do without: indentation, empty lines, and comments with a
-# line of their own. No text in them goes on in a next line.
-LOOSE = re.compile(r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?", re.MULTILINE)
+# What modules and styles can do without: indentation, empty lines and comments. No text
+# in them goes on in a next line, or has two slashes behind a blank.
+LOOSE = re.compile(
+    r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?|[ \t]+(?://.*|/\*.*\*/)$", re.MULTILINE
+)
 
 
 def bundle(
@@ -72,7 +74,7 @@ def modules(name: str) -> list[str]:
 
     Example:
         >>> modules("codec.mjs")
-        ['values.mjs', 'codec.mjs']
+        ['digits.mjs', 'codec.mjs']
     """
     needed = (
         module for other in IMPORT.findall(_read(name)) for module in modules(other)

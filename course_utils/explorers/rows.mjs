@@ -3,7 +3,7 @@
 
 import { fieldsOf, makeBits } from "./bits.mjs";
 import { isCommand, make, powerOfTwo, roveAmong, setOne, setText } from "./dom.mjs";
-import { bitLength, readable } from "./values.mjs";
+import { readable } from "./digits.mjs";
 
 const FIELD_KEYS = { s: "sign", e: "exponent", f: "fraction" };
 
@@ -20,19 +20,19 @@ export function makeRow(format, on) {
   const fields = fieldsOf(format);
   const { element: strip, bits, ghost, show } = makeBits(format, (...place) =>
     ({ type: "button", "aria-label": bitLabel(...place) }));
-  const stepper = (direction, face, text) => make("button", {
-    type: "button", class: "step", tabindex: "-1", title: `${text} to the next value (${face})`,
+  const stepper = (direction, face, text) => make("button.step", {
+    type: "button", tabindex: "-1", title: `${text} to the next value (${face})`,
     "aria-label": `${text} in ${format.name}`, onclick: () => on.step(direction) }, face);
-  const name = make("button", { type: "button", class: "name", tabindex: "-1", onclick: on.select },
+  const name = make("button.name", { type: "button", tabindex: "-1", onclick: on.select },
     format.name);
-  const hex = make("code", { class: "hex" });
+  const hex = make("code.hex");
   const [value, kind, error] = ["value", "kind", "error"].map((part) =>
-    make("span", { class: part }));
+    make(`span.${part}`));
   const [down, up] = [stepper(-1, "↓", "step down"), stepper(1, "↑", "step up")];
   const element = make("div", { class: format.bits <= 8 ? "row short" : "row", role: "group",
     "data-format": format.name, "aria-label": `${format.name}, ${format.bits} bits` },
-  make("div", { class: "head" }, name, hex), strip,
-  make("div", { class: "facts" }, value, kind, error, make("span", { class: "steps" }, down, up)));
+  make("div.head", name, hex), strip,
+  make("div.facts", value, kind, error, make("span.steps", down, up)));
 
   const isBit = (node) => node.matches(".bit");
   roveAmong(element, bits, undefined, false);
@@ -88,9 +88,9 @@ export function makeRow(format, on) {
 // The formula's panel. light(bits | null) is called when the pointer is on a term.
 // → {element, update(stored, format), light(lit)}
 export function makeFormula(light) {
-  const line = make("p", { class: "line" });
-  const sums = make("p", { class: "sums" });
-  const element = make("div", { class: "formula", role: "group",
+  const line = make("p.line");
+  const sums = make("p.sums");
+  const element = make("div.formula", { role: "group",
     "aria-label": "the value, bit by bit" }, line, sums);
   element.addEventListener("pointerover", ({ target }) => {
     light(target.closest(".term")?.bits ?? null);
@@ -99,7 +99,7 @@ export function makeFormula(light) {
 
   // A term that lights its bits; `bits` are indices into the row, or "lead".
   const term = (bits, name, ...children) =>
-    Object.assign(make("span", { class: `term ${name}` }, ...children), { bits });
+    Object.assign(make(`span.term.${name}`, ...children), { bits });
   // A term for a whole field.
   const fieldTerm = (format, name, ...children) => {
     const [first, count] = fieldsOf(format)[name];
@@ -114,10 +114,10 @@ export function makeFormula(light) {
   }
 
   function update(stored, format) {
-    line.replaceChildren(make("strong", {}, format.name), " ");
+    line.replaceChildren(make("strong", format.name), " ");
     sums.replaceChildren();
     if (!stored) line.append("has no bit pattern for this number.");
-    else if (stored.value.kind === "finite") calculate(stored, format);
+    else if (Number.isFinite(stored.value)) calculate(stored, format);
     else {
       const all = stored.kind === "infinity" ? "all 0"
         : format.hasInfinity ? "not all 0" : "all 1";
@@ -134,23 +134,23 @@ export function makeFormula(light) {
     const normal = stored.kind === "normal";
     const [lead, power] = normal ? ["1", `${e} − ${bias}`] : ["0", `1 − ${bias}`];
     line.append(
-      term([0], "sign", "(−1)", make("sup", {}, stored.sign)), " × ",
-      fieldTerm(format, "exponent", make("span", {}, "2", make("sup", {}, power))), " × (",
+      term([0], "sign", "(−1)", make("sup", stored.sign)), " × ",
+      fieldTerm(format, "exponent", make("span", "2", make("sup", power))), " × (",
       term(["lead"], "lead", lead), " + ",
       fieldTerm(format, "fraction", `${f}∕${2 ** fractionBits}`), ") ",
-      make("span", { class: "equals" }, "= ",
-        make("b", { class: "result" }, readable(stored.value, 200))));
+      make("span.equals", "= ",
+        make("b.result", readable(stored.value, 200))));
     const weights = sumOf(format, "exponent", stored.exponent, (place) => [
       String(2 ** (exponentBits - 1 - place))]);
     const shares = sumOf(format, "fraction", stored.fraction, (place) => powerOfTwo(-1 - place));
     const why = normal ? [] : [" (so the power is 1 − bias and the leading bit is 0)"];
     // The size of a unit in the last place, as a power of two and as a decimal.
-    const ulp = powerOfTwo(bitLength(stored.ulp.num) - bitLength(stored.ulp.den));
+    const ulp = powerOfTwo(Math.log2(stored.ulp));
     const digits = readable(stored.ulp, 12, 3);
     sums.append(
-      make("span", {}, make("i", {}, "exponent "), ...weights, ` = ${e}`, ...why),
-      make("span", {}, make("i", {}, "fraction "), ...shares),
-      make("span", { class: "ulp" }, "1 ULP = ", ...ulp,
+      make("span", make("i", "exponent "), ...weights, ` = ${e}`, ...why),
+      make("span", make("i", "fraction "), ...shares),
+      make("span.ulp", "1 ULP = ", ...ulp,
         digits.startsWith("≈") ? ` ${digits}` : ` = ${digits}`));
   }
   function show(lit) {

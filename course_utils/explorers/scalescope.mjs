@@ -37,7 +37,7 @@ function build(data) {
   const which = makeSelect(layers.map(({ name }, index) => [String(index), shortName(name)]), "0",
     (index) => set({ layer: layers[index] }));
   const chosen = labelled("gradients of", which);
-  const toolbar = make("div", { class: "options" }, labelled("format", select), chosen);
+  const toolbar = make("div.options", labelled("format", select), chosen);
   const bathtub = makeBathtub((scale) => set({ scale }));
   const player = makePlayer({ growth: (growth) => set({ growth }), scale: show });
   const tabs = makeTabs({
@@ -45,12 +45,12 @@ function build(data) {
     controller: { title: "A controller sets S", element: player.element },
   }, (tab) => set({ tab }));
   const chart = makeChart((octave) => set({ followed: rounded(2 ** octave) }));
-  const rest = make("span", {});
+  const rest = make("span");
   const follow = makeFollow((followed) => set({ followed }));
-  const element = make("div", { class: "explorer scalescope" }, toolbar, tabs.element,
-    make("div", { class: "picture" }, chart.element,
-      make("p", { class: "note" }, rest,
-        make("span", {}, "size after scaling · press to follow another gradient"))),
+  const element = make("div.explorer.scalescope", toolbar, tabs.element,
+    make("div.picture", chart.element,
+      make("p.note", rest,
+        make("span", "size after scaling · press to follow another gradient"))),
     follow.element, speaker.element);
 
   // All that the scale moves, whoever set it.
@@ -87,8 +87,7 @@ function build(data) {
     }
   }
   function fit(next) {
-    if (Math.floor(next) === width) return;
-    width = Math.floor(next);
+    width = next;
     element.style.setProperty("--width", `${width}px`);
     element.classList.toggle("slim", width < SLIM);
     element.classList.toggle("wide", width >= WIDE);

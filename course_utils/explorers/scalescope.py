@@ -10,6 +10,7 @@ from course_utils.explorers import fragment
 from course_utils.numerals import quoted
 
 TABS = ("gradients", "controller")
+FACTS = ("name", "bits", "exponent_bits", "fraction_bits", "bias", "has_infinity")
 FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 LONGEST_GROWTH = 100  # steps
 LAST_SCALE = 48  # the right end of the slider, as an exponent
@@ -141,16 +142,13 @@ def _histogram(values):
 
 
 def parameters(name):
-    """What the app needs to know about a format."""
+    """What codec.mjs and the pictures need to know about a format."""
     facts = numbers.facts(name)
-    too_large = numbers.encode("inf", name)
+    nan = None if name == "float4_e2m1fn" else numbers.encode("nan", name).code
     return {
-        "name": name,
-        "precision": facts["fraction_bits"] + 1,
-        "exponent_bits": facts["exponent_bits"],
+        **{key: facts[key] for key in FACTS},
         "largest_code": numbers.encode(facts["largest"], name).code,
-        "too_large_code": too_large.code,
-        "overflow_is": too_large.kind,
+        "nan_code": nan,
         **counting.limits(name),
     }
 

@@ -7,31 +7,21 @@ const SMALLEST_NORMAL = 2 ** -126;
 
 const sumOf = (list) => list.reduce((sum, value) => sum + value, 0);
 
-// How many values of an octave become zero, subnormal, normal, or overflow; `limits` as Python's
+// Python's `OctaveHistogram.survival`, of `nonzero` finite values; `limits` as Python's
 // `limits(fmt)`.
-function splitOctave(layer, index, limits, scale) {
-  const count = layer.counts[index];
-  const octave = layer.first + index + scale;
-  const pastBorder = (column) => layer.above[index][column] ?? 0; // zeros at the end are left out
-  if (octave < limits.zero_octave) return [count, 0, 0, 0];
-  if (octave > limits.top_octave) return [0, 0, 0, count];
-  if (octave >= limits.normal_octave) {
-    const over = octave === limits.top_octave ? pastBorder(limits.overflow) : 0;
-    return [0, 0, count - over, over];
-  }
-  const zero = octave === limits.zero_octave ? layer.powers[index] : 0;
-  const upward = octave === limits.normal_octave - 1 ? pastBorder(limits.rounds_up) : 0;
-  return [zero, count - zero - upward, upward, 0];
-}
-
-// Python's `OctaveHistogram.survival`: the counts of the classes, of `nonzero` finite values.
 export function survive(layer, limits, scale) {
-  const parts = layer.counts.map((_, index) => splitOctave(layer, index, limits, scale));
-  const [zero, subnormal, normal, overflow] = [0, 1, 2, 3].map((place) =>
-    sumOf(parts.map((part) => part[place])));
-  const nonzero = sumOf(layer.counts);
-  return { zero, subnormal, normal, overflow, nonzero, alreadyZero: layer.zeros,
-    nonfinite: layer.nans + layer.infinities };
+  const { counts, powers, above } = layer;
+  const rowOf = (octave) => octave - scale - layer.first;
+  const countBelow = (octave) => sumOf(counts.slice(0, Math.max(0, rowOf(octave))));
+  // In an octave, from one of its borders on; zeros at the end are left out.
+  const countPast = (octave, border) => above[rowOf(octave)]?.[border] ?? 0;
+  const { zero_octave: tie, normal_octave: lowest, top_octave: top } = limits;
+  const nonzero = sumOf(counts);
+  const zero = countBelow(tie) + (powers[rowOf(tie)] ?? 0);
+  const subnormal = countBelow(lowest) - countPast(lowest - 1, limits.rounds_up) - zero;
+  const overflow = nonzero - countBelow(top + 1) + countPast(top, limits.overflow);
+  return { zero, subnormal, normal: nonzero - zero - subnormal - overflow, overflow, nonzero,
+    alreadyZero: layer.zeros, nonfinite: layer.nans + layer.infinities };
 }
 
 // The smallest scale, as an exponent, at which something overflows.
@@ -49,29 +39,6 @@ export function errorAt(layer, limits, scale) {
   if (scale >= overflowFrom(layer, limits)) return Infinity;
   const errors = layer.errors[limits.name];
   return errors[Math.min(scale, errors.length - 1)] ?? null;
-}
-
-// The bits and the value of a number in a format, rounded to nearest even: what a codec of
-// codec.mjs says of it. `kind` is "infinity" or "nan" where the number is too large.
-export function storedIn(number, limits) {
-  const { exponent_bits: exponentBits, precision, normal_octave: lowest } = limits;
-  const size = Math.abs(number);
-  const guess = Math.floor(Math.log2(size)); // right, or one too high just below a power of two
-  const octave = Math.max(lowest, 2 ** guess > size ? guess - 1 : guess);
-  const grain = 2 ** (Math.min(octave, limits.top_octave + 1) - precision + 1);
-  const [steps, rest] = [Math.floor(size / grain), (size / grain) % 1];
-  const whole = steps + (rest > 0.5 || (rest === 0.5 && steps % 2) ? 1 : 0);
-  // The leading bit of `whole` adds one to the exponent field; so does a carry out of it.
-  const code = (octave - lowest) * 2 ** (precision - 1) + whole;
-  const over = !(code <= limits.largest_code);
-  const digits = (over ? limits.too_large_code : code).toString(2)
-    .padStart(exponentBits + precision - 1, "0");
-  const exponent = digits.slice(0, exponentBits);
-  const kind = over ? limits.overflow_is : exponent.includes("1") ? "normal"
-    : code ? "subnormal" : "zero";
-  return { kind, sign: number < 0 ? "1" : "0", exponent, fraction: digits.slice(exponentBits),
-    value: over ? (kind === "nan" ? NaN : Math.sign(number) * Infinity)
-      : Math.sign(number) * whole * grain };
 }
 
 // A float32 as TensorFlow's CPU kernels leave it: subnormal results become zero.

@@ -1,6 +1,6 @@
 // The way of one gradient through a training step: travel() of gradientlife.py, to the bit.
 
-import { storedIn } from "./survival.mjs";
+import { NEAREST, makeFormat } from "./codec.mjs";
 
 const [RATE, SLOW, EPSILON] = [0.1, 0.001, 1e-7].map(Math.fround);
 export const RULES = {
@@ -14,7 +14,7 @@ export function travel(gradient, scale, mistakes, rule, limits) {
   const over = (v) => Math.fround(v / scale);
   let v = Math.fround(gradient);
   const way = [["gradient", v], ["× S", has("forgotten") ? v : Math.fround(v * scale)]];
-  v = storedIn(way[1][1], limits).value;
+  v = makeFormat(limits).round(way[1][1], NEAREST).value;
   way.push(["backward", v], ["weight", v]);
   for (const station of has("early") ? ["limit 1", "÷ S"] : ["÷ S", "limit 1"]) {
     if (station === "limit 1") v = v === null || v <= 1 ? v : Number.isFinite(v) ? 1 : NaN;
