@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from course_utils import figures, models, profiling, roofline
-from course_utils.profiling import forecast
-from course_utils.profiling.recordings import step_times
+from course_utils.profiling import calibration
 
 X = np.random.default_rng(0).random((64, 28, 28, 1), dtype="float32")
 Y = np.zeros(64, "int64")
@@ -23,7 +22,8 @@ def cnn():
 
 def work_of(*rows):
     columns = ["name", "type", "dtype", "flops", "bytes", "product"]
-    return roofline.Work(pd.DataFrame(rows, columns=columns))
+    table = pd.DataFrame(rows, columns=columns)
+    return roofline.Work(table.assign(riders=[()] * len(table)))
 
 
 def test_every_large_operation_of_the_count_is_in_the_trace(cnn):
@@ -32,11 +32,10 @@ def test_every_large_operation_of_the_count_is_in_the_trace(cnn):
     large = table[table["bytes"] > 2**16]
     # TensorFlow's graph optimizer takes out operations on scalars, and no other.
     assert len(large) > 60 and large["ms"].notna().all()
-    busy = step_times(trace)["ops_ms"].median()
-    assert table["ms"].sum() == pytest.approx(busy)
     budget = profiling.budget(trace)
-    products = table["ms"][table["product"]].sum()
-    assert products == pytest.approx(budget["products"], rel=0.1)
+    share = table["ms"][table["product"]].sum() / table["ms"].sum()
+    expected = budget["products"] / (budget["products"] + budget["other"])
+    assert share == pytest.approx(expected, abs=0.15)
 
 
 def test_a_line_finds_start_rate_and_bandwidth():
@@ -44,9 +43,9 @@ def test_a_line_finds_start_rate_and_bandwidth():
     flops, moved = rng.uniform(1e5, 1e9, (2, 40))
     ms = 0.02 + 3e-9 * flops + 5e-8 * moved
     group = pd.DataFrame({"flops": flops, "bytes": moved, "ms": ms})
-    assert forecast._line(group) == pytest.approx([0.02, 3e-9, 5e-8], rel=0.01)
+    assert calibration._line(group) == pytest.approx([0.02, 3e-9, 5e-8], rel=0.01)
     falling = group.assign(ms=1 / group["bytes"])
-    assert (forecast._line(falling) >= 0).all()
+    assert (calibration._line(falling) >= 0).all()
 
 
 def test_a_forecast_adds_up_its_lines():
@@ -56,20 +55,20 @@ def test_a_forecast_adds_up_its_lines():
         (False, "float32"): (0.0, 0.0, 1e-6),
     }
     table = pd.DataFrame(lines.values(), lines, ["start", "flop", "byte"])
-    calibration = forecast.Calibration(table, launch=0.1)
+    lines = calibration.Calibration(table, launch=(0.2, 0.1))
     work = work_of(
         ("a", "MatMul", "float32", 1000, 5, True),
         ("b", "Conv2D", "float32", 1000, 5, True),  # a product that nobody recorded
         ("c", "Mul", "int64", 1, 1000, False),  # a dtype that nobody recorded
     )
-    found = profiling.forecast(work, calibration)
-    assert found == pytest.approx({"launch": 0.3, "products": 0.511, "other": 0.001})
+    found = profiling.forecast(work, lines)
+    assert found == pytest.approx({"launch": 0.5, "products": 0.511, "other": 0.001})
 
 
 def test_a_calibration_holds_the_types_of_every_model_of_the_course(monkeypatch):
-    monkeypatch.setattr(forecast, "BATCHES", (1, 2))
-    calibration = profiling.calibrate(("float32",), seconds=0)
-    known = set(calibration.table.index)
+    monkeypatch.setattr(calibration, "BATCHES", (1, 2))
+    found = profiling.calibrate(("float32",), seconds=0)
+    known = set(found.table.index)
     block = models.transformer_block(8, 16, 2)
     block.compile("adam", "mse", jit_compile=False)
     data = np.zeros((2, 8, 16), "float32")
@@ -79,7 +78,7 @@ def test_a_calibration_holds_the_types_of_every_model_of_the_course(monkeypatch)
         table = roofline.count(model.train_step, batch).table
         products = table[table["product"]]
         assert set(products["type"]) <= {kind for kind, _ in known}
-    assert (calibration.table >= 0).all(axis=None) and calibration.launch > 0
+    assert (found.table >= 0).all(axis=None) and sum(found.launch) > 0
 
 
 def test_the_waterfall_ends_at_the_clock():

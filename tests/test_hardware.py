@@ -18,10 +18,8 @@ def gpu(cc, works=True):
     )
 
 
-def machine(sets=("avx2",), found=(), **options):
-    return Hardware(
-        "Linux x86_64", "some CPU", 4, sets, accelerators=tuple(found), **options
-    )
+def machine(sets=("avx2",), found=(), cpu="some CPU", **options):
+    return Hardware("Linux x86_64", cpu, 4, sets, accelerators=tuple(found), **options)
 
 
 def card(name, cc=7.5):
@@ -33,6 +31,8 @@ CASES = [
     (machine(("avx2", "avx512f", "avx512_bf16")), "mixed_bfloat16"),
     (machine(("amx_bf16",)), "mixed_bfloat16"),
     (machine(("avx512_bf16",), onednn=False), "float32"),
+    (machine(("avx512_bf16", "avx512_fp16"), cpu="Intel(R) Xeon(R)"), "float32"),
+    (machine(("avx512_bf16", "amx_bf16"), cpu="Intel(R) Xeon(R)"), "mixed_bfloat16"),
     (machine(("avx512_bf16",), max_isa="AVX512_CORE"), "float32"),
     *(
         (machine(("avx512_bf16",), max_isa=isa), "mixed_bfloat16")

@@ -95,11 +95,9 @@ def _dots(ax, points, scale, unit):
             *at, s=12 + 500 * dot.ms / longest, marker=MARKERS[dot.dtype], **look
         )
         if dot.Index in order:
-            # Beside the slope, and below a roof each a line higher than the one before.
-            on_roof = (
-                dot.tflops > 0.98 * points["tflops"][points["dtype"] == dot.dtype].max()
-            )
-            below = (5, -26 - 13 * order.index(dot.Index)) if on_roof else (14, -12)
+            # Beside the slope, and below a roof each a line lower than the one before.
+            crowded = dot.intensity > 5
+            below = (5, -26 - 13 * order.index(dot.Index)) if crowded else (14, -12)
             line = {
                 "arrowstyle": "-",
                 "color": INK,

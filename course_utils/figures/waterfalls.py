@@ -23,6 +23,7 @@ def waterfall(falls: dict, title: str) -> Picture:
     """
     figure, axes = panels(len(falls), height=3.2, sharey=True, sharex=True)
     words = []
+    longest = 0.0
     for ax, (policy, (best, predicted, measured)) in zip(
         axes, falls.items(), strict=True
     ):
@@ -45,12 +46,14 @@ def waterfall(falls: dict, title: str) -> Picture:
             ax.text(right, at, f" {label}", color=INK, va="center", fontsize=9)
         ax.set_yticks(range(len(steps)), list(steps), fontsize=9)
         ax.set(xlabel="ms", title=policy)
-        ax.margins(x=0.14)
+        ends = [start + more for start, more, _ in steps.values()]
+        longest = max(longest, *ends)
         told = ", ".join(
             f"{name} {more:.3g}".replace("\n", " ")
             for name, (_, more, _) in steps.items()
         )
         words.append(f"{policy}: {told} ms")
+    axes[0].set_xlim(0, 1.18 * longest)
     axes[0].invert_yaxis()
     figure.suptitle(title, color=INK)
     return Picture(figure, "; ".join(words) + ".")

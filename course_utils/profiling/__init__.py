@@ -1,6 +1,6 @@
 """Where the time and the memory of a training step go, from a recorded trace."""
 
-from course_utils.profiling.forecast import (
+from course_utils.profiling.calibration import (
     Calibration,
     calibrate,
     forecast,

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-COLUMNS = ["name", "type", "dtype", "flops", "bytes", "product"]
+COLUMNS = ["name", "type", "dtype", "flops", "bytes", "product", "riders"]
 # These look at a shape, or hand on the bytes of their input under another name.
 VIEWS = {
     *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient"),
@@ -37,7 +37,8 @@ class Work:
 
     The table, a DataFrame, has a row for each operation of the graph that computes or
     moves something: name, type (such as "MatMul"), dtype, flops, bytes, product
-    (whether it is a matrix product or a convolution).
+    (whether it is a matrix product or a convolution), riders (the names of the bias and
+    the ReLU that ride along with it).
     """
 
     table: Any  # a DataFrame
@@ -117,7 +118,6 @@ def _make_variables(model):
 def _walk(graph, rows, unknown):
     """Appends a row for each operation of a graph and of the functions it calls."""
     rides = _riding_along(graph)
-    last = {first: rider for rider, first in rides.items()}
     for op in _needed(graph):
         if op.type in ("PartitionedCall", "StatefulPartitionedCall"):
             _walk(_called(graph, op, "f"), rows, unknown)
@@ -131,8 +131,9 @@ def _walk(graph, rows, unknown):
         elif op.type not in VIEWS and op.name not in rides:
             product = op.type in PRODUCTS
             flops = _flops(op) if product else _numbers(op)
-            name = last.get(op.name, op.name)
-            rows.append((name, op.type, _dtype(op), flops, _moved(op), product))
+            riders = tuple(name for name, first in rides.items() if first == op.name)
+            counted = _dtype(op), flops, _moved(op), product, riders
+            rows.append((op.name, op.type, *counted))
 
 
 def _needed(graph):
