@@ -87,8 +87,11 @@ def calibrate(policies, seconds: float = 15) -> Calibration:
             least = 1 / peaks[key[1]] if group["product"].all() else 0.0
             lines[key] = _line(group, least)
     each = pd.DataFrame(lines.values(), lines, ["start", "flop", "byte"])
-    per_operation, per_step = np.polyfit(*np.transpose(idle), 1)
-    return Calibration(each, (max(per_step, 0.0), max(per_operation, 0.0)))
+    numbers, milliseconds = np.transpose(idle)
+    per_operation, per_step = np.polyfit(numbers, milliseconds, 1)
+    return Calibration(
+        each, (max(float(per_step), 0.0), max(float(per_operation), 0.0))
+    )
 
 
 def measured(work: Work, trace) -> pd.DataFrame:
