@@ -14,15 +14,32 @@ from course_utils.benchmark import records
 def invented(seed=0, patients=3, instruments=3, kinds=2):
     """A record of patients who read anything."""
     chance = random.Random(seed)
-    tools = {f"tool {n}": {"minutes": chance.randint(1, 9)} for n in range(instruments)}
-    people = [
-        {
-            "key": f"p{n}",
-            "readings": {tool: {"kind": chance.randrange(kinds)} for tool in tools},
+    tools = {f"tool {n}": {"name": f"Tool {n}", "minutes": chance.randint(1, 9)}
+             for n in range(instruments)}  # fmt: skip
+    people = []
+    for n in range(patients):
+        read = {tool: f"kind {chance.randrange(kinds)}" for tool in tools}
+        readings = {
+            tool: {"kind": kind, "text": f"{kind}, as with {n}"}
+            for tool, kind in read.items()
         }
-        for n in range(patients)
-    ]
-    return {"instruments": tools, "patients": people}
+        texts = {
+            "symptom": f"It hurts {n}.",
+            "diagnosis": f"cause {n}",
+            "cure": f"Cure {n}.",
+        }
+        curves = {
+            "loss": [2.0, *([None, None] if n % 2 else [1.9, 1.8])],
+            "healthy": [2.0, 0.5],
+        }
+        people.append(
+            {"key": f"p{n}", "family": "nan", **texts, **curves, "readings": readings}
+        )
+    return {
+        "instruments": tools,
+        "patients": people,
+        "families": {"nan": "Not a number"},
+    }
 
 
 RECORDS = {

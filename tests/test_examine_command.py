@@ -131,4 +131,5 @@ def test_the_command_prints_findings_alone_and_exits_as_linters_do(save):
     line = [sys.executable, "-m", "course_utils", "examine", str(path)]
     done = subprocess.run(line, cwd=COURSE, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
-    assert [line[:5] for line in done.stdout.splitlines()] == ["MP001"]
+    codes = [line[:5] for line in done.stdout.splitlines()]
+    assert codes[0] == "MP001" and set(codes[1:]) <= {"MP012"}  # which asks the CPU

@@ -242,6 +242,27 @@ GIVEN = [
         "a",
         "b",
     ),
+    (
+        figures.waterfall,
+        {
+            "float32": (
+                {"products": 3.0, "other": 1.0},
+                {"products": 5.0, "other": 0.5, "launch": 1.0},
+                9.0,
+            )
+        },
+        "One step",
+    ),
+    (
+        figures.forecasts,
+        rows(
+            "device case policy ratio",
+            [
+                ("a CPU", "CNN", "float32", 0.9),
+                ("a CPU", "ViT", "mixed_bfloat16", 1.2),
+            ],
+        ),
+    ),
     (figures.gallery, CLINIC),
     (figures.decision_tree, CLINIC),
     (operations.by_dtype, BY_DTYPE),

@@ -31,7 +31,7 @@ COUNT = Fields(
                 " a sum over all 512 inputs.",
                 2 * INPUTS * OUTPUTS: "That is one row. The layer turns 64 of them.",
             },
-            otherwise="{value:,.0f} does not fit: two for each row, input and output.",
+            otherwise="{value:.9g} does not fit: two for each row, input and output.",
             asked="give one number",
             close=0.001,
         ),
@@ -44,7 +44,7 @@ COUNT = Fields(
                 * (ROWS * INPUTS + INPUTS * OUTPUTS): "The result is written as well.",
                 2 * NUMBERS: "In float32 a number has 4 bytes, not 2.",
             },
-            otherwise="{value:,.0f} does not fit: the layer reads its input and its weights, and"
+            otherwise="{value:.9g} does not fit: the layer reads its input and its weights, and"
             " it writes its result.",
             asked="give one number of bytes",
             close=0.001,

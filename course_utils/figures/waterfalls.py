@@ -5,7 +5,7 @@ from course_utils.figures.looks import EDGE, bar_look, line_look
 from course_utils.figures.traces import BUDGET
 
 PARTS = {"products": "products", "other": "other\noperations", "launch": "starting"}
-REST = ("#d9d6cc", "xx")  # color and hatch of what nothing explains
+REST = ("#dddddd", "xx")  # color and hatch of what nothing explains
 
 
 def waterfall(falls: dict, title: str) -> Picture:

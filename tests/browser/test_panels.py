@@ -28,8 +28,8 @@ PANELS = {
     ),
     "02_loss_scaling": (
         "setup load-exercises draw",
-        "your curve: 2^15 at step 90",
-        [(SLIDER, 1, "press", "ArrowUp", "2^15 at step 90, 2^16 at step 180")]
+        "your curve stays 2^15",
+        [(SLIDER, 1, "press", "ArrowUp", "highest 2^16 at 180")]
         + [(SLIDER, 5, "press", "PageUp", None)],
     ),
     "03_policy": (
@@ -41,8 +41,8 @@ PANELS = {
             (MENU, 1, "select_option", "mixed_bfloat16", "from float32 to bfloat16"),
         ],
     ),
-    "05_profiling": (
-        "setup load-exercises network roofs panel-models panel",
+    "13_how_far": (
+        "setup load-exercises digits network count roofs panel-models panel-count panel",
         "roofs of T4: float32 8.1 TFLOP/s",
         [
             (MENU, 1, "select_option", "512", None),
