@@ -10,11 +10,13 @@ NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 10 05 13 07 08 09 04 02 06 03 00 01
 N       = 10
 
-.PHONY: help lab test full lint unit every solved blank pins pins-run quick size notebooks colab site matrix soak clean again
+.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks colab site matrix soak clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
 	@echo "                  (ARGS='--no-browser --port 8899' is passed on to it)"
+	@echo "                  (WHEELS=folder installs from a wheelhouse, without a network)"
+	@echo "make wheelhouse   download the packages that make lab installs into dist/wheelhouse (0.8 GB)"
 	@echo "make test         install the test tools too and run the tests: a quarter of an hour on two cores"
 	@echo "make full         and the slow ones, and the notebooks on Colab's versions (needs Python 3.13)"
 	@echo "make quick        the tests that take less than two minutes"
@@ -35,7 +37,7 @@ again:
 .venv/lab.stamp .venv/test.stamp: $(shell test -x .venv/bin/python || echo again)
 
 .venv/lab.stamp: requirements.txt pyproject.toml
-	@$(INSTALL) .venv -r requirements.txt
+	@$(INSTALL) .venv $(if $(WHEELS),--no-index --find-links "$(WHEELS)") -r requirements.txt
 	@touch .venv/lab.stamp
 
 .venv/test.stamp: requirements.txt tests/requirements.txt pyproject.toml
@@ -56,6 +58,14 @@ lab: .venv/lab.stamp
 	@mkdir -p $(SETTINGS) && cp tools/lab_settings.json $(SETTINGS)/overrides.json
 	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab --allow-root --ServerApp.root_dir=. \
 	    --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(ARGS)
+
+# For a room without a network. FOR names another kind of machine in pip's words, and what its packages need there:
+# FOR="--only-binary=:all: --platform win_amd64 --python-version 3.13 pywin32 pywinpty colorama tzdata"
+
+wheelhouse: .venv/lab.stamp
+	@mkdir -p dist/wheelhouse && grep -v '^-e' requirements.txt >dist/wheelhouse/requirements.txt
+	.venv/bin/python -m pip download --dest dist/wheelhouse -r dist/wheelhouse/requirements.txt \
+	    hatchling hatch-requirements-txt editables $(FOR)
 
 # Testing, in parts that can be run alone. What they left out (conftest.py keeps it) is said again at the end.
 

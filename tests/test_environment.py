@@ -134,6 +134,13 @@ REFUSALS = [
         "Installing failed, the lines above say why",
     ),
     (GOOD, 0, "", "echo 'No matching distribution' >&2; exit 1", "does not exist for"),
+    (
+        GOOD,
+        0,
+        "WHEELS=stick",
+        "echo 'No matching distribution' >&2; exit 1",
+        "The folder WHEELS lacks a package for Python 3.12",
+    ),
 ]
 
 
@@ -182,6 +189,15 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
     assert ("--compile-bytecode" in machine.installs()[-1]) == (tool == "uv")
     code, output = machine.make("lab")
     assert code == 0 and "Installing" not in output and len(machine.installs()) == 2
+
+
+def test_a_folder_of_wheels_is_installed_from_by_pip_and_no_network_is_asked(machine):
+    machine.add_python("python3", "3.12")
+    machine.add("uv", UV)  # it would ask a network for the environment's pip
+    assert machine.make("lab", "WHEELS=a stick")[0] == 0
+    (install,) = machine.installs()
+    assert "--no-index --find-links a stick -r requirements.txt" in install
+    assert install.startswith("pip") and "uv" not in machine.calls.read_text()
 
 
 def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
@@ -245,7 +261,7 @@ def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     machine.add_python("python3", "3.12")
     code, output = machine.make()
     assert code == 0
-    for target in "lab test full quick notebooks colab matrix soak clean".split():
+    for target in "lab wheelhouse test full quick notebooks colab matrix soak clean".split():
         assert re.search(rf"^make {target}\b", output, re.MULTILINE)
         assert machine.make("-n", target)[0] == 0
     soak = machine.make("-n", "soak", "N=3", "NAMES=07")[1]

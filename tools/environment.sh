@@ -24,7 +24,8 @@ suits() { # suits VERSION
     case " $VERSIONS " in *" ${1:-none} "*) true ;; *) false ;; esac
 }
 
-has_uv() { command -v uv >/dev/null 2>&1; }
+from_folder="" # set where packages come from a folder: uv would ask a network for pip
+has_uv() { [ -z "$from_folder" ] && command -v uv >/dev/null 2>&1; }
 
 find_python() {
     cure="install Python 3.13 from https://www.python.org/downloads/ (or: uv python install 3.13), then run make again."
@@ -62,6 +63,9 @@ explain() { # explain LOG: the installer's log, as one sentence
         stop "The packages could not be downloaded: check the network connection, then run make again."
     elif grep -qiE "no matching distribution|no solution found" "$1"; then
         tail -n 5 "$1" >&2
+        if [ "$from_folder" ]; then
+            stop "The folder WHEELS lacks a package for Python $(version "$dir/bin/python") on this machine ($(uname -sm)): run make wheelhouse where both are the same and a network is at hand."
+        fi
         stop "A package does not exist for this machine ($(uname -sm)): take another Python with make PYTHON=..., or run the course on Colab (README.md)."
     fi
     tail -n 5 "$1" >&2
@@ -71,6 +75,7 @@ explain() { # explain LOG: the installer's log, as one sentence
 install() { # install DIR ARGS...
     dir=$1
     shift
+    case " $* " in *" --no-index "*) from_folder=yes ;; esac
     log=$(mktemp) || stop "No temporary file could be made: check that TMPDIR names a folder you may write to."
     trap 'rm -f "$log"' EXIT
     trap 'exit 130' INT TERM HUP
