@@ -10,7 +10,7 @@ NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 10 05 13 07 08 09 04 02 06 03 00 01
 N       = 10
 
-.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks colab site matrix soak clean again
+.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks colab site slides matrix soak clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
@@ -25,6 +25,7 @@ help:
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
 	@echo "make colab        write a release's files (the wheel, notebooks for Colab) into dist/colab/"
 	@echo "make site         write the web site into dist/site: open dist/site/index.html"
+	@echo "make slides       write a talk of each notebook, or of NAMES=02 alone, into dist/slides"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
 	@echo "make soak N=10    run every notebook N times, or NAMES=07 alone (by hand)"
 	@echo "make clean        remove the environments and what was generated; your work stays"
@@ -137,6 +138,17 @@ colab: .venv/test.stamp
 
 site: .venv/test.stamp
 	.venv/bin/python -m tools.site dist/site
+
+# Without the cells that hold solutions. With the libraries beside them (docs/teach.md) they need no network.
+OFFLINE = --SlidesExporter.reveal_url_prefix=node_modules/reveal.js --SlidesExporter.mathjax_url= \
+    --SlidesExporter.require_js_url=node_modules/requirejs/require.js \
+    --SlidesExporter.jquery_url=node_modules/jquery/dist/jquery.min.js
+SOLUTIONS = {'exercise-1','exercise-2','exercise-3','exercise-4','exercise-5','exercise-6','exercise-7'}
+
+slides: .venv/lab.stamp
+	.venv/bin/python -m jupyter nbconvert --to slides --output-dir dist/slides --SlidesExporter.reveal_scroll=True \
+	    $(if $(wildcard dist/slides/node_modules),$(OFFLINE)) --TagRemovePreprocessor.enabled=True \
+	    --TagRemovePreprocessor.remove_cell_tags="$(SOLUTIONS)" $(foreach n,$(or $(NAMES),$(LONGEST)),notebooks/solved/$(n)_*.ipynb)
 
 matrix: .venv/test.stamp
 	.venv/bin/python -m tools.runs matrix
