@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 import course_utils
-from tools import pictures
+from tools import clock, pictures
 
 COURSE = Path(__file__).resolve().parents[1]
 README = (COURSE / "README.md").read_text(encoding="utf-8")
@@ -49,3 +49,23 @@ def test_files_of_the_repository_name_what_there_is():
     for key in ("onCreateCommand", "postAttachCommand"):
         target = commands[key].split()[1]
         assert re.search(rf"^(\S+ )?{re.escape(target)}( .*)?:", make, re.MULTILINE)
+
+
+def test_the_plans_of_a_teaching_day_hold_the_notebooks_clocks():
+    """A slot is as long as the clock of the notebook, or of its part, and ends in order."""
+    teach = (COURSE / "docs/teach.md").read_text(encoding="utf-8")
+    slots = re.findall(
+        r"^\| (\d+):(\d\d) \|.*?\| (?:(\d\d)(?:, to section (\d+))?)? ?\|$", teach, re.M
+    )
+    starts = [60 * int(hour) + int(minute) for hour, minute, _, _ in slots]
+    planned = 0
+    for start, end, (_, _, name, last) in zip(starts, starts[1:], slots, strict=False):
+        if name:
+            (path,) = COURSE.glob(f"notebooks/{name}_*.ipynb")
+            core = [row for row in clock.account(path).minutes() if row[2] is not None]
+            so_far = {heading: minutes for heading, _, minutes in core}
+            part = [m for h, m in so_far.items() if h.startswith(f"{last}. ")]
+            needed = part[0] if last else core[-1][2]
+            assert end - start >= needed, (name, last, needed)
+            planned += 1
+    assert planned >= 13
