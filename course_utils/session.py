@@ -22,7 +22,7 @@ from course_utils.processes import Told
 LACKING = {"gfloat": "gfloat>=0.5,<0.6", "tensorflow": "tensorflow-tpu==2.20.*"}
 MERGING_IS_OFF = (
     "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
-    "makes float16 Dense layers hundreds of times slower (notebook 05, section 9)."
+    "makes float16 Dense layers hundreds of times slower (notebook 05, section 8)."
 )
 CONVOLUTIONS_ARE_SLOW = (
     "Convolutions in float16 take 50 to 100 times as long on this CPU, because oneDNN, "

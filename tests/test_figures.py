@@ -133,18 +133,6 @@ TAKEN = [(p, n, 0.01, 8.0 - n) for p in POLICIES for n in range(7)]
 TAKEN = rows("policy round seconds loss", TAKEN)
 COMPARISON = SimpleNamespace(table=COMPARED, steps=TAKEN, batch_size=64, device="CPU:0")
 RECORDED = COMPARED.reset_index().assign(device="a CPU", settings="")
-# A step that began at 30 MB and took 12 MB of activations.
-PARTS = dict.fromkeys(traces.PEAK_PARTS, 0.0) | {"activations": 12.0, "other": 30.0}
-IN_USE = rows(
-    "ms mb part", [(0.0, 30.0, ""), (1.0, 42.0, "activations"), (2.0, 42.0, "other")]
-)
-STEP_MEMORY = SimpleNamespace(
-    timeline=IN_USE,
-    parts=pd.Series(PARTS),
-    peak_ms=1.0,
-    peak_mb=42.0,
-    backward_ms=np.nan,
-)
 
 
 def replica_rows(decided_alone):
@@ -268,7 +256,6 @@ GIVEN = [
     (operations.by_dtype, BY_DTYPE),
     (operations.casts, CASTS),
     (traces.op_times, OPS),
-    (traces.step_memory, {"float32": STEP_MEMORY}),
     (traces.time_budget, STEPS),
     (traces.timeline, {"a trace": RAN, "another": RAN}),
     (traces.walks, WALKS),
@@ -463,7 +450,6 @@ SAID = [  # where lines and bars are drawn: the words are read from the axes
         "speed_by_device",
         "a GPU: 2.00×, 1 report: mixed_bfloat16 2; a CPU: 0.60×, 2 reports",
     ),
-    ("step_memory", "float32: 12 MB at the peak"),
     (
         "time_budget",
         "timed: launch 3, not told yet 17. In all: predicted 11 ms, measured 14",
@@ -608,9 +594,6 @@ SHOWN = [
     # A long bar has its operation's name.
     ("timeline", lambda ax: written(ax.get_yticklabels()), ["Python", "thread 1"] * 2),
     ("timeline", lambda ax: written(ax.texts)[:3], ["a trace", "waiting", "MatMul"]),
-    # What is in memory over the step, on top of one another, without what was there
-    # before.
-    ("step_memory", lambda ax: ax.get_ylim()[1], pytest.approx(12 * 1.05)),
     # After 9 bits the digit before the point, after all of them the format and the
     # value.
     ("bit_strips", lambda ax: "".join(written(ax.texts)[:33]), TENTH),

@@ -5,7 +5,6 @@ import json
 import os
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -13,11 +12,10 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from course_utils import figures, models, profiling, roofline
+from course_utils import figures, models, profiling
 from course_utils.benchmark import counts_memory, device
 from course_utils.profiling import recordings
 from course_utils.profiling.trace import Event, Trace
-from course_utils.training import dtype_policy
 
 MB = 1_000_000
 needs_allocator = pytest.mark.skipif(
@@ -362,49 +360,10 @@ def test_a_trace_and_what_is_saved_of_it_hold_names_and_none_of_the_data():
         assert not any(picture.tobytes()[:32] in data for picture in pictures)
 
 
-# --- memory
-
-# every activation 2 MiB in float32, every kernel 16 KiB
-LAYERS, WIDTH, BATCH = 20, 64, 8192
-
-
-@needs_allocator
-@pytest.mark.parametrize(
-    ("policy", "dtype"), [("float32",) * 2, ("mixed_bfloat16", "bfloat16")]
-)
-def test_the_peak_is_that_of_the_known_activations(policy, dtype):
-    with dtype_policy(policy):
-        dense = [keras.layers.Dense(WIDTH, activation="relu") for _ in range(LAYERS)]
-        last = keras.layers.Dense(10, dtype="float32")
-        model = compiled(keras.Sequential([keras.Input((WIDTH,)), *dense, last]))
-    x = np.ones((BATCH, WIDTH), "float32")
-    y = np.zeros(BATCH, "int32")
-    found = profiling.memory(
-        profiling.record(lambda: model.train_on_batch(x, y), steps=2), model
-    )
-    parts = found.parts
-    batch = BATCH * WIDTH * 4 / 1e6
-    head = BATCH * 10 * 4 / 1e6
-    each = batch if dtype == "float32" else batch / 2
-    exact = LAYERS * each + head
-    assert roofline.account(model, BATCH).activations / 1e6 == pytest.approx(exact)
-    if dtype == "bfloat16":
-        # the batch cast to 16 bits, and back for the head in float32
-        exact += batch / 2 + batch
-    # The allocator rounds up where it has a larger block left from an earlier test.
-    change = found.timeline["mb"].diff()[found.timeline["part"] == "activations"]
-    made = change[change > 0].sum()
-    freed = -change[change < 0].sum()
-    assert 0.999 * exact < made == pytest.approx(freed) and made < 2.05 * exact
-    assert parts.sum() == pytest.approx(found.peak_mb) and not found.notes
-    assert found.peak_mb == found.timeline["mb"].max()
-    assert 0 < found.backward_ms < found.timeline["ms"].iloc[-1]
-
-
 @needs_allocator
 @pytest.mark.skipif(device() != "CPU:0", reason="this is about oneDNN's allocator")
 def test_tensors_below_256_kib_are_not_in_a_trace():
-    """A canary for what `profiling.memory` says of oneDNN's allocator."""
+    """A canary for what `profiling.peaks` counts of oneDNN's allocator."""
 
     def made_by_a_sum(length):
         a = tf.ones((length,))
@@ -412,116 +371,3 @@ def test_tensors_below_256_kib_are_not_in_a_trace():
         return any(event.name == "MemoryAllocation" for event in trace.events)
 
     assert not made_by_a_sum(60_000) and made_by_a_sum(70_000)
-
-
-@needs_allocator
-def test_without_a_backward_pass_all_is_temporary_and_without_memory_it_says_so():
-    a = tf.ones((1024, 1024))
-    found = profiling.memory(profiling.record(lambda: tf.matmul(a, a)), a_model())
-    assert np.isnan(found.backward_ms) and not found.notes
-    assert found.parts["temporary"] > 0 and found.parts["activations"] == 0
-    found = profiling.memory(made(step(0, 10)), a_model())
-    assert (
-        np.isnan(found.peak_mb)
-        and found.parts.isna().all()
-        and len(found.timeline) == 0
-    )
-    assert "does not tell what is in memory" in found.notes[0]
-
-
-def allocation(at, op, mb, in_use, address, **more):
-    """An allocation of `op`, or, without one, the freeing of what was allocated."""
-    stats = {
-        "tf_op": op,
-        "requested_bytes": mb * MB,
-        "allocation_bytes": mb * MB,
-        "addr": address,
-    }
-    stats |= {
-        "bytes_allocated": in_use * MB,
-        "allocator_name": "mklcpu",
-        "region_type": "output",
-    }
-    kind = "MemoryAllocation" if op else "MemoryDeallocation"
-    return ("tf_Compute", kind, at, at, stats | more)
-
-
-def a_model(*shapes, slots=()):
-    made = [
-        SimpleNamespace(shape=shape, dtype="float32") for shape in (*shapes, *slots)
-    ]
-    weights = made[: len(shapes)]
-    optimizer = SimpleNamespace(variables=made[len(shapes) :])
-    return SimpleNamespace(
-        variables=weights, trainable_variables=weights, optimizer=optimizer
-    )
-
-
-def test_every_part_of_a_peak_made_by_hand():
-    trace = made(
-        step(0, 100),
-        allocation(1, "", 0, 11, 999),  # older than the trace, freed in it
-        # needs nothing before it
-        ("tf_Compute", "gradient_tape/layer/Shape:Shape", 1.5, 1.6),
-        allocation(2, "layer/Cast", 2, 13, 1, shape="[3,4]"),
-        allocation(3, "layer/MatMul", 4, 17, 2, shape="[8,4]"),
-        allocation(4, "layer/Pad", 1, 18, 3, region_type="temp"),
-        allocation(5, "", 1, 17, 3),
-        allocation(5, "layer/Exp", 2, 19, 7),  # gone before the backward pass
-        allocation(5.5, "", 2, 17, 7),
-        ("tf_Compute", "gradient_tape/layer/MatMul:MatMul", 6, 9),
-        allocation(7, "gradient_tape/layer/MatMul", 3, 20, 4, shape="[3,4]"),
-        # a variable's from now
-        allocation(7, "adam/AssignSubVariableOp", 1, 21, 6, shape="[3,4]"),
-        allocation(8, "gradient_tape/layer/Sum", 1, 23, 5, allocation_bytes=2 * MB),
-        *(allocation(9 + n, "", 0, 23 - n, n) for n in (1, 4, 5)),
-    )
-    found = profiling.memory(trace, a_model((3, 4), slots=[(10**6,)]))
-    assert (found.peak_mb, found.backward_ms) == (23, 6)
-    assert found.timeline.set_index("ms")["part"][5].tolist()[1:] == ["temporary"]
-    assert found.parts.round(6).to_dict() == {
-        "weights": 0.000048,
-        "optimizer": 4,
-        "weight_copies": 2,
-        "activations": 4,
-        "gradients": 3,
-        "batch": 0,
-        "temporary": 1,
-        "rounding": 1,
-        "other": 7.999952,
-    }
-
-
-def test_on_a_gpu_the_backward_pass_begins_when_the_host_starts_it():
-    """The GPU is late: by its clock the host has freed the activations before."""
-    gpu = {"allocator_name": "GPU_0_bfc"}
-    product = "gradient_tape/layer/MatMul:MatMul"
-    host = made(
-        step(0, 50),
-        allocation(1, "layer/MatMul", 4, 4, 1, **gpu),
-        ("tf_Compute", product, 2, 2.1),
-        allocation(2, "gradient_tape/layer/MatMul", 2, 6, 2, **gpu),
-        allocation(3, "", 4, 2, 1, **gpu),
-    )
-    late = Event(
-        "/device:GPU:0", "Stream #1(Compute)", "sgemm_1", 30, 40, {"tf_op": product}
-    )
-    found = profiling.memory(Trace(host.folder, (*host.events, late)), a_model())
-    assert (
-        found.backward_ms,
-        found.parts["activations"],
-        found.parts["temporary"],
-    ) == (2, 4, 2)
-
-
-def test_a_variable_that_an_earlier_step_of_the_trace_made_anew_is_the_model_s():
-    trace = made(
-        step(0, 10),
-        allocation(5, "sgd/AssignSubVariableOp", 1, 1, 1, shape="[500,500]"),
-        step(20, 30, 1),
-        allocation(22, "layer/Relu", 4, 5, 2),
-    )
-    found = profiling.memory(trace, a_model((500, 500)))
-    assert found.peak_mb == 5  # of the step that has the higher one
-    assert (found.parts["weights"], found.parts["other"]) == (1, 0)
-    assert profiling.memory(trace, a_model()).parts["other"] == 1

@@ -335,3 +335,15 @@ def test_the_commands_of_the_checklist_are_read_to_their_end(monkeypatch, capsys
         assert command.main(shlex.split(words)) == 1
         assert "not callable" in capsys.readouterr().err
     assert len(lines) == 1
+
+
+def test_the_part_of_a_long_message_that_says_why():
+    text = (
+        "Graph execution error:\n\nDetected at node x defined at\n" + "  File y\n" * 50
+    )
+    text += "\nReceived an exception:Status: 3, message: no primitive for it. Run with ONEDNN"
+    assert (
+        measure.sentence(RuntimeError(text))
+        == "It raised RuntimeError: no primitive for it"
+    )
+    assert len(measure.sentence(ValueError("a" * 999))) < 250

@@ -7,6 +7,7 @@ steps.
 import datetime
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import datasets, hardware, models
-from course_utils.benchmark import compare, rates, records, settings, trainee
+from course_utils.benchmark import compare, rates, records, trainee
 
 # The Transformer block's sizes: what keeps a device busy without keeping anybody
 # waiting.
@@ -141,7 +142,7 @@ class Job:
         try:
             trainee.Trainee(build, policy).step(x[:batch_size], y[:batch_size])
         except Exception as error:
-            self.notes.append(f"No {name} under {policy}. {settings.sentence(error)}")
+            self.notes.append(f"No {name} under {policy}. {sentence(error)}")
             return False
         return True
 
@@ -187,3 +188,17 @@ def _settings():
 
 def _rows(table):
     return json.loads(table.to_json(orient="records", double_precision=4))
+
+
+def sentence(error: Exception) -> str:
+    """One sentence on an exception; of TensorFlow's long ones the part that says why.
+
+    Example:
+        >>> sentence(ValueError("so not"))
+        'It raised ValueError: so not'
+    """
+    text = " ".join(str(error).split())
+    # oneDNN's, in the middle
+    why = re.search(r"message: (.+?)(?:\. |, in file|$)", text)
+    text = why[1] if why else text
+    return f"It raised {type(error).__name__}: {text[:200]}{'…' * (len(text) > 200)}"

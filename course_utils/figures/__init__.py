@@ -39,7 +39,6 @@ from course_utils.figures.speed import (
 from course_utils.figures.speedups import policies, recorded
 from course_utils.figures.traces import (
     op_times,
-    step_memory,
     time_budget,
     timeline,
     walks,

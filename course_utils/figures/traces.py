@@ -2,18 +2,15 @@
 
 import re
 
-import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from course_utils.figures.allocations import PARTS
 from course_utils.figures.base import (
     INK,
     Picture,
     canvas,
     legend_below,
     listed,
-    panels,
     write,
 )
 from course_utils.figures.looks import EDGE
@@ -35,13 +32,6 @@ UNTOLD = "not told yet"
 HEADING = {"ha": "left", "va": "baseline", "fontsize": 10}
 # behind numbers
 PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
-PEAK_PARTS = {
-    # temporary there
-    **PARTS,
-    "batch": ("#FFFFFF", "++"),
-    "temporary": ("#777777", "\\\\"),
-    "rounding": ("#BBBBBB", "oo"),
-}
 
 
 def op_times(tables: dict) -> Picture:
@@ -220,46 +210,6 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     ax.set(xlabel="ms", title=title)
     sums = [f"{label} {two_digits(ms)} ms" for label, ms in whole.items()]
     return described(figure, f"In all: {', '.join(sums)}")
-
-
-def step_memory(memories: dict) -> Picture:
-    """Areas: what is in memory over one step, part by part, a panel for each policy.
-
-    `memories`: {policy: `profiling.Memory`} of traces that tell what is in memory.
-    "other", what is older than the step and not the model's, is left out.
-    """
-    figure, axes = panels(len(memories), height=3.8, sharey=True)
-    words = []
-    shown: dict = {}
-    for ax, (policy, memory) in zip(axes, memories.items(), strict=True):
-        line = memory.timeline
-        changes = line["mb"].diff().fillna(0.0)
-        held = pd.DataFrame(
-            {
-                part: changes.where(line["part"] == part, 0.0).cumsum()
-                for part in PEAK_PARTS
-            }
-        ).clip(lower=0)
-        held = held.assign(**memory.parts[["weights", "optimizer"]])
-        areas = ax.stackplot(line["ms"], held.to_numpy().T, step="post")
-        for area, part in zip(areas, held, strict=True):
-            color, hatch = PEAK_PARTS[part]
-            area.set(facecolor=color, hatch=hatch, **EDGE)
-            if held[part].max() > 0.005 * held.sum(axis=1).max():
-                shown.setdefault(part.replace("_", " "), area)
-        peak = memory.peak_mb - memory.parts["other"]
-        if not np.isnan(memory.backward_ms):
-            ax.axvline(memory.backward_ms, color=INK, linewidth=1.2, linestyle="--")
-        ax.set(xlabel="ms (dashed: backward pass begins)", xlim=(0, line["ms"].max()))
-        ax.set_title(f"{policy}: {peak:.3g} MB at the peak", fontsize=10)
-        parts = memory.parts[list(PEAK_PARTS)][lambda mb: mb > 0.005]
-        told = ", ".join(
-            f"{part.replace('_', ' ')} {mb:.3g}" for part, mb in parts.items()
-        )
-        words.append(f"At the peak of {policy}: {told}")
-    axes[0].set_ylabel("MB in use")
-    legend_below(figure, 4, handles=list(shown.values()), labels=list(shown))
-    return described(figure, "; ".join(words))
 
 
 def _lanes(table):

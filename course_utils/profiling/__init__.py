@@ -7,7 +7,6 @@ from course_utils.profiling.calibration import (
     measured,
     recorded_forecasts,
 )
-from course_utils.profiling.memory import Memory, memory
 from course_utils.profiling.ops import op_times
 from course_utils.profiling.peaks import peaks
 from course_utils.profiling.recordings import (

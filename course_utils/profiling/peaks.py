@@ -7,7 +7,6 @@ import pandas as pd
 
 from course_utils.benchmark.timer import rounds
 from course_utils.benchmark.trainee import Trainee, device_kind, start_peak
-from course_utils.profiling.memory import allocations
 from course_utils.profiling.trace import record
 from course_utils.roofline import liveness
 
@@ -73,7 +72,7 @@ def _measured(model, batch):
     trace = record(lambda: model.train_on_batch(*batch), steps=1, warm_up=0)
     live = {}
     asked = given = working = most = largest = 0
-    for event in allocations(trace):
+    for event in _allocations(trace):
         size = event.stats.get("allocation_bytes", 0)
         address = event.stats.get("addr")
         if event.name == "MemoryAllocation":
@@ -90,6 +89,22 @@ def _measured(model, batch):
             most = asked
             working = sum(map(_working, live.values()))
     return working, most, largest
+
+
+def _allocations(trace):
+    """What came and went at the allocator with most in use: the trace's events with
+    `requested_bytes`, `allocation_bytes` and `bytes_allocated` in their `stats`.
+    """
+    kinds = ("MemoryAllocation", "MemoryDeallocation")
+    events = [event for event in trace.events if event.name in kinds]
+    most = {}
+    for event in events:
+        name = event.stats.get("allocator_name", "")
+        most[name] = max(most.get(name, 0), event.stats.get("bytes_allocated", 0))
+    # What the host keeps for a GPU is not the GPU's memory.
+    gpus = [name for name in most if name.startswith("GPU_")]
+    chosen = max(gpus or most, key=lambda name: most[name], default="")
+    return [e for e in events if e.stats.get("allocator_name", "") == chosen]
 
 
 def _working(block):

@@ -4,7 +4,6 @@ When a new release changes one of these behaviours, the test that fails names th
 notebook to mend. Traces are read for what ran, never for how long.
 """
 
-import gc
 import os
 import re
 import subprocess
@@ -20,7 +19,6 @@ import pytest
 import tensorflow as tf
 
 from course_utils import benchmark, hardware, models, profiling, training
-from course_utils.benchmark import settings
 from course_utils.training import dtype_policy
 from tools.cells import Cells
 
@@ -110,38 +108,6 @@ def test_05_float16_is_refused_where_a_setting_hides_its_instructions():
     assert "could not create a primitive descriptor" in done.stderr and done.returncode
 
 
-@pytest.fixture(scope="module")
-def kernels():
-    if not {"avx512_bf16", "amx_bf16"} & SETS:
-        pytest.skip("this CPU has no bfloat16 instructions")
-    outcomes = settings.measure(seconds=1, timeout=240, batch_size=16)
-    assert not any(outcome.problem for outcome in outcomes.values()), outcomes
-    table = settings.kernels(outcomes)
-    return lambda leg, policy: table[
-        (table["leg"] == leg) & (table["policy"] == policy)
-    ]
-
-
-@pytest.mark.slow
-def test_05_onednn_s_bfloat16_kernels_run_by_default_and_can_be_hidden(kernels):
-    native = r"_bf16$|amx"
-    shown = {leg: kernels(leg, "mixed_bfloat16") for leg in settings.SETTINGS}
-    default, hidden, off = (shown[leg]["kernel"] for leg in settings.SETTINGS)
-    assert default.str.contains(native).any()
-    assert len(hidden) and not hidden.str.contains(native).any()
-    assert not off.str.contains(native).any()
-    assert "bf16" not in set(shown["oneDNN off"]["dtype"])
-
-
-@pytest.mark.slow
-def test_05_onednn_has_no_16_bit_kernel_for_float16_without_such_instructions(kernels):
-    for leg in settings.SETTINGS:
-        if leg == "oneDNN off" or not hardware.merged_float16_is_slow(
-            hardware.detect()
-        ):
-            assert set(kernels(leg, "mixed_float16")["dtype"]) <= {"f32"}, leg
-
-
 def test_05_a_16_bit_policy_adds_casts_to_the_step(steps):
     calls = {
         p: ops.loc[ops["kind"] == "cast", "calls"].sum() for p, ops in steps.items()
@@ -211,58 +177,14 @@ def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
 # Memory
 
 
-@pytest.fixture(scope="module")
-def memories():
-    x = np.zeros((256, 28, 28, 1), "float32")
-    y = np.zeros(256, "int32")
-    found = {}
-    for policy in ("float32", "mixed_bfloat16"):
-        gc.collect()
-        model = compiled(policy)
-        trace = profiling.record(
-            lambda model=model: model.train_on_batch(x, y), steps=3
-        )
-        found[policy] = profiling.memory(trace, model)
-    return found
-
-
-@needs_allocator
-def test_05_a_trace_tells_weights_slots_gradients_and_copies(memories):
-    for memory in memories.values():
-        told = [memory.parts[part] for part in ("weights", "optimizer")]
-        # In a fresh process 12 kB of the smallest variables lie outside of the traced
-        # allocator.
-        assert told == pytest.approx([4.05, 8.09], abs=0.015)
-        assert {"activations", "gradients"} <= set(memory.timeline["part"])
-    copies = {
-        p: "weight_copies" in set(m.timeline["part"]) for p, m in memories.items()
-    }
-    assert copies == {"float32": False, "mixed_bfloat16": True}
-
-
-@needs_allocator
-def test_05_the_pooling_s_notes_take_a_byte_each_whatever_the_policy(memories):
-    for memory in memories.values():
-        notes = memory.tensors[memory.tensors["dtype"] == "uint8"]
-        # a product may have scratch of bytes
-        notes = notes[notes["op"].str.contains("MaxPool")]
-        assert list(notes["mb"]) == [pytest.approx(256 * 13 * 13 * 32 / 1e6)]
-
-
 @needs_allocator
 def test_05_a_forced_order_needs_less_memory_for_the_same_result():
-    names = {"tf": tf, "benchmark": benchmark, "reported": True}
+    names = {"tf": tf}
     lines = NOTEBOOK.printed("order", "order-peaks", names=names)
     (result, free), (same, forced) = (
         map(float, re.findall(r"\d+\.\d", line)) for line in lines
     )
     assert result == same and forced < 0.8 * free
-
-
-def test_05_memory_growth_is_an_option_of_gpus_alone():
-    (cpu,) = tf.config.list_physical_devices("CPU")
-    with pytest.raises(ValueError, match="memory growth on non-GPU"):
-        tf.config.experimental.set_memory_growth(cpu, True)
 
 
 # XLA
