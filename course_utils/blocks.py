@@ -55,7 +55,10 @@ def quantize(values, fmt, block=None) -> Quantized:
     if fmt not in FORMATS:
         raise ValueError(f"There is no {fmt!r}: choose one of {', '.join(FORMATS)}.")
     info = FORMATS[fmt]
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.empty(0)
     if not array.size or array.dtype == bool or not np.can_cast(array.dtype, float):
         raise ValueError("Give an array of real numbers, one at least.")
     with np.errstate(over="ignore", invalid="ignore"):

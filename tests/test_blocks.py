@@ -110,7 +110,7 @@ def test_a_block_may_have_another_length():
 
 
 @pytest.mark.parametrize(
-    "values", [[], np.zeros((0, 3)), "ab", ["1"], [True], 1j, None, {}]
+    "values", [[], np.zeros((0, 3)), "ab", ["1"], [True], 1j, None, {}, [[1], [1, 2]]]
 )
 def test_what_is_no_array_of_numbers_is_refused_in_one_sentence(values):
     with pytest.raises(
