@@ -94,11 +94,13 @@ function buildLab({ formats, tensors }) {
     slider.element.focus({ preventScroll: true }));
 
   // Behind the bars, for each scale: what a value becomes there.
-  function drawBands({ steps }, { size, most, lowest, fraction }) {
+  function drawBands({ steps }, format, full) {
+    const { size, most, lowest, fraction } = format;
     const length = size || COUNT;
     return multiples(length, 0, COUNT - 1).flatMap((start) => {
       const zero = Math.log2(steps[start]) - state.base; // the octave of one in an element
-      const limits = { zero_octave: zero + lowest - fraction - 1, normal_octave: zero + lowest,
+      const least = zero + lowest - fraction; // that of the smallest element
+      const limits = { zero_octave: least - 1, normal_octave: least + full - 1,
         top_octave: zero + Math.log2(most) - 1 };
       return bandsOf(limits, { low: LOW, high: HIGH }).filter(({ name }) => name !== "overflow")
         .flatMap(({ name, from, to }) => {
@@ -114,7 +116,7 @@ function buildLab({ formats, tensors }) {
     const format = formats[index];
     const results = formats.map((one) => quantize(values, one, blocks[tensor][block].rest));
     const result = results[index];
-    const full = Math.min(MOST_BITS, bitsOf(format, format.most));
+    const full = bitsOf(format, format.most);
     const bits = values.map((_, each) =>
       Math.min(full, bitsOf(format, result.values[each] / result.steps[each])));
     const nonzero = values.filter((value) => value !== 0).length;
@@ -136,7 +138,7 @@ function buildLab({ formats, tensors }) {
         `M${xOf(each)},${FLOOR + 14 + y}h${thick}v${BOX - 2}h-${thick}z`)).join(""));
     const isGone = (each) => result.values[each] === 0;
     const isKept = (each) => Number.isFinite(result.values[each]);
-    const nodes = [...drawBands(result, format),
+    const nodes = [...drawBands(result, format, full),
       draw("g.axis", ...rules(LEFT, width - 2, multiples(8, base + LOW, base + HIGH).map((octave) =>
         [yOf(octave - base), raised(octave)])), write(LEFT - 6, FLOOR + 22, "bits", ENDING)),
       bars("bar", result.values, (each) => isKept(each) && bits[each] === full),
