@@ -22,13 +22,15 @@ import numpy as np
 import pytest
 from helpers.every_explorer import SOURCES
 from helpers.loss_scale import DynamicLossScale
+from test_blocks import hard_blocks
 from test_elimination import invented
 from test_formats import exact_values
 
-from course_utils import clinic, formats, gradients, numerals
+from course_utils import blocks, clinic, formats, gradients, numerals
 from course_utils.explorers import (
     FloatLab,
     ScaleScope,
+    blocklab,
     doesitpay,
     floatlab,
     fragment,
@@ -139,7 +141,8 @@ def run():
     """Runs function bodies that see the modules' exports, write, attempt, given and
     store. Numbers that may be no JSON come back as texts.
     """
-    names = "codec digits entries bins arithmetic survival travel words elimination memory".split()
+    names = "codec digits entries bins arithmetic survival travel words elimination memory scales"
+    names = names.split()
     files = [(fragment.FOLDER / f"{name}.mjs").as_uri() for name in names]
     command = [
         need_node(),
@@ -551,6 +554,46 @@ def test_a_gradient_travels_as_in_numpy(run):
         found = [v and float(v) for _, v in way]
         wanted = [v if v is None else float(v) for _, v in right]
         assert str(found) == str(wanted), case
+
+
+def hostile_blocks():
+    """2,000 blocks, each with the largest size of the rest of its tensor behind it."""
+    chance = np.random.default_rng(2)
+    rows = np.column_stack([hard_blocks(2_000, 1), np.zeros(2_000)])
+    rows[::3, 32] = np.abs(hard_blocks(2_000, 3)[::3, 0])
+    bad = chance.choice([np.nan, np.inf, -np.inf], 100)
+    rows[range(0, 2_000, 20), chance.integers(0, 33, 100)] = bad
+    rows[5, :32], rows[7, :32], rows[9] = -0.0, 2.0**-149, 0
+    rows[11, :32] = np.finfo(np.float32).max * chance.choice([-1, 1], 32)
+    rows[:, 32] = np.abs(rows[:, 32])
+    return rows
+
+
+@pytest.mark.parametrize("name", blocklab.TITLES)
+def test_a_block_becomes_what_it_does_in_python(run, name):
+    rows = hostile_blocks()
+    texts = np.char.replace(rows.astype(str), "inf", "Infinity")
+    ours = run(
+        """return given.rows.map((row) => {
+          const numbers = row.map((text) => (text === "nan" ? NaN : Number(text)));
+          const block = numbers.slice(0, 32);
+          const found = quantize(block, given.format, numbers[32]);
+          return [found.values, found.scales, [found.tensorScale,
+            errorOf(found.values, block)]].map((some) => some.map(write));
+        });""",
+        {"rows": texts.tolist(), "format": blocklab.parameters(name)},
+    )
+    for row, found in zip(rows, ours, strict=True):
+        values, scales, (whole, error) = ([*map(float, some)] for some in found)
+        right = blocks.quantize(row, name)
+        kept = right.values[:32]
+        wanted = kept.tolist(), right.scales[: len(scales)].tolist()
+        assert str((values, scales)) == str(wanted), row.tolist()
+        assert repr(whole) == repr(right.tensor_scale)
+        with np.errstate(invalid="ignore"):
+            length = np.linalg.norm(row[:32]) or 1
+            off = np.linalg.norm(kept - row[:32]) / length
+        assert error == pytest.approx(off, rel=1e-12, nan_ok=True)
 
 
 def test_readings_rule_out_what_they_do_in_python(run):

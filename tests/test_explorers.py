@@ -2,6 +2,7 @@
 fragments.
 """
 
+import base64
 import json
 import re
 from fractions import Fraction
@@ -15,13 +16,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_elimination import RECORDS, invented
 
-from course_utils import clinic, formats, gradients, numerals, splits
+from course_utils import blocks, clinic, formats, gradients, numerals, splits
 from course_utils.benchmark import records
 from course_utils.explorers import (
     BitSplit,
+    BlockLab,
     FloatLab,
     InstrumentPanel,
     ScaleScope,
+    blocklab,
     floatlab,
     scalescope,
 )
@@ -214,6 +217,43 @@ def test_only_gradients_are_scaled_and_own_tensors_stand_alone():
     assert "Recorded" not in found["note"] and "Recorded" in data(BitSplit())["note"]
 
 
+# BlockLab's table and blocks
+
+
+def test_of_a_long_tensor_every_value_counts_and_some_blocks_are_in_the_page():
+    values = np.float32(CHANCE.normal(size=(100, 999)) ** 5)
+    values[3, 3] = 1e6
+    rows = np.append(values, np.zeros(4, "float32")).reshape(-1, 32)
+    explorer = BlockLab(values)
+    assert len(shown(explorer)["text/html"].encode()) <= 80_000
+    found = data(explorer)["tensors"][0]
+    page = np.frombuffer(base64.b64decode(found["blocks"]), "<f4").reshape(64, 33)
+    places = [int(name.split()[1].replace(",", "")) - 1 for name in found["names"]]
+    assert found["names"][-1] == "block 3,122 of 3,122" and places == sorted(
+        set(places)
+    )
+    assert np.array_equal(page[:, :32], rows[places])
+    home = (3 * 999 + 3) // 32
+    assert (page[:, 32] == 1e6).all() == (home not in places)
+    texts = Reader(shown(explorer)["text/html"]).rows[1:]
+    for name, (title, _, lost, wrong) in zip(blocklab.TITLES, texts, strict=True):
+        kept = blocks.quantize(values, name).values
+        assert title == blocklab.TITLES[name]
+        assert lost == f"{100 * np.mean(kept[values != 0] == 0):.2g}"
+        off = np.linalg.norm(kept - values) / np.linalg.norm(values.astype(float))
+        assert wrong == f"{100 * off:.2g}"
+
+
+def test_what_is_largest_elsewhere_is_told_with_each_block():
+    found = data(BlockLab([[1.0] * 32, [-7.0] * 32, [np.nan] + [2.0] * 31]))["tensors"][
+        0
+    ]
+    page = np.frombuffer(base64.b64decode(found["blocks"]), "<f4").reshape(3, 33)
+    assert str(page[:, 32].tolist()) == "[nan, nan, 7.0]" and set(found["errors"]) == {
+        None
+    }
+
+
 # InstrumentPanel's table
 
 
@@ -244,6 +284,8 @@ def test_the_static_table_says_what_tells_each_cause(record=RECORDS["recorded"])
         (ScaleScope, {"growth_steps": 2.5}, "whole number"),
         (ScaleScope, {"gradients": {}}, "no layer"),
         (BitSplit, {"weights": ["a"]}, "has no octaves"),
+        (BlockLab, {"values": np.zeros((0, 32))}, "one at least"),
+        (BlockLab, {"values": [[1.0], [1.0, 2.0]]}, "one at least"),
         (InstrumentPanel, {"record": invented(patients=0)}, "one patient at least"),
     ],
 )

@@ -5,6 +5,7 @@ not trusted, a table shows the same numbers.
 """
 
 from course_utils.explorers.bitsplit import BitSplit
+from course_utils.explorers.blocklab import BlockLab
 from course_utils.explorers.doesitpay import DoesItPay
 from course_utils.explorers.floatlab import FloatLab
 from course_utils.explorers.gradientlife import GradientLife
@@ -13,5 +14,5 @@ from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
 from course_utils.explorers.tradeoff import TradeOff
 
-__all__ = ["BitSplit", "DoesItPay", "FloatLab", "GradientLife", "InstrumentPanel", "ScaleScope",
-           "SoftmaxCliff", "TradeOff"]  # fmt: skip
+__all__ = ["BitSplit", "BlockLab", "DoesItPay", "FloatLab", "GradientLife", "InstrumentPanel",
+           "ScaleScope", "SoftmaxCliff", "TradeOff"]  # fmt: skip

@@ -122,10 +122,11 @@ export function makeSlider(label, min, max, choose, name = "slider") {
   return { element, set };
 }
 
-// Call act(x) while a drawing is pressed, x in its pixels from the left.
+// Call act(x, y, begins) while a drawing is pressed, in its pixels from the left and the top.
 export function whilePressed(element, act) {
-  const go = ({ buttons, clientX }) => {
-    if (buttons & 1) act(clientX - element.getBoundingClientRect().left);
+  const go = ({ buttons, clientX, clientY, type }) => {
+    const { left, top } = element.getBoundingClientRect();
+    if (buttons & 1) act(clientX - left, clientY - top, type === "pointerdown");
   };
   element.addEventListener("pointerdown", (event) => {
     element.setPointerCapture(event.pointerId);

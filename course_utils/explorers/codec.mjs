@@ -27,19 +27,18 @@ export function read(text) {
   return entry.startsWith("-") ? -size : size;
 }
 
-// How a size, counted in steps between neighbors, becomes a whole number of them.
-const WHOLE = {
-  nearest_even: (steps) => {
-    const nearest = Math.round(steps); // a tie goes up
-    return nearest - steps === 0.5 && nearest % 2 === 1 ? nearest - 1 : nearest;
-  },
-  nearest_away: Math.round,
-  toward_zero: Math.floor,
-  away: Math.ceil,
-};
+// A size, counted in steps between neighbors, as the nearest whole number of them.
+export function toEven(steps) {
+  const nearest = Math.round(steps); // a tie goes up
+  return nearest - steps === 0.5 && nearest % 2 === 1 ? nearest - 1 : nearest;
+}
+
+// How a size becomes a whole number of steps.
+const WHOLE = { nearest_even: toEven, nearest_away: Math.round, toward_zero: Math.floor,
+  away: Math.ceil };
 
 // The power of two at or below a size.
-function octaveOf(size) {
+export function octaveOf(size) {
   const guess = Math.floor(Math.log2(size)); // right, or one too high just below a power of two
   return 2 ** guess > size ? guess - 1 : guess;
 }

@@ -206,11 +206,13 @@ function put(host, css, { element, measured = element, fit }) {
   const root = host.attachShadow({ mode: "open" });
   root.append(make("style", css), element);
   guardKeys(root);
-  let width = measured.clientWidth;
+  const { paddingLeft, paddingRight } = getComputedStyle(measured);
+  let width = measured.getBoundingClientRect().width - parseFloat(paddingLeft)
+    - parseFloat(paddingRight); // as the observer has it, who is told at the first frame
   let fitted = 0;
   const refit = (most = Infinity) => {
     const next = Math.floor(Math.min(width, most));
-    if (next && next !== fitted) fit(fitted = next); // else it is not shown
+    if (next > 0 && next !== fitted) fit(fitted = next); // else it is not shown
   };
   refit();
   addEventListener("beforeprint", () => refit(PAPER));

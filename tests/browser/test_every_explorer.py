@@ -137,6 +137,19 @@ def test_no_text_is_small_or_pale(shown, scheme):
 
 
 @each
+def test_what_is_drawn_before_the_first_frame_has_the_right_width(name, pages):
+    """Else it is squeezed until an observer is told, and its texts are small."""
+    html = made(SOURCES[name])._repr_mimebundle_()["text/html"]
+    look = (
+        f'[...document.querySelector("[data-{name}]").shadowRoot.querySelectorAll("svg")]'
+        '.map((svg) => svg.getAttribute("viewBox") ?? svg.getAttribute("width"))'
+    )
+    pages.open(f"<!doctype html>{html}<script>document.first = {look}</script>", 700)
+    pages.page.evaluate(SETTLED)
+    assert pages.page.evaluate("document.first") == pages.page.evaluate(look)
+
+
+@each
 def test_nothing_stands_out_of_paper(shown):
     """An exported notebook leaves 553 px of an A4 page to an output, and tells no
     observer.
