@@ -1,8 +1,7 @@
 """How fast, how large, how exact: training steps measured under several dtype policies.
 
 Importing this package loads no framework: each name below loads what it needs.
-`benchmark.settings` compares settings of oneDNN, `benchmark.records` reads what was
-recorded on real devices.
+`benchmark.records` reads what was recorded on real devices.
 """
 
 import importlib

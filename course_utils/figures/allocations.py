@@ -6,7 +6,7 @@ from course_utils.figures.base import INK, Picture, canvas, legend, legend_below
 from course_utils.figures.looks import COLORS, HATCHES, dtype_of, line_look
 from course_utils.figures.series import stack
 from course_utils.figures.words import described
-from course_utils.profiling.memory import BACKWARD
+from course_utils.profiling.ops import BACKWARD
 from course_utils.profiling.recordings import PASSES
 
 PARTS = {

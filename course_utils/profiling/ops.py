@@ -13,6 +13,7 @@ NUMBER = re.compile(r"([._]\d+)+$")  # "fusion.2"
 EAGER = "EagerLocalExecute: "
 # operations that only wait for a batch
 WAITS = ("IteratorGetNext", "IteratorGetNextSync")
+BACKWARD = "gradient_tape/"  # in the name of an operation
 PIPELINE = "tf_data"  # what tf.data calls its threads
 
 # What is in an operation's type tells its kind; the first that fits counts.

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from course_utils.profiling.memory import BACKWARD
-from course_utils.profiling.ops import find_ops, op_times
+from course_utils.profiling.ops import BACKWARD, find_ops, op_times
 from course_utils.profiling.trace import record, windows
 
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
