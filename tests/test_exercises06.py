@@ -1,4 +1,6 @@
-"""Notebook 06's exercises: six hidden loops, and the judges of steps and checkpoints."""
+"""Notebook 06's exercises: six hidden loops, and the judge of steps; with it that of
+notebook 12's checkpoints.
+"""
 
 import random
 import subprocess
@@ -17,7 +19,8 @@ from course_utils.training import dtype_policy
 from tools.canonical import COURSE
 
 pytestmark = pytest.mark.slow
-SIX, STEP, CHECKPOINT = exercises.load("06").exercises
+SIX, STEP = exercises.load("06").exercises
+CHECKPOINT = exercises.load("12").exercises[1]
 
 
 def step(edits=()):
@@ -119,7 +122,8 @@ def test_the_verdicts_with_deterministic_operations():
         "import tensorflow as tf, keras\n"
         "keras.utils.set_random_seed(1); tf.config.experimental.enable_op_determinism()\n"
         "from course_utils import exercises\n"
-        "for exercise in exercises.load('06').exercises[1:]:\n"
+        "sheets = exercises.load('06'), exercises.load('12')\n"
+        "for exercise in (sheet.exercises[1] for sheet in sheets):\n"
         "    names = {}; exec(exercise.solution, names)\n"
         "    assert exercise.answer(names[exercise.name]) is None\n"
         "    wrong, said = exercise.examples()[0]; assert said in exercise.answer(wrong)\n"

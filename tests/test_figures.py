@@ -56,11 +56,6 @@ TRACE = rows("step scale applied ceiling", TRACE)
 LOOPS = {"right": (1.0, False), "forgotten": (2**-15, False), "fixed": (1.01, True)}
 LOOPS |= {"near": (1.1, False), "nearer": (1.2, False), "far": (1e5, True)}
 LOOPS = {name: SimpleNamespace(length=n, moves=m) for name, (n, m) in LOOPS.items()}
-STOPPED = (
-    [8.0, 4.0],
-    [4.0, 4.0, 8.0],
-    {"scale": [8.0, 4.0, 4.0], "dice": [4.0, 4.0, 8.0]},
-)
 DTYPES = ("float32", "bfloat16", "float16")
 BY_DTYPE = {("add", "float32"): 2.0, ("add", "bfloat16"): 1.0, ("add", "float16"): 0.5}
 BY_DTYPE |= {("GELU", d): ms for d, ms in zip(DTYPES, (3.0, 6.0, 3.0), strict=True)}
@@ -213,7 +208,6 @@ GIVEN = [
     (figures.policies, COMPARISON, 1.5),
     (figures.adam_curve, 2.0 ** np.arange(-20, -9)),
     (figures.loop_plane, LOOPS),
-    (figures.resumed, *STOPPED),
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
     (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
@@ -445,7 +439,6 @@ SAID = [  # where lines and bars are drawn: the words are read from the axes
         "float32, remat: counted 40, unknown. Time of a step (ms): float32, kept: 100",
     ),
     ("report_card", "1.5 ×; speedup: guess 9 ×, predicted 1.8 ×, measured unknown"),
-    ("resumed", "another scale from step 3 on"),
     (
         "speed_by_device",
         "a GPU: 2.00×, 1 report: mixed_bfloat16 2; a CPU: 0.60×, 2 reports",

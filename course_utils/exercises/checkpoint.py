@@ -1,4 +1,4 @@
-"""The judge of a checkpoint, in notebook 06: a stopped training has to go on from it."""
+"""The judge of a checkpoint, in notebook 12: a stopped training has to go on from it."""
 
 import contextlib
 import io

@@ -1,6 +1,6 @@
 """Prediction and exercises of notebook 06."""
 
-from . import checkpoint, loops
+from . import loops
 from .engine import Exercise, Prediction, within
 from .functions import parts
 from .judges import Choice, Fields
@@ -67,20 +67,5 @@ for letter, build_loop in six.items():
         ],
         slips=loops.SLIPS,
         right="At every scale the same step, under three policies, and none for an infinity.",
-    ),
-    Exercise(
-        id=5,
-        minutes=6,
-        solution=checkpoint.CODE,
-        name="checkpoint",
-        answer=checkpoint.judge,
-        hints=[
-            "What changes during a training? Each of these has to be an argument of"
-            " `tf.train.Checkpoint`.",
-            "A `LossScaleOptimizer` that is not built has no scale of its own:"
-            " `optimizer.build(model.trainable_variables)`.",
-        ],
-        slips=checkpoint.SLIPS,
-        right="Weights, averages, moments, scale, counter and the place in the data: all go on.",
     ),
 ]

@@ -43,5 +43,5 @@ from course_utils.figures.traces import (
     timeline,
     walks,
 )
-from course_utils.figures.updates import adam_curve, loop_plane, resumed
+from course_utils.figures.updates import adam_curve, loop_plane
 from course_utils.figures.waterfalls import forecasts, waterfall

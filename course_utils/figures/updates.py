@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from course_utils.figures.base import INK, Picture, canvas, legend, panels
-from course_utils.figures.words import described
+from course_utils.figures.base import INK, Picture, canvas, legend
 
 RIGHT, WRONG = "#009E73", "#D55E00"  # always with a marker of their own
 NEAR = 0.05  # how far from 1 a length still counts as right
@@ -80,30 +79,3 @@ def loop_plane(watched: dict) -> Picture:
     ax.set_yticks([0, 1], ["∞ moves\nnothing", "∞ moves\nthe weights"])
     ax.set_xlabel("length of a step, float32's = 1")
     return Picture(figure, "; ".join(words) + ".")
-
-
-def resumed(before, alone, without: dict) -> Picture:
-    """The loss scale of a training that is stopped: left alone, and resumed without a
-    part.
-
-    `before`: scales until the stop; `alone`: those after it of the run that went on;
-    `without`: the part left out to the scales of the run resumed without it, four at
-    most.
-    """
-    figure, axes = panels(len(without), width=9.0, height=2.6, sharey=True)
-    steps = np.arange(1, 1 + len(before) + len(alone))
-    after = steps[len(before) :]
-    faint = {"color": INK, "alpha": 0.5, "linewidth": 3, "label": "left alone"}
-    for ax, (part, scales) in zip(axes, without.items(), strict=True):
-        ax.step(steps, np.log2([*before, *alone]), where="mid", **faint)
-        ax.step(after, np.log2(scales), color=WRONG, where="mid", label="resumed")
-        ax.axvline(len(before) + 0.5, color=INK, linestyle=":", linewidth=1)
-        differ = after[np.not_equal(alone, scales)]
-        heading = (
-            f"another scale from step {differ[0]} on" if len(differ) else "the same"
-        )
-        ax.set_title(f"without the {part}:\n{heading}", fontsize=9)
-        ax.set_xlabel("step")
-    axes[0].set_ylabel("log2 of the loss scale")
-    axes[0].legend(fontsize=9)
-    return described(figure)

@@ -128,7 +128,7 @@ def test_06_a_schedule_counts_small_batches_and_iterations_counts_updates():
     assert number(inner.learning_rate) == pytest.approx(1 - 8 / 100)
 
 
-def test_06_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
+def test_12_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
     optimizer = LossScaleOptimizer(SGD(1.0, use_ema=True))
     weight = keras.Variable([0.0, 0.0])
     optimizer.build([weight])
