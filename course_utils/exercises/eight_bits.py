@@ -82,9 +82,13 @@ def scale_problem(function, block):
     if not block.any():
         if math.isfinite(scale) and scale > 0:
             return None
-        return f"The values of a block are all 0, and you return {scale:g}: their logarithm is infinite."
+        return (
+            f"Values that are all 0 give {scale:g} here: their logarithm is infinite."
+        )
     if not math.isfinite(scale) or scale <= 0:
-        return f"{given} you return {scale:g}. Values are of either sign: take their sizes."
+        return (
+            f"{given} you return {scale:g}. They are of either sign: take their sizes."
+        )
     right = float(blocks.quantize(block, "mxfp4_e2m1").scales[0])
     if scale == right:
         return None
@@ -117,14 +121,15 @@ def next_scale(sizes):
 
 
 """
+SECOND = "np.sort(sizes)[-2]"
 DELAYED_SLIPS = {
-    "1,000 times as large": [{"np.sort(sizes)[-2]": "np.max(sizes)"}, {"np.sort(sizes)[-2]": "np.mean(sizes)"}],
-    "newest": {"np.sort(sizes)[-2]": "sizes[-1]"},
-    "two steps in a row": [{"np.sort(sizes)[-2]": "np.median(sizes)"}, {"np.sort(sizes)[-2]": "np.min(sizes)"}],
+    "1,000 times as large": [{SECOND: "np.max(sizes)"}, {SECOND: "np.mean(sizes)"}],
+    "newest": {SECOND: "sizes[-1]"},
+    "two steps in a row": [{SECOND: "np.median(sizes)"}, {SECOND: "np.min(sizes)"}],
     "1.5 times": {"2 * second": "second"},
     "upside down": {"448 / (2 * second)": "2 * second / 448"},
     "too small": {"2 * second": "200 * second"},
-}  # fmt: skip
+}
 ORDINARY = np.full(16, 0.01)
 SPIKES = ("ordinary", "old", "newest", "grown")
 
@@ -147,18 +152,18 @@ def delayed_problem(function, case):
     now = 0.08 if case == "grown" else 0.01
     top = scale * now
     if case == "ordinary" and top < 0.01 < 1 / scale:
-        return f"All sizes are 0.01, and you return {scale:.3g}. It is upside down: 448 over a size."
+        return f"Sizes of 0.01 give {scale:.3g}. It is upside down: 448 over a size."
     if case == "grown" and top > 448:
-        return "The sizes were 8 times as large in two steps in a row, and your scale cuts the next one: that is no spike."
+        return "Sizes of 8 times in two steps in a row are no spike: your scale cuts the next."
     if top * 1.5 > 448:
-        return f"All ordinary sizes are {now:g}. A step with 1.5 times that is cut: leave room."
+        return f"Sizes are {now:g}. A step with 1.5 times that is cut: leave room."
     if top >= 448 / 16:
         return None
     if case == "newest":
-        return "The newest size was a spike, and your scale follows it: the next step gets what is left."
+        return "The newest size was a spike, and your scale follows it."
     if case == "old":
         return "One of 16 sizes was 1,000 times as large, and it still sets your scale."
-    return f"The sizes are {now:g} and your scale makes {top:.3g} of them: too small, E4M3 reaches 448."
+    return f"Your scale makes {top:.3g} of {now:g}: too small, E4M3 reaches 448."
 
 
 # --- a byte budget --------------------------------------------------------------------
@@ -216,5 +221,5 @@ def budget_problem(answer):
     if choice["head"] == "mxfp4":
         return f"{said}. The head loses most of all in four bits."
     if choice["blocks"] == "mxfp4":
-        return f"{said}. The largest layer saves most in four bits, and here it also loses more than the embedding."
+        return f"{said}. The largest layer in four bits loses more than the embedding."
     return f"{said}. There is a choice that loses less."
