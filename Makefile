@@ -7,7 +7,7 @@ PYTEST  = .venv/bin/python -m pytest
 APART   = -n 2 --dist loadfile --no-loadscope-reorder
 SLOWEST = --durations 15 --durations-min 5
 NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
-LONGEST = 10 05 13 07 08 09 04 02 06 12 03 00 01
+LONGEST = 10 05 11 13 07 08 09 04 02 06 12 03 00 01
 N       = 10
 
 .PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks colab site slides matrix soak clean again

@@ -30,7 +30,7 @@ MINUTES = {
 }
 MOST_ROWS = 20  # of one cell that anybody reads
 # The minutes that each core may take.
-HOUR = ("01", "02", "03", "05", "06", "07", "08", "09", "13")
+HOUR = ("01", "02", "03", "05", "06", "07", "08", "09", "11", "13")
 BUDGET = dict.fromkeys(HOUR, 60) | {"00": 30, "04": 50, "10": 75, "12": 45}
 # What has a clock of its own. What does not, such as the prediction, goes with what is
 # above it.

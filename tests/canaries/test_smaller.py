@@ -81,3 +81,25 @@ def test_08_int4_has_a_scale_for_each_block_or_for_each_output():
     blocks = tuple(map(int, keras.__version__.split(".")[:2])) >= (3, 14)
     assert tuple(model.layers[0].kernel_scale.shape) == ((2, 4) if blocks else (4,))
     assert [v.name for v in model.trainable_weights] == ["bias"]
+
+
+def test_11_keras_has_no_policy_of_8_bit_floats_and_quantize_leaves_layers_alone():
+    with pytest.raises(ValueError, match="mixed_float8"):
+        keras.mixed_precision.Policy("mixed_float8")
+    model = keras.Sequential(
+        [keras.Input((8,)), Dense(4), keras.layers.LayerNormalization()]
+    )
+    model.quantize("float8")
+    dense, norm = model.layers
+    assert dense.dtype_policy.name == "float8_from_float32"
+    assert norm.dtype_policy.name == "float32"
+    history = [v.name for v in dense.variables if v.name.endswith("amax_history")]
+    assert history == [
+        f"{name}_amax_history" for name in ("inputs", "kernel", "outputs_grad")
+    ]
+
+
+def test_11_a_cast_to_e4m3_beyond_448_is_nan():
+    e4m3 = tf.dtypes.experimental.float8_e4m3fn
+    found = tf.cast(tf.cast(tf.constant([448.0, 500.0]), e4m3), "float32").numpy()
+    assert found[0] == 448 and np.isnan(found[1])

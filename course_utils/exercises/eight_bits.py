@@ -1,0 +1,225 @@
+"""Judges of notebook 11: a block size, the scale of a block, a delayed scale, a byte
+budget.
+"""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+
+from course_utils import blocks
+
+from .answers import call, describe, missing_key, number
+
+# --- a block size ---------------------------------------------------------------------
+
+GRADIENTS = """\
+import numpy as np
+
+rng = np.random.default_rng(11)
+sizes = 2 ** rng.uniform(-20, 0, (256, 1))
+gradients = (sizes * rng.uniform(0.5, 1, (256, 16))).ravel()
+"""
+SIZES = (8, 16, 32, 64, 128)
+
+
+@functools.cache
+def zeros():
+    """The share of the task's gradients that become zero in MXFP4: {block: share}."""
+    names = {}
+    exec(GRADIENTS, names)
+    array = names["gradients"]
+    return {
+        size: float(np.mean(blocks.quantize(array, "mxfp4_e2m1", size).values == 0))
+        for size in SIZES
+    }
+
+
+def too_long(size):
+    """What is said of a block that makes too many gradients zero."""
+    return f"With blocks of {size} values {zeros()[size]:.0%} become zero."
+
+
+# --- the scale of a block -------------------------------------------------------------
+
+SCALE = """\
+import numpy as np
+
+def block_scale(block):
+    largest = np.abs(block).max()
+    if largest == 0:
+        return 1.0
+    return 2.0 ** (np.floor(np.log2(largest)) - 2)
+
+
+"""
+SCALE_SLIPS = {
+    "of either sign": {"np.abs(block).max()": "block.max()"},
+    "are all 0": {"    if largest == 0:\n        return 1.0\n": ""},
+    "no power of two": {"2.0 ** (np.floor(np.log2(largest)) - 2)": "largest / 6"},
+    "upside down": {
+        "(np.floor(np.log2(largest)) - 2)": "(2 - np.floor(np.log2(largest)))"
+    },
+    "leave out the 2": {" - 2)": ")"},
+    "E4M3's scale": {" - 2)": " - 8)"},
+    "times too large": [{"np.floor": "np.ceil"}, {" - 2)": " - 1)"}],
+    "times too small": {" - 2)": " - 3)"},
+}
+BLOCKS = tuple(
+    np.asarray(block, np.float32)
+    for block in ([1.5, 0.25], [-48.0, 3.0, 1.0], [3e-6, -1e-6], [0.0, 0.0])
+)
+
+
+def scale_problem(function, block):
+    """What is wrong with the learner's scale of a block, or None."""
+    found = call(function, block.copy(), end="`return` and the scale")
+    scale = number(found, finite=False)
+    given = f"For {', '.join(f'{value:g}' for value in block)}"
+    if scale is None:
+        return f"{given} you return {describe(found)}: return one number."
+    if not block.any():
+        if math.isfinite(scale) and scale > 0:
+            return None
+        return (
+            f"Values that are all 0 give {scale:g} here: their logarithm is infinite."
+        )
+    if not math.isfinite(scale) or scale <= 0:
+        return (
+            f"{given} you return {scale:g}. They are of either sign: take their sizes."
+        )
+    right = float(blocks.quantize(block, "mxfp4_e2m1").scales[0])
+    if scale == right:
+        return None
+    said = f"{given} the scale is {right:.4g}, and you return {scale:.4g}"
+    if math.frexp(scale)[0] != 0.5:
+        return f"{said}. That is no power of two."
+    if scale == 1 / right:
+        return f"{said}. It is upside down: values are divided by it."
+    if scale == 4 * right:
+        return f"{said}. Did you leave out the 2?"
+    if scale == right / 64:
+        return f"{said}. That is E4M3's scale, and MXFP4 ends at 6."
+    if block.min() < 0 and scale < right / 8:
+        return f"{said}. Values are of either sign: take their sizes."
+    factor = max(scale, right) / min(scale, right)
+    return (
+        f"{said}, {factor:g} times too {'large' if scale > right else 'small'}. Round the"
+        " logarithm down, and subtract 2."
+    )
+
+
+# --- a delayed scale ------------------------------------------------------------------
+
+DELAYED = """\
+import numpy as np
+
+def next_scale(sizes):
+    second = np.sort(sizes)[-2]
+    return 448 / (2 * second)
+
+
+"""
+SECOND = "np.sort(sizes)[-2]"
+DELAYED_SLIPS = {
+    "1,000 times as large": [{SECOND: "np.max(sizes)"}, {SECOND: "np.mean(sizes)"}],
+    "newest": {SECOND: "sizes[-1]"},
+    "two steps in a row": [{SECOND: "np.median(sizes)"}, {SECOND: "np.min(sizes)"}],
+    "1.5 times": {"2 * second": "second"},
+    "upside down": {"448 / (2 * second)": "2 * second / 448"},
+    "too small": {"2 * second": "200 * second"},
+}
+ORDINARY = np.full(16, 0.01)
+SPIKES = ("ordinary", "old", "newest", "grown")
+
+
+def _sizes(case):
+    sizes = ORDINARY.copy()
+    if case in ("old", "newest"):
+        sizes[5 if case == "old" else -1] *= 1000
+    if case == "grown":
+        sizes[-2:] *= 8
+    return sizes
+
+
+def delayed_problem(function, case):
+    """What is wrong with the learner's next scale after 16 sizes, or None."""
+    found = call(function, _sizes(case), end="`return` and the scale")
+    scale = number(found)
+    if scale is None or scale <= 0:
+        return f"You return {describe(found)}: return one number above 0."
+    now = 0.08 if case == "grown" else 0.01
+    top = scale * now
+    if case == "ordinary" and top < 0.01 < 1 / scale:
+        return f"Sizes of 0.01 give {scale:.3g}. It is upside down: 448 over a size."
+    if case == "grown" and top > 448:
+        return "Sizes of 8 times in two steps in a row are no spike: your scale cuts the next."
+    if top * 1.5 > 448:
+        return f"Sizes are {now:g}. A step with 1.5 times that is cut: leave room."
+    if top >= 448 / 16:
+        return None
+    if case == "newest":
+        return "The newest size was a spike, and your scale follows it."
+    if case == "old":
+        return "One of 16 sizes was 1,000 times as large, and it still sets your scale."
+    return f"Your scale makes {top:.3g} of {now:g}: too small, E4M3 reaches 448."
+
+
+# --- a byte budget --------------------------------------------------------------------
+
+PARAMETERS = {"embedding": 32, "blocks": 96, "head": 32}  # millions
+BITS = {"bfloat16": 16, "mxfp8": 8.25, "mxfp4": 4.25}
+POINTS = {
+    "embedding": {"bfloat16": 0.0, "mxfp8": 0.1, "mxfp4": 0.5},
+    "blocks": {"bfloat16": 0.0, "mxfp8": 0.1, "mxfp4": 1.0},
+    "head": {"bfloat16": 0.0, "mxfp8": 0.3, "mxfp4": 6.0},
+}
+BUDGET = 150  # MB
+
+
+def megabytes(choice):
+    """What the three layers take, in MB, for a format each."""
+    return sum(PARAMETERS[name] * BITS[fmt] / 8 for name, fmt in choice.items())
+
+
+def lost(choice):
+    """The points of accuracy that a choice of formats loses."""
+    return sum(POINTS[name][fmt] for name, fmt in choice.items())
+
+
+@functools.cache
+def best():
+    """The formats that lose least within the budget, as a dictionary."""
+    every = itertools.product(BITS, repeat=len(PARAMETERS))
+    choices = [dict(zip(PARAMETERS, formats, strict=True)) for formats in every]
+    return min((c for c in choices if megabytes(c) <= BUDGET), key=lost)
+
+
+def budget_problem(answer):
+    """What is wrong with a format for each layer, or None."""
+    if problem := missing_key(answer, PARAMETERS):
+        return problem
+    choice = {}
+    for name in PARAMETERS:
+        given = answer[name]
+        text = given.strip().lower() if isinstance(given, str) else None
+        if text not in BITS:
+            return f"For {name!r} you gave {describe(given)}: choose from {', '.join(BITS)}."
+        choice[name] = text
+    total = megabytes(choice)
+    if total > BUDGET:
+        bare = sum(
+            PARAMETERS[name] * (BITS[fmt] // 1) / 8 for name, fmt in choice.items()
+        )
+        if bare <= BUDGET:
+            return f"That takes {total:.0f} MB. Did you leave out the scales?"
+        return f"That takes {total:.0f} MB, and {BUDGET} are there."
+    if choice == best():
+        return None
+    said = f"That takes {total:.0f} MB and loses {lost(choice):.1f} points"
+    if choice["head"] == "mxfp4":
+        return f"{said}. The head loses most of all in four bits."
+    if choice["blocks"] == "mxfp4":
+        return f"{said}. The largest layer in four bits loses more than the embedding."
+    return f"{said}. There is a choice that loses less."
