@@ -399,9 +399,10 @@ def test_the_recorded_steps_beside_their_predictions():
     assert (table["times"] > 1).all()  # nothing runs above its roof
     # Where the kernels are, bfloat16 is faster, and the roof, which is a best case,
     # says more.
-    fast = table.query(
+    fast = table[table["device"].str.contains("bf16")].query(
         "policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'"
-    ).iloc[0]
+    )
+    fast = fast.iloc[0]
     assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
 
 
