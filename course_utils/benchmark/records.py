@@ -225,7 +225,7 @@ def rescue(epoch: int = 85):
 
 
 def smaller() -> list[dict]:
-    """The recorded points of notebook 08, as `explorers.TradeOff` takes them.
+    """The recorded points of notebook 08, as `figures.networks` takes them.
 
     Example:
         [point["name"] for point in smaller()]

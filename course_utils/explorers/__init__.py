@@ -12,7 +12,6 @@ from course_utils.explorers.gradientlife import GradientLife
 from course_utils.explorers.panel import InstrumentPanel
 from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
-from course_utils.explorers.tradeoff import TradeOff
 
 __all__ = ["BitSplit", "BlockLab", "DoesItPay", "FloatLab", "GradientLife", "InstrumentPanel",
-           "ScaleScope", "SoftmaxCliff", "TradeOff"]  # fmt: skip
+           "ScaleScope", "SoftmaxCliff"]  # fmt: skip

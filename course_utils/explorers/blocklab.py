@@ -97,8 +97,8 @@ class BlockLab:
         for found, zeros, error in zip(
             formats, first["zeros"], first["errors"], strict=True
         ):
-            wrong = "NaN" if error is None else f"{100 * error:.2g}"
-            rows.append([found["title"], found["bits"], f"{100 * zeros:.2g}", wrong])
+            wrong = "NaN" if error is None else f"{100 * error:.3g}"
+            rows.append([found["title"], found["bits"], f"{100 * zeros:.3g}", wrong])
         data = {"formats": formats, "tensors": self.tensors}
         return fragment.bundle("blocklab", title, heads, rows, data)
 

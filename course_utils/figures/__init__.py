@@ -20,7 +20,6 @@ from course_utils.figures.looks import COLORS
 from course_utils.figures.numbers import (
     bit_strips,
     long_sum,
-    lost_updates,
     number_line,
     rounding_errors,
     spacing,
@@ -30,11 +29,10 @@ from course_utils.figures.parallel import lanes, strategies
 from course_utils.figures.policies import policy_timeline
 from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
-from course_utils.figures.shrinking import by_width, remat, sensitivity
+from course_utils.figures.shrinking import by_width, networks, remat, sensitivity
 from course_utils.figures.speed import (
     comparison,
     matmul,
-    published,
 )
 from course_utils.figures.speedups import policies, recorded
 from course_utils.figures.traces import (

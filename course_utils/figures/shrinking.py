@@ -1,11 +1,14 @@
 """What recomputation, pruning and fewer bits do to one network."""
 
 import numpy as np
+from matplotlib.ticker import LogFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import bar_look
 from course_utils.figures.series import lines
 from course_utils.figures.words import described
+
+KEYS = ("file_kb", "packed_kb", "accuracy", "ms")
 
 
 def remat(steps: dict, counted: dict) -> Picture:
@@ -78,4 +81,36 @@ def by_width(times: dict, base: str) -> Picture:
     ax.set(xlabel="width of the layers", ylabel=f"times as fast as {base}")
     ax.set(title="From which width does it pay?")
     legend_below(figure, columns=3)
+    return described(figure)
+
+
+def networks(points: list[dict], error: float) -> Picture:
+    """Size, accuracy and latency of networks, a row for each, the smallest packed one
+    at the top.
+
+    `points`: dicts with name, file_kb, packed_kb (after gzip), accuracy (0 to 1) and
+    ms. `error`: the standard error of an accuracy, 0 to 1, drawn to both sides.
+
+    Example: `networks(records.smaller(), error=0.002)`
+    """
+    points = sorted(points, key=lambda point: point["packed_kb"], reverse=True)
+    rows = np.arange(len(points))
+    values = {key: np.array([point[key] for point in points]) for key in KEYS}
+    figure, (size, right, time) = panels(
+        3, 9.0, 1.7 + 0.3 * len(points), sharey=True, width_ratios=(3, 2, 2)
+    )
+    size.hlines(rows, values["packed_kb"], values["file_kb"], color=INK, linewidth=1)
+    size.plot(values["file_kb"], rows, "o", mfc="white", color=INK, label="the file")
+    size.plot(values["packed_kb"], rows, "o", color=INK, label="packed")
+    percent = 100 * values["accuracy"]
+    right.hlines(rows, percent - 100 * error, percent + 100 * error, color=INK)
+    right.plot(percent, rows, "s", color=INK, label="right")
+    time.plot(values["ms"], rows, "D", color=INK, label="one image")
+    size.set_yticks(rows, [point["name"] for point in points], fontsize=9)
+    size.set(xscale="log", xlabel="kB", title="Size")
+    size.xaxis.set_major_formatter("{x:g}")
+    size.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
+    right.set(xlabel="%, ± one standard error", title="Digits right")
+    time.set(xlabel="ms", title="One image", xlim=(0, None))
+    legend(size, fontsize=9)
     return described(figure)

@@ -12,7 +12,6 @@ SOURCES = {
     "bitsplit": "BitSplit()",
     "gradientlife": "GradientLife()",
     "blocklab": "BlockLab(np.random.default_rng(0).normal(size=(90, 33)) ** 9)",
-    "tradeoff": "TradeOff(records.smaller(), error=0.002)",
     "panel": "InstrumentPanel(records.clinic())",
     "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale:"
     " np.where(gaps < 9, 1, np.nan if policy == 'mixed_float16' and scale > 9 else 0),"
