@@ -9,7 +9,7 @@ import gfloat
 import numpy as np
 import pytest
 import tensorflow as tf
-from common import on_the_cpu  # noqa: F401
+from common import apart, on_the_cpu  # noqa: F401
 
 from course_utils import formats
 
@@ -24,6 +24,20 @@ def test_01_tensorflow_rounds_float32_to_nearest_even():
     around = [65504.0, 65519, 65519.99, 65520]
     found = tf.cast(tf.constant(around), tf.float16).numpy().tolist()
     assert found == [formats.encode(value, "float16").value for value in around]
+
+
+PRODUCT = """
+import tensorflow as tf
+one, more = tf.ones((2, 1), "bfloat16"), 1.5 * 2.0**-8
+product = tf.constant([[1, more]], "bfloat16") @ one
+print(product.numpy().item(), float(tf.cast(1 + more, "bfloat16")))
+"""
+
+
+def test_04_a_product_in_bfloat16_is_cut_off_where_onednn_has_no_routine_for_it():
+    """The nearest bfloat16 is 1 + 2⁻⁷, as a cast finds it."""
+    done = apart(PRODUCT, TF_ENABLE_ONEDNN_OPTS="0")
+    assert done.stdout.split() == ["1.0", "1.0078125"], done.stderr
 
 
 def test_01_e4m3_overflows_to_nan_above_464_in_tensorflow_too():

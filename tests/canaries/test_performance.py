@@ -4,10 +4,7 @@ When a new release changes one of these behaviours, the test that fails names th
 notebook to mend. Traces are read for what ran, never for how long.
 """
 
-import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -17,6 +14,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from common import apart
 
 from course_utils import benchmark, hardware, models, profiling, training
 from course_utils.training import dtype_policy
@@ -98,13 +96,7 @@ tape.gradient(y, w)
 @needs_float16
 def test_05_float16_is_refused_where_a_setting_hides_its_instructions():
     """TensorFlow asks the CPU whether it has them, and oneDNN then has no kernel."""
-    own = {
-        **os.environ,
-        "CUDA_VISIBLE_DEVICES": "-1",
-        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
-    }
-    command = [sys.executable, "-c", CONVOLUTION]
-    done = subprocess.run(command, env=own, capture_output=True, text=True, timeout=120)
+    done = apart(CONVOLUTION, ONEDNN_MAX_CPU_ISA="AVX512_CORE")
     assert "could not create a primitive descriptor" in done.stderr and done.returncode
 
 
