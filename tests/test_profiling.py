@@ -143,11 +143,14 @@ def test_an_accelerator_s_own_events_count_where_there_are_any():
     stream = [
         Event("/device:GPU:0", "Stream #1(Compute)", "sgemm_1", 5, 7, tf_op),
         Event("/device:GPU:0", "Stream #1(Compute)", "MemcpyH2D", 7, 8, {}),
+        Event(
+            "/device:GPU:0", "Stream #1(Compute)", "void cub::Sort<int>(int*)", 8, 9, {}
+        ),
     ]
     trace = Trace(host.folder, (*host.events, *stream))
     table = profiling.op_times(trace).set_index("op")
-    assert table["ms"].to_dict() == {"MatMul": 2, "MemcpyH2D": 1}
-    assert profiling.step_times(trace)["overhead_ms"][0] == 7
+    assert table["ms"].to_dict() == {"MatMul": 2, "MemcpyH2D": 1, "void cub::Sort": 1}
+    assert profiling.step_times(trace)["overhead_ms"][0] == 6
 
 
 def test_xprof_reads_the_same_operations_from_the_file():

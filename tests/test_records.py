@@ -42,7 +42,8 @@ def test_a_record_is_complete_and_consistent(path):
     m = json.loads(path.read_text(encoding="utf-8"))
     assert m["device"] and m["cpu"] and m["date"] in path.stem
     assert set(records.versions()) <= set(m["versions"])
-    for model in records.MODELS:
+    assert m["cnn"], "every device has trained the course's CNN"
+    for model in [model for model in records.MODELS if model in m]:
         rows = {row["policy"]: row for row in m[model]}
         assert set(rows) == set(POLICIES)
         for row in rows.values():
@@ -58,7 +59,8 @@ def test_a_record_is_complete_and_consistent(path):
         row["figure"] for row in m["ceilings"]
     }
     about = {"device", "cpu", "versions", "date", "settings", "conditions", "notes"}
-    assert set(m) == {*about, *records.PARTS}, "a part that nobody reads"
+    # The block on the H100 was left out: `bench --parts` leaves a part out too.
+    assert {*about, "cnn", "ceilings"} <= set(m) <= {*about, *records.PARTS}
 
 
 def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
@@ -67,6 +69,7 @@ def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
     table = records.table(
         [json.loads(path.read_text(encoding="utf-8")) for path in RECORDED]
     )
+    table = table[~table["device"].str.contains("NVIDIA")]
     switched_off = table["settings"] == "TF_ENABLE_ONEDNN_OPTS=0"
     assert (~table["device"].str.contains("avx512")).any(), "no machine like a laptop"
     off = switched_off | ~table["device"].str.contains("avx512")
@@ -81,6 +84,20 @@ def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
     with_float16 = table["device"].str.contains("avx512_fp16") & of["mixed_float16"]
     assert (table[with_float16]["speedup"] < 0.05).all()  # why XLA compiles it there
     assert (table[with_float16]["memory_ratio"] < 0.8).all()
+
+
+def test_the_recorded_gpu_saves_memory_and_no_time_on_a_small_network():
+    """What notebook 00 says of it: its products are fast in 16 bits, its step is not."""
+    (path,) = (path for path in RECORDED if path.stem.startswith("nvidia"))
+    gpu = json.loads(path.read_text(encoding="utf-8"))
+    steps = records.table([gpu]).set_index("policy").drop("float32")
+    assert (steps["speedup"] < 1.1).all() and (steps["memory_ratio"] < 0.6).all()
+    best = {}
+    for row in gpu["ceilings"]:
+        best[row["figure"]] = max(row["value"], best.get(row["figure"], 0))
+    assert (
+        best["bfloat16"] > 10 * best["float32"] and best["tf32"] > 5 * best["float32"]
+    )
 
 
 @pytest.mark.slow

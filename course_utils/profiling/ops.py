@@ -124,4 +124,5 @@ def _device_name(event):
     if not event.line.startswith("Stream"):
         return None
     match = OP.fullmatch(str(event.stats.get("tf_op", "")))
-    return match.groups() if match else (event.name, NUMBER.sub("", event.name))
+    kernel = event.name.split("<")[0]  # of a C++ template's name, which can fill a page
+    return match.groups() if match else (kernel, NUMBER.sub("", kernel))
