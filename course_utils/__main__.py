@@ -68,13 +68,6 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser(
         "check", help="say whether this machine has what the course needs"
     )
-    again = commands.add_parser(
-        "reset", help="forget guesses and solved exercises, with a copy"
-    )
-    again.add_argument(
-        "--notebooks", action="store_true", help="put the notebooks back too"
-    )
-    again.add_argument("--yes", action="store_true", help="do not ask first")
     options = parser.parse_args(arguments)
     try:
         return _run(options)
@@ -95,10 +88,6 @@ def _run(options):
     """Runs the command; what loads NumPy or more is imported late, for `check`."""
     if options.command == "check":
         return check.run()
-    if options.command == "reset":
-        from course_utils import reset
-
-        return reset.run(options.notebooks, options.yes)
     if options.command == "class-board":
         from course_utils.report import board
 

@@ -1,23 +1,16 @@
-"""`check` and `reset`: what they say of each kind of broken machine, and what they
-change.
-"""
+"""`check`: what it says of each kind of broken machine, and what help a notebook has."""
 
 import ast
-import io
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from course_utils import __main__ as command
-from course_utils import check, datasets, exercises, hardware, paths, processes, reset
+from course_utils import check, datasets, hardware, processes
 from tools.canonical import COURSE, TROUBLE
 
 RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
@@ -99,7 +92,6 @@ def test_a_python_without_the_packages_is_told_one_thing_to_do(monkeypatch):
     monkeypatch.setattr(check.importlib.util, "find_spec", lambda name: None)
     assert faults(check.tensorflow) == [("it is not installed", check.INSTALL)]
     for words, status in (
-        (["reset"], 1),
         (["class-board", "."], 1),
         (["examine", "m.keras"], 2),
     ):
@@ -171,158 +163,19 @@ def test_what_is_no_fault(monkeypatch):
     assert [mark for mark, *_ in check.network()] == ["note"]
 
 
-@pytest.fixture
-def course(tmp_path, monkeypatch, progress_file):
-    """A course in Git with two notebooks, one of them the learner's own, and some
-    progress.
-    """
-    root = tmp_path / "course"
-    (root / "notebooks").mkdir(parents=True)
-    path = root / "notebooks/00_start_here.ipynb"
-    shutil.copy(COURSE / "notebooks" / path.name, path)
-    (root / "notebooks/solved").mkdir()
-    (root / "notebooks/solved" / path.name).write_text("solved")
-    git = ["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"]
-    for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "As given"]):
-        subprocess.run([*git, *line], check=True)
-    (root / "notebooks/mine.ipynb").write_text("mine")
-    monkeypatch.setattr(paths, "FOLDER", root)
-    exercises.load("00").predict(2)
-    return root
-
-
-def test_reset_asks_keeps_a_copy_and_leaves_what_is_not_the_course_s(
-    course, progress_file, monkeypatch, capsys
-):
-    path = course / "notebooks/00_start_here.ipynb"
-    given = path.read_text()
-    path.write_text(given.replace("guess = ...", "guess = 2"))
-    before = progress_file.read_text()
-    for word in ("n\n", "\n", ""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(word))
-        assert command.main(["reset", "--notebooks"]) == 1
-    assert progress_file.read_text() == before and "guess = 2" in path.read_text()
-    assert not (course / "backups").exists()
-    monkeypatch.setattr(sys, "stdin", io.StringIO("Y\n"))
-    assert command.main(["reset"]) == 0  # of the notebooks nobody spoke
-    assert not progress_file.exists() and "guess = 2" in path.read_text()
-    (copy,) = (course / "backups").rglob("*.json")
-    assert json.loads(copy.read_text()) == ["00", "guess", 2]
-    shutil.rmtree(course / "backups")
-    assert command.main(["reset", "--notebooks", "--yes"]) == 0
-    assert (
-        path.read_text() == given
-        and (course / "notebooks/mine.ipynb").read_text() == "mine"
-    )
-    assert "guess = 2" in next((course / "backups").rglob("*.ipynb")).read_text()
-    assert "mine.ipynb: left alone, because it is your own" in capsys.readouterr().out
-    assert reset.run(notebooks=True) == 0
-    assert "nothing to put back" in capsys.readouterr().out
-
-
-def test_reset_brings_back_what_was_deleted_renamed_or_is_no_text(course):
-    """Solved copies too; and two of them within one second keep both copies."""
-    first = course / "notebooks/00_start_here.ipynb"
-    solved = course / "notebooks/solved/00_start_here.ipynb"
-    given = first.read_bytes()
-    for change in (
-        first.unlink,
-        partial(first.write_bytes, b"\xff\xfe"),
-        solved.unlink,
-    ):
-        change()
-        assert reset.run(notebooks=True, sure=True) == 0
-        assert first.read_bytes() == given and solved.read_text() == "solved"
-    copies = list((course / "backups").iterdir())
-    assert len(copies) == 3
-    assert len(list((course / "backups").rglob("*.ipynb"))) == 1
-
-
-def test_reset_leaves_alone_what_was_staged_and_brings_back_what_was_moved(
-    course, capsys
-):
-    first, mine = (course / f"notebooks/{n}.ipynb" for n in ("00_start_here", "mine"))
-    given = first.read_bytes()
-    moved = first.with_name("moved.ipynb")
-    for arguments in (["add", mine], ["mv", first, moved]):
-        subprocess.run(["git", *arguments], cwd=mine.parent, check=True)
-        (moved if moved.exists() else first).write_text("changed")
-        assert reset.run(notebooks=True, sure=True) == 0
-        assert first.read_bytes() == given and mine.read_text() == "mine"
-        assert "mine.ipynb: left alone" in capsys.readouterr().out
-    assert moved.read_text() == "changed"
-
-
-def test_reset_forgets_nothing_before_git_has_given_everything(
-    course, progress_file, monkeypatch
-):
-    first = course / "notebooks/00_start_here.ipynb"
-    first.write_text("changed")
-    ask = reset._git
-    words = {"show": ("show", "HEAD:./gone")}
-    monkeypatch.setattr(reset, "_git", lambda *a: ask(*words.get(a[0], a)))
-    assert reset.run(notebooks=True, sure=True) == 1
-    assert progress_file.exists() and first.read_text() == "changed"
-
-
-def test_reset_of_notebooks_says_that_it_needs_git(
-    course, progress_file, monkeypatch, capsys
-):
-    """A course from an archive, a machine without Git, a folder of another owner."""
-
-    def refused(reason):
-        (course / "notebooks/00_start_here.ipynb").write_text("changed")
-        assert command.main(["reset", "--notebooks", "--yes"]) == 1
-        said = capsys.readouterr().err
-        assert (
-            reason in said
-            and "unpack the course again" in said
-            and said.count("\n") == 1
-        )
-        assert progress_file.exists() and not (course / "backups").exists()
-
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", str(course))
-        refused("the command git was not found")
-    with monkeypatch.context() as patch:
-        patch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-        refused("dubious ownership")
-    shutil.rmtree(course / ".git")
-    refused("not a git repository")
-
-
-def test_reset_does_not_say_done_where_nothing_was_deleted(course, monkeypatch, capsys):
-    def denied():
-        raise PermissionError(13, "Permission denied", "progress.json")
-
-    monkeypatch.setattr(reset.store, "clear", denied)
-    assert reset.run(sure=True) == 1
-    said = capsys.readouterr().out
-    assert "stopped before the end (progress.json: Permission denied)" in said
-    assert "Done" not in said and Path(said.split()[-1]).is_dir()
-
-
-def test_the_line_of_the_help_works_in_the_folder_of_a_notebook(
-    course, progress_file, monkeypatch
-):
-    """It names no folder, which is another one on Windows, and none on Colab."""
-    for path in (COURSE / "notebooks").rglob("*.ipynb"):
-        assert ".venv/" not in path.read_text(encoding="utf-8"), path
-    (line,) = re.findall(r"`(%run -m .*?)`", TROUBLE)
-    shutil.copytree(COURSE / "course_utils", course / "course_utils")
-    monkeypatch.setenv("PYTHONPATH", str(course))
-    first = course / "notebooks/00_start_here.ipynb"
-    given = first.read_bytes()
-    first.write_text("changed")
-    command = [sys.executable, "-m", "IPython", "--quick", "-c", f"{line} --yes"]
-    done = subprocess.run(
-        command, cwd=first.parent, capture_output=True, text=True, timeout=120
-    )
-    assert "Done." in done.stdout and first.read_bytes() == given, done
-    assert not progress_file.exists()
-
-
-def test_reset_without_room_for_a_copy_changes_nothing(course, progress_file, capsys):
-    (course / "backups").write_text("a file")
-    assert reset.run(sure=True) == 1
-    assert progress_file.exists() and "backups" in capsys.readouterr().out
+def test_the_line_of_the_help_puts_the_notebooks_back_and_keeps_the_learner_s(tmp_path):
+    """In the folder of a notebook, by somebody whom Git has not been told of."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    given = folder / "00.ipynb"
+    given.write_text("as given")
+    nobody = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    run = partial(subprocess.run, cwd=folder, env=nobody, shell=True, check=True)
+    author = "git -c user.name=a -c user.email=a@b.c"
+    run(f"git init -q && git add . && {author} commit -qm Given")
+    given.write_text("damaged")
+    back, again = re.findall(r"`!(git stash .*?)`", TROUBLE)
+    run(back)
+    assert given.read_text() == "as given"
+    run(again)
+    assert given.read_text() == "damaged"

@@ -155,9 +155,6 @@ LOSSES = [
 PEAK_ROWS = [(p, b, 9, b, 5, b + 4, b + 6) for b in (64, 256) for p in POLICIES[:2]]
 RATES = [(n, d, n * 2.0, n * 1.0, n * 3.0) for n in (8, 16) for d in DTYPES]
 ROW = {"model": "A net, batch 8", "baseline_batch": 8, "mixed_batch": 12}
-SPEEDUPS = [
-    ROW | {"speedup": s, "same_batch": b} for s, b in ((0.9, True), (5.0, None))
-]
 ROUNDED = {"rounded": np.zeros(9), "dropped": -np.ones(9)}
 AGAIN = {("float32", False): (50e6, 0.1), ("float32", True): (None, 0.2)}
 AGAIN = {
@@ -187,7 +184,6 @@ GIVEN = [
         {3: "8"},
     ),
     (figures.falling_scale, {"run": TRACE}),
-    (figures.lost_updates, {"float16": {2048: 0.001, 3072: 0.501, 4096: 1}}),
     (figures.matmul, rows("size dtype gflops q1 q3", RATES)),
     (
         figures.alive,
@@ -198,7 +194,6 @@ GIVEN = [
         },
     ),
     (figures.peak_parts, rows(" ".join(PEAKS), PEAK_ROWS)),
-    (figures.published, SPEEDUPS),
     (figures.roofline, DEVICE, POINTS),
     (figures.rounding_errors, np.linspace(1, 2, 9), ROUNDED, 2),
     (figures.spacing, DTYPES, {"weights": splits.survey(2.0 ** np.arange(-40.0, 0))}),
@@ -210,6 +205,11 @@ GIVEN = [
     (figures.loop_plane, LOOPS),
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
+    (
+        figures.networks,
+        [{"name": "a", "file_kb": 9, "packed_kb": 4, "accuracy": 0.9, "ms": 2}] * 2,
+        0.01,
+    ),
     (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
     (
         figures.by_width,
@@ -413,10 +413,6 @@ SAID = [  # where lines and bars are drawn: the words are read from the axes
         "step skipped 8 at 1; ceiling from 5 at 1 to 6 at 4; your curve from 8",
     ),
     ("loss_scale", "At or above the ceiling in 1 steps, 1 of these skipped."),
-    (
-        "lost_updates",
-        "from 4,096 on (float16) (share of weights unchanged over ratio: weight",
-    ),
     # One operation is one row, whichever library ran it.
     ("op_times", "take 96% of what runs in float32"),
     (

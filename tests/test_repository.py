@@ -22,6 +22,8 @@ def test_its_numbers_and_its_picture_are_those_of_the_record():
     assert f"({pictures.RECORD.relative_to(COURSE)})" in README
     alt = pictures.front().alt
     assert f"[![{alt}](docs/pictures/{pictures.FRONT.name})]" in README
+    words = [word for word in README.split() if re.search(r"\w", word)]
+    assert len(words) <= 900
     first = README.split("[![")[0]
     time, slower, memory = re.findall(r"\d\.\d\d", alt)[:3]
     assert re.findall(r"\d\.\d\d", first) == [time, memory, slower]

@@ -38,9 +38,10 @@ cell.
 For anything else run the setup cell, then `from course_utils import check; check.run()` in a new \
 cell: it lists what is missing and what to do. Then restart the kernel and run all cells.
 
-If a notebook is damaged, `%run -m course_utils reset --notebooks` starts the course anew: it puts \
-all notebooks back, forgets all answers, and keeps a copy of everything. Then choose *File, Reload \
-Notebook from Disk*. On Colab, open the notebook again instead.
+If a notebook is damaged, `!git stash push -- .` in a new cell puts all notebooks back and keeps \
+yours, which `!git stash pop` brings back. Then choose *File, Reload Notebook from Disk*. On \
+Colab, and where the course came without Git, open or unpack it again instead. \
+`exercises.reset()` forgets all answers.
 
 </details>"""
 # An explorer as a cell puts it out: its host with what is shown, then the script of its

@@ -59,7 +59,7 @@ EXERCISES = [
             (lambda block: "1", "return one number"),
         ],
         hints=[
-            "`np.floor(np.log2(largest))` is the power of two in the largest size.",
+            "`np.floor(np.log2(largest, dtype=float))` is the power of two in the largest size.",
             "6, the largest number of MXFP4, lies between 2² and 2³. What stood there for E4M3?",
         ],
         right="These are the scales of the MX standard, and a scale is one byte: its exponent.",

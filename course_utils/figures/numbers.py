@@ -230,32 +230,6 @@ def rounding_errors(values, errors, unit) -> Picture:
     return described(figure)
 
 
-def lost_updates(shares) -> Picture:
-    """How many weights ignore an update: {format: {weight / update: share from 0 to
-    1}}.
-    """
-    figure, ax = canvas(width=7.0, height=3.2)
-    ends = []
-    for name, by_ratio in shares.items():
-        ratios = list(by_ratio)
-        lines(ax, {name: (ratios, list(by_ratio.values()))}, markersize=4)
-        half = min(ratios, key=lambda ratio: abs(by_ratio[ratio] - 0.5))
-        ax.text(half * 1.06, 0.47, f"half at {half:g}")
-        everything = [ratio for ratio, share in by_ratio.items() if share == 1]
-        if everything:
-            ends.append(f"from {everything[0]:,g} on ({name})")
-    ax.set_xscale("log", base=2)
-    powers = sorted({2 ** round(math.log2(ratio)) for ratio in ratios})
-    ax.set_xticks(powers, [f"{power:g}" for power in powers])
-    ax.set(xlabel="ratio: weight / update", ylabel="share of weights unchanged")
-    ax.set_ylim(-0.05, 1.05)
-    ax.set_title(
-        f"All updates are lost {listed(ends)}" if ends else "Some updates count"
-    )
-    legend(ax)
-    return described(figure)
-
-
 def long_sum(sums, guess=None) -> Picture:
     """Running sums of ones {format: sums after each addition, (n,)}, and the guess in
     float16; one beyond the sums stands at the upper edge, with an arrow.

@@ -1,9 +1,8 @@
-"""How fast: step times, arithmetic rates, throughput, and what others published."""
+"""How fast: step times, arithmetic rates and throughput."""
 
 import numpy as np
 
 from course_utils.figures.base import (
-    CARD,
     INK,
     Picture,
     canvas,
@@ -79,40 +78,6 @@ def matmul(rates) -> Picture:
     ax.minorticks_off()
     legend(ax)
     return described(figure)
-
-
-def published(rows) -> Picture:
-    """Published training speedups, a line for each model with the batch that it had.
-
-    A dot is filled where both sides had the same batch. `rows`: those of
-    data/published.json that belong side by side, of one device and one baseline.
-    """
-    rows = sorted(rows, key=lambda row: row["speedup"])
-    models = list(dict.fromkeys(map(_with_batch, rows)))
-    figure, ax = canvas(width=8.0, height=1.2 + 0.27 * len(models))
-    blue = COLORS["tf32"]
-    for row in rows:
-        y = models.index(_with_batch(row))
-        fill = blue if row["same_batch"] else CARD
-        ax.plot([1, row["speedup"]], [y, y], color=blue, linewidth=1)
-        look = {"color": blue, "markerfacecolor": fill, "zorder": 3}
-        look |= {"markersize": 6, "markeredgewidth": 1.5}
-        label = "at the same batch" if row["same_batch"] else "at another batch"
-        ax.plot(row["speedup"], y, "o", label=label, **look)
-    ax.axvline(1, color=INK, linewidth=1)
-    ax.set_yticks(range(len(models)), models, fontsize=9)
-    ax.set(xlabel="speed in mixed precision against the baseline (×)", xlim=(0, None))
-    least, most = rows[0]["speedup"], rows[-1]["speedup"]
-    ax.set_title(f"Published by model: {least:.2f}× to {most:.2f}×")
-    return described(figure)
-
-
-def _with_batch(row):
-    """A model and its batch, such as "BERT, batch 4", or "batch 4 → 8" where it grew."""
-    sizes = [row["baseline_batch"], row["mixed_batch"]]
-    known = " → ".join(dict.fromkeys(str(size) for size in sizes if size))
-    model = row["model"].partition(", batch")[0]
-    return f"{model}, batch {known or 'not said'}"
 
 
 def _dots(ax, values, spread):

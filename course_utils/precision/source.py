@@ -29,16 +29,11 @@ class Written(NamedTuple):
     tree: ast.Call
 
     @property
-    def arguments(self) -> list[ast.expr]:
-        """All of them, without the names of those that have one."""
-        return [*self.tree.args, *(keyword.value for keyword in self.tree.keywords)]
-
-    @property
     def dtypes(self) -> list[str]:
         """The dtypes that its arguments spell out: "float16", tf.float16, ..."""
         spelled = (
             getattr(each, "attr", getattr(each, "value", None))
-            for each in self.arguments
+            for each in (*self.tree.args, *(word.value for word in self.tree.keywords))
         )
         return [each for each in spelled if each in DTYPES]
 

@@ -1,4 +1,4 @@
-"""Rules about layers that are not Keras's own: MP005, MP007, MP009 and MP025.
+"""Rules about layers that are not Keras's own: MP005, MP007 and MP009.
 
 What a layer puts out is measured, and the source is read to say why it is wrong. Counts,
 such as the positions in a text, are not told to follow the policy: 16 bits would make
@@ -6,16 +6,14 @@ other numbers of them. No repair casts a finished output: what comes before it w
 still be computed in the wider dtype.
 """
 
-import ast
 import math
 
 import numpy as np
 
 from course_utils.precision.case import NARROW, WHOLE, Finding
-from course_utils.precision.source import calls, computing, methods, name_of, numbers
+from course_utils.precision.source import calls, computing, numbers
 
 WIDE = ("float32", "float64")
-WHOLE_NUMBERS = ("range", "arange", "cumsum")
 SMALLEST = 2.0**-24  # of float16
 
 
@@ -56,7 +54,10 @@ def hard_coded_dtype(case):
                     f"; counts need float32 or int32, since {narrow} rounds whole numbers above "
                     f"{WHOLE[narrow]:,}"
                 )
-                fix = _cast_of(call)
+                fix = (
+                    "keras.ops.cast(made, self.compute_dtype)  # made: what your code "
+                    f"makes of {call} in float32 or int32"
+                )
             yield Finding("MP005", severity, case.path_of(layer), f"{message}.", fix)
 
 
@@ -106,52 +107,6 @@ def out_of_range(case):
             yield Finding("MP009", "warning", case.path_of(layer), message, fix)
 
 
-def rounded_counts(case):
-    """MP025: a layer counts in its 16-bit compute dtype, which cannot hold large whole
-    numbers.
-    """
-    for layer in case.own_layers:
-        narrow = layer.compute_dtype
-        # Keras casts no whole numbers, so a layer of ids puts out none of 16 bits.
-        if narrow not in WHOLE or narrow not in case.put_out.get(id(layer), ()):
-            continue
-        code = {"__init__": methods(layer).get("__init__"), **computing(layer)}
-        made = (call for function in code.values() for call in calls(function))
-        counted = (_counted(call, WHOLE[narrow]) for call in made)
-        if name := next(filter(None, counted), None):
-            message = (
-                f"{name} counts in {narrow}, which rounds whole numbers above {WHOLE[narrow]:,}: "
-                "from there on several positions become one."
-            )
-            path = case.path_of(layer)
-            yield Finding("MP025", "warning", path, message, _cast_of(name))
-
-
-def _counted(call, exact):
-    """The name of what counts in a dtype that follows the policy, itself or in a cast.
-
-    None of counts that are spelled out, up to `exact`.
-    """
-    if not any(ast.unparse(each).endswith("dtype") for each in call.arguments):
-        return None
-    counted = call.tree
-    if call.name == "cast" and call.tree.args:
-        counted = call.tree.args[0]
-        while isinstance(counted, ast.Subscript):
-            counted = counted.value
-    if not isinstance(counted, ast.Call) or name_of(counted) not in WHOLE_NUMBERS:
-        return None
-    spelled = [each.value for each in counted.args if isinstance(each, ast.Constant)]
-    fractions = any(isinstance(each, float) for each in spelled)
-    few = len(spelled) == len(counted.args) and max(spelled, default=0) <= exact
-    return None if fractions or few else name_of(counted)
-
-
-def _cast_of(name):
-    made = f"made: what your code makes of {name} in float32 or int32"
-    return f"keras.ops.cast(made, self.compute_dtype)  # {made}"
-
-
 def _own_weights(layer):
     """The weights that a layer holds itself, not through other layers."""
     return [*layer._trainable_variables, *layer._non_trainable_variables]
@@ -175,4 +130,4 @@ def _widens(case, layer):
     return any(dtype in WIDE for dtype in case.put_out.get(id(layer), ()))
 
 
-RULES = (hard_coded_dtype, silent_promotion, out_of_range, rounded_counts)
+RULES = (hard_coded_dtype, silent_promotion, out_of_range)
