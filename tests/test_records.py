@@ -42,7 +42,6 @@ def test_a_record_is_complete_and_consistent(path):
     m = json.loads(path.read_text(encoding="utf-8"))
     assert m["device"] and m["cpu"] and m["date"] in path.stem
     assert set(records.versions()) <= set(m["versions"])
-    assert m["cnn"], "every device has trained the course's CNN"
     for model in [model for model in records.MODELS if model in m]:
         rows = {row["policy"]: row for row in m[model]}
         assert set(rows) == set(POLICIES)
@@ -88,7 +87,7 @@ def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
 
 def test_the_recorded_gpu_saves_memory_and_no_time_on_a_small_network():
     """What notebook 00 says of it: its products are fast in 16 bits, its step is not."""
-    (path,) = (path for path in RECORDED if path.stem.startswith("nvidia"))
+    path = COURSE / "data/measurements/nvidia-h100-80gb-2026-11-26.json"
     gpu = json.loads(path.read_text(encoding="utf-8"))
     steps = records.table([gpu]).set_index("policy").drop("float32")
     assert (steps["speedup"] < 1.1).all() and (steps["memory_ratio"] < 0.6).all()

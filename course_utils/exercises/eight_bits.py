@@ -57,9 +57,13 @@ def block_scale(block):
 SCALE_SLIPS = {
     "of either sign": {"np.abs(block).max()": "block.max()"},
     "are all 0": {"    if largest == 0:\n        return 1.0\n": ""},
-    "no power of two": {"2.0 ** (np.floor(np.log2(largest, dtype=float)) - 2)": "largest / 6"},
+    "no power of two": {
+        "2.0 ** (np.floor(np.log2(largest, dtype=float)) - 2)": "largest / 6"
+    },
     "upside down": {
-        "(np.floor(np.log2(largest, dtype=float)) - 2)": "(2 - np.floor(np.log2(largest, dtype=float)))"
+        "np.floor(np.log2(largest, dtype=float)) - 2": (
+            "2 - np.floor(np.log2(largest, dtype=float))"
+        )
     },
     "leave out the 2": {" - 2)": ")"},
     "E4M3's scale": {" - 2)": " - 8)"},
