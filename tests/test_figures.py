@@ -749,15 +749,15 @@ def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():
     """As in a hang: replica 1 has skipped step 1, replica 0 never finishes it."""
     cured = replica_rows(False)
     hung = [r for r in cured if r["step"] == 0 or (r["step"], r["replica"]) == (1, 1)]
-    picture = figures.lanes({"hung": hung, "cured": cured}, "Two")
+    picture = figures.lanes({"hung": hung, "cured": cured}, "Two", "worker")
     waits, goes_on = picture.figure.axes
     assert waits.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
     alone = {bar for bar in reduced(waits) if len(bar[2]) == 1}
     assert alone == {(1, False, (0,)), (2, False, (1,))}
     assert (
-        "; replica 0 waits in the all-reduce of step 1 for good; replica 1"
-        in picture.alt
+        "; worker 0 waits in the all-reduce of step 1 for good; worker 1" in picture.alt
     )
+    assert written(waits.texts).count("waits for ever") == 2
     assert "waits in it alone" in written(picture.figure.legends[0].get_texts())
 
 

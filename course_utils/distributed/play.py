@@ -5,6 +5,7 @@ Run as a script it is one of two workers.
 """
 
 import json
+import re
 import sys
 import threading
 
@@ -74,18 +75,19 @@ def play(strategy, kind, culprit, when, steps=6):
         ]
 
 
-def play_on_workers(kind: str, culprit: int, when: int = 2):
+def play_on_workers(kind: str, culprit: int, when: int = 2, timeout: float = 0):
     """`play` in two processes, printed as it goes: (all notes, the `Workers`).
 
     `kind`: "own" is Keras's, "safe" the course's. When nothing more comes they are
-    stopped.
+    stopped. With a `timeout` in seconds, no all-reduce waits longer: it raises.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
     notes, last = [], {}
-    with Workers(__file__, 2, (kind, culprit, when), timeout=90, grace=1) as workers:
+    arguments = kind, culprit, when, timeout
+    with Workers(__file__, 2, arguments, timeout=90, grace=1) as workers:
         for rank, line in workers:
             last[rank] = said = line
-            if line != "silence":
+            if line.startswith("["):
                 (note,) = json.loads(line)
                 notes.append(note)
                 what = "taken" if note["taken"] else "skipped"
@@ -96,7 +98,7 @@ def play_on_workers(kind: str, culprit: int, when: int = 2):
     return notes, workers
 
 
-def _work(kind, culprit, when):
+def _work(kind, culprit, when, timeout):
     import keras
     import tensorflow as tf
 
@@ -104,9 +106,16 @@ def _work(kind, culprit, when):
 
     own = keras.optimizers.LossScaleOptimizer
     safe = training.ReplicaSafeLossScaleOptimizer
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    options = tf.distribute.experimental.CommunicationOptions(
+        timeout_seconds=float(timeout) or None
+    )
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     kinds = {"own": own, "safe": safe}
-    print_as_they_come(play(strategy, kinds[kind], int(culprit), int(when)))
+    try:
+        print_as_they_come(play(strategy, kinds[kind], int(culprit), int(when)))
+    except tf.errors.DeadlineExceededError as error:
+        why = re.search(r"Collective[^.]*\.", error.message)[0]
+        print(f"DeadlineExceededError: {why}", flush=True)
 
 
 def print_as_they_come(steps):

@@ -40,19 +40,19 @@ def strategies() -> Drawing:
     return Drawing.stored("strategies")
 
 
-def lanes(runs: dict, title: str) -> Picture:
+def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     """A panel for each run: a lane for each replica, its steps, and every all-reduce
     between them.
 
     An all-reduce is a bar across all lanes: a thin one adds up flags, a thick one
     gradients. A replica that waits in one alone has a bar with a broken edge in its own
-    lane, and dots after it. A filled dot is a step that was taken, a ring one that was
+    lane, and words after it. A filled dot is a step that was taken, a ring one that was
     skipped, a cross one after which the weights are not finite; a star: this replica's
     gradient overflowed. The loss scale stands above a lane's first step, and wherever
     it changes.
 
-    `runs`: name to a list of notes of `distributed.play`, for up to three names. Raises
-    a ValueError for a run without steps.
+    `runs`: name to a list of notes of `distributed.play`, for up to three names. `who`
+    has a lane: a "replica", or a "worker". Raises a ValueError for a run without steps.
 
     Example:
         >>> note = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
@@ -74,8 +74,8 @@ def lanes(runs: dict, title: str) -> Picture:
         kinds |= _all_reduces(ax, table, ends, steps)
         signs |= _steps(ax, table, ends, steps)
         ax.set_title(name, fontsize=10)
-        words.append(f"{name}: {_told(table, ends, steps[-1])}.")
-    axes[0].set_yticks(range(count), [f"replica {i}" for i in range(count)])
+        words.append(f"{name}: {_told(table, ends, steps[-1], who)}.")
+    axes[0].set_yticks(range(count), [f"{who} {i}" for i in range(count)])
     marks = [
         Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
     ]
@@ -113,8 +113,7 @@ def _steps(ax, table, ends, steps):
         full = last
         if end < steps[-1]:
             full = end + 0.6
-            dots = {"linewidth": 2, "linestyle": ":"}
-            ax.hlines(lane, full + 0.2, last, color=INK, zorder=0, **dots)
+            write(ax, full + 0.4, lane, "waits for ever", ha="left")
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
         own = table[table["replica"] == lane].sort_values("step")
         shown = None
@@ -138,14 +137,14 @@ def _steps(ax, table, ends, steps):
     return signs
 
 
-def _told(table, ends, last):
+def _told(table, ends, last, who):
     told = ", ".join(
-        f"replica {row.replica} overflows in step {row.step}, "
+        f"{who} {row.replica} overflows in step {row.step}, "
         + ("takes the step" if row.taken else "is skipped")
         for row in table[table["overflow"]].itertuples()
     )
     stops = [
-        f"replica {lane} waits in the all-reduce of step {end + 1} for good"
+        f"{who} {lane} waits in the all-reduce of step {end + 1} for good"
         for lane, end in enumerate(ends)
         if end < last
     ]
@@ -153,6 +152,6 @@ def _told(table, ends, last):
     lost = sorted(final["replica"][~final["finite"]])
     end = "in the end the weights are finite"
     if lost:
-        whose = f"replica{'s' * (len(lost) > 1)} {listed(list(map(str, lost)))}"
+        whose = f"{who}{'s' * (len(lost) > 1)} {listed(list(map(str, lost)))}"
         end = f"in the end the weights of {whose} are not finite"
     return "; ".join([told or "nothing overflows", *stops, end])
