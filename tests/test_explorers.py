@@ -239,9 +239,9 @@ def test_of_a_long_tensor_every_value_counts_and_some_blocks_are_in_the_page():
     for name, (title, _, lost, wrong) in zip(blocklab.TITLES, texts, strict=True):
         kept = blocks.quantize(values, name).values
         assert title == blocklab.TITLES[name]
-        assert lost == f"{100 * np.mean(kept[values != 0] == 0):.2g}"
+        assert lost == f"{100 * np.mean(kept[values != 0] == 0):.3g}"
         off = np.linalg.norm(kept - values) / np.linalg.norm(values.astype(float))
-        assert wrong == f"{100 * off:.2g}"
+        assert wrong == f"{100 * off:.3g}"
 
 
 def test_what_is_largest_elsewhere_is_told_with_each_block():
