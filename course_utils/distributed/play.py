@@ -93,7 +93,7 @@ def play_on_workers(kind: str, culprit: int, when: int = 2, timeout: float = 0):
                 what = "taken" if note["taken"] else "skipped"
                 said = f"step {note['step']} {what}, scale {note['scale']:,.0f}"
             print(f"worker {rank} · {said}")
-            if list(last.values()) == ["silence", "silence"]:
+            if list(last.values()) == ["silence", "silence"] and not timeout:
                 break
     return notes, workers
 
@@ -113,9 +113,9 @@ def _work(kind, culprit, when, timeout):
     kinds = {"own": own, "safe": safe}
     try:
         print_as_they_come(play(strategy, kinds[kind], int(culprit), int(when)))
-    except tf.errors.DeadlineExceededError as error:
-        why = re.search(r"Collective[^.]*\.", error.message)[0]
-        print(f"DeadlineExceededError: {why}", flush=True)
+    except tf.errors.OpError as error:  # its message begins with names of nodes
+        why = re.sub(r"{{.*?}}", "", error.message).strip().splitlines()[0]
+        print(f"{type(error).__name__}: {why}", flush=True)
 
 
 def print_as_they_come(steps):
