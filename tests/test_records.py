@@ -42,7 +42,7 @@ def test_a_record_is_complete_and_consistent(path):
     m = json.loads(path.read_text(encoding="utf-8"))
     assert m["device"] and m["cpu"] and m["date"] in path.stem
     assert set(records.versions()) <= set(m["versions"])
-    for model in [model for model in records.MODELS if model in m]:
+    for model in set(records.MODELS) & set(m):
         rows = {row["policy"]: row for row in m[model]}
         assert set(rows) == set(POLICIES)
         for row in rows.values():
@@ -58,8 +58,9 @@ def test_a_record_is_complete_and_consistent(path):
         row["figure"] for row in m["ceilings"]
     }
     about = {"device", "cpu", "versions", "date", "settings", "conditions", "notes"}
-    # The block on the H100 was left out: `bench --parts` leaves a part out too.
-    assert {*about, "cnn", "ceilings"} <= set(m) <= {*about, *records.PARTS}
+    # Too few rounds of the block fitted on the H100.
+    lacks = {"transformer"} if "NVIDIA" in m["device"] else set()
+    assert set(m) == {*about, *records.PARTS} - lacks, "a part that nobody reads"
 
 
 def test_the_recorded_cpus_show_both_outcomes_of_one_policy():
