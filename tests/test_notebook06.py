@@ -8,11 +8,10 @@ import pytest
 import tensorflow as tf
 
 from course_utils import session
-from course_utils.explorers.gradientlife import MISTAKES, travel
 from tools.cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")
-DEFINED = "digits network right-loop make-step train run by-hand".split()
+DEFINED = "digits network right-loop life make-step train run".split()
 HIDDEN = ("scaling forgotten", "unscaled twice", "clipped too early")  # by Adam
 SGD = keras.optimizers.SGD
 Adam = keras.optimizers.Adam
@@ -35,7 +34,7 @@ def one_update(mistake, g, scale=2.0**15):
     float16.
     """
     inner = SGD(1.0, global_clipnorm=1.0)
-    if mistake == "unchecked":
+    if mistake == "fixed, unchecked":
         inner.loss_scale_factor, optimizer = scale, inner
     else:
         optimizer = keras.optimizers.LossScaleOptimizer(inner, initial_scale=scale)
@@ -44,27 +43,24 @@ def one_update(mistake, g, scale=2.0**15):
     with tf.GradientTape() as tape:
         half = tf.cast(weight.value, tf.float16)
         loss = tf.reduce_sum(tf.cast(half, tf.float32) * g)
-        scaled = loss if mistake == "forgotten" else optimizer.scale_loss(loss)
+        scaled = loss if mistake == "scaling forgotten" else optimizer.scale_loss(loss)
     gradients = tape.gradient(scaled, [weight.value])
     assert gradients[0].dtype == "float32"
-    if mistake == "twice":
+    if mistake == "unscaled twice":
         gradients = [gradient / scale for gradient in gradients]
-    if mistake == "early":
+    if mistake == "clipped too early":
         gradients, _ = tf.clip_by_global_norm(gradients, 1.0)
-    if mistake != "never" or np.isfinite(gradients[0]):  # it looks, and divides nothing
-        (inner if mistake == "never" else optimizer).apply(gradients, [weight])
+    optimizer.apply(gradients, [weight])
     return -float(keras.ops.convert_to_numpy(weight)[0])
 
 
-@pytest.mark.parametrize("mistake", ["", *MISTAKES])
-def test_a_gradient_travels_as_in_keras(mistake):
+@pytest.mark.parametrize("mistake", ["right", *HIDDEN, "fixed, unchecked"])
+def test_one_gradient_goes_the_way_that_it_goes_in_keras(notebook, mistake):
     for size in (-36, -30, -20, -14, -7, -1, 4):
         g = 1.3 * 2.0**size
-        wanted = dict(travel(g, 2.0**15, (mistake,)))[
-            "÷ S" if mistake == "early" else "limit 1"
-        ]
-        assert one_update(mistake, g) == pytest.approx(
-            wanted or 0, rel=1e-4, nan_ok=True
+        step = notebook["step_of_one"](g, mistake)
+        assert (0 if step == "skipped" else float(step)) == pytest.approx(
+            0.1 * one_update(mistake, g), rel=0.05, nan_ok=True
         ), size
 
 
@@ -149,14 +145,6 @@ def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way
         assert float(away) < 0.1 and (float(away) == 0 or way != "plain"), line
         assert ("scale 2^20," in line) == (policy == "mixed_float16"), line
     assert len(lines) >= 6
-
-
-def test_what_a_compiled_function_may_do(notebook):
-    lines = NOTEBOOK.printed("compile-limits", "compile-try", names=dict(notebook))
-    in_graph = "works", "OperatorNotAllowedInGraphError", "AttributeError", "works"
-    in_xla = *in_graph[:3], "InvalidArgumentError"
-    assert [line.split()[-1] for line in lines[::2]] == list(in_graph)
-    assert [line.split()[-1] for line in lines[1::2]] == list(in_xla)
 
 
 def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(

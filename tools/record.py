@@ -266,7 +266,7 @@ def tried(patient):
 def tries():
     """What notebook 07 tries, by the names and with the options of its own cells."""
     notebook = Cells("07_devices")
-    names = notebook.run("attempts", until="for name", names={"batch": 64})
+    names = notebook.run("attempts", until="outcomes", names={"batch": 64})
     return notebook.run("on-jax", until="for name, told", names=names)["tries"]
 
 

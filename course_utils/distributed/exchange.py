@@ -23,9 +23,11 @@ def measure_exchange() -> dict:
 
     {"compute": {kind: its products alone}, "exchange": {dtype: an all-reduce of as many
     numbers alone}, "step": {kind: both}}, for each of `KINDS`. What is timed takes
-    turns.
+    turns. "alone" is "compute" of one worker that has the whole computer, measured
+    before.
     """
-    return run_workers(__file__, 2, timeout=150)[0]
+    (alone,) = run_workers(__file__, 1, timeout=150)
+    return run_workers(__file__, 2, timeout=150)[0] | {"alone": alone["compute"]}
 
 
 def _work():

@@ -75,25 +75,28 @@ def play(strategy, kind, culprit, when, steps=6):
         ]
 
 
-def play_on_workers(kind: str, culprit: int, when: int = 2, timeout: float = 0):
-    """`play` in two processes, printed as it goes: (all notes, the `Workers`).
+def play_on_workers(
+    kind: str, culprit: int, when: int = 2, timeout: float = 0, tell: bool = True
+):
+    """`play` in two processes, told as it goes or not: (all notes, the `Workers`).
 
     `kind`: "own" is Keras's, "safe" the course's. When nothing more comes they are
     stopped. With a `timeout` in seconds, no all-reduce waits longer: it raises.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
-    notes, last = [], {}
+    notes = []
     arguments = kind, culprit, when, timeout
     with Workers(__file__, 2, arguments, timeout=90, grace=1) as workers:
         for rank, line in workers:
-            last[rank] = said = line
+            said = line
             if line.startswith("["):
                 (note,) = json.loads(line)
                 notes.append(note)
                 what = "taken" if note["taken"] else "skipped"
                 said = f"step {note['step']} {what}, scale {note['scale']:,.0f}"
-            print(f"worker {rank} · {said}")
-            if list(last.values()) == ["silence", "silence"] and not timeout:
+            if tell:
+                print(f"worker {rank} · {said}")
+            if list(workers.last.values()) == ["silence", "silence"] and not timeout:
                 break
     return notes, workers
 

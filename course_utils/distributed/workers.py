@@ -34,7 +34,8 @@ class Workers:
     json.dumps(...))`; `sys.argv[1:]` are the `arguments`. After `timeout` seconds all
     are stopped. Workers have `grace` seconds to end by themselves when another has
     failed, and again after SIGTERM, before SIGKILL. `endings` says how each ended, None
-    while it runs; `stubborn` are the ranks of those that SIGTERM could not end.
+    while it runs, and `last` {rank: the last line that it printed}; `stubborn` are the
+    ranks of those that SIGTERM could not end.
 
     Raises a ProcessError with one sentence where there is no script, a worker ends with
     an error (the first one is told), or the time is up; Interrupted, a
@@ -53,6 +54,7 @@ class Workers:
         self.count, self.timeout, self.grace = count, timeout, grace
         self.endings = [None] * count
         self.stubborn = []
+        self.last: dict[int, str] = {}
         self._processes = []
         self._killed = set()
 
@@ -88,6 +90,7 @@ class Workers:
                 continue
             rank = self._processes.index(process)
             if line is not None:
+                self.last[rank] = line
                 yield rank, line
                 continue
             self.endings[rank] = processes.ending(process)
