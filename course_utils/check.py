@@ -11,21 +11,18 @@ import os
 import platform
 import re
 import sys
-import tempfile
 import textwrap
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
-from course_utils import hardware, paths, processes, session
+from course_utils import hardware, processes, session
 from course_utils.benchmark.records import SWITCHES
 from course_utils.hardware.accelerators import CPU_ALONE
 
 COURSE = "mixed-precision-measured"  # as pip calls it
 SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
-MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 # the course's own
 PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"
 INSTALL = (
@@ -38,7 +35,7 @@ def run() -> int:
     """Prints one table of what is here, with a fix for each fault; 1 if there is one,
     else 0.
     """
-    probes = (python, packages, tensorflow, machine, memory, writing, network)
+    probes = (python, packages, tensorflow, machine, memory)
     found = {probe: [] for probe in probes}
     deadline = time.monotonic() + SECONDS
     threads = [
@@ -50,9 +47,8 @@ def run() -> int:
     for thread, (probe, rows) in zip(threads, found.items(), strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
-            mark = "note" if probe is network else "fault"
             way = "try again: a first start is slow"
-            rows.append((mark, f"no answer in {SECONDS} s", way))
+            rows.append(("fault", f"no answer in {SECONDS} s", way))
         table += [(mark, probe.__name__, told, way) for mark, told, way in rows]
     for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
         first, *more = textwrap.wrap(told, 40)
@@ -196,30 +192,3 @@ def memory():
     )
     told = f"{min(free) / 1e9:.1f} GB free" if free else "this system does not tell"
     yield "ok" if enough else "note", told, way
-
-
-def writing():
-    """The folders that notebooks write to; a megabyte goes into each."""
-    progress = Path(os.environ.get("COURSE_PROGRESS") or paths.FOLDER / "one").parent
-    for folder in dict.fromkeys((progress, paths.FOLDER, Path(tempfile.gettempdir()))):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(bytes(10**6))
-            yield "ok", str(folder), ""
-        except OSError as error:
-            way = "free some disk, or move the course to a folder of your own"
-            yield "fault", f"{folder}: {error.strerror}", way
-
-
-def network():
-    """It is optional."""
-    try:
-        urllib.request.urlopen(MNIST, timeout=5).close()
-        yield "ok", "MNIST can be downloaded", ""
-    except OSError:
-        yield (
-            "note",
-            "no MNIST from it",
-            "optional: scikit-learn's digits stand for MNIST",
-        )

@@ -16,13 +16,6 @@ def float16_code(x):
         return int(np.float64(x).astype(np.float16).view(np.uint16))
 
 
-def running_sum(kind, addend, start=0):
-    total, addend = kind(start), kind(addend)
-    for _ in range(10_000):
-        total = kind(total + addend)
-    return float(total)
-
-
 def test_the_bits_and_their_slips():
     assert float16_code(-6.25) == codes.CODE.right
     slips = {float16_code(6.25), float16_code(-12.5), 0x8000 | 2 << 10 | 0x240}
@@ -55,9 +48,7 @@ def test_each_tensor_has_one_format_of_16_bits_or_none():
 
 SHOWN = {  # a wrong answer: what FloatLab is opened at, and what it says of it
     (1, 0x8A40): ("0x8A40", "1 00010 1001000000"),
-    (3, (6144, 768, 2**26)): ("6147", "6148"),
-    (6, (0, 0, 1)): ("1.2504069010416667", "0.417 ULP"),
-    (5, ("float16", "float16", "neither")): ("1e-9", "zero"),
+    (4, ("float16", "float16", "neither")): ("1e-9", "zero"),
 }
 
 
@@ -81,19 +72,3 @@ def test_the_first_gap_and_where_infinity_begins():
     lost = around[around.astype(np.float32) != around]
     assert lost[0] == rounding.FIRST_GAP.right
     assert whole[np.isinf(rounded)][0] == rounding.LIMIT.right
-
-
-def test_the_shares_of_updates_that_vanish():
-    w = (np.arange(1024, 2048) / 1024).astype(np.float16)
-    lost = {r: np.mean(w + w / np.float16(r) == w) for r in rounding.SHARES.right}
-    assert rounding.SHARES.right == pytest.approx(lost, abs=0.001)
-
-
-def test_where_sums_stall():
-    right = rounding.SUMS.right
-    for name, kind in FORMATS.items():
-        assert running_sum(kind, 3) == right[name]
-    float32 = running_sum(np.float32, 3, start=2**26 - 1000)  # below, 3 always counts
-    assert right["float32"] == float32
-    below = np.random.default_rng(0).uniform(0, 2**26, 10_000).astype(np.float32)
-    assert (below + np.float32(3) > below)[below < 2**26].all()

@@ -1,7 +1,6 @@
 """The roofline: its catalogue, what it counts and predicts, against other ways to know."""
 
 import json
-import math
 import re
 
 import keras
@@ -279,98 +278,6 @@ def nested_and_shared():
     inner.name = "inner"
     inputs = keras.Input((6,))
     return keras.Model(inputs, inner(shared(shared(inputs))))
-
-
-def test_open_shapes_are_refused_in_one_sentence():
-    unbuilt = keras.Sequential([layers.Dense(3)])
-    for model, said in (
-        (unbuilt, "build it"),
-        (one(layers.Dense(4), shape=(None, 3)), "fixed"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            roofline.account(model, 2)
-
-
-def test_frozen_layers_keep_no_gradients():
-    model = small()
-    kept = roofline.account(model, 4)
-    model.layers[0].trainable = False
-    less = kept.activation_gradients - roofline.account(model, 4).activation_gradients
-    assert less == 4 * 4 * (144 * 8 + 36 * 8)  # of the convolution and of its pooling
-
-
-# --- the account of memory
-
-
-def test_the_account_of_the_cnn():
-    parameters, outputs = 1_011_466, 34_922
-    last = 128 * 10 + 10  # the output layer computes in float32 and needs no copy
-    for policy in POLICIES:
-        with dtype_policy(policy):
-            model = models.mnist_cnn()
-        found = roofline.account(model, 100)
-        each = 4 if policy == "float32" else 2
-        assert found.weights == found.gradients == 4 * parameters
-        assert found.optimizer == 8 * parameters
-        assert found.weight_copies == 2 * (parameters - last) * (each == 2)
-        assert found.activations == 100 * (each * (outputs - 10) + 4 * 10)
-        assert found.activation_gradients == found.activations
-        assert found.total == sum(vars(found).values())
-    adam = keras.optimizers.Adam()
-    adam.build(model.trainable_variables)
-    slots = sum(
-        keras.ops.convert_to_numpy(v).nbytes for v in adam.variables if len(v.shape)
-    )
-    assert slots == roofline.account(model, 1).optimizer
-
-
-def normalized():
-    ids = keras.Input((7,), dtype="int32")
-    x = layers.BatchNormalization()(layers.Embedding(10, 4)(ids))
-    return keras.Model(ids, layers.Flatten()(x))
-
-
-def doubled():
-    inputs = keras.Input((6,))
-    return keras.Model(inputs, layers.Dense(6)(inputs) * 2.0)
-
-
-# {kind: (model, weights, activations of one sample, their gradients)}, in numbers of
-# float32.
-COUNTED = {
-    "nested, and shared": (nested_and_shared(), 2 * 42, 3 * 6, 3 * 6),
-    "an operation between layers": (doubled(), 42, 2 * 6, 2 * 6),
-    "a layer that adds to one inside": (one(Residual()), 42, 2 * 6, 2 * 6),
-    "normalized": (normalized(), 40 + 16, 2 * 28, 2 * 28),
-    "nothing to train": (one(layers.ReLU()), 0, 6, 0),
-    # queries, keys, values, scores, their weighted sum; the output, the sum, the
-    # normalized.
-    "attention": (
-        attention(),
-        54 + 24 * 10 + 6 + 14 + 14 * 8 + 8 + 16,
-        280 + 144,
-        280 + 144,
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", COUNTED)
-def test_the_account_of_other_models(kind):
-    model, weights, activations, gradients = COUNTED[kind]
-    found = roofline.account(model, 3)
-    assert found.weights == 4 * weights
-    assert found.gradients == sum(
-        4 * math.prod(v.shape) for v in model.trainable_variables
-    )
-    assert found.activations == 3 * 4 * activations
-    assert found.activation_gradients == 3 * 4 * gradients
-
-
-def test_a_copy_in_16_bits_goes_by_the_innermost_layer():
-    inner = one(layers.Dense(4), layers.Dense(4, dtype="mixed_float16"))
-    model = keras.Sequential([inner, layers.Dense(4, dtype="float16")])
-    model.build((None, 6))
-    assert roofline.account(model, 1).weight_copies == 2 * 20
 
 
 # --- predictions

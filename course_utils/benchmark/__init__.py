@@ -10,7 +10,7 @@ _HOME = {
     **dict.fromkeys(
         ("POLICIES", "Comparison", "compare_policies", "loss_curves"), "compare"
     ),
-    **dict.fromkeys(("ceilings", "matmul_rates"), "rates"),
+    "ceilings": "rates",
     **dict.fromkeys(("Ratio", "paired"), "ratios"),
     "in_turns": "timer",
     **dict.fromkeys(

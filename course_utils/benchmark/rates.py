@@ -13,32 +13,6 @@ MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8
 ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
 
 
-def matmul_rates(sizes, seconds: float = 6) -> pd.DataFrame:
-    """How fast this device multiplies two square matrices: size, dtype, gflops, q1, q3.
-
-    The dtypes are those of `likely_dtypes`. gflops is the median of 10⁹ operations a
-    second, q1 and q3 are quartiles; a product of n × n takes 2·n³. bfloat16 is left
-    out, and a sentence says so, where it would end the process.
-
-    Example:
-        >>> set(matmul_rates((8,), seconds=0)["size"])
-        {8}
-    """
-    dtypes = likely_dtypes()
-    if "bfloat16" not in dtypes:
-        print(
-            "Left out: with this ONEDNN_MAX_CPU_ISA a bfloat16 product ends the process."
-        )
-    cases = {}
-    with keras.device(device()):  # TensorFlow may leave a TPU alone unless it is told
-        for n in sizes:
-            cases |= {
-                (n, dtype): (_product(n, dtype, tf32=dtype == "tf32"), 2e-9 * n**3)
-                for dtype in dtypes
-            }
-        return _rates(cases, seconds, "matrix products", ["size", "dtype", "gflops"])
-
-
 def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
     """The roofs of this device: matrix products by dtype, and two ways of going through
     memory.
@@ -67,7 +41,14 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
         b = tf.Variable(a)
         there = f"b += a, {mib} MiB each"
         cases["memory", there] = lambda: b.assign_add(a), 3 * gigabytes
-        return _rates(cases, seconds, "roofs", ["figure", "case", "value"])
+        calls = {case: run for case, (run, _) in cases.items()}
+        times = timings(calls, seconds, "roofs", at_least=3)
+    rows = [
+        [*case, *(cases[case][1] / np.quantile(seconds, (0.5, 0.75, 0.25)))]
+        for case, seconds in times.items()
+        if seconds
+    ]
+    return pd.DataFrame(rows, columns=["figure", "case", "value", "q1", "q3"])
 
 
 def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
@@ -78,21 +59,6 @@ def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
     tf32 = ["tf32"] if hardware.has_tf32(machine) else []
     bfloat16 = [] if hardware.bfloat16_ends_the_process(machine) else ["bfloat16"]
     return ["float32", *tf32, *bfloat16, "float16"]
-
-
-def _rates(cases, seconds, label, columns):
-    """{names: (call, amount)} as a DataFrame: names, amount a second (median,
-    quartiles).
-    """
-    times = timings(
-        {case: run for case, (run, _) in cases.items()}, seconds, label, at_least=3
-    )
-    rows = []
-    for case, found in times.items():
-        if found:
-            rates = cases[case][1] / np.quantile(found, (0.5, 0.75, 0.25))
-            rows.append([*case, *rates])
-    return pd.DataFrame(rows, columns=[*columns, "q1", "q3"])
 
 
 def _product(size, dtype, tf32):

@@ -1,8 +1,6 @@
 """Prediction and exercises of notebook 00."""
 
-from .answers import call, describe
 from .engine import Exercise, Prediction, within
-from .functions import Function
 from .judges import Fields, Number, refuting
 
 TITLE = "Start here"
@@ -118,38 +116,6 @@ SPEEDUP = Number(
     " the first round out, and take the median.",
 )
 
-# --- 3: the policy that comes too late ------------------------------------------------
-
-
-def switch_problem(build, _):
-    """What is wrong with a `build` that should make a model in mixed_bfloat16, or None."""
-    import keras
-
-    from course_utils.training import dtype_policy
-
-    with dtype_policy("float32"):  # and back, whatever the function does
-        model = call(build, end="`return model`")
-        left = keras.config.dtype_policy().name
-    if not isinstance(model, keras.Model):
-        return f"Your function returns {describe(model)}: return the model."
-    layer = next((layer for layer in model.layers if layer.weights), None)
-    if layer is None:
-        return "Your model has no weights yet: keep `keras.Input((784,))` and the Dense layer."
-    kept = layer.variable_dtype
-    computes = layer.compute_dtype
-    if kept != "float32":
-        mixed = "The policies that begin with `mixed_` keep them in float32."
-        return f"Your layer keeps its weights in {kept}. {mixed}"
-    if computes == "float32":
-        return "Your layer computes in float32. It took the policy that was set when it was made."
-    if computes != "bfloat16":
-        return f"Your layer computes in {computes}, and bfloat16 was asked for."
-    if left != "float32":
-        still = f"the policy is still {left} when your function ends, and the next model gets it."
-        return f"The model is right. But {still}"
-    return None
-
-
 EXERCISES = [
     Exercise(
         id=4,
@@ -183,41 +149,5 @@ answer = median(ratios[1:])""",
         ],
         right="The ratios are 1.25, 1.75 and 1.9, and their median is 1.75. The ratio of the"
         " medians is 1.30: it compares steps of different moments.",
-    ),
-    Exercise(
-        id=5,
-        minutes=2,
-        solution="""\
-import keras
-
-
-def build():
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    model = keras.Sequential([keras.Input((784,)), keras.layers.Dense(10)])
-    keras.config.set_dtype_policy("float32")
-    return model
-
-""",
-        name="build",
-        answer=Function(switch_problem),
-        slips={
-            "was set when it was made": {
-                'keras.config.set_dtype_policy("mixed_bfloat16")\n    ': "",
-                '"float32"': '"mixed_bfloat16"',
-            },
-            "The policies that begin with `mixed_`": {"mixed_bfloat16": "bfloat16"},
-            "computes in float16": {"mixed_bfloat16": "mixed_float16"},
-            "is still mixed_bfloat16": {
-                '    keras.config.set_dtype_policy("float32")\n': ""
-            },
-            "returns None": {"    return model\n": ""},
-            "has no weights": {"keras.Input((784,)), ": ""},
-        },
-        wrong=[(lambda: 3, "returns the number 3")],
-        hints=[
-            "A layer takes the policy once, when it is made. Which line makes it?",
-            "Set the policy before the model, and set it back behind it.",
-        ],
-        right="A layer keeps the policy under which it was made.",
     ),
 ]

@@ -57,32 +57,6 @@ answer = 2 ** (1 + 23) + 1  # the implicit bit and 23 stored ones; 2**24 is a po
         right="16,777,217 needs 25 bits. From 2**24 on the gap is 2, and float32 skips it.",
     ),
     Exercise(
-        id=6,
-        minutes=3,
-        solution="""\
-def last_sum(fraction_bits):
-    low = 1  # a power of two; from there on the gap is low / 2**fraction_bits
-    while 3 > low / 2**fraction_bits / 2:  # more than half a gap
-        low *= 2  # so the sum gets to the next power of two
-    return low
-
-
-answer = {"float16": last_sum(10), "bfloat16": last_sum(7), "float32": last_sum(23)}""",
-        answer=rounding.SUMS,
-        explore=rounding.lab_of_sum,
-        hints=[
-            "From 2**e on the gap of float16 is 2**(e - 10), of bfloat16 2**(e - 7),"
-            " and of float32 2**(e - 23).",
-            "Where the gap is 4, 3 is more than half of it, and the sum goes on by 4.",
-        ],
-        wrong=[
-            ({"float16": 8191, "bfloat16": 1024, "float32": 2**26}, "gets further"),
-            ({"float16": 8192, "bfloat16": 1027, "float32": 2**26}, "gets less far"),
-            ({"float16": 8192, "bfloat16": 1024, "float32": 2**26 - 1}, "gets further"),
-        ],
-        right="At 8,192, 1,024 and 67,108,864 the gap becomes 8, and 3 is less than half of it.",
-    ),
-    Exercise(
         id=4,
         minutes=2,
         solution="""\
@@ -111,26 +85,5 @@ answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
             "With n significant bits, whole numbers are exact up to 2**n.",
         ],
         right="Range is bfloat16's strength, the gap float16's. 100,000 needs 17 bits: float32.",
-    ),
-    Exercise(
-        id=5,
-        minutes=4,
-        solution="""\
-# Half a gap is 2**-11, so w stays where w / ratio < 2**-11, that is where w < ratio / 2048.
-answer = {ratio: ratio / 2048 - 1 for ratio in (2048, 3072, 4096)}""",
-        answer=rounding.SHARES,
-        explore=rounding.lab_of_share,
-        hints=[
-            "From 1 to 2 the gap of float16 is 2**-10. A sum goes back to w if less than half a"
-            " gap is added.",
-            "w / 2048 reaches from 2**-11 to almost 2**-10, and half a gap is 2**-11.",
-            "For which w is w / 3072 half a gap?",
-        ],
-        wrong=[
-            ({2048: 0, 3072: 0.5, 4096: 0.75}, "4096: 0.75 is too small"),
-            ({2048: 0.2, 3072: 0.5, 4096: 1}, "2048: 0.2 is too large"),
-            ({2048: -1, 3072: 0.5, 4096: 1}, "between 0 and 1"),
-        ],
-        right="w stays where it lies below ratio / 2048: hardly any, half of them, and all.",
     ),
 ]

@@ -1,6 +1,6 @@
 """Prediction and exercises of notebook 05."""
 
-from . import mystery, slow
+from . import slow
 from .engine import Exercise, Prediction, within
 
 TITLE = "Find out where the time goes"
@@ -45,24 +45,5 @@ answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""
                 "of the bar: products.",
             ),
         ],
-    ),
-    Exercise(
-        id=7,
-        minutes=5,
-        solution="""\
-answer = {
-    "A": "input",  # the pipeline takes the whole step to make the next batch
-    "B": "launch",
-    "C": "products",
-    "A gains": 1.0,
-    "B gains": 10 / (10 - 2.1 / 2),
-    "C gains": 32 / (32 - 24 / 2),
-}""",
-        answer=mystery.JUDGE,
-        hints=[
-            '`profiling.budget(mysteries["A"])` gives the milliseconds of each part.',
-            "In A, look at the lane of the input pipeline: does it ever rest?",
-        ],
-        right="A wants a faster pipeline, B a larger batch. Only C wants 16 bits.",
     ),
 ]

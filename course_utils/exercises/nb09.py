@@ -7,10 +7,9 @@ import json
 from course_utils import paths
 from course_utils.clinic import elimination
 
-from . import careful
 from .answers import number
 from .engine import Exercise, Prediction
-from .functions import Function, parts
+from .functions import parts
 from .judges import Choice, Fields
 
 TITLE = "The debugging clinic"
@@ -165,23 +164,6 @@ EXERCISES = [
         "batchnorm",
         "The step was skipped, so the weights are what they were. The moving statistics are not.",
         "Something that is not trained is infinite. Who has changed it, and when?",
-    ),
-    Exercise(
-        id=5,
-        minutes=4,
-        solution=careful.CAREFUL,
-        name="careful",
-        answer=Function(careful.careful_problem),
-        slips=careful.SLIPS,
-        wrong=[
-            (lambda *given: 1 / 0, "ZeroDivisionError"),
-            (lambda *given: "loss", "the loss"),
-        ],
-        hints=[
-            "Before the step: `[v.numpy() for v in model.non_trainable_variables]`, and the scale.",
-            "After it, if the scale is smaller: `variable.assign(value)` for each.",
-        ],
-        right="A skipped step leaves nothing behind.",
     ),
     diagnosis(
         6,

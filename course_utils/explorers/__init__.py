@@ -8,10 +8,9 @@ from course_utils.explorers.bitsplit import BitSplit
 from course_utils.explorers.blocklab import BlockLab
 from course_utils.explorers.doesitpay import DoesItPay
 from course_utils.explorers.floatlab import FloatLab
-from course_utils.explorers.gradientlife import GradientLife
 from course_utils.explorers.panel import InstrumentPanel
 from course_utils.explorers.scalescope import ScaleScope
 from course_utils.explorers.softmaxcliff import SoftmaxCliff
 
-__all__ = ["BitSplit", "BlockLab", "DoesItPay", "FloatLab", "GradientLife", "InstrumentPanel",
+__all__ = ["BitSplit", "BlockLab", "DoesItPay", "FloatLab", "InstrumentPanel",
            "ScaleScope", "SoftmaxCliff"]  # fmt: skip

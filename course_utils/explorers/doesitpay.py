@@ -1,4 +1,4 @@
-"""DoesItPay: from which batch on 16 bits save memory, counted for five networks."""
+"""DoesItPay: from which batch on 16 bits save memory, counted for three networks."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LEFT_OUT = (
     "though a step does not hold all of them at one moment: the copies go early, so that "
     "at a small batch 16 bits may cost less than this."
 )
-SIDES = (14, 28, 56, 112, 224, 448)  # pixels
+SIDES = (14, 28, 56, 112, 224)  # pixels
 TOKENS = tuple(2**n for n in range(6, 14))
 WIDTHS = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 BATCHES = tuple(2**n for n in range(13))
@@ -28,7 +28,6 @@ class Counts(NamedTuple):
 
     copies: int  # weights that a 16-bit policy copies
     singles: int  # weights of layers that compute in float32 under every policy
-    statistics: int  # weights without a gradient
     activations: int  # what layers put out, in the policy's compute dtype
     logits: int  # the same in float32 under every policy
 
@@ -47,7 +46,7 @@ def parts(counts: Counts, batch: int, bits: int) -> dict[str, int]:
     """
     trainable = counts.copies + counts.singles
     return {
-        "weights": 4 * (trainable + counts.statistics),
+        "weights": 4 * trainable,
         "copies": 2 * counts.copies if bits == 16 else 0,
         "gradients": 4 * trainable,
         "optimizer": 8 * trainable,
@@ -66,60 +65,19 @@ def cnn(side: int, width: int) -> Counts:
 
     Example:
         >>> cnn(28, 32)
-        Counts(copies=1010176, singles=1290, statistics=0, activations=34912, logits=10)
+        Counts(copies=1010176, singles=1290, activations=34912, logits=10)
     """
     first = side - 2
     pool = first // 2
     flat = (pool - 2) ** 2 * 2 * width
     weights = (9 + 1) * width + (9 * width + 1) * 2 * width + (flat + 1) * 4 * width
     outputs = (first**2 + pool**2) * width + flat + 4 * width
-    return Counts(weights, (4 * width + 1) * 10, 0, outputs, 10)
+    return Counts(weights, (4 * width + 1) * 10, outputs, 10)
 
 
-def resnet50(side: int, width: int) -> Counts:
-    """ResNet-50 as `keras.applications` builds it, of `width` channels at its beginning.
-
-    He et al., 2015, https://arxiv.org/abs/1512.03385, table 1.
-    """
-    half = math.ceil(side / 2)
-    quarter = math.ceil(half / 2)
-    # Each convolution: its weights without biases, what it puts out, at how many pixels.
-    convolutions = [(7 * 7 * 3 * width, width, half**2)]
-    # Borders of zeros are layers of their own; ReLU and pooling follow the first one.
-    others = 3 * (side + 6) ** 2 + width * ((half + 2) ** 2 + half**2 + quarter**2)
-    channels = width
-    side = quarter
-    for stage, blocks in enumerate((3, 4, 6, 3)):
-        inner = width * 2**stage
-        outer = 4 * inner
-        side = math.ceil(side / 2) if stage else side
-        # A block of three; the first one has a shortcut of another width, too.
-        first = [
-            (channels, inner),
-            (9 * inner, inner),
-            (inner, outer),
-            (channels, outer),
-        ]
-        other = [(outer, inner), (9 * inner, inner), (inner, outer)]
-        for inputs, outputs in first + (blocks - 1) * other:
-            convolutions.append((inputs * outputs, outputs, side**2))
-        # two ReLU, a sum and its ReLU
-        others += blocks * side**2 * (2 * inner + 2 * outer)
-        channels = outer
-    # A bias, and of the normalization two numbers that are trained and two that are not.
-    weights = sum(kernel + 3 * out for kernel, out, _ in convolutions)
-    statistics = sum(2 * out for _, out, _ in convolutions)
-    kept = sum(2 * out * pixels for _, out, pixels in convolutions)
-    return Counts(
-        weights + (channels + 1) * 1000, 0, statistics, kept + others + channels + 1000, 0
-    )  # fmt: skip
-
-
-def transformer(
-    tokens: int, width: int, blocks: int, head: int, words: int, bert: bool = False
-) -> Counts:
-    """Blocks as `models.transformer_block`, between embeddings of words and positions
-    and, but for BERT, logits for each word from the same embedding.
+def transformer(tokens: int, width: int, blocks: int, head: int, words: int) -> Counts:
+    """Blocks as `models.transformer_block`, between embeddings of words and positions,
+    and logits for each word from the same embedding.
 
     A block has 12 width² + 13 width weights. It keeps 14 width numbers for each token
     (two normalizations, query, key, value, their weighted sum, its projection, a sum,
@@ -128,10 +86,8 @@ def transformer(
     (4 more), and not what is only added to something (2 fewer).
     """
     weights = blocks * (12 * width**2 + 13 * width) + (words + tokens + 2) * width
-    if bert:  # two kinds of sentences, a pooling layer
-        weights += 2 * width + width**2 + width
     each = blocks * (14 * width + width // head * tokens)
-    return Counts(weights, 0, 0, tokens * each, 0 if bert else tokens * words)
+    return Counts(weights, 0, tokens * each, tokens * words)
 
 
 @dataclass(frozen=True)
@@ -153,27 +109,19 @@ def _of_text(name, tokens, width, note, **shape):
         "each token it keeps 14 × width activations, and one attention score for each head and "
         f"token; a head is {shape['head']} wide. There are embeddings of {shape['words']:,} words."
     )
-    if not shape.get("bert"):
-        note += f" {shape['words']:,} logits a token stay in float32."
+    note += f" {shape['words']:,} logits a token stay in float32."
     count = partial(transformer, **shape)
     return Network(name, count, tokens, width, "tokens", (TOKENS, WIDTHS), note)
 
 
 NETWORKS = (
     Network(
-        "The course's CNN", cnn, 28, 32, "pixels", (SIDES[:-1], (8, 16, 32, 64, 128)),
-        "Two convolutions, a pooling and two dense layers, counted as roofline.account does. The "
+        "The course's CNN", cnn, 28, 32, "pixels", (SIDES, (8, 16, 32, 64, 128)),
+        "Two convolutions, a pooling and two dense layers, counted layer by layer. The "
         "width is the number of filters of the first one. The 10 logits stay in float32. In "
         "so short a network the gradients of the activations are large: those of the first two "
         "layers take about three quarters of what all activations take.",
     ),
-    Network(
-        "ResNet-50", resnet50, 224, 64, "pixels", (SIDES[2:], (16, 32, 64, 128, 256)),
-        "53 convolutions, counted layer by layer as keras.applications builds them (He et al., "
-        "2015). The width is the number of channels of the first one.",
-    ),
-    _of_text("BERT-base", 512, 768, "Devlin et al., 2018", blocks=12, head=64, words=30_522,
-             bert=True),
     _of_text("GPT-2", 1024, 768, "Radford et al., 2019", blocks=12, head=64, words=50_257),
     _of_text("7 billion parameters", 2048, 4096, "as many and as wide as those of Llama 7B, "
              "Touvron et al., 2023, but of GPT-2's form", blocks=32, head=128, words=32_000),
@@ -250,7 +198,7 @@ def _row(network):
     shares = [f"{100 * share_saved(counts, batch):.3g} %" for batch in TABLE_BATCHES]
     return [
         f"{network.name}, {side}{network.places} {network.unit}",
-        f"{sum(counts[:3]):,}",
+        f"{sum(counts[:2]):,}",
         f"{counts.activations + counts.logits:,}",
         f"{counts.break_even:.3g}",
         *(share.replace("-", "−") for share in shares),

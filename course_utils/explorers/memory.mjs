@@ -15,10 +15,10 @@ const roughly = (count) => (count < 1e7 ? counted(count)
   : count < 1e9 ? `${numberText(count / 1e6)} million` : `${numberText(count / 1e9)} billion`);
 
 // Bytes by part; the counts are those of doesitpay.py.
-export function partsOf([copies, singles, statistics, activations, logits], batch, bits) {
+export function partsOf([copies, singles, activations, logits], batch, bits) {
   const trainable = copies + singles;
   return {
-    weights: 4 * (trainable + statistics),
+    weights: 4 * trainable,
     copies: bits === 16 ? 2 * copies : 0,
     gradients: 4 * trainable,
     optimizer: 8 * trainable,
@@ -46,11 +46,11 @@ export function verdictOf(counts, batch, places, unit) {
 }
 
 // The batch at which 16 bits save as much as they cost.
-export const equalAt = ([copies, , , activations]) => copies / activations;
+export const equalAt = ([copies, , activations]) => copies / activations;
 
 // Why, and from which batch on they save.
 export function reasonOf(counts, width, places, unit) {
-  const [copies, , , activations] = counts;
+  const [copies, , activations] = counts;
   const equal = equalAt(counts);
   const [one, where] = unit === "pixels" ? ["image", `batch ${numberText(equal)}`]
     : ["sequence", `${counted(Math.round(equal * places))} tokens in a batch, and the width is `

@@ -19,21 +19,15 @@ from course_utils.figures.learning import (
 from course_utils.figures.looks import COLORS
 from course_utils.figures.numbers import (
     bit_strips,
-    long_sum,
     number_line,
-    rounding_errors,
     spacing,
 )
-from course_utils.figures.operations import accumulator_errors, by_dtype, casts
 from course_utils.figures.parallel import lanes, strategies
 from course_utils.figures.policies import policy_timeline
 from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
 from course_utils.figures.shrinking import by_width, networks, remat, sensitivity
-from course_utils.figures.speed import (
-    comparison,
-    matmul,
-)
+from course_utils.figures.speed import comparison
 from course_utils.figures.speedups import policies, recorded
 from course_utils.figures.traces import (
     op_times,
@@ -41,5 +35,4 @@ from course_utils.figures.traces import (
     timeline,
     walks,
 )
-from course_utils.figures.updates import adam_curve, loop_plane
 from course_utils.figures.waterfalls import forecasts, waterfall

@@ -8,9 +8,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from course_utils import formats, numerals, splits
-from course_utils.figures.base import INK, Picture, canvas, legend, listed, panels
+from course_utils.figures.base import INK, Picture, canvas, listed, panels
 from course_utils.figures.looks import COLORS, line_look
-from course_utils.figures.series import lines, name_the_ends
 from course_utils.figures.words import described, power
 
 FIELDS = {  # the colors of the explorers; what is written on a 1
@@ -200,63 +199,3 @@ def spacing(names, tensors) -> Picture:
     axes[-1].set_xticks(tens, [power(f"2^{ten}") for ten in tens])
     axes[-1].set_xlabel("size of the number")
     return Picture(figure, "relative gap against size: " + "; ".join(words) + ".")
-
-
-def rounding_errors(values, errors, unit) -> Picture:
-    """Signed errors of ways to round {name: rounded minus exact} at `values`, all of
-    shape (n,).
-
-    They are shown in units of `unit`, the format's gap there; a line breaks where the
-    error jumps. Where the first errs by half a gap, on ties, there are dots.
-    """
-    figure, ax = canvas(width=7.0, height=3.0)
-    values = np.asarray(values, float)
-    shares = {name: np.asarray(error) / unit for name, error in errors.items()}
-    titles = []
-    for (name, share), line in zip(shares.items(), ("-", "--"), strict=True):
-        jumps = 1 + np.flatnonzero(abs(np.diff(share)) > 0.5)
-        # a point without a place is a break
-        x, y = (np.insert(each, jumps, np.nan) for each in (values, share))
-        color = TENSORS[len(titles)]
-        ax.plot(x, y, line, color=color, label=name, linewidth=2)
-        titles.append(f"{name} errs by up to {abs(share).max():.2f} gaps")
-    first = next(iter(shares.values()))
-    tie = abs(first) == 0.5
-    ax.plot(values[tie], first[tie], "o", color=INK, label="ties")
-    ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set(xlabel="number", ylabel="error (gaps)", ylim=(-1.45, 0.7))
-    ax.set_title("\n".join(titles))
-    legend(ax, loc="lower center", ncols=3)
-    return described(figure)
-
-
-def long_sum(sums, guess=None) -> Picture:
-    """Running sums of ones {format: sums after each addition, (n,)}, and the guess in
-    float16; one beyond the sums stands at the upper edge, with an arrow.
-    """
-    figure, ax = canvas(width=7.0, height=3.2)
-    stops = []
-    ends = []
-    for name, running in sums.items():
-        count = np.arange(1, len(running) + 1)
-        every = max(1, len(running) // 8)
-        lines(ax, {name: (count, running)}, linewidth=2, markevery=every)
-        end = f"{float(running[-1]):,.0f}"
-        look = line_look(name) | {"marker": ""}
-        ends.append((running[-1], f"{name} {end}", look))
-        if len(running) > 1 and running[-1] == running[-2]:
-            stops.append(f"{name} at {end}")
-    top = 1.15 * max(float(running[-1]) for running in sums.values())
-    words = ""
-    if guess is not None:
-        at = (len(running), min(guess, top))
-        ax.plot(*at, "D", color=INK, zorder=3, clip_on=False)
-        words = "your guess" + f", {guess:,.0f} ↑" * (guess > top)
-        offset = (-7, -9 if guess > top else 3)
-        beside = {"textcoords": "offset points", "ha": "right", "va": "bottom"}
-        ax.annotate(words, at, offset, annotation_clip=False, **beside)
-        words = f"You guessed {guess:,.0f}"
-    title = f"The sum stops: {listed(stops)}" if stops else "No sum stops"
-    ax.set(xlabel="additions of 1", ylabel="sum", title=title, ylim=(-top / 25, top))
-    name_the_ends(ax, ends)
-    return described(figure, words)

@@ -5,13 +5,9 @@ import numpy as np
 from course_utils.figures.base import (
     INK,
     Picture,
-    canvas,
-    legend,
-    listed,
     panels,
 )
-from course_utils.figures.looks import COLORS, bar_looks, line_look
-from course_utils.figures.series import lines
+from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.words import described
 
 
@@ -53,30 +49,6 @@ def comparison(result, guess: float | None = None) -> Picture:
     right.set_title(
         f"Accuracy (%) after {steps} steps\n± 2 errors of the pairs", fontsize=9
     )
-    return described(figure)
-
-
-def matmul(rates) -> Picture:
-    """Lines: arithmetic rate over matrix size for each dtype, from
-    `benchmark.matmul_rates`.
-    """
-    figure, ax = canvas()
-    for dtype, rows in rates.groupby("dtype", sort=False):
-        lines(ax, {dtype: (rows["size"], rows["gflops"])})
-        ax.fill_between(
-            rows["size"], rows["q1"], rows["q3"], color=COLORS[dtype], alpha=0.2
-        )
-    ax.set(xscale="log", ylim=(0, None), xlabel="matrix size n", ylabel="GFLOP/s")
-    largest = rates[rates["size"] == rates["size"].max()].set_index("dtype")["gflops"]
-    times = [
-        f"{dtype} {rate / largest.get('float32', np.nan):.2g}×"
-        for dtype, rate in largest.drop("float32", errors="ignore").items()
-    ]
-    ax.set_title(f"At n = {max(rates['size'])}, against float32: {listed(times)}")
-    sizes = sorted(set(rates["size"]))
-    ax.set_xticks(sizes, sizes)
-    ax.minorticks_off()
-    legend(ax)
     return described(figure)
 
 

@@ -28,7 +28,7 @@ BUDGET = {
     "exchange": ("#CC79A7", "xx"),
 }
 SPENT = {"other": "other operations"}
-UNTOLD = "not told yet"
+UNTOLD = "not divided"
 HEADING = {"ha": "left", "va": "baseline", "fontsize": 10}
 # behind numbers
 PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
@@ -200,8 +200,7 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
                 look = {"edgecolor": INK, "linestyle": ":", "linewidth": 1.2}
                 bar.set(visible=width > 0, **look)
             if width > 0.08 * whole.max():
-                text = "?" if part == UNTOLD else two_digits(width)
-                write(ax, bar.get_x() + width / 2, at, text, bbox=PLATE)
+                write(ax, bar.get_x() + width / 2, at, two_digits(width), bbox=PLATE)
     for at, ms in enumerate(whole):
         write(ax, ms, at, f"  {two_digits(ms)} ms", ha="left")
     ax.set_yticks(range(len(rows)), list(rows))

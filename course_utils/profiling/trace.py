@@ -5,8 +5,6 @@ TensorBoard's Profile tab shows. It is read here with TensorFlow alone.
 """
 
 import contextlib
-import gzip
-import json
 import math
 import tempfile
 import time
@@ -122,36 +120,6 @@ def read(folder: str | Path) -> Trace:
     first = min(line.timestamp_ns for plane in planes for line in plane.lines)
     events = [event for plane in planes for event in _events(plane, first)]
     return Trace(run, tuple(sorted(events, key=lambda e: (e.start, -e.end))))
-
-
-def save_for_perfetto(trace: Trace, path: str | Path) -> Path:
-    """Writes a trace as a gzipped file of Chrome's format, which
-    https://ui.perfetto.dev opens.
-
-    Example:
-        profiling.save_for_perfetto(trace, "step.trace.json.gz")
-    """
-    lanes = {
-        lane: n for n, lane in enumerate(dict.fromkeys(e[:2] for e in trace.events))
-    }
-    rows = [
-        {
-            "ph": "M",
-            "name": "thread_name",
-            "pid": 0,
-            "tid": n,
-            "args": {"name": " ".join(lane)},
-        }
-        for lane, n in lanes.items()
-    ]
-    for event in trace.events:  # in microseconds
-        when = {"ts": 1e3 * event.start, "dur": 1e3 * (event.end - event.start)}
-        rows.append(
-            {"ph": "X", "name": event.name, "pid": 0, "tid": lanes[event[:2]], **when}
-        )
-    path = Path(path)
-    path.write_bytes(gzip.compress(json.dumps({"traceEvents": rows}).encode()))
-    return path
 
 
 def windows(trace) -> list[tuple[float, float]]:

@@ -6,9 +6,8 @@ bits moves both: the same work needs half the bytes, and other units do it.
 """
 
 from course_utils.benchmark import ceilings
-from course_utils.roofline.account import MemoryAccount, account
 from course_utils.roofline.catalogue import Device, devices, measured_device
 from course_utils.roofline.counting import Work, count
-from course_utils.roofline.liveness import operations
+from course_utils.roofline.liveness import operations, peak
 from course_utils.roofline.prediction import Floor, points, predict
 from course_utils.roofline.recorded import predicted_and_measured

@@ -10,7 +10,6 @@ SOURCES = {
     "scalescope": "ScaleScope({f'a_rather_long_scope/block_{k}/dense/kernel': np.append(1.0,"
     " 2.0 ** np.random.default_rng(k).normal(2 * k - 30, 1 + k, 20_000)) for k in range(5)})",
     "bitsplit": "BitSplit()",
-    "gradientlife": "GradientLife()",
     "blocklab": "BlockLab(np.random.default_rng(0).normal(size=(90, 33)) ** 9)",
     "panel": "InstrumentPanel(records.clinic())",
     "softmaxcliff": "SoftmaxCliff(lambda policy, gaps, scale:"
