@@ -308,7 +308,7 @@ def test_arithmetic_in_every_format(show):
 
 
 def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
-    question = exercises.load("01")[4]
+    question = exercises.load("01")[3]
     page = pages.page
     page.set_viewport_size({"width": 400, "height": 900})
     page.set_content(question.check(65505)._repr_html_())
