@@ -21,7 +21,7 @@ LOST = {  # what was lost, and what speaks against the others
         "data",
         {
             "loss scale": "The scale is that of the training left alone.",
-            "moments": "All 1,000 updates are still counted.",
+            "moments": "All 998 updates are still counted.",
             "random_state": "Dropout does not choose the batch. Look at the labels.",
         },
     ),
@@ -29,7 +29,7 @@ LOST = {  # what was lost, and what speaks against the others
         "loss scale",
         {
             "data": "The labels are the same, so it is the same batch.",
-            "moments": "All 1,000 updates are still counted. Why is the step skipped?",
+            "moments": "All 998 updates are still counted. Why is the step skipped?",
             "random_state": "The loss is the same, so Dropout drew the same mask.",
         },
     ),
@@ -81,6 +81,7 @@ EXERCISES = [
             " `optimizer.build(model.trainable_variables)`.",
         ],
         slips=checkpoint.SLIPS,
-        right="Weights, averages, moments, scale, counter and the place in the data: all go on.",
+        right="Weights, BatchNormalization's averages, moments, scale, counter and the place in the"
+        " data: all go on.",
     ),
 ]
