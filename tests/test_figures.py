@@ -181,11 +181,19 @@ GIVEN = [
     (figures.recorded, RECORDED),
     (figures.policies, COMPARISON, 1.5),
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
-    (figures.sensitivity, {"conv": {0: 0.9, 0.8: 0.5}, "dense": {0: 0.9, 0.8: 0.9}}),
     (
-        figures.networks,
-        [{"name": "a", "file_kb": 9, "packed_kb": 4, "accuracy": 0.9, "ms": 2}] * 2,
-        0.01,
+        figures.sensitivity,
+        {"conv": {0: 0.9, 80: 0.5}, "dense": {0: 0.9, 80: 0.9}},
+        "weights set to zero, %",
+        "One layer",
+    ),
+    (
+        figures.front,
+        [
+            {"form": "int8", "width": width, "packed_kb": width, "accuracy": 0.9, "ms": width}
+            for width in (4, 8)
+        ],
+        100,
     ),
     (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
     (

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import store
 from .answers import Mistake, attempt, describe, number, shorten, told, untouched
-from .functions import slipped
+from .functions import edited, slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
 LOOKS = {
@@ -208,6 +208,14 @@ class Question:
             return feedback("not yet", problem, explorer)
         store.save(self.notebook, "solved", self.exercise.id)
         return feedback("correct", self.exercise.right)
+
+    def yours_or_ours(self, answer):
+        """The learner's answer if it is right, else the reference, so that later cells
+        run on it.
+        """
+        if self.check(answer).status == "correct":
+            return answer
+        return edited(self.exercise.solution, self.exercise.name)
 
     def hint(self, number=None):
         """The next hint at each call, or the one of this number."""

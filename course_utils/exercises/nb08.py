@@ -1,68 +1,65 @@
 """Prediction and exercises of notebook 08."""
 
 from . import smaller
+from .answers import number
 from .engine import Exercise, Prediction
 from .functions import Function
-from .judges import Choice, Fields
 
 TITLE = "Smaller still"
 
-NETWORKS = "ABCDE"
-MEASURES = ("size", "accuracy", "latency")
+MEASURES = {
+    "file": "the file as it is",
+    "packed": "the packed file",
+    "speed": "the time for an image",
+}
 
 
-def orders(guess):
-    """Three orders of five letters, {measure: letters}, or None.
+def factors(guess):
+    """Three factors above 0, {measure: number}, or None.
 
-    >>> orders({"size": "edcba", "accuracy": "A B C D E", "latency": "ABCDE"})
-    {'size': 'EDCBA', 'accuracy': 'ABCDE', 'latency': 'ABCDE'}
+    >>> factors({"file": 10, "packed": "10", "speed": 1.5})
+    {'file': 10.0, 'packed': 10.0, 'speed': 1.5}
     """
     if not isinstance(guess, dict) or set(guess) != set(MEASURES):
         return None
-    texts = {key: "".join(str(guess[key]).upper().split()) for key in MEASURES}
+    values = {key: number(guess[key]) for key in MEASURES}
+    return values if all(value and value > 0 for value in values.values()) else None
+
+
+def shown(guess):
+    """The same in words."""
     return (
-        texts
-        if all(sorted(text) == list(NETWORKS) for text in texts.values())
-        else None
+        f"file {guess['file']:g} and packed file {guess['packed']:g} times smaller,"
+        f" {guess['speed']:g} times as fast"
     )
 
 
-def shown(orders):
-    """The same in words."""
-    return ", ".join(f"{key} {letters}" for key, letters in orders.items())
-
-
 PREDICTION = Prediction(
-    measures={
-        name: (f"order by {name}", "best first")
-        for name in ("size", "accuracy", "latency")
-    },
-    example={"size": "ECDBA", "accuracy": "ABDCE", "latency": "EDCBA"},
-    read=orders,
-    said=lambda guess: f"The best first: {shown(guess)}. Section 5 measures it.",
-    wanted='three orders, such as `guess = {"size": "ABCDE", "accuracy": "ABCDE", "latency":'
-    ' "ABCDE"}`, each with all five letters',
+    measures={key: (quantity, "times") for key, quantity in MEASURES.items()},
+    example={"file": 10, "packed": 10, "speed": 5},
+    read=factors,
+    said=lambda guess: f"{shown(guess).capitalize()}. Section 5 measures it.",
+    wanted='three factors, such as `guess = {"file": 2, "packed": 2, "speed": 2}`',
     shown=shown,
 )
 
-WRONG: dict[str, dict] = {
-    "microcontroller": {
-        ("A", "B"): "its file has more than 128 kB.",
-        "D": "zeros take as much room as other numbers where nothing is unpacked.",
-        "E": "it fits, but C fits as well and reads more digits right.",
-    },
-    "download": {("A", "B", "C", "D"): "packed it has 60 kB or more."},
-    "laptop": {
-        ("B", "C"): "it is right as often as A, and more was done to it.",
-        ("D", "E"): "it is less often right than A.",
-    },
-}
-RIGHT = dict(zip(WRONG, "CEA", strict=True))
-DEVICES = Fields(
-    {k: Choice(RIGHT[k], WRONG[k], options=tuple(NETWORKS)) for k in WRONG}
-)
-
 EXERCISES = [
+    Exercise(
+        id=6,
+        minutes=4,
+        solution=smaller.PRUNE,
+        name="prune",
+        answer=Function(smaller.prune_problem, smaller.PRUNINGS),
+        slips=smaller.PRUNE_SLIPS,
+        wrong=[(lambda *given: 1 / 0, "ZeroDivisionError")],
+        hints=[
+            "`np.argsort(abs(weights), axis=None)` lists the places from the smallest"
+            " magnitude to the largest, as if the array were flat.",
+            "Copy the array, then set the first `round(share * weights.size)` of these"
+            " places to zero in its `.flat`.",
+        ],
+        right="The smallest are zero, exactly as many as asked, and the rest is as it was.",
+    ),
     Exercise(
         id=3,
         minutes=2,
@@ -93,16 +90,5 @@ EXERCISES = [
             '`with dtype_policy("float32"):` around `build()`, then `set_weights`.',
         ],
         right="Nothing is lost: the variables were float32 all the time.",
-    ),
-    Exercise(
-        id=5,
-        minutes=2,
-        solution=f"answer = {RIGHT}".replace("'", '"'),
-        answer=DEVICES,
-        hints=[
-            "Only the download packs: look there in the second column, else in the first.",
-            "On the laptop nothing has to be saved.",
-        ],
-        right="The limit chooses, and without one there is nothing to make smaller.",
     ),
 ]

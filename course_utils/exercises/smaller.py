@@ -1,8 +1,68 @@
-"""The judges of notebook 08's functions: a scale with its zero point, a float32 twin."""
+"""The judges of notebook 08's functions: zeros, a scale with its zero point, a float32
+twin.
+"""
 
 import numpy as np
 
 from .answers import attempt, call, describe, near, number
+
+PRUNE = """\
+import numpy as np
+
+def prune(weights, share):
+    pruned = weights.copy()
+    smallest = np.argsort(abs(weights), axis=None)[:round(share * weights.size)]
+    pruned.flat[smallest] = 0
+    return pruned
+
+"""
+PRUNE_SLIPS = {
+    "largest": {"abs(weights)": "-abs(weights)"},
+    "magnitude": {"abs(weights)": "weights"},
+    "your own array": {"weights.copy()": "weights"},
+    "of 12 weights": [
+        {"share * weights.size": "(1 - share) * weights.size"},
+        {"share * weights.size": "share * len(weights)"},
+    ],
+    "returns None": {"    return pruned": ""},
+    "shape": {"return pruned": "return pruned.ravel()"},
+}
+PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75), ((12, 1), 0.0))
+
+
+def prune_problem(prune, trial):
+    """What is wrong with the learner's pruning of an array of this shape, or None."""
+    shape, share = trial
+    size = int(np.prod(shape))
+    weights = np.random.RandomState(8).permutation(np.arange(1, size + 1)) / size
+    weights = np.where(weights * size % 2 > 0.5, weights, -weights).reshape(shape)
+    given = weights.copy()
+    answer = call(prune, given, share, end="`return`")
+    pruned = None if answer is None else attempt(lambda: np.asarray(answer, float))
+    if pruned is None:
+        return f"It returns {describe(answer)}: return the array with its zeros."
+    if pruned.shape != shape:
+        return f"It returns the shape {pruned.shape}: keep the shape {shape}."
+    if not np.array_equal(given, weights):
+        return "It changes the array that it was given: change your own array, a copy."
+    zeros = np.sum(pruned == 0)
+    count = round(share * size)
+    if zeros != count:
+        return (
+            f"With the share {share:g} of {size} weights, {zeros} are zero: it has to be"
+            f" {count}."
+        )
+    gone = np.sort(abs(weights[pruned == 0]))
+    order = np.sort(abs(weights), axis=None)
+    if count and np.array_equal(gone, order[-count:]):
+        return "It sets the largest to zero: the smallest are to go."
+    if not np.array_equal(gone, order[:count]):
+        return "Not the smallest are zero: compare by magnitude, without the sign."
+    same = np.array_equal(pruned[pruned != 0], weights[pruned != 0])
+    return (
+        None if same else "The weights that stay have changed: leave them as they are."
+    )
+
 
 AFFINE = """\
 def affine(low, high):

@@ -1,14 +1,13 @@
 """What recomputation, pruning and fewer bits do to one network."""
 
 import numpy as np
-from matplotlib.ticker import LogFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import bar_look
-from course_utils.figures.series import lines
+from course_utils.figures.series import OTHERS, lines
 from course_utils.figures.words import described
 
-KEYS = ("file_kb", "packed_kb", "accuracy", "ms")
+MARGIN = 1.05  # times as fast: what is less is not called a gain
 
 
 def remat(steps: dict, counted: dict) -> Picture:
@@ -44,20 +43,22 @@ def remat(steps: dict, counted: dict) -> Picture:
     return described(figure)
 
 
-def sensitivity(scan: dict) -> Picture:
-    """Accuracy over the share of one layer's weights that are set to zero, a line for
-    each layer.
+def sensitivity(scan: dict, change: str, title: str) -> Picture:
+    """Accuracy over what was done to the weights of one layer, a line for each layer.
 
-    `scan`: {layer: {share: accuracy}}.
+    `scan`: {layer: {how much: accuracy, 0 to 1}}, at the same places for each layer;
+    `change` says what stands on the axis, from little to much.
     """
     figure, ax = canvas(width=7.5)
+    amounts = [list(by_amount) for by_amount in scan.values()][0]
+    places = range(len(amounts))
     percent = {
-        layer: (100 * np.array(list(by_share)), 100 * np.array(list(by_share.values())))
-        for layer, by_share in scan.items()
+        layer: (places, [100 * share for share in by_amount.values()])
+        for layer, by_amount in scan.items()
     }
     lines(ax, percent)
-    ax.set(xlabel="weights of this layer set to zero, %", ylabel="digits right, %")
-    ax.set(title="Accuracy when one layer loses weights")
+    ax.set_xticks(places, amounts)
+    ax.set(xlabel=change, ylabel="digits right, %", title=title)
     legend(ax, fontsize=9)
     return described(figure)
 
@@ -69,48 +70,71 @@ def by_width(times: dict, base: str) -> Picture:
     """
     figure, ax = canvas(width=8.0, height=3.8)
     widths = list(times[base])
-    speeds = {
-        name: (widths, [times[base][width] / ms[width] for width in widths])
-        for name, ms in times.items()
-    }
-    lines(ax, speeds)
+    speeds = {}
+    for name, ms in times.items():
+        ratios = [times[base][width] / ms[width] for width in widths]
+        label = name if name == base else f"{name}: {_pays(widths, ratios)}"
+        speeds[label] = widths, ratios
+    for (label, (places, ratios)), look in zip(speeds.items(), OTHERS, strict=False):
+        ax.plot(places, ratios, label=label, **look)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.minorticks_off()
     ax.set_xticks(widths, widths)
     ax.set(xlabel="width of the layers", ylabel=f"times as fast as {base}")
     ax.set(title="From which width does it pay?")
-    legend_below(figure, columns=3)
+    legend_below(figure, columns=2)
     return described(figure)
 
 
-def networks(points: list[dict], error: float) -> Picture:
-    """Size, accuracy and latency of networks, a row for each, the smallest packed one
-    at the top.
+def _pays(widths, ratios):
+    """From which width on a technique is faster, in words.
 
-    `points`: dicts with name, file_kb, packed_kb (after gzip), accuracy (0 to 1) and
-    ms. `error`: the standard error of an accuracy, 0 to 1, drawn to both sides.
-
-    Example: `networks(records.smaller(), error=0.002)`
+    >>> _pays([64, 256], [0.9, 1.4]), _pays([64, 256], [2, 1.4]), _pays([64], [1.0])
+    ('from 256 on', 'everywhere', 'not up to 64')
     """
-    points = sorted(points, key=lambda point: point["packed_kb"], reverse=True)
-    rows = np.arange(len(points))
-    values = {key: np.array([point[key] for point in points]) for key in KEYS}
-    figure, (size, right, time) = panels(
-        3, 9.0, 1.7 + 0.3 * len(points), sharey=True, width_ratios=(3, 2, 2)
-    )
-    size.hlines(rows, values["packed_kb"], values["file_kb"], color=INK, linewidth=1)
-    size.plot(values["file_kb"], rows, "o", mfc="white", color=INK, label="the file")
-    size.plot(values["packed_kb"], rows, "o", color=INK, label="packed")
-    percent = 100 * values["accuracy"]
-    right.hlines(rows, percent - 100 * error, percent + 100 * error, color=INK)
-    right.plot(percent, rows, "s", color=INK, label="right")
-    time.plot(values["ms"], rows, "D", color=INK, label="one image")
-    size.set_yticks(rows, [point["name"] for point in points], fontsize=9)
-    size.set(xscale="log", xlabel="kB", title="Size")
-    size.xaxis.set_major_formatter("{x:g}")
-    size.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
-    right.set(xlabel="%, ± one standard error", title="Digits right")
-    time.set(xlabel="ms", title="One image", xlim=(0, None))
-    legend(size, fontsize=9)
+    slow = [place for place, ratio in enumerate(ratios) if ratio < MARGIN]
+    if not slow:
+        return "everywhere"
+    if slow[-1] == len(widths) - 1:
+        return f"not up to {widths[-1]:,}"
+    return f"from {widths[slow[-1] + 1]:,} on"
+
+
+def front(points: list[dict], images: int) -> Picture:
+    """Accuracy over packed size and over latency, a line for each form, a marker for
+    each width.
+
+    `points`: dicts with form, width, packed_kb (after gzip), accuracy (0 to 1) and ms.
+    The vertical lines reach one standard error of an accuracy on this many images to
+    each side.
+
+    Example: `front(records.smaller(), images=10_000)`
+    """
+    figure, (size, time) = panels(2, 9.0, 4.2, sharey=True)
+    forms = dict.fromkeys(point["form"] for point in points)
+    for form, look in zip(forms, OTHERS, strict=False):
+        own = sorted((p for p in points if p["form"] == form), key=lambda p: p["width"])
+        right = np.array([point["accuracy"] for point in own])
+        error = 100 * np.sqrt(right * (1 - right) / images)
+        for ax, key in ((size, "packed_kb"), (time, "ms")):
+            values = [point[key] for point in own]
+            ax.plot(values, 100 * right, label=form, **look)
+            ends = 100 * right - error, 100 * right + error
+            ax.vlines(values, *ends, color=look["color"], linewidth=1)
+            if form == next(iter(forms)):
+                for value, share, point in zip(values, right, own, strict=True):
+                    text = f"width {point['width']}" if ax is size else point["width"]
+                    place = (6, -12)
+                    ax.annotate(
+                        text, (value, 100 * share), place, textcoords="offset points",
+                        fontsize=9,
+                    )  # fmt: skip
+    for ax in (size, time):
+        ax.set(xscale="log")
+        ax.xaxis.set_major_formatter("{x:g}")
+    size.set(xlabel="packed file, kB", ylabel="digits right, % ± one standard error")
+    size.set(title="What a byte buys")
+    time.set(xlabel="one image, ms", title="What time buys")
+    legend_below(figure, columns=4)
     return described(figure)
