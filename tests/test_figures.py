@@ -190,7 +190,13 @@ GIVEN = [
     (
         figures.front,
         [
-            {"form": "int8", "width": width, "packed_kb": width, "accuracy": 0.9, "ms": width}
+            {
+                "form": "int8",
+                "width": width,
+                "packed_kb": width,
+                "accuracy": 0.9,
+                "ms": width,
+            }
             for width in (4, 8)
         ],
         100,

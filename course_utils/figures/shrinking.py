@@ -1,6 +1,7 @@
 """What recomputation, pruning and fewer bits do to one network."""
 
 import numpy as np
+from matplotlib.ticker import LogFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import bar_look
@@ -107,7 +108,7 @@ def front(points: list[dict], images: int) -> Picture:
 
     `points`: dicts with form, width, packed_kb (after gzip), accuracy (0 to 1) and ms.
     The vertical lines reach one standard error of an accuracy on this many images to
-    each side.
+    each side; numbers at the line of float32 are the widths.
 
     Example: `front(records.smaller(), images=10_000)`
     """
@@ -117,24 +118,24 @@ def front(points: list[dict], images: int) -> Picture:
         own = sorted((p for p in points if p["form"] == form), key=lambda p: p["width"])
         right = np.array([point["accuracy"] for point in own])
         error = 100 * np.sqrt(right * (1 - right) / images)
-        for ax, key in ((size, "packed_kb"), (time, "ms")):
-            values = [point[key] for point in own]
+        kilobytes = [point["packed_kb"] for point in own]
+        microseconds = [1e3 * point["ms"] for point in own]
+        for ax, values in ((size, kilobytes), (time, microseconds)):
             ax.plot(values, 100 * right, label=form, **look)
             ends = 100 * right - error, 100 * right + error
             ax.vlines(values, *ends, color=look["color"], linewidth=1)
-            if form == next(iter(forms)):
+            if form == "float32":
                 for value, share, point in zip(values, right, own, strict=True):
-                    text = f"width {point['width']}" if ax is size else point["width"]
-                    place = (6, -12)
-                    ax.annotate(
-                        text, (value, 100 * share), place, textcoords="offset points",
-                        fontsize=9,
-                    )  # fmt: skip
+                    at = (value, 100 * share)
+                    options = {"textcoords": "offset points", "fontsize": 9}
+                    ax.annotate(f"{point['width']}", at, (6, -12), **options)
     for ax in (size, time):
         ax.set(xscale="log")
         ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
     size.set(xlabel="packed file, kB", ylabel="digits right, % ± one standard error")
     size.set(title="What a byte buys")
-    time.set(xlabel="one image, ms", title="What time buys")
-    legend_below(figure, columns=4)
+    time.set(xlabel="one image, µs", title="What time buys")
+    handles = [line for line in size.lines if line.get_label() in forms]
+    legend_below(figure, columns=4, handles=handles)
     return described(figure)
