@@ -178,7 +178,7 @@ def smaller(kind):
     # The learner's function is not there, so the course's own prunes.
     names = {"__name__": "__main__", "benchmark": benchmark, "prune": None}
     names["trained"] = {}  # the cell of the packed size tabulates what was trained
-    needed = "load-exercises data train scan callback convert aware-table"
+    needed = "load-exercises data train scan callback prune convert aware-table"
     needed = f"{needed} front-networks points".split()
     Cells("08_smaller").run(*needed, names=names)
     conditions = {"notebook": "08_smaller", "data": names["digits"].name}
