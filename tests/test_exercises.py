@@ -174,7 +174,7 @@ def test_how_near_is_near_enough(listed, status):
             assert question.check(answer).status == status, (name, number, answer)
 
 
-FACTORS = {"file": 2, "packed": "8", "speed": np.float32(1.5)}
+FACTORS = {"file": 2, "packed": 8, "speed": np.float32(1.5)}
 NUMBERS = {"speedup": 12.34, "memory": np.float32(0.255), "accuracy": 100}
 
 

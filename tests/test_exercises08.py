@@ -15,7 +15,7 @@ def test_another_way_to_scale_is_right():
             np.rint(-128 - low * 255 / (high - low))
         )
 
-    assert q[1].check(by_steps).status == "correct"
+    assert q[2].check(by_steps).status == "correct"
 
 
 def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
@@ -28,3 +28,16 @@ def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
         exec(code, names)
         smaller.float32_problem(names["to_float32"], "mixed_bfloat16")
         assert keras.config.dtype_policy().name == before
+
+
+def test_later_cells_use_the_right_function_of_a_learner_and_no_wrong_one():
+    q = exercises.load("08")
+
+    def by_limit(weights, share):  # no two magnitudes are equal here
+        count = round(share * weights.size)
+        limit = np.sort(abs(weights), axis=None)[count - 1] if count else -1
+        return np.where(abs(weights) > limit, weights, 0)
+
+    assert q[1].yours_or_ours(by_limit) is by_limit
+    ours = q[1].yours_or_ours(lambda weights, share: None)
+    assert np.array_equal(ours(np.array([3.0, -1.0, 2.0, -4.0]), 0.5), [3, 0, 0, -4])

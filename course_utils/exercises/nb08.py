@@ -17,7 +17,7 @@ MEASURES = {
 def factors(guess):
     """Three factors above 0, {measure: number}, or None.
 
-    >>> factors({"file": 10, "packed": "10", "speed": 1.5})
+    >>> factors({"file": 10, "packed": 10, "speed": 1.5})
     {'file': 10.0, 'packed': 10.0, 'speed': 1.5}
     """
     if not isinstance(guess, dict) or set(guess) != set(MEASURES):
