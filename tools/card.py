@@ -22,7 +22,13 @@ from course_utils.hardware import Accelerator
 
 COURSE = Path(__file__).resolve().parents[1]
 PATH = COURSE / "data" / "decision_card.html"
-SHOWN = ("float32", "bfloat16", "float16", "float8_e4m3fn")
+SHOWN = (
+    "float32",
+    "bfloat16",
+    "float16",
+    "float8_e4m3fn",
+    "float4_e2m1fn",
+)
 
 
 def machine(instruction_sets=(), *accelerators):
