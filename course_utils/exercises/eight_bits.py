@@ -78,11 +78,11 @@ BLOCKS = tuple(
 
 def scale_problem(function, block):
     """What is wrong with the learner's scale of a block, or None."""
-    found = call(function, block.copy(), end="`return` and the scale")
-    scale = number(found, finite=False)
-    given = f"For {', '.join(f'{value:g}' for value in block)}"
+    result = call(function, block.copy(), end="`return` and the scale")
+    scale = number(result, finite=False)
+    case = f"For {', '.join(f'{value:g}' for value in block)}"
     if scale is None:
-        return f"{given} you return {describe(found)}: return one number."
+        return f"{case} you return {describe(result)}: return one number."
     if not block.any():
         if math.isfinite(scale) and scale > 0:
             return None
@@ -91,25 +91,25 @@ def scale_problem(function, block):
         )
     if not math.isfinite(scale) or scale <= 0:
         return (
-            f"{given} you return {scale:g}. They are of either sign: take their sizes."
+            f"{case} you return {scale:g}. They are of either sign: take their sizes."
         )
     right = float(blocks.quantize(block, "mxfp4_e2m1").scales[0])
     if scale == right:
         return None
-    said = f"{given} the scale is {right:.4g}, and you return {scale:.4g}"
+    verdict = f"{case} the scale is {right:.4g}, and you return {scale:.4g}"
     if math.frexp(scale)[0] != 0.5:
-        return f"{said}. That is no power of two."
+        return f"{verdict}. That is no power of two."
     if scale == 1 / right:
-        return f"{said}. It is upside down: values are divided by it."
+        return f"{verdict}. It is upside down: values are divided by it."
     if scale == 4 * right:
-        return f"{said}. Did you leave out the 2?"
+        return f"{verdict}. Did you leave out the 2?"
     if scale == right / 64:
-        return f"{said}. That is E4M3's scale, and MXFP4 ends at 6."
+        return f"{verdict}. That is E4M3's scale, and MXFP4 ends at 6."
     if block.min() < 0 and scale < right / 8:
-        return f"{said}. Values are of either sign: take their sizes."
+        return f"{verdict}. Values are of either sign: take their sizes."
     factor = max(scale, right) / min(scale, right)
     return (
-        f"{said}, {factor:g} times too {'large' if scale > right else 'small'}. Round the"
+        f"{verdict}, {factor:g} times too {'large' if scale > right else 'small'}. Round the"
         " logarithm down, and subtract 2."
     )
 
@@ -149,10 +149,10 @@ def _sizes(case):
 
 def delayed_problem(function, case):
     """What is wrong with the learner's next scale after 16 sizes, or None."""
-    found = call(function, _sizes(case), end="`return` and the scale")
-    scale = number(found)
+    result = call(function, _sizes(case), end="`return` and the scale")
+    scale = number(result)
     if scale is None or scale <= 0:
-        return f"You return {describe(found)}: return one number above 0."
+        return f"You return {describe(result)}: return one number above 0."
     now = 0.08 if case == "grown" else 0.01
     top = scale * now
     if case == "ordinary" and top < 0.01 < 1 / scale:
@@ -206,10 +206,10 @@ def budget_problem(answer):
         return problem
     choice = {}
     for name in PARAMETERS:
-        given = answer[name]
-        text = given.strip().lower() if isinstance(given, str) else None
+        value = answer[name]
+        text = value.strip().lower() if isinstance(value, str) else None
         if text not in BITS:
-            return f"For {name!r} you gave {describe(given)}: choose from {', '.join(BITS)}."
+            return f"For {name!r} you gave {describe(value)}: choose from {', '.join(BITS)}."
         choice[name] = text
     total = megabytes(choice)
     if total > BUDGET:
@@ -221,9 +221,9 @@ def budget_problem(answer):
         return f"That takes {total:.0f} MB, and {BUDGET} are there."
     if choice == best():
         return None
-    said = f"That takes {total:.0f} MB and loses {lost(choice):.1f} points"
+    verdict = f"That takes {total:.0f} MB and loses {lost(choice):.1f} points"
     if choice["head"] == "mxfp4":
-        return f"{said}. The head loses most of all in four bits."
+        return f"{verdict}. The head loses most of all in four bits."
     if choice["blocks"] == "mxfp4":
-        return f"{said}. The largest layer in four bits loses more than the embedding."
-    return f"{said}. There is a choice that loses less."
+        return f"{verdict}. The largest layer in four bits loses more than the embedding."
+    return f"{verdict}. There is a choice that loses less."
