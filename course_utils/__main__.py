@@ -122,7 +122,9 @@ def _bench(options):
             print(f"\n{model}\n{rows.to_string(index=False)}")
     best = roofline.predicted_and_measured([measurement])
     if len(best):
-        print(f"\nleast time by the roofs, and measured\n{best.round(2).to_string(index=False)}")
+        print(
+            f"\nleast time by the roofs, and measured\n{best.round(2).to_string(index=False)}"
+        )
     print(*measurement["notes"], sep="\n")
     try:
         print(f"Written to {records.save(measurement, options.output)}")

@@ -112,7 +112,6 @@ COMPARED["verdict"] = [np.nan, "mixed_bfloat16", "cannot tell"]
 TAKEN = [(p, n, 0.01, 8.0 - n) for p in POLICIES for n in range(7)]
 TAKEN = rows("policy round seconds loss", TAKEN)
 COMPARISON = SimpleNamespace(table=COMPARED, steps=TAKEN, batch_size=64, device="CPU:0")
-RECORDED = COMPARED.reset_index().assign(device="a CPU", settings="")
 
 
 def replica_rows(decided_alone):
@@ -178,7 +177,6 @@ GIVEN = [
     (figures.spacing, DTYPES, {"weights": splits.survey(2.0 ** np.arange(-40.0, 0))}),
     (figures.bit_strips, "0.1", DTYPES),
     (figures.number_line, 3, 3),
-    (figures.recorded, RECORDED),
     (figures.policies, COMPARISON, 1.5),
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (
@@ -202,11 +200,6 @@ GIVEN = [
         100,
     ),
     (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
-    (
-        figures.by_width,
-        {"float32": {64: 2, 256: 8}, "int8": {64: 4, 256: 2}},
-        "float32",
-    ),
     (boards.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
     (boards.speed_by_device, SPED),
     (
@@ -396,11 +389,6 @@ SAID = [  # where lines and bars are drawn: the words are read from the axes
     ("policies", "mixed_bfloat16: 50 MB; mixed_float16: unknown. Loss"),
     ("policies", "float32, last quarter: 2.500 from 8 at 1 to 2 at 7"),
     (
-        "recorded",
-        "Of 1 records, faster than float32: mixed_bfloat16 in 1 and mixed_float16 in 0",
-    ),
-    ("recorded", "a CPU: mixed_bfloat16 2, mixed_float16 0.25."),
-    (
         "remat",
         "float32, remat: counted 40, unknown. Time of a step (ms): float32, kept: 100",
     ),
@@ -522,7 +510,6 @@ SHOWN = [
     # The interval where there is one, and the guess.
     ("policies", lambda axes: intervals(axes[0]), [[1.0, 1.0], [1.8, 2.2]]),
     ("policies", lambda axes: list(axes[0].lines[-1].get_xdata()), [1.5, 1.5]),
-    ("recorded", intervals, [[1.8, 2.2]]),
     # What was drawn is seen whole.
     ("loss_scale", lambda axes: axes[0].get_ylim()[1] > 512, True),
     # End to end, a prediction pale, and nothing for what no row has.
@@ -618,21 +605,22 @@ def test_the_tree_draws_every_question_and_a_row_for_each_end():
     ways = dict(leaves(clinic.tree(CLINIC)))
     causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
     texts = written(drawn("decision_tree").texts)
-    assert texts.pop().startswith("Another reading")  # where the picture ends
+    assert texts.pop().startswith("At each branch, another reading")
     ends = [" or ".join(causes[key] for key in left) for left in ways.values()]
+    ends += ["none of these"]
     assert texts[-len(ends) :] == ends
     questions = {way[:n] for way in ways for n in range(len(way))}
     assert sum(text.endswith(" min") for text in texts) == len(questions)
 
 
-def test_the_gallery_has_a_cross_where_a_loss_is_lost():
+def test_the_gallery_has_a_bar_where_a_loss_is_lost():
     axes = figures.gallery(CLINIC).figure.axes
     assert [ax.get_title() for ax in axes][:6] == [
         f"patient {n}" for n in range(1, 6)
     ] + [""]
     assert [[list(line.get_xdata()) for line in ax.lines[2:]] for ax in axes[:3]] == [
         [],
-        [[1]],
+        [[1, 2]],
         [],
     ]
     assert axes[0].lines[0].get_linewidth() < axes[0].lines[1].get_linewidth()
@@ -755,9 +743,7 @@ def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
             "speedup": 0.2 * 20 ** (np.arange(40) / 39),
         }
     )
-    machines = table.assign(settings="", speedup_low=np.nan, speedup_high=np.nan)
-    for picture in (boards.speed_by_device(table), figures.recorded(machines)):
-        figure = picture.figure
+    for figure in [boards.speed_by_device(table).figure]:
         figure.draw_without_rendering()
         assert figure.get_figheight() * 96 < 950  # pixels of a page
         labels = figure.axes[0].get_yticklabels()

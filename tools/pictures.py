@@ -28,7 +28,7 @@ DRAWN = re.compile(
     r'<img data-of="(\w+)"[^>]*>\n<details>.*?</summary>\n(.*)\n</details>', re.DOTALL
 )
 WIDTH = 800  # pixels
-MOST = 30_000  # bytes of a picture in an output
+MOST = 33_000  # bytes of a picture in an output
 
 
 def explorers(nb):

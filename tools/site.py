@@ -184,22 +184,10 @@ def front():
     )
 
 
-def glossary(paths):
-    """Return notebook 09's words of the subject and its questions, each with the cell
-    to see.
-    """
-    (clinic,) = (path for path in paths if path.name.startswith("09"))
-    said = {cell.id: cell.source for cell in nbformat.read(clinic, 4).cells}
-    words = said["glossary"].split("\n\n", 1)[1]
-    answers = said["faq"].split("\n\n", 2)[2]
-    text = f"# Glossary\n\n{words}\n\n## Questions\n\n{answers}\n"
-    return TO_CELL.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', text)
-
-
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
-    for name in ("teach.md", "ask.md", "platforms.md", *reference.PAGES):
+    for name in ("teach.md", "ask.md", "glossary.md", "platforms.md", *reference.PAGES):
         page = (folder / name).read_text(encoding="utf-8")
         page = ASKED.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', page)
         page = page.replace("](../", "](")
@@ -214,15 +202,15 @@ def write_sources(folder):
     linked = {
         match[1:] for p in paths for match in TO_CELL.findall(p.read_text("utf-8"))
     }
-    asked = (COURSE / "docs" / "ask.md").read_text(encoding="utf-8")
-    linked |= {match[1:] for match in ASKED.findall(asked)}
+    for name in ("ask.md", "glossary.md"):
+        page = (COURSE / "docs" / name).read_text(encoding="utf-8")
+        linked |= {match[1:] for match in ASKED.findall(page)}
     for path in paths:
         nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
         if path.name[:2].isdigit():
             text = guide(path.parents[1] / path.name)
             (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
     (folder / "ledger.md").write_text(claims.page("notebooks"), encoding="utf-8")
-    (folder / "glossary.md").write_text(glossary(paths), encoding="utf-8")
 
 
 def build(out):

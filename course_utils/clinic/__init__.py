@@ -11,7 +11,8 @@ no framework: each name below loads what it needs.
 import importlib
 
 _NAMES = {
-    "elimination": ("fewest", "minutes", "struck", "tree"),
+    "cases": ("Case", "Named", "ward"),
+    "elimination": ("cheapest", "minutes", "rivals", "struck", "tree"),
     "experiments": ("files", "histogram", "layer", "numerics", "profiler", "scale", "twin"),
     "instruments": ("INSTRUMENTS", "read"),
     "patients": (

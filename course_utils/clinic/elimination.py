@@ -33,18 +33,21 @@ def minutes(record: dict, asked) -> float:
     return sum(record["instruments"][instrument]["minutes"] for instrument in asked)
 
 
-def fewest(record: dict, patient: str) -> list[str]:
-    """The fewest instruments that leave as little as all of them; of those the
-    quickest.
+def rivals(record: dict, patient: str, asked) -> list[str]:
+    """The causes beside a patient's own that its readings leave."""
+    out = struck(record, patient, asked)
+    return [key for key in _kinds(record) if key not in out and key != patient]
+
+
+def cheapest(record: dict, patient: str) -> list[str]:
+    """The instruments that leave as little as all of them, in the fewest minutes; of
+    those the fewest.
     """
-    causes = {i: struck(record, patient, [i]).keys() for i in record["instruments"]}
-    groups = [
-        group for n in range(len(causes) + 1) for group in combinations(causes, n)
-    ]
-    all_causes = set().union(*causes.values())
-    enough = (g for g in groups if set().union(*(causes[i] for i in g)) == all_causes)
-    quickest = min(enough, key=lambda group: (len(group), minutes(record, group)))
-    return list(quickest)
+    tools = record["instruments"]
+    groups = [g for n in range(len(tools) + 1) for g in combinations(tools, n)]
+    groups.sort(key=lambda group: (minutes(record, group), len(group)))
+    least = rivals(record, patient, tools)
+    return list(next(g for g in groups if rivals(record, patient, g) == least))
 
 
 def tree(record: dict, keys=None) -> dict:

@@ -33,7 +33,7 @@ def scale(model, batches, resumed=None) -> Reading:
         >>> from course_utils import clinic
         >>> sick = clinic.patient("mask")
         >>> clinic.scale(sick.build(), sick.batches).text
-        '2¹⁵ → 2⁻¹⁰⁴ in 120 steps'
+        '2¹⁵ → 2⁻¹⁰⁴ in 120 steps, from step 0 on'
     """
     values = train(model, batches, resumed=resumed).scales
     scales = [scale for scale in values if not np.isnan(scale)]
@@ -43,8 +43,10 @@ def scale(model, batches, resumed=None) -> Reading:
     jumps = [at for at in falls if scales[at] < scales[at - 1] / 2]
     count = scales.index(0) if scales[-1] == 0 else len(scales)
     course = f"{_power(scales[0])} → {_power(scales[-1])} in {count} steps"
-    if scales[-1] == 0 or len(falls) > len(scales) / 2:
-        return Reading("falls", course, values)
+    if scales[-1] == 0 or falls[-8:] == list(range(len(scales) - 8, len(scales))):
+        start = falls[0] - 1
+        kind = "falls later" if start else "falls"
+        return Reading(kind, f"{course}, from step {start} on", values)
     if jumps:
         at = jumps[0]
         text = f"{_power(scales[at - 1])} → {_power(scales[at])} after step {at}"
@@ -113,9 +115,9 @@ def profiler(model, batches) -> Reading:
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("slow")
+        >>> sick = clinic.patient("narrow")
         >>> clinic.profiler(sick.build(), sick.batches).kind
-        'waits'
+        'computes'
     """
     visit = train(model, batches)
     share = np.median(visit.waits) / np.median(visit.ms)

@@ -23,7 +23,7 @@ class Instrument(NamedTuple):
 
 
 def _ranges(patient):
-    sample = patient.held[0][-64:] if patient.held else patient.batch()[0]
+    sample = patient.held[0] if patient.held else patient.batch()[0]
     return readings.ranges(patient.train().model, sample)
 
 

@@ -59,8 +59,10 @@ def script(patient, cure=None, policy=None) -> str:
     chart = charts()[name_of(cure)] if cure else {"edits": {}}
     for pattern, text in chart["edits"].items():
         treated = re.sub(pattern, text, treated)
-    head, line, rest = treated.partition("keras.config.")
-    return source if treated == source else head + chart.get("before", "") + line + rest
+    if treated == source:
+        return source
+    head = re.search(r"(?m)^(keras\.config|x, y)", treated).start()
+    return treated[:head] + chart.get("before", "") + treated[head:]
 
 
 def difference(patient) -> str:

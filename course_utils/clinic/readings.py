@@ -20,13 +20,10 @@ NARROW = ("float16", "bfloat16")
 WORDS = {
     "MP001": "16-bit output",
     "MP008": "16-bit weights",
-    "MP009": "a constant",
     "MP015": "no scale_loss",
-    "MP016": "wrong size",
     "MP017": "scaled limit",
     "MP021": "no step",
     "MP023": "rounded ids",
-    "MP024": "under remat",
 }
 
 
@@ -154,9 +151,16 @@ def _findings(found):
     found = [
         each for each in found if each.severity != "advice" and each.code != "MP012"
     ]
-    codes = dict.fromkeys(WORDS.get(finding.code, finding.code) for finding in found)
+    codes = dict.fromkeys(map(_word, found))
     text = found[0].message if found else "Nothing found."
     return Reading(", ".join(codes) or "nothing", text, found)
+
+
+def _word(finding):
+    if finding.code == "MP009":
+        infinite = "infinite" in finding.message
+        return "an infinite constant" if infinite else "a constant of zero"
+    return WORDS.get(finding.code, finding.code)
 
 
 def short_name(layer) -> str:

@@ -225,5 +225,7 @@ def budget_problem(answer):
     if choice["head"] == "mxfp4":
         return f"{verdict}. The head loses most of all in four bits."
     if choice["blocks"] == "mxfp4":
-        return f"{verdict}. The largest layer in four bits loses more than the embedding."
+        return (
+            f"{verdict}. The largest layer in four bits loses more than the embedding."
+        )
     return f"{verdict}. There is a choice that loses less."

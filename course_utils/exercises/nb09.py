@@ -3,11 +3,12 @@ computed.
 """
 
 import json
+from dataclasses import dataclass
 
 from course_utils import paths
-from course_utils.clinic import elimination
+from course_utils.clinic import cases, elimination
 
-from .answers import number
+from .answers import describe, number
 from .engine import Exercise, Prediction
 from .functions import parts
 from .judges import Choice, Fields
@@ -29,13 +30,13 @@ SCALED = [
 ]
 
 
-def against(patient, guess):
-    """What speaks against a cause: the quickest instrument that read something else
-    there.
+def against(patient, guess, asked=()):
+    """What speaks against a cause: the quickest instrument that reads something else
+    there, of those that were asked, else of all.
     """
     mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
     tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
-    best = min(tells, key=lambda i: RECORD["instruments"][i]["minutes"])
+    best = min(tells, key=lambda i: (i not in asked, elimination.minutes(RECORD, [i])))
     name, then, here = (each[best] for each in (RECORD["instruments"], theirs, mine))
     reads = (
         f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
@@ -43,44 +44,99 @@ def against(patient, guess):
     return f"{PATIENTS[guess]['diagnosis']}: {reads}"
 
 
-def causes(patient):
-    """The judge of a diagnosis."""
-    wrong = {guess: against(patient, guess) for guess in PATIENTS if guess != patient}
-    return Choice(patient, wrong, options=tuple(PATIENTS))
+LIMIT = 10  # minutes
 
 
-def alone(patient):
-    """The judge of the quickest instrument that tells a cause without any other."""
-    left = {
-        tool: len(PATIENTS) - len(elimination.struck(RECORD, patient, [tool]))
-        for tool in RECORD["instruments"]
-    }
-    (best,) = elimination.fewest(RECORD, patient)
-    wrong = {
-        tool: f"{{value}} leaves {count} causes."
-        if count > 1
-        else "{value} tells it alone, and another one does so for less."
-        for tool, count in left.items()
-        if tool != best
-    }
-    return Choice(best, wrong, options=tuple(RECORD["instruments"]))
+@dataclass(frozen=True)
+class Diagnosis:
+    """The judge of `Case.names`: the cause of a patient, certain, in `LIMIT` minutes.
 
-
-def diagnosis(id, patient, right, *hints, tool=False):
-    """The exercise that asks for the cause of a patient, and the instrument that would
-    have done.
+    Attributes:
+        patient: whose cause is asked for.
+        only: whether another patient's cause is refused.
     """
-    answer = causes(patient)
-    solution = f'answer = "{patient}"'
-    if tool:
-        answer = Fields({"cause": answer, "instrument": alone(patient)})
-        solution = parts({name: f'"{value}"' for name, value in answer.right.items()})
+
+    patient: str
+    only: bool = True
+
+    @property
+    def right(self):
+        """A right answer."""
+        asked = tuple(elimination.cheapest(RECORD, self.patient))
+        return cases.Named(self.patient, asked, self.patient)
+
+    def read(self, answer):
+        if not isinstance(answer, cases.Named):
+            return None, (
+                f"You gave {describe(answer)}: give `names(...)` of a case, with a word "
+                "from the list of causes."
+            )
+        words = Choice(answer.patient, options=tuple(PATIENTS))
+        cause, problem = words.read(answer.cause)
+        return answer._replace(cause=cause), problem
+
+    def __call__(self, answer):
+        named, problem = self.read(answer)
+        if problem:
+            return problem
+        key, asked, cause = named
+        if self.only and key != self.patient:
+            return (
+                f"That is patient {NUMBERS[key]}, and patient {NUMBERS[self.patient]} "
+                "waits."
+            )
+        if cause != key:
+            return against(key, cause, asked)
+        enough = ", ".join(elimination.cheapest(RECORD, key))
+        if count := len(elimination.rivals(RECORD, key, asked)):
+            return (
+                f"It is that, but by luck: what you read fits {count} more. To be certain, "
+                f"ask {enough}."
+            )
+        if (paid := elimination.minutes(RECORD, asked)) > LIMIT:
+            return (
+                f"It is that, for {paid} minutes, and {LIMIT} are allowed. What told you "
+                "most? Take the other lines out."
+            )
+        return None
+
+    def examples(self):
+        """Yield `(wrong answer, what is said of it)`."""
+        right = self.right
+        everything = tuple(RECORD["instruments"])
+        for cause in PATIENTS:
+            if cause != right.patient:
+                wrong = right._replace(cause=cause)
+                yield wrong, against(right.patient, cause, right.asked)
+        yield right._replace(asked=()), "It is that, but by luck"
+        paid = elimination.minutes(RECORD, everything)
+        yield right._replace(asked=everything), f"It is that, for {paid} minutes"
+
+
+def examined(made, keys, answer):
+    """The code that examines {name: patient} at the least price."""
+    asks = [
+        f'{name}.ask("{tool}")'
+        for name, key in keys.items()
+        for tool in elimination.cheapest(RECORD, key)
+    ]
+    return "\n".join(["from course_utils import clinic\n", made, *asks, answer])
+
+
+def examination(id, minutes, patient, right, hint):
+    """The exercise that asks for the cause of a patient of the core."""
+    number = NUMBERS[patient]
+    name = f"case_{number}"
+    made = f"{name} = clinic.Case({number})"
     return Exercise(
         id=id,
-        minutes=2 if tool else 1,
-        solution=solution,
-        answer=answer,
-        hints=[*hints, "Read the texts of the instruments again, above."],
+        minutes=minutes,
+        solution=examined(made, {name: patient}, f'answer = {name}.names("{patient}")'),
+        answer=Diagnosis(patient),
+        hints=[
+            hint,
+            f'The cheapest instruments come first: `{name}.ask("examine")`.',
+        ],
         right=right,
     )
 
@@ -99,18 +155,18 @@ PREDICTION = Prediction(
     said="You expect {:g} of them to get well. Section 2 tries it.".format,
 )
 
-FALLS = "the loss falls, all the way, and the thin line lies on it."
-FLAT = "the loss is a number, and it stays where it was."
-NO_LOSS = "the words in the picture say that no step has a loss."
+FALLS = "the loss falls, all the way."
 NOT_ITS_FAMILY: dict[str, dict] = {
-    "slow": {("nan", "still", "worse", "scale"): FALLS},
-    "scale_loss": {("nan", "worse", "slow", "scale"): FLAT},
-    "dice": {
-        ("still", "worse", "slow", "scale"): NO_LOSS,
+    "late": {("nan", "later", "still", "jump"): FALLS},
+    "scale_loss": {
+        ("nan", "later", "jump", "fine"): "the loss stays where it was, a number."
     },
-    "remat": {
-        ("nan", "still", "slow"): "the loss is a number, and it moves, the wrong way.",
-        "scale": "a scale that is too small leaves the loss where it was.",
+    "grown": {
+        "nan": "the thick line falls before it ends in NaN.",
+        ("still", "jump", "fine"): "the bar at the top marks the steps that are NaN.",
+    },
+    "pretrained": {
+        ("later", "still", "jump", "fine"): "no step has a loss that is a number."
     },
 }
 TRIAGE = Fields(
@@ -121,13 +177,10 @@ TRIAGE = Fields(
         for key, wrong in NOT_ITS_FAMILY.items()
     }
 )
-WARD = Fields(
-    {
-        NUMBERS[key]: causes(key)
-        for key in PATIENTS
-        if key not in "mask ids batchnorm slow".split()
-    }
+WARD = dict(
+    zip("abc", (case.patient["key"] for case in cases.ward("Ada")), strict=True)
 )
+NAMED = parts({name: f'{name}.names("{key}")' for name, key in WARD.items()})
 
 EXERCISES = [
     Exercise(
@@ -139,47 +192,48 @@ EXERCISES = [
         answer=TRIAGE,
         hints=[
             "Where no thick line is drawn, the loss is NaN in each step.",
-            "Where both lines are one, the numbers are right. What can still be wrong?",
+            "Read the words below the picture: where is a loss lowest, and where is it last?",
         ],
-        right="Three of these show their family. Patient 4 has a curve as good as the healthy"
-        " one's, so what is wrong there is not in the numbers.",
+        right="Patient 4 has a curve as good as a healthy one's: what is wrong there is not in"
+        " the losses.",
     ),
-    diagnosis(
+    examination(
         2,
+        4,
         "mask",
         "0 · inf is NaN: so rows that need no mask are hit, too.",
-        "Which number in that line has float16 not got?",
-        tool=True,
+        "Which number has float16 not got?",
     ),
-    diagnosis(
+    examination(
+        3,
         3,
         "ids",
         "4097 is 4096 in bfloat16: the row of another word.",
-        "It is well in float32. What is handed over in 16 bits that is no measurement?",
-        'Try instruments that nobody has paid for yet: `ask("files", 2)`.',
-        tool=True,
+        "What is handed over in 16 bits that is no measurement?",
     ),
-    diagnosis(
+    examination(
+        4,
         4,
         "batchnorm",
         "The step was skipped, so the weights are what they were. The moving statistics are not.",
-        "Something that is not trained is infinite. Who has changed it, and when?",
+        "A healthy scale dips, too. What else does a model keep beside its weights?",
     ),
-    diagnosis(
+    examination(
         6,
-        "slow",
-        "What does not compute is not computed faster.",
-        "What happens in the part of a step that no dtype changes?",
+        3,
+        "late",
+        "A layer takes the policy when it is made. These layers were made before.",
+        "In which dtype do the layers compute?",
     ),
     Exercise(
         id=7,
-        minutes=10,
-        solution=parts({number: f'"{cause}"' for number, cause in WARD.right.items()}),
-        answer=WARD,
+        minutes=12,
+        solution=examined('a, b, c = clinic.ward("Ada")', WARD, NAMED),
+        answer=Fields({name: Diagnosis(key, False) for name, key in WARD.items()}),
         hints=[
-            "Find each in the panel, or `ask`.",
+            '`a.ask("examine")` and `a.ask("scale")` together take three minutes.',
             "Read the whole text of what `probe` finds.",
         ],
-        right="The ward is empty.",
+        right="Three found their cause, in at most 10 minutes each.",
     ),
 ]

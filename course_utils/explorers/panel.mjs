@@ -71,7 +71,7 @@ function buildPanel({ instruments, patients }) {
     const [[read], [would]] = [asked, cheap].map((list) => against(patient, other, list));
     if (other === patient) {
       const rivals = patients.filter((one) => !against(patient, one, asked).length).length - 1;
-      const proof = `${patient.fewest.map(nameOf).join(", ")} (${priceOf(patient.fewest)})`;
+      const proof = `${patient.cheapest.map(nameOf).join(", ")} (${priceOf(patient.cheapest)})`;
       return `Yes: ${patient.diagnosis}. ${patient.cure} `
         + (rivals ? `You took ${priceOf(asked)}, and ${plural(rivals, "other cause")} still `
           + `${rivals > 1 ? "fit" : "fits"}. To be certain: ${proof}.`
@@ -117,7 +117,8 @@ function buildPanel({ instruments, patients }) {
       make("div", plot, note("Thick: loss. Thin: the same run, cured. ✕: not a number.")),
       make("div", symptom, note("Instruments: press to read one, again to put it away."),
         tools.element, sentence)),
-    note("Causes: name one."), answers.element, answer, speaker.element);
+    note("Causes: name one. What fits, fits among these."), answer, answers.element,
+    speaker.element);
   return { element, fit: () => refresh() };
 }
 

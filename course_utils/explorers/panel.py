@@ -22,26 +22,22 @@ class InstrumentPanel:
         self.record = record
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = (
-            "InstrumentPanel: the fewest instruments that tell a cause from all others"
-        )
-        heads = ["cause", "what one sees", "instruments that tell it", "minutes"]
+        title = "InstrumentPanel: the cheapest instruments that tell a cause from the others"
+        heads = ["cause", "instruments that tell it", "minutes"]
         rows = []
         patients = []
         instruments = self.record["instruments"]
         for patient in self.record["patients"]:
-            few = elimination.fewest(self.record, patient["key"])
-            read = [
+            few = elimination.cheapest(self.record, patient["key"])
+            read = "; ".join(
                 f"{instruments[i]['name']}: {patient['readings'][i]['text']}"
                 for i in few
-            ]
-            cost = f"{elimination.minutes(self.record, few):g}"
-            rows.append(
-                [patient["diagnosis"], patient["symptom"], "; ".join(read), cost]
             )
-            patients.append({name: patient[name] for name in SHOWN} | {"fewest": few})
+            cost = f"{elimination.minutes(self.record, few)}"
+            rows.append([patient["diagnosis"], read, cost])
+            patients.append({name: patient[name] for name in SHOWN} | {"cheapest": few})
         data = {"instruments": instruments, "patients": patients}
-        return fragment.bundle("panel", title, heads, rows, data)
+        return fragment.bundle("panel", title, heads, sorted(rows), data)
 
 
 SHOWN = ("symptom", "diagnosis", "cure", "loss", "healthy", "readings")

@@ -26,9 +26,9 @@ from course_utils.figures.parallel import lanes, strategies
 from course_utils.figures.policies import policy_timeline
 from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
-from course_utils.figures.shrinking import by_width, front, remat, sensitivity
+from course_utils.figures.shrinking import front, remat, sensitivity
 from course_utils.figures.speed import comparison
-from course_utils.figures.speedups import policies, recorded
+from course_utils.figures.speedups import policies
 from course_utils.figures.traces import (
     op_times,
     time_budget,

@@ -15,8 +15,8 @@ ROW, BOX, EDGE = 0.42, 0.95, 1.05  # inches, of the tree
 
 
 def gallery(record: dict) -> Picture:
-    """Every patient's loss over the steps, the same run cured as a thin line; a cross
-    where it ends in NaN.
+    """Every patient's loss over the steps, the same run cured as a thin line; a bar at
+    the top, from a cross on, where it is NaN.
 
     `record`: what `benchmark.records.clinic` gives.
     """
@@ -34,19 +34,21 @@ def gallery(record: dict) -> Picture:
             write(ax, 0.5, 0.5, "NaN in each step", va="baseline", **look)
         else:
             top = np.nanmax([*loss, *healthy])
-            for begin in np.flatnonzero(np.diff(nan.astype(int), prepend=0) == 1):
-                ax.plot(begin, top, "x", color=INK, markersize=9, clip_on=False)
+            edges = np.flatnonzero(np.diff(nan.astype(int), prepend=0, append=0))
+            for span in edges.reshape(-1, 2) - [0, 1]:  # first and last step
+                bar = {"color": INK, "marker": "x", "markevery": [0], "markersize": 9}
+                ax.plot(span, [top, top], linewidth=4, clip_on=False, **bar)
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
         ax.tick_params(labelsize=9)
     for ax in axes[len(patients) :]:
         ax.set_axis_off()
-    key = "loss over the steps: thick as reported, thin the same run cured, × where NaN begins"
+    key = "loss over the steps: thick as reported, thin the same run cured, × and bar: NaN"
     figure.supxlabel(key, fontsize=9)
     return described(figure)
 
 
-LIMITS = "Another reading, at any branch: none of these causes. “healthy” means: healthy so far."
+LIMITS = "At each branch, another reading: none of these causes. “healthy” means: healthy so far."
 
 
 def decision_tree(record: dict) -> Picture:
@@ -69,9 +71,12 @@ def decision_tree(record: dict) -> Picture:
         tool = record["instruments"][tree["ask"]]
         ends = {kind: place(then, x + BOX + EDGE, [*way, f"{tool['name']} {kind}"])
                 for kind, then in tree["then"].items()}  # fmt: skip
+        if not way:
+            leaves.append((x + BOX + EDGE, "none of these"))
+            ends["another"] = len(leaves) - 1
         row = sum(ends.values()) / len(ends)
         for kind, end in ends.items():
-            more = BOX / 2 if "ask" in tree["then"][kind] else 0
+            more = BOX / 2 if "ask" in tree["then"].get(kind, "") else 0
             bend = [x + 0.6 * BOX, x + 1.1 * BOX, x + BOX + EDGE + more]
             ax.plot(bend, [row, end, end], color=INK, linewidth=1)
             answer = {"ha": "left", "va": "baseline", "style": "italic"}

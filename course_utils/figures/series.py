@@ -45,17 +45,6 @@ def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
     return start
 
 
-def speeds(ax, at, ratios, height: float, **look):
-    """Lying bars from 1 to speeds against float32, with a line over each interval.
-
-    `ratios`: rows of (speed, low end, high end), of shape (n, 3), at the places `at`;
-    what is NaN is not drawn. `look` is that of the bars.
-    """
-    speed, low, high = np.asarray(ratios, float).T
-    ax.barh(at, speed - 1, height, left=1, **look)
-    ax.hlines(at, low, high, color=INK, linewidth=2)
-
-
 def around_one(ax, ratios):
     """A logarithmic axis of speeds: an octave to each side of 1, or as far as they
     reach.

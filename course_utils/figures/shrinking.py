@@ -64,30 +64,6 @@ def sensitivity(scan: dict, change: str, title: str) -> Picture:
     return described(figure)
 
 
-def by_width(times: dict, base: str) -> Picture:
-    """How many times as fast as `base` each technique is, over the width of a layer.
-
-    `times`: {technique: {width: ms}}.
-    """
-    figure, ax = canvas(width=8.0, height=3.8)
-    widths = list(times[base])
-    speeds = {}
-    for name, ms in times.items():
-        ratios = [times[base][width] / ms[width] for width in widths]
-        label = name if name == base else f"{name}: {_pays(widths, ratios)}"
-        speeds[label] = widths, ratios
-    for (label, (places, ratios)), look in zip(speeds.items(), OTHERS, strict=False):
-        ax.plot(places, ratios, label=label, **look)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.minorticks_off()
-    ax.set_xticks(widths, widths)
-    ax.set(xlabel="width of the layers", ylabel=f"times as fast as {base}")
-    ax.set(title="From which width does it pay?")
-    legend_below(figure, columns=2)
-    return described(figure)
-
-
 def _pays(widths, ratios):
     """From which width on a technique is faster, in words.
 

@@ -1,22 +1,17 @@
 """How much faster than float32: one machine's policies, and those of recorded ones."""
 
 import itertools
-import re
 
 import numpy as np
 
 from course_utils.figures.base import (
     INK,
     Picture,
-    canvas,
     legend,
-    legend_below,
-    listed,
     panels,
-    short,
 )
-from course_utils.figures.looks import bar_look, bar_looks, line_look
-from course_utils.figures.series import around_one, beside, speeds
+from course_utils.figures.looks import bar_looks, line_look
+from course_utils.figures.series import around_one, beside
 from course_utils.figures.words import described
 
 RATIO = ["speedup", "speedup_low", "speedup_high"]  # columns
@@ -35,7 +30,8 @@ def policies(comparison, guess: float | None = None) -> Picture:
     figure, axes = panels(1, 6.6, 6.0, rows=3, height_ratios=(5, 4, 4))
     time, memory, loss = axes
     looks = bar_looks(table.index)
-    speeds(time, rows, table[RATIO], 0.66, **looks)
+    time.barh(rows, table["speedup"] - 1, 0.66, left=1, **looks)
+    time.hlines(rows, *table[RATIO[1:]].T.to_numpy(), color=INK, linewidth=2)
     memory.barh(rows, table["peak_mb"].fillna(0), 0.66, **looks)
     for y, (name, row) in enumerate(table.iterrows()):
         speed = _or_unknown(row["speedup"], "{:.2f}×")
@@ -107,51 +103,3 @@ def _verdict(table, guess):
 
 def _or_unknown(value, form):
     return "unknown" if np.isnan(value) else form.format(value)
-
-
-# What a record's settings are called beside its bars; the notebooks' first cell makes
-# the second one itself, on the CPUs that need it.
-IN_WORDS = {"TF_ENABLE_ONEDNN_OPTS=0": "oneDNN off", "remapping=off": ""}
-
-
-def recorded(table) -> Picture:
-    """Bars of speed against float32, a pair for each machine and its settings, from
-    `benchmark.records.table`, with the interval of newer records. Many machines fit on
-    a screen, with a name on one line and no numbers.
-    """
-    bars = table[table["policy"] != "float32"]
-    machines = list(bars.groupby(["device", "settings"], sort=False).groups)
-    many = len(machines) > 12
-    figure, ax = canvas(6.6, 1.4 + (0.2 if many else 0.8) * len(machines))
-    names = ["\n".join(_machine(*machine)) for machine in machines]
-    if many:
-        names = [short(name, 46, end=20) for name in names]
-    own = zip(bars["device"], bars["settings"], strict=True)
-    rows = np.array([machines.index(machine) for machine in own])
-    policies = list(dict.fromkeys(bars["policy"]))
-    for side, policy in zip((-0.2, 0.2), policies, strict=False):
-        its = (bars["policy"] == policy).to_numpy()
-        at = rows[its] + side
-        speeds(ax, at, bars[RATIO][its], 0.38, label=policy, **bar_look(policy))
-        for y, speed in zip(at, bars["speedup"][its], strict=True):
-            beside(ax, y, "" if many else f"{speed:.2f}×")
-    ax.set_yticks(range(len(names)), names, fontsize=9)
-    ax.set_ylim(-0.6, len(names) - 0.4)
-    around_one(ax, bars[RATIO])
-    faster = table[table["speedup"] > 1].groupby("policy").size()
-    gains = listed([f"{policy} in {faster.get(policy, 0)}" for policy in policies])
-    title = f"Of {len(names)} records, faster than float32: {gains}"
-    ax.set_title(title, size=11, pad=22)
-    ax.set_xlabel("speed of a training step against float32")
-    legend_below(figure, columns=2)
-    return described(figure)
-
-
-def _machine(device, settings):
-    """The lines of a record's name: the device, what its CPU can do, its settings."""
-    # "Some CPU 2 cores amx_bf16 avx512_fp16", as `bench` names it
-    cpu = re.fullmatch(r"(.+? \d+ cores?) (\w+16.*)", device)
-    parts = [cpu[1], cpu[2].replace(" ", ", ")] if cpu else [device]
-    return filter(
-        None, [*parts, *(IN_WORDS.get(word, word) for word in settings.split())]
-    )

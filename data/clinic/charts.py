@@ -19,16 +19,6 @@ class Careful(keras.Sequential):
         return logs
 
 """
-WIDE = """\
-import tensorflow as tf
-
-
-def in_float32(gradients):
-    return tf.nest.map_structure(lambda g: g if g is None else tf.cast(g, "float32"), gradients)
-
-
-"""
-
 SUM = """\
 import tensorflow as tf
 
@@ -59,7 +49,7 @@ CHARTS = {
     },
     "batchnorm": {
         "title": "Digits from a camera",
-        "family": "nan",
+        "family": "fine",
         "symptom": "The training loss falls, but each validation is NaN.",
         "diagnosis": "statistics spoiled in a skipped step",
         "cure": "Put the moving statistics back when a step was skipped.",
@@ -67,15 +57,16 @@ CHARTS = {
         "before": CAREFUL,
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
-    "slow": {
-        "title": "Digits from a slow disk",
-        "family": "slow",
+    "late": {
+        "title": "A wide network",
+        "family": "fine",
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
-        "diagnosis": "the step waits for its input",
-        "cure": "Decode once and keep it, or decode ahead: with tf.data, cache and prefetch.",
-        "edits": {r"def decoded": "@functools.cache\ndef decoded"},
-        "before": "import functools\n\n",
-        "well": lambda v: sorted(v.waits)[len(v.waits) // 2] < 8,
+        "diagnosis": "a policy set after the layers were made",
+        "cure": "Set the policy first: a layer takes it when it is made, and keeps it.",
+        "edits": {
+            r"(?s)(def build.*?)    (keras\.config\.set_dtype_policy\(.*?\)\n)": r"\2\n\n\1"
+        },
+        "well": lambda v: "bfloat16" in {each.compute_dtype for each in v.model.layers},
     },
     "scale_loss": {
         "title": "A training step of one's own",
@@ -100,30 +91,29 @@ CHARTS = {
         "before": SUM,
         "well": lambda v: v.losses[-1] < 0.5,
     },
-    "remat": {
-        "title": "A deep network",
-        "family": "worse",
-        "symptom": "Since activations are computed again, the loss grows.",
-        "diagnosis": "Dropout computed again with another mask",
-        "cure": "Keep Dropout outside of what is computed again.",
-        "edits": {r"keras\.remat\(self\.inner\)\(x\)": "self.drop(keras.remat(self.dense)(x))"},
+    "grown": {
+        "title": "A mean of all that was seen",
+        "family": "later",
+        "symptom": "For some epochs the loss falls. From then on it is NaN.",
+        "diagnosis": "a running sum that passes 65504",
+        "cure": "Let the layer compute in float32: a weight is read in 16 bits, to add to it, too.",
+        "edits": {r"Centre\(\)": 'Centre(dtype="float32")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
-    "penalty": {
-        "title": "A critic",
-        "family": "scale",
-        "symptom": "The scale falls, and the penalty does not.",
-        "diagnosis": "squares of a 16-bit gradient that are 0",
-        "cure": "Cast the inner gradient to float32 before it is squared.",
-        "edits": {r"= (\w+)\.gradient\((.*)\)\n": r"= in_float32(\1.gradient(\2))\n"},
-        "before": WIDE,
-        "well": lambda v: v.losses[-1] < 0.2,
+    "dips": {
+        "title": "A large first scale",
+        "family": "fine",
+        "symptom": "At the beginning the scale is halved again and again.",
+        "diagnosis": "healthy: the scale finds its place",
+        "cure": "Leave it alone.",
+        "edits": {},
+        "well": lambda v: v.report["accuracy"] > 0.8,
     },
     "accumulate": {
         "title": "Four batches at a time",
-        "family": "still",
+        "family": "fine",
         "symptom": "After three batches of four no weight has moved.",
-        "diagnosis": "healthy",
+        "diagnosis": "healthy: it collects four batches",
         "cure": "Leave it alone.",
         "edits": {},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -139,7 +129,7 @@ CHARTS = {
     },
     "resume": {
         "title": "A run in two parts",
-        "family": "scale",
+        "family": "jump",
         "symptom": "After the run is resumed, the loss jumps up.",
         "diagnosis": "an optimizer that was not built when its file was read",
         "cure": "Build the optimizer before you load.",
@@ -164,22 +154,22 @@ CHARTS = {
         },
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
-    "counter": {
-        "title": "Noise that fades",
-        "family": "worse",
-        "symptom": "The loss stops halfway.",
-        "diagnosis": "a counter that stops at 256",
-        "cure": "Count in integers: a float weight is read in 16 bits.",
-        "edits": {r"add_weight\((.*)\)": r'add_weight(\1, dtype="int32")'},
-        "well": lambda v: sum(v.losses[-24:]) / 24 < 0.3,
+    "narrow": {
+        "title": "A narrow network",
+        "family": "fine",
+        "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
+        "diagnosis": "healthy: too narrow to gain time",
+        "cure": "Leave it alone, or train something wider.",
+        "edits": {},
+        "well": lambda v: v.report["accuracy"] > 0.8,
     },
-    "missing": {
-        "title": "Digits with gaps",
-        "family": "scale",
-        "symptom": "The loss is NaN in every step.",
-        "diagnosis": "inputs beyond float16",
-        "cure": "Take out what float16 does not have before the network sees it.",
-        "edits": {r"(?m)^def build": "x[abs(x) > 65504] = 0\n\n\ndef build"},
+    "pretrained": {
+        "title": "Weights of another run",
+        "family": "nan",
+        "symptom": "The loss is NaN in every step. The run in bfloat16 before it was well.",
+        "diagnosis": "activations that bfloat16 holds and float16 does not",
+        "cure": "Compute that layer in float32, or go on in bfloat16.",
+        "edits": {r"kernel_initializer=LARGE\)": 'kernel_initializer=LARGE, dtype="float32")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
     "bfloat16": {

@@ -8,7 +8,7 @@ import pytest
 from explorer_pages import Panel
 from playwright.sync_api import expect
 
-from course_utils.clinic import fewest, minutes, struck
+from course_utils.clinic import cheapest, minutes, struck
 from course_utils.explorers import InstrumentPanel
 from tools.canonical import COURSE
 
@@ -79,7 +79,7 @@ def test_each_wrong_cause_is_answered_and_the_right_one_with_its_price(show):
     panel = show(RECORD)
     for number, patient in SOME:
         panel.choose(number)
-        few = fewest(RECORD, patient["key"])
+        few = cheapest(RECORD, patient["key"])
         names = ", ".join(TOOLS[tool]["name"] for tool in few)
         price = f"{minutes(RECORD, few):g} minute"
         right = f"Yes: {patient['diagnosis']}. {patient['cure']} You took "
