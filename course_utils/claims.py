@@ -74,25 +74,13 @@ def settled(*notebooks: str) -> Table:
     )
 
 
-def tally() -> Table:
-    """How many claims have which verdict.
-
-    Example: `claims.tally()`
-    """
-    ledger = _ledger()
-    count = Counter(claim["verdict"] for claim in ledger).most_common()
-    note = f"{len(ledger)} claims of articles, each with the cell that shows it."
-    return Table(
-        "The ledger", ("verdict", "claims"), [(v, str(n)) for v, n in count], note
-    )
-
-
 def page(notebooks: str) -> str:
     """The ledger as a page of Markdown, with links into the folder of the notebooks.
 
     Example: `claims.page("../notebooks")` is docs/ledger.md.
     """
-    count = ", ".join(f"{n} × {verdict}" for verdict, n in tally().rows)
+    verdicts = Counter(claim["verdict"] for claim in _ledger())
+    count = ", ".join(f"{n} × {verdict}" for verdict, n in verdicts.most_common())
     lines = [
         "# The ledger",
         "",

@@ -1,4 +1,4 @@
-"""The judges of notebook 10's repaired model, and of a scale for its gradients."""
+"""The judges of notebook 10's repaired model, and of a decision under limits."""
 
 import tempfile
 
@@ -180,67 +180,62 @@ def _works(model):
     return None if same else "Saved and loaded, the model gives other numbers."
 
 
-# --- a scale for gradients ------------------------------------------------------------
+# --- a plan that keeps an order -------------------------------------------------------
 
-CHOOSE = """\
-import numpy as np
-
-
-def choose(gradients):
-    largest = max(np.abs(g).max() for g in gradients)
-    return 2.0 ** np.floor(np.log2(65504 / 8 / largest))
-
-"""
-CHOOSE_SLIPS = {
-    "power of two": {
-        "2.0 ** np.floor(np.log2(65504 / 8 / largest))": "65504 / 8 / largest"
-    },
-    "gradients eight times as large": [
-        {" / 8": ""},
-        {"max(np": "min(np"},
-        {"for g in gradients": "for g in gradients[:1]"},
-        {"np.abs(g).max()": "g.max()"},
-        {"np.floor": "np.ceil"},
-    ],
-    "is lost": [
-        {"2.0 ** np.floor(np.log2(65504 / 8 / largest))": "1.0"},
-        {"2.0 ** np.floor(np.log2(65504 / 8 / largest))": "2.0 ** 7"},
-    ],
-    "may be its exponent": {"return 2.0 ** np.floor": "return -np.floor"},
+DECISION = """\
+answer = {
+    "plan": "4 × 64",
+    "MB": 8.4,
+    "times": 1.4,
+    "difference": 0.0,
+    "margin": 0.3,
+    "accuracy": "the same",
+}"""
+SAYS = "the same", "better", "worse", "cannot tell"
+LIMITS = {"MB": 16, "times": 3}
+POINTS = 2  # of accuracy, that matter
+NUMBERS = '"difference": 0.0,\n    "margin": 0.3'
+DECISION_SLIPS = {
+    "You say 'better'": {'"the same"': '"better"'},
+    "38 MB break": {"8.4": "38"},
+    "4.2 times break": {"1.4": "4.2"},
+    "From -24.9 to +24.9": {'"margin": 0.3': '"margin": 24.9'},
+    "From +1.5 to +51.3": {NUMBERS: '"difference": 26.4,\n    "margin": 24.9'},
+    "From -4 to -2.2": {NUMBERS: '"difference": -3.1,\n    "margin": 0.9'},
+    "a number, as your table": {"8.4": '"little"'},
+    "the name of a row": {'"4 × 64"': "4"},
+    "choose from": {'"the same"': '"equal"'},
 }
-SIZES = (-24, -12, -38, 4)  # log2 of what most gradients of a trial are near
 
 
-def made_gradients(size):
-    """Three arrays of gradients, log-normal around 2**size, the largest in the second,
-    negative.
-    """
-    source = np.random.default_rng(10)
-    gradients = [
-        np.float32(source.choice([-1, 1], shape) * 2 ** source.normal(size, 2, shape))
-        for shape in ((40, 30), (500,), (7, 7, 4))
-    ]
-    gradients[1][3] = -1.5 * 2.0 ** (size + 9)
-    return gradients
+def allowed(difference, margin):
+    """The word of `SAYS` that an interval of points allows."""
+    low, high = difference - margin, difference + margin
+    if max(-low, high) <= POINTS:
+        return "the same"
+    return "better" if low > 0 else "worse" if high < 0 else "cannot tell"
 
 
-def choose_problem(choose, size):
-    """What is wrong with the scale that a learner's function chooses, or None."""
-    from course_utils.gradients import OctaveHistogram
-
-    gradients = made_gradients(size)
-    given = call(choose, gradients, end="`return`")
-    scale = number(given)
-    if scale is None or scale <= 0:
-        wanted = "return one number, the scale; a negative one may be its exponent."
-        return f"It returns {describe(given)}: {wanted}"
-    log2 = np.log2(scale)
-    if log2 % 1:
-        return f"It returns {scale:.6g}, which is no power of two: dividing again would round."
-    every = OctaveHistogram.from_values(np.concatenate([g.ravel() for g in gradients]))
-    said = f"For gradients around 2^{size} you choose 2^{log2:.0f}:"
-    if every.survival("float16", int(log2) + 3).overflow:
-        return f"{said} gradients eight times as large would overflow."
-    if (lost := every.survival("float16", int(log2)).norm_lost) >= 1e-3:
-        return f"{said} {lost:.1%} of their squares is lost as zeros, and 0.1 % is allowed."
-    return None
+def decision_problem(answer):
+    """What is wrong with a plan and with what is said of it, or None."""
+    keys = "plan", *LIMITS, "difference", "margin", "accuracy"
+    if problem := missing_key(answer, keys):
+        return problem
+    plan, *values, says = (answer[key] for key in keys)
+    if not isinstance(plan, str):
+        return f"plan is {describe(plan)}: give the name of a row of your table."
+    measured = [number(value) for value in values]
+    for key, value, given in zip(keys[1:], measured, values, strict=False):
+        if value is None or (value < 0 and key != "difference"):
+            return f"{key} is {describe(given)}: give a number, as your table has it."
+        if value > LIMITS.get(key, value):
+            return f"{value:g} {key} break the order, which allows {LIMITS[key]}."
+    if not isinstance(says, str) or says.strip().lower() not in SAYS:
+        return f"accuracy is {describe(says)}: choose from {', '.join(SAYS)}."
+    difference, margin = measured[2:]
+    if says.strip().lower() == allowed(difference, margin):
+        return None
+    return (
+        f"From {difference - margin:+.3g} to {difference + margin:+.3g} points: is all of it "
+        f"within {POINTS} of zero, or on one side of zero, or neither? You say {says!r}."
+    )

@@ -1,10 +1,8 @@
 """Prediction and exercises of notebook 10."""
 
-from . import capstone, paired
+from . import capstone
 from .answers import number
 from .engine import Exercise, Prediction
-from .functions import Function
-from .judges import Fields, Number
 
 TITLE = "The capstone"
 
@@ -46,28 +44,6 @@ PREDICTION = Prediction(
     shown=shown,
 )
 
-DECIDE = Fields(
-    {
-        "images": Number(
-            440,
-            {
-                480: "The 16-bit copy of the weights is missing: 1 GB more at any batch.",
-                220: "That takes 50 MB an image: activations have half the bytes.",
-                640: "You left out what is there at any batch.",
-                240: "That is float32's.",
-            },
-            otherwise="{value:g} does not fit: (16 − 4 − 1) GB, at 25 MB an image.",
-        ),
-        "micro-batches": Number(
-            4,
-            {
-                3: "The sum of the gradients takes 2 GB: so 360 images fit, and not 440.",
-                3.06: "A micro-batch is run or not: take the next whole number.",
-            },
-            otherwise="{value:g} are too few or not needed: 1,100 images, at most 360 at once.",
-        ),
-    }
-)
 
 EXERCISES = [
     Exercise(
@@ -98,50 +74,14 @@ EXERCISES = [
     Exercise(
         id=2,
         minutes=4,
-        solution=capstone.CHOOSE,
-        name="choose",
-        answer=Function(capstone.choose_problem, capstone.SIZES),
-        slips=capstone.CHOOSE_SLIPS,
-        wrong=[
-            (lambda gradients: 1 / 0, "ZeroDivisionError"),
-            (lambda gradients: "2**15", "return one number"),
-            (lambda gradients: print(end=""), "returns None"),
-        ],
+        solution=capstone.DECISION,
+        answer=capstone.decision_problem,
+        slips=capstone.DECISION_SLIPS,
+        wrong=[("4 × 64", "give a dictionary")],
         hints=[
-            "float16 ends at 65,504. The largest magnitude of all arrays decides.",
-            "`2.0 ** np.floor(np.log2(limit))` is the largest power of two that is not above it.",
+            "The limits leave out some rows of section 5. Which of the others would you run?",
+            "Draw zero, the two points to each side, and your interval on a line.",
         ],
-        right="As large as the room allows: the small gradients gain from every power of two.",
-    ),
-    Exercise(
-        id=3,
-        minutes=2,
-        solution="""\
-import math
-
-images = (16_000 - 4_000 - 1_000) / 25
-at_once = (16_000 - 4_000 - 1_000 - 2_000) / 25
-answer = {"images": images, "micro-batches": math.ceil(1100 / at_once)}""",
-        answer=DECIDE,
-        hints=[
-            "First take off what is there at any batch, then divide by what an image adds.",
-            "In 16 bits an image takes half, and 1 GB more is gone before the first one. Where"
-            " gradients are summed, another 2 GB are.",
-        ],
-        right="What stays is paid once a step, and what an image adds sets the batch.",
-    ),
-    Exercise(
-        id=4,
-        minutes=4,
-        solution=paired.CODE,
-        name="verdict",
-        answer=Function(paired.problem, paired.RUNS),
-        slips=paired.SLIPS,
-        wrong=[(lambda a, b, t: 1 / 0, "ZeroDivisionError"), (min, "TypeError")],
-        hints=[
-            "Subtract pair by pair first: what all seeds share is gone then.",
-            "`differences.std(ddof=1) / len(a) ** 0.5` is the standard error of their mean.",
-        ],
-        right="The pairs carry the comparison, and three of them rarely prove a small difference.",
+        right="It keeps both limits, and the word says no more than your pairs do.",
     ),
 ]
