@@ -73,9 +73,10 @@ class Case:
         record, key = self.record, self.patient["key"]
         least = elimination.cheapest(record, key)
         fit = len(elimination.rivals(record, key, self.asked))
+        causes = "cause fits" if fit == 1 else "causes fit"
         return (
             f"patient {self.number}: {elimination.minutes(record, self.asked)} min paid, "
-            f"{fit} other causes fit; {elimination.minutes(record, least)} would have done: "
+            f"{fit} other {causes}; {elimination.minutes(record, least)} would have done: "
             f"{', '.join(least)}"
         )
 

@@ -33,7 +33,7 @@ def scale(model, batches, resumed=None) -> Reading:
         >>> from course_utils import clinic
         >>> sick = clinic.patient("mask")
         >>> clinic.scale(sick.build(), sick.batches).text
-        '2¹⁵ → 2⁻¹⁰⁴ in 120 steps, from step 0 on'
+        '2¹⁵ → 2⁻¹⁰⁴ in 120 steps'
     """
     values = train(model, batches, resumed=resumed).scales
     scales = [scale for scale in values if not np.isnan(scale)]
@@ -46,7 +46,8 @@ def scale(model, batches, resumed=None) -> Reading:
     if scales[-1] == 0 or falls[-8:] == list(range(len(scales) - 8, len(scales))):
         start = falls[0] - 1
         kind = "falls later" if start else "falls"
-        return Reading(kind, f"{course}, from step {start} on", values)
+        since = f", from step {start} on" if start else ""
+        return Reading(kind, course + since, values)
     if jumps:
         at = jumps[0]
         text = f"{_power(scales[at - 1])} → {_power(scales[at])} after step {at}"
@@ -171,7 +172,7 @@ def twin(model, batches, well, **options) -> Reading:
     visit = train(model, batches, well=well, **options)
     if visit.well:
         return Reading("well", "It learns in float32.", visit.losses)
-    return Reading("the same", "It fails in float32, too.", visit.losses)
+    return Reading("the same", "It is not well in float32, either.", visit.losses)
 
 
 def layer(build, batches, well, **options) -> Reading:
@@ -194,7 +195,7 @@ def layer(build, batches, well, **options) -> Reading:
         tried.append(short_name(model.layers[at]))
         if train(model, batches, well=well, **options).well:
             return Reading("cured", f"It learns with {tried[-1]} in float32.", tried)
-    text = f"It fails with any of its {len(tried)} layers in float32."
+    text = f"It is not well with any of its {len(tried)} layers in float32."
     return Reading("no change", text, tried)
 
 

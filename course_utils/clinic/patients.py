@@ -61,8 +61,8 @@ def script(patient, cure=None, policy=None) -> str:
         treated = re.sub(pattern, text, treated)
     if treated == source:
         return source
-    head = re.search(r"(?m)^(keras\.config|x, y)", treated).start()
-    return treated[:head] + chart.get("before", "") + treated[head:]
+    before = chart.get("before", "")
+    return re.sub(r"(?m)^(?=keras\.config|x, y)", lambda _: before, treated, count=1)
 
 
 def difference(patient) -> str:

@@ -51,7 +51,9 @@ def examine(model) -> Reading:
         >>> clinic.examine(clinic.patient("bfloat16").build()).kind
         '16-bit weights'
     """
-    return _findings(precision.examine(model))
+    found = precision.examine(model)
+    # What MP001 says is of a loss of Keras's.
+    return _findings([each for each in found if each.code != "MP001" or model.loss])
 
 
 def flow(model) -> Reading:
@@ -160,6 +162,8 @@ def _word(finding):
     if finding.code == "MP009":
         infinite = "infinite" in finding.message
         return "an infinite constant" if infinite else "a constant of zero"
+    if finding.code == "MP021" and "all zero" in finding.message:
+        return "all zero"
     return WORDS.get(finding.code, finding.code)
 
 

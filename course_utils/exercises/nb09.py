@@ -37,11 +37,14 @@ def against(patient, guess, asked=()):
     mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
     tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
     best = min(tells, key=lambda i: (i not in asked, elimination.minutes(RECORD, [i])))
+    cause = PATIENTS[guess]["diagnosis"]
+    if best not in asked:
+        return f"It is not “{cause}”, though nothing that you read speaks against it. Ask `{best}`."
     name, then, here = (each[best] for each in (RECORD["instruments"], theirs, mine))
     reads = (
         f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
     )
-    return f"{PATIENTS[guess]['diagnosis']}: {reads}"
+    return f"{cause}: {reads}"
 
 
 LIMIT = 10  # minutes
@@ -80,6 +83,10 @@ class Diagnosis:
         if problem:
             return problem
         key, asked, cause = named
+        if not self.only and int(NUMBERS[key]) < 5:
+            return (
+                f"That is patient {NUMBERS[key]}, of the core: take one of your ward."
+            )
         if self.only and key != self.patient:
             return (
                 f"That is patient {NUMBERS[key]}, and patient {NUMBERS[self.patient]} "
@@ -90,8 +97,8 @@ class Diagnosis:
         enough = ", ".join(elimination.cheapest(RECORD, key))
         if count := len(elimination.rivals(RECORD, key, asked)):
             return (
-                f"It is that, but by luck: what you read fits {count} more. To be certain, "
-                f"ask {enough}."
+                f"It is that, but by luck: by their kinds, your readings fit {count} more. To be "
+                f"certain, ask {enough}."
             )
         if (paid := elimination.minutes(RECORD, asked)) > LIMIT:
             return (
@@ -155,7 +162,7 @@ PREDICTION = Prediction(
     said="You expect {:g} of them to get well. Section 2 tries it.".format,
 )
 
-FALLS = "the loss falls, all the way."
+FALLS = "the loss falls, with small bumps, to the end."
 NOT_ITS_FAMILY: dict[str, dict] = {
     "late": {("nan", "later", "still", "jump"): FALLS},
     "scale_loss": {

@@ -75,6 +75,7 @@ EXERCISES = [
         id=2,
         minutes=4,
         solution=capstone.DECISION,
+        name="decision",
         answer=capstone.decision_problem,
         slips=capstone.DECISION_SLIPS,
         wrong=[("4 × 64", "give a dictionary")],
@@ -82,6 +83,7 @@ EXERCISES = [
             "The limits leave out some rows of section 5. Which of the others would you run?",
             "Draw zero, the two points to each side, and your interval on a line.",
         ],
-        right="It keeps both limits, and the word says no more than your pairs do.",
+        right="These numbers keep both limits and allow this word. The next cell looks into your"
+        " tables.",
     ),
 ]

@@ -12,22 +12,21 @@ MARGIN = 1.05  # times as fast: what is less is not called a gain
 
 
 def remat(steps: dict, counted: dict) -> Picture:
-    """Peak memory and time of a step, kept or recomputed, beside the peak that was
-    counted.
+    """Peak memory and time of a step in several ways, beside the peak that was counted.
 
-    `steps`: {(policy, whether recomputed): list of `benchmark.Step`, the first one to
-    warm up}, of which the mean peak and the median time are drawn; `counted`: {the
-    same: MB}.
+    `steps`: {(policy, way): rounds, the first one to warm up}, a round the list of
+    `benchmark.Step` that make one update; the mean peak and the median time are drawn.
+    `counted`: {the same: MB}.
     """
-    figure, (left, right) = panels(2, height=3.2)
-    names = []
-    for at, ((policy, again), (_, *taken)) in enumerate(steps.items()):
-        known = all(step.peak_bytes is not None for step in taken)
-        peak = np.mean([step.peak_bytes for step in taken]) / 1e6 if known else None
-        ms = 1e3 * np.median([step.seconds for step in taken])
-        kind = "remat" if again else "kept"
-        names.append(policy.replace("_", "_\n") + "\n" + kind)
-        look = bar_look(policy) | {"alpha": 0.55 if again else 1}
+    figure, (left, right) = panels(2, 10.0, 3.4)
+    names, ways = [], list(dict.fromkeys(way for _, way in steps))
+    for at, ((policy, way), (_, *rounds)) in enumerate(steps.items()):
+        peaks = [step.peak_bytes for taken in rounds for step in taken]
+        tops = [max(step.peak_bytes or 0 for step in taken) for taken in rounds]
+        peak = None if None in peaks else np.mean(tops) / 1e6
+        ms = 1e3 * np.median([sum(step.seconds for step in taken) for taken in rounds])
+        names.append(policy.removeprefix("mixed_") + "\n" + way)
+        look = bar_look(policy) | {"alpha": 1 - 0.3 * ways.index(way)}
         for ax, value in ((left, peak), (right, ms)):
             bars = ax.bar(at, value or 0, 0.7, **look)
             ax.bar_label(bars, [f"{value:.0f}" if value else "unknown"], padding=2)

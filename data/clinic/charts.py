@@ -112,7 +112,7 @@ CHARTS = {
     "accumulate": {
         "title": "Four batches at a time",
         "family": "fine",
-        "symptom": "After three batches of four no weight has moved.",
+        "symptom": "Many steps move no weight.",
         "diagnosis": "healthy: it collects four batches",
         "cure": "Leave it alone.",
         "edits": {},
@@ -143,7 +143,7 @@ CHARTS = {
     "clip": {
         "title": "Clipped gradients",
         "family": "still",
-        "symptom": "The loss does not move since gradients are clipped.",
+        "symptom": "The loss does not move, and nothing is NaN.",
         "diagnosis": "gradients clipped before they are unscaled",
         "cure": "Let the inner optimizer clip.",
         "edits": {
