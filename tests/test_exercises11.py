@@ -49,3 +49,14 @@ def test_small_gradients_are_lost_in_fp8_without_a_scale_and_kept_with_one(
     assert np.linalg.norm(scaled - exact) < 0.15 * length
     assert (np.linalg.norm(bare - exact) < 0.5 * length) == (factor == 1.0)
     assert np.mean(bare == 0) == (share if factor < 1 else 0)
+
+
+@pytest.mark.mnist
+def test_fp8_with_a_scale_ends_within_a_point_of_float32():
+    """The last cell asserts it, over three seeds."""
+    import tensorflow as tf
+
+    names = {"np": np, "tf": tf}
+    cells = "digits", "network", "rounded", "eight-bit-dense", "train"
+    Cells("11_eight_bits").run(*cells, names=names)
+    assert names["near"] == 0.01
