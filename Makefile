@@ -10,7 +10,7 @@ NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 10 05 11 13 07 08 09 04 02 06 12 03 00 01
 N       = 10
 
-.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks colab site slides matrix soak clean again
+.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks explorers colab site slides matrix soak clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
@@ -23,6 +23,7 @@ help:
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
 	@echo "make size         print how large the course is"
 	@echo "make notebooks    write notebooks/solved/ from the blank notebooks"
+	@echo "make explorers    bundle the explorers' modules after a change (needs Node.js)"
 	@echo "make colab        write a release's files (the wheel, notebooks for Colab) into dist/colab/"
 	@echo "make site         write the web site into dist/site: open dist/site/index.html"
 	@echo "make slides       write a talk of each notebook, or of NAMES=02 alone, into dist/slides"
@@ -133,6 +134,13 @@ size:
 notebooks: .venv/test.stamp
 	.venv/bin/python -m tools.notebooks --solve
 
+tools/node_modules: tools/package-lock.json
+	cd tools && npm ci --ignore-scripts --no-audit --no-fund
+	@touch tools/node_modules
+
+explorers: .venv/test.stamp tools/node_modules
+	.venv/bin/python -m tools.explorers
+
 colab: .venv/test.stamp
 	.venv/bin/python -m tools.release dist/colab
 
@@ -161,5 +169,5 @@ soak: .venv/test.stamp
 	if [ "$$failed" ]; then echo "make soak: failed in run$$failed"; false; else echo "make soak: all $(N) runs passed"; fi
 
 clean:
-	rm -rf .venv .venv-colab .matrix dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv .venv-colab .matrix dist tools/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,19 +8,13 @@ ids, and the same arguments give the same text.
 """
 
 import json
-import re
 from html import escape
 from pathlib import Path
 
 CAPTION = "text-align:left;padding:3px 8px"
 CELL = "text-align:left;padding:3px 8px;border:1px solid #888888"
-FOLDER = Path(__file__).parent
-IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.mjs)";\n', re.MULTILINE)
-# What modules and styles can do without: indentation, empty lines and comments. No text
-# in them goes on in a next line, or has two slashes behind a blank.
-LOOSE = re.compile(
-    r"^[ \t]*(?:\n|//.*\n|/\*.*\*/\n)?|[ \t]+(?://.*|/\*.*\*/)$", re.MULTILINE
-)
+# What tools.explorers makes of the modules and styles beside this file.
+BUILT = Path(__file__).parent / "built"
 
 
 def bundle(
@@ -41,9 +35,7 @@ def assemble(name: str, static: str, data: dict) -> str:
     """Put an explorer together, as HTML.
 
     Args:
-        name: of the module in this folder; the hosts carry the attribute `data-<name>`. All modules
-            that it needs share one function's scope, in which the constant `CSS` is the text of
-            the styles: shared.css, and that of every module that has one of its name.
+        name: of the module in this folder; the hosts carry the attribute `data-<name>`.
         static: HTML to show before the script runs, and where none may run. It is not escaped.
         data: what the script reads from the host's JSON.
     """
@@ -57,29 +49,7 @@ def script(name: str) -> str:
     """The script that makes an explorer of each of its hosts, as HTML: the same for all
     of them.
     """
-    needed = modules(f"{name}.mjs")
-    styles = (
-        FOLDER / style.replace(".mjs", ".css") for style in ("shared.css", *needed)
-    )
-    css = "".join(LOOSE.sub("", _read(style)) for style in styles if style.exists())
-    code = "".join(IMPORT.sub("", _read(module)) for module in needed)
-    code = LOOSE.sub("", re.sub("^export ", "", code, flags=re.MULTILINE))
-    inside = f'"use strict";\nconst CSS = {_json(css)};\n{code}'
-    return f"<script>\n(() => {{\n{inside}}})();\n</script>\n"
-
-
-def modules(name: str) -> list[str]:
-    """A module's file and those of all that it imports, each after what it needs
-    itself.
-
-    Example:
-        >>> modules("codec.mjs")
-        ['digits.mjs', 'codec.mjs']
-    """
-    needed = (
-        module for other in IMPORT.findall(_read(name)) for module in modules(other)
-    )
-    return list(dict.fromkeys([*needed, name]))
+    return (BUILT / f"{name}.html").read_text(encoding="utf-8")
 
 
 def html_table(title: str, heads: list[str], rows: list[list[str]]) -> str:
@@ -114,7 +84,3 @@ def plain_table(title: str, lines: list) -> str:
 def _json(value):
     """JSON that cannot end the script it stands in: every "<" is written as an escape."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _read(name):
-    return (FOLDER / name).read_text(encoding="utf-8")
