@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gfloat import formats as known
 
-from course_utils import blocks
+from course_utils.formats import blocks
 
 MX = [info.name for info in known.all_block_formats]
 

@@ -26,7 +26,7 @@ from test_blocks import hard_blocks
 from test_elimination import invented
 from test_formats import exact_values
 
-from course_utils import blocks, clinic, formats, gradients, numerals
+from course_utils import clinic, formats, gradients
 from course_utils.explorers import (
     FloatLab,
     ScaleScope,
@@ -35,6 +35,7 @@ from course_utils.explorers import (
     floatlab,
     scalescope,
 )
+from course_utils.formats import blocks, numerals
 from tools import explorers as bundles
 from tools.canonical import COURSE
 

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_elimination import RECORDS, invented
 
-from course_utils import blocks, clinic, formats, gradients, numerals, splits
+from course_utils import clinic, formats, gradients
 from course_utils.benchmark import records
 from course_utils.explorers import (
     BitSplit,
@@ -28,6 +28,8 @@ from course_utils.explorers import (
     floatlab,
     scalescope,
 )
+from course_utils.formats import blocks, numerals
+from course_utils.gradients import splits
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 ATTACKS = [

@@ -25,7 +25,7 @@ from matplotlib.text import Text
 from PIL import Image
 from test_elimination import invented, leaves
 
-from course_utils import clinic, figures, formats, precision, splits
+from course_utils import clinic, figures, formats, precision
 from course_utils.figures import (
     base,
     boards,
@@ -33,7 +33,7 @@ from course_utils.figures import (
     traces,
 )
 from course_utils.figures.words import described
-from course_utils.gradients import OctaveHistogram
+from course_utils.gradients import OctaveHistogram, splits
 from course_utils.profiling.peaks import PEAKS
 from course_utils.training import dtype_policy
 from tools.canonical import COURSE

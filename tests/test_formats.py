@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_utils import formats, numerals
+from course_utils import formats
+from course_utils.formats import numerals
 
 DTYPES = {
     "float16": np.float16,

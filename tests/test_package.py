@@ -16,7 +16,7 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
     """
     code = (
         "import sys; from course_utils import claims, datasets, exercises, formats, gradients;"
-        "from course_utils import hardware, numerals, processes, report, session;"
+        "from course_utils import hardware, processes, report, session;"
         "hardware.detect(); hardware.recommended_policy(); hardware.workload(hardware.detect());"
         "q = exercises.load('02'); [q[n + 1].check(3) for n in range(len(q.exercises))];"
         "list(map(exercises.load, exercises.available()));"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_gradients import by_casting
 
-from course_utils import splits
+from course_utils.gradients import splits
 
 BITS = splits.EXPONENT_BITS
 every_split = pytest.mark.parametrize("bits", BITS)

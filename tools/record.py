@@ -152,7 +152,7 @@ def surveys(model, x, y, loss):
     """{"weights", "activations", "gradients"}: a `splits.survey` of all values, for
     JSON.
     """
-    from course_utils import splits
+    from course_utils.gradients import splits
 
     activations = [x]
     for layer in model.layers:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from course_utils import blocks
+from course_utils.formats import blocks
 
 from .answers import call, describe, missing_key, number
 

@@ -70,7 +70,7 @@ EXERCISES = [
         solution=eight_bits.GRADIENTS
         + """\
 
-from course_utils import blocks
+from course_utils.formats import blocks
 
 for size in (8, 16, 32, 64, 128):
     kept = blocks.quantize(gradients, "mxfp4_e2m1", size).values

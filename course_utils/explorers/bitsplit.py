@@ -2,10 +2,10 @@
 tensors.
 """
 
-from course_utils import splits
 from course_utils.benchmark import records
 from course_utils.explorers import fragment
 from course_utils.explorers.scalescope import percent
+from course_utils.gradients import splits
 
 BOUND = 0.002  # what bfloat16's rounding alone stays below
 SCALES = range(25)  # of gradients, as powers of two

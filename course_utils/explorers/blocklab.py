@@ -6,8 +6,8 @@ import base64
 
 import numpy as np
 
-from course_utils import blocks
 from course_utils.explorers import fragment
+from course_utils.formats import blocks
 
 COUNT = 32
 MOST = 64  # blocks of a tensor that the page holds

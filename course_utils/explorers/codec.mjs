@@ -1,7 +1,7 @@
 // Texts to numbers, and these to the bit patterns of a format and back.
 //
 // A number is a float64, which holds every value of these formats and the middles between them. A
-// code is a bit pattern as a whole number. A text means what course_utils/numerals.py says, where
+// code is a bit pattern as a whole number. A text means what formats/numerals.py says, where
 // digits beyond a float64 count too.
 
 import { isNegative } from "./digits.mjs";

@@ -1,4 +1,4 @@
-// What somebody enters, or a sentence about what cannot be read: those of course_utils/numerals.py.
+// What somebody enters, or a sentence about what cannot be read: those of formats/numerals.py.
 
 import { read } from "./codec.mjs";
 

@@ -6,9 +6,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 
 from course_utils import formats as numbers
-from course_utils import numerals
 from course_utils.explorers import fragment
 from course_utils.explorers.scalescope import parameters
+from course_utils.formats import numerals
 
 HEADS = [
     "format",
@@ -36,7 +36,7 @@ class FloatLab:
     it.
 
     Args:
-        entry: text as `course_utils.numerals.parse` reads it, or a code of the first format
+        entry: text as `formats.numerals.parse` reads it, or a code of the first format
             ("0x3C00", "0b0110"); a text that cannot be read is shown with what is wrong. A number
             means what it prints: the float 0.1 is "0.1".
         formats: names of `formats.FORMATS`, in the order to show them; None for all. ValueError

@@ -1,4 +1,4 @@
-// Numbers that share a scale, rounded as in course_utils/blocks.py.
+// Numbers that share a scale, rounded as in formats/blocks.py.
 
 import { octaveOf, toEven } from "./codec.mjs";
 import { isNegative } from "./digits.mjs";

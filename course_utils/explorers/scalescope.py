@@ -7,7 +7,7 @@ import math
 from course_utils import formats as numbers
 from course_utils import gradients as counting
 from course_utils.explorers import fragment
-from course_utils.numerals import quoted
+from course_utils.formats.numerals import quoted
 
 TABS = ("gradients", "controller")
 FACTS = ("name", "bits", "exponent_bits", "fraction_bits", "bias", "has_infinity")

@@ -7,10 +7,12 @@ import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from course_utils import formats, numerals, splits
+from course_utils import formats
 from course_utils.figures.base import INK, Picture, canvas, listed, panels
 from course_utils.figures.looks import COLORS, line_look
 from course_utils.figures.words import described, power
+from course_utils.formats import numerals
+from course_utils.gradients import splits
 
 FIELDS = {  # the colors of the explorers; what is written on a 1
     "sign": ("#D55E00", "#000"),

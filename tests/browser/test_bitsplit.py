@@ -5,8 +5,8 @@ import pytest
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
-from course_utils import splits
 from course_utils.explorers import BitSplit, scalescope
+from course_utils.gradients import splits
 
 pytestmark = pytest.mark.browser
 

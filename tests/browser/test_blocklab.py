@@ -5,8 +5,8 @@ import pytest
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
 
-from course_utils import blocks
 from course_utils.explorers import BlockLab, blocklab
+from course_utils.formats import blocks
 
 pytestmark = pytest.mark.browser
 VALUES = np.random.default_rng(7).normal(size=(5, 20)) ** 7

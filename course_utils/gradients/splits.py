@@ -8,7 +8,7 @@ make bfloat16.
 
 import numpy as np
 
-from course_utils.magnitudes import magnitudes
+from course_utils.gradients.magnitudes import magnitudes
 
 # with 8 the range is that of float32, where tensors come from
 EXPONENT_BITS = range(2, 9)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_utils import formats
-from course_utils.magnitudes import magnitudes
+from course_utils.gradients.magnitudes import magnitudes
 
 
 def _octave(value):

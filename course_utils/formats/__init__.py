@@ -12,7 +12,7 @@ import gfloat
 from gfloat import Domain, RoundMode
 from gfloat import formats as known
 
-from course_utils.numerals import exact, quoted, whole
+from course_utils.formats.numerals import exact, quoted, whole
 
 # TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's
 # fraction.
