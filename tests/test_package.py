@@ -31,6 +31,12 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
 def test_the_course_is_no_larger_than_it_may_be():
     for part, count in size.totals().items():
         assert count <= size.MOST[part], part
+    package = COURSE / "course_utils"
+    rooms = [path.stem for path in package.iterdir() if path.stem.isidentifier()]
+    assert len([room for room in rooms if not room.startswith("__")]) <= 24
+    for path in size.sizes(package):
+        lines = (package / path).read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= 300, path
 
 
 # A folder of the machine that made a file, where a path begins: no address, no part of
