@@ -10,7 +10,7 @@ NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
 LONGEST = 10 05 11 13 07 08 09 04 02 06 12 03 00 01
 N       = 10
 
-.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks explorers colab site slides matrix soak clean again
+.PHONY: help lab wheelhouse test full lint unit every solved blank pins pins-run quick size notebooks explorers colab site slides matrix soak handover clean again
 
 help:
 	@echo "make lab          install the course into .venv and open notebook 00 in JupyterLab"
@@ -29,6 +29,7 @@ help:
 	@echo "make slides       write a talk of each notebook, or of NAMES=02 alone, into dist/slides"
 	@echo "make matrix       test other Pythons and the oldest versions (an hour; by hand)"
 	@echo "make soak N=10    run every notebook N times, or NAMES=07 alone (by hand)"
+	@echo "make handover     list what a class changed and made here; ERASE=1 erases it for good"
 	@echo "make clean        remove the environments and what was generated; your work stays"
 	@echo "PYTHON=/path/to/python after any of these chooses the Python to install with."
 
@@ -167,6 +168,15 @@ soak: .venv/test.stamp
 	    $(MAKE) --no-print-directory blank LONGEST="$(or $(NAMES),$(LONGEST))" || failed="$$failed $$run"; \
 	done; \
 	if [ "$$failed" ]; then echo "make soak: failed in run$$failed"; false; else echo "make soak: all $(N) runs passed"; fi
+
+# From a class to the next one on a room's machine. Nothing is erased before it was listed.
+MADE = .course_progress.json* notebooks data/measurements/own ':(glob)lab_report*.html' \
+    ':(glob)hand-in*.json' class_board.html
+
+handover:
+	@git diff --name-only -- notebooks; git ls-files --others -- $(MADE)
+	@if [ "$(ERASE)" ]; then git restore -- notebooks && git clean -fdxq -- $(MADE) && echo "All of it is erased."; \
+	else echo "make handover ERASE=1 erases these for good: notebooks as they came, no answers, no reports."; fi
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist tools/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage

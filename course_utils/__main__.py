@@ -5,7 +5,7 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036  (before what an older Python cannot read)
     sys.exit(
         "The course needs Python 3.11, 3.12 or 3.13, and this is {}.{}: run `make lab` in the "
-        "course's folder (on Windows what README.md says), then this command with .venv/bin/python "
+        "course's folder (on Windows what docs/platforms.md says), then this command with .venv/bin/python "
         "(on Windows .venv\\Scripts\\python).".format(*sys.version_info)
     )
 
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(
             f"The package {error.name} is not installed in {sys.executable}: run `make lab` in the "
-            "course's folder (on Windows what README.md says), then "
+            "course's folder (on Windows what docs/platforms.md says), then "
             f"`{check.PYTHON} -m course_utils {options.command}`.",
             file=sys.stderr,
         )

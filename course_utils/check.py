@@ -26,7 +26,7 @@ MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the 
 # the course's own
 PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"
 INSTALL = (
-    f"`make lab` (on Windows as README.md says), then `{PYTHON} -m course_utils check`"
+    f"`make lab` (on Windows as docs/platforms.md says), then `{PYTHON} -m course_utils check`"
 )
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 

@@ -53,9 +53,47 @@ def test_files_of_the_repository_name_what_there_is():
         assert re.search(rf"^(\S+ )?{re.escape(target)}( .*)?:", make, re.MULTILINE)
 
 
+def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
+    """Run as an instructor does, in a clone; it lists before it erases."""
+    run = {"check": True, "capture_output": True, "text": True}
+    subprocess.run(["git", "clone", "-q", COURSE, tmp_path / "room"], **run)
+    room = tmp_path / "room"
+    made = [
+        ".course_progress.jsonl",
+        "notebooks/hand-in-Ana-00-1234.json",
+        "notebooks/my copy.ipynb",
+        "data/measurements/own/ana.json",
+    ]
+    (room / "data/measurements/own").mkdir(exist_ok=True)
+    for name in [*made, "notebooks/00_start_here.ipynb"]:
+        (room / name).write_text("Ana's")
+    make = ["make", "-s", "-f", COURSE / "Makefile", "handover"]
+    listed = subprocess.run(make, cwd=room, **run).stdout
+    assert all((room / name).exists() and name in listed for name in made)
+    subprocess.run([*make, "ERASE=1"], cwd=room, **run)
+    assert not any((room / name).exists() for name in made)
+    assert "Ana's" not in (room / "notebooks/00_start_here.ipynb").read_text()
+
+
+def so_far(name):
+    """Return {number of a section, or its heading: the minute in which it ends}."""
+    (path,) = COURSE.glob(f"notebooks/{name}_*.ipynb")
+    return {
+        heading.split(". ")[0]: minutes
+        for heading, _, minutes in clock.account(path).minutes()
+        if minutes is not None
+    }
+
+
 def test_the_plans_of_a_teaching_day_hold_the_notebooks_clocks():
-    """A slot is as long as the clock of the notebook, or of its part, and ends in order."""
+    """A slot is as long as the clock of the notebook, or of its part, and ends in order;
+    90 minutes on one subject name the minute in which their sections end.
+    """
     teach = (COURSE / "docs/teach.md").read_text(encoding="utf-8")
+    for name, last, minutes in re.findall(
+        r"\| (\d\d), sections 1 to (\d) \| (\d+) \|", teach
+    ):
+        assert so_far(name)[last] == int(minutes), name
     slots = re.findall(
         r"^\| (\d+):(\d\d) \|.*?\| (?:(\d\d)(?:, to section (\d+))?)? ?\|$", teach, re.M
     )
@@ -63,11 +101,7 @@ def test_the_plans_of_a_teaching_day_hold_the_notebooks_clocks():
     planned = 0
     for start, end, (_, _, name, last) in zip(starts, starts[1:], slots, strict=False):
         if name:
-            (path,) = COURSE.glob(f"notebooks/{name}_*.ipynb")
-            core = [row for row in clock.account(path).minutes() if row[2] is not None]
-            so_far = {heading: minutes for heading, _, minutes in core}
-            part = [m for h, m in so_far.items() if h.startswith(f"{last}. ")]
-            needed = part[0] if last else core[-1][2]
+            needed = so_far(name)[last or "Recap"]
             assert end - start >= needed, (name, last, needed)
             planned += 1
     assert planned >= 13

@@ -66,7 +66,7 @@ explain() { # explain LOG: the installer's log, as one sentence
         if [ "$from_folder" ]; then
             stop "The folder WHEELS lacks a package for Python $(version "$dir/bin/python") on this machine ($(uname -sm)): run make wheelhouse where both are the same and a network is at hand."
         fi
-        stop "A package does not exist for this machine ($(uname -sm)): take another Python with make PYTHON=..., or run the course on Colab (README.md)."
+        stop "A package does not exist for this machine ($(uname -sm)): take another Python with make PYTHON=..., or run the course on Colab (docs/platforms.md)."
     fi
     tail -n 5 "$1" >&2
     stop "Installing failed, the lines above say why; when that is mended, run make again."
