@@ -52,15 +52,14 @@ Go on with [01 · Floats](01_floats.ipynb), [02 · Loss scaling](02_loss_scaling
 
 
 def made(name, folder=COURSE / "notebooks"):
-    """Return a lesson blank and solved, and its account; None where its sources are
-    not.
+    """Return a lesson blank and solved, and its account; ValueError where its sources
+    are not, or not whole.
     """
     plan = PLANS[name]
     minutes, parts = plan["minutes"], plan["parts"]
-    wanted = {part["notebook"] for part in parts}
-    paths = {p.name[:2]: p for p in folder.glob("[0-9]*.ipynb") if p.name[:2] in wanted}
-    if set(paths) != wanted:
-        return None
+    paths = {}
+    for number in {part["notebook"] for part in parts}:
+        [paths[number]] = folder.glob(f"{number}_*.ipynb")
     given = {number: cells_of(path) for number, path in paths.items()}
     stored = {
         number: cells_of(path.parent / "solved" / path.name)
@@ -241,10 +240,12 @@ def faults(folder):
 def files(folder):
     """Yield every file that holds a lesson, and the notebook that belongs there."""
     for name in PLANS:
-        if lesson := made(name, folder):
-            yield from zip(
-                (folder / name, folder / "solved" / name), lesson[:2], strict=True
-            )
+        with contextlib.suppress(
+            ValueError
+        ):  # a damaged notebook, which `faults` names
+            blank, shown, _ = made(name, folder)
+            yield folder / name, blank
+            yield folder / "solved" / name, shown
 
 
 if __name__ == "__main__":
