@@ -17,7 +17,8 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
-    tests/colab-requirements.txt tests/colab-constraints.txt tools/environment.sh
+    tests/colab-requirements.txt tests/colab-constraints.txt
+    tests/colab-tpu-requirements.txt tools/environment.sh
     tools/lab_settings.json"""
 TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq"
 
@@ -103,33 +104,32 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path):
-    return Machine(tmp_path)
+    """One with Python 3.12."""
+    machine = Machine(tmp_path)
+    machine.add_python("python3", "3.12")
+    return machine
 
 
 OFFLINE = "echo 'dns error: failed to lookup address' >&2; exit 2"
 NO_NETWORK = "The packages could not be downloaded: check the network"
 NO_PACKAGE = "echo 'No matching distribution' >&2; exit 1"
-# The version of python3, an argument, what the install does, what is said
+# An argument, what the install does, what is said
 REFUSALS = [
-    (None, "", "", "No Python that runs was found: install Python 3.13 from"),
-    ("3.14", "", "", "3.11, 3.12 or 3.13, but python3 is Python 3.14: install"),
-    ("3.12", "PYTHON=old", "", "but old is Python 3.9: give the path of another"),
-    ("3.12", "PYTHON=nowhere", "", "at PYTHON=nowhere: give the path"),
-    ("3.12", "", OFFLINE, NO_NETWORK),
-    ("3.12", "", "echo 'No space left' >&2; exit 1", "full: free about 3 GB"),
-    ("3.12", "", "exit 1", "Installing failed, the lines above say why"),
-    ("3.12", "", NO_PACKAGE, "does not exist for"),
-    ("3.12", "WHEELS=stick", NO_PACKAGE, "WHEELS lacks a package for Python 3.12"),
+    ("PYTHON=old", "", "but old is Python 3.9: give the path of another"),
+    ("PYTHON=nowhere", "", "at PYTHON=nowhere: give the path"),
+    ("", OFFLINE, NO_NETWORK),
+    ("", "echo 'No space left' >&2; exit 1", "full: free about 3 GB"),
+    ("", "exit 1", "Installing failed, the lines above say why"),
+    ("", NO_PACKAGE, "does not exist for"),
+    ("WHEELS=stick", NO_PACKAGE, "WHEELS lacks a package for Python 3.12"),
 ]
 
 
-@pytest.mark.parametrize("version, argument, installing, sentence", REFUSALS)
+@pytest.mark.parametrize("argument, installing, sentence", REFUSALS)
 def test_what_stops_it_is_one_sentence_that_says_what_to_do(
-    machine, version, argument, installing, sentence
+    machine, argument, installing, sentence
 ):
     machine.add_python("old", "3.9")
-    if version:
-        machine.add_python("python3", version)
     code, output = machine.make("lab", *argument.split(), when_installing=installing)
     skipped = ("make: ", "Installing about", "No matching")
     (said,) = (line for line in output.splitlines() if not line.startswith(skipped))
@@ -140,20 +140,25 @@ def test_what_is_no_python_for_it_is_passed_over_and_pyenv_looked_into_last(mach
     machine.add("python3.13", "#!/bin/sh\necho 'pyenv: not found' >&2; exit 127\n")
     machine.add_python("python3.12", "3.14")  # a name is not a version either
     machine.add_python("python3", "3.12", no_venv=1)
-    output = machine.make("lab")[1]
-    assert "'sudo apt install python3.12-venv', then run make again" in output
-    hidden = machine.bin.parent / ".pyenv/versions/3.11.1/bin/python"
-    hidden.parent.mkdir(parents=True)
-    hidden.write_text(PYTHON.replace("$V", "3.11"))
-    hidden.chmod(0o755)
+    venv = "'sudo apt install python3.12-venv', then run make again"
+    assert venv in machine.make("lab")[1]
+    (machine.bin / "python3").unlink()
+    wrong = "needs Python 3.11, 3.12 or 3.13, but python3.12 is Python 3.14: install"
+    assert wrong in machine.make("lab")[1]
+    (machine.bin / "python3.12").unlink()
+    nothing = "No Python that runs was found: install Python 3.13 from"
+    assert nothing in machine.make("lab")[1] and not machine.installs
+    pyenv = machine.bin.parent / ".pyenv/versions/3.11.1/bin"
+    pyenv.mkdir(parents=True)
+    machine.add_python("python", "3.11")
+    (machine.bin / "python").rename(pyenv / "python")
     assert "Installing about 3 GB into .venv (Python 3.11)" in machine.make("lab")[1]
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])
 def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
-    # uv needs no venv module
-    machine.add_python("python3", "3.12", no_venv=int(tool == "uv"))
-    if tool == "uv":
+    if tool == "uv":  # which needs no venv module
+        machine.add_python("python3", "3.12", no_venv=1)
         machine.add("uv", UV)
     code, output = machine.make("test", when_installing=OFFLINE)
     assert code != 0 and NO_NETWORK in output and not machine.stamps
@@ -166,7 +171,6 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
 
 
 def test_a_folder_of_wheels_is_installed_from_by_pip_and_no_network_is_asked(machine):
-    machine.add_python("python3", "3.12")
     machine.add("uv", UV)  # it would ask a network for the environment's pip
     assert machine.make("lab", "WHEELS=a stick")[0] == 0
     (install,) = machine.installs
@@ -175,7 +179,6 @@ def test_a_folder_of_wheels_is_installed_from_by_pip_and_no_network_is_asked(mac
 
 
 def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
-    machine.add_python("python3", "3.12")
     interrupted = "touch .venv/half-installed; kill -INT 0; sleep 20"
     assert machine.make("lab", when_installing=interrupted)[0] != 0
     assert (machine.root / ".venv/half-installed").exists() and not machine.stamps
@@ -188,7 +191,6 @@ def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
 def test_changed_requirements_are_installed_again_and_a_lost_python_means_afresh(
     machine,
 ):
-    machine.add_python("python3", "3.12")
     assert machine.make("lab")[0] == 0
     later = time.time() + 5
     os.utime(machine.root / "requirements.txt", (later, later))
@@ -198,7 +200,6 @@ def test_changed_requirements_are_installed_again_and_a_lost_python_means_afresh
 
 
 def test_make_test_goes_on_after_a_failed_part_and_says_what_was_left_out(machine):
-    machine.add_python("python3", "3.12")
     leaving = "mkdir -p .pytest_cache; echo 7 >.pytest_cache/unit.left-out; false"
     code, output = machine.make("test", f"PYTEST={leaving}")
     _, _, end = output.partition("make test: failed: unit compared\n")
@@ -211,8 +212,18 @@ def test_make_test_goes_on_after_a_failed_part_and_says_what_was_left_out(machin
     assert len(machine.installs) == 1  # make test is enough for make lab
 
 
+def test_the_matrix_goes_on_after_a_failed_leg_and_names_it(machine):
+    for version in ("3.12", "3.13"):
+        machine.add_python(f"python{version}", version)
+    code, output = machine.make("matrix")
+    legs = re.findall("^== Python (.*): failed", output, re.MULTILINE)
+    assert code != 0 and legs == ["3.11, newest", "3.11, oldest"]
+    assert output.count(": passed") == len(machine.installs) == 6
+    assert "keras==3.13.*" in machine.installs[1]
+    assert "colab-tpu" in machine.installs[-1]
+
+
 def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
-    machine.add_python("python3", "3.12")
     targets = re.findall(r"^make (\w+)", machine.make()[1], re.MULTILINE)
     assert len(targets) > 12
     for target in targets:
