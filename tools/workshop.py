@@ -57,35 +57,34 @@ def made(name, folder=COURSE / "notebooks"):
     """
     plan = PLANS[name]
     minutes, parts = plan["minutes"], plan["parts"]
-    paths = {}
-    for number in {part["notebook"] for part in parts}:
-        [paths[number]] = folder.glob(f"{number}_*.ipynb")
-    given = {number: cells_of(path) for number, path in paths.items()}
-    stored = {
-        number: cells_of(path.parent / "solved" / path.name)
-        for number, path in paths.items()
-    }
-    sections, cells, ran = {}, [], {}
+    given, stored, sections = {}, {}, {}
     for number, part in enumerate(parts):
+        notebook = part["notebook"]
+        [path] = folder.glob(f"{notebook}_*.ipynb")
+        given[notebook] = cells_of(path)
+        stored[notebook] = cells_of(path.parent / "solved" / path.name)
         for id in map(id_of, part["cells"]):
-            text = given[part["notebook"]][id].source
+            text = given[notebook][id].source
             for old in re.findall(r"^## (\d+)\. ", text, re.M):
-                sections.setdefault((part["notebook"], old), number)
+                sections.setdefault((notebook, old), number)
+    cells, ran = [], {}
     for number, part in enumerate(parts):
         notebook, heading = part["notebook"], f"## {part['heading']}"
         if number:
             heading = f"## {number}. {part['heading']}"
-        for place, entry in enumerate(part["cells"]):
+        for entry in part["cells"]:
             id = id_of(entry)
             cell = copy.deepcopy(given[notebook][id])
             if isinstance(entry, dict):
                 cell.source = entry[id].rstrip("\n")
             cell.id = "setup" if id == "setup" else f"{id}-{notebook}"
-            cell.metadata["from"] = paths[notebook].name
-            cell.source = moved(cell, notebook, sections, heading if place == 0 else "")
-            ran[cell.id] = copy.deepcopy(stored[notebook].get(id, cell))
-            ran[cell.id].source = moved(ran[cell.id], notebook, sections, "")
+            cell.metadata["from"] = notebook
+            cell.source = moved(cell, notebook, sections, heading)
+            heading = ""  # of the first cell alone
+            shown = copy.deepcopy(stored[notebook].get(id, cell))
+            shown.source = moved(shown, notebook, sections, heading)
             cells.append(cell)
+            ran[cell.id] = shown
     asked = [
         f"q{cell.id[-2:]}[{tag.removeprefix('exercise-')}]"
         for cell in cells
@@ -102,21 +101,21 @@ def made(name, folder=COURSE / "notebooks"):
         new_markdown_cell(id="trouble"),
     ]
     cells.insert(0, new_markdown_cell(TITLE.format(minutes=minutes), id="title"))
-    # the timetable is read too, and its minutes are no words
-    for first in (True, False):
+    cells.insert(1, new_markdown_cell(id="at-a-glance"))
+    for _ in range(2):  # the timetable is read too, and its minutes are no words
         account = clock.Account(name, clock.sections(cells, ran, name))
-        table = glance(account, parts, minutes)
-        cells[1 : 1 if first else 2] = [new_markdown_cell(table, id="at-a-glance")]
+        cells[1].source = glance(account, parts, minutes)
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = clock.wound(cell.source, account)
         # what goes further in a notebook is the core of a lesson that takes it
-        kept = [
-            tag
-            for tag in tags_of(cell)
-            if not EXERCISE_TAG.fullmatch(tag) and tag != "going-further"
-        ]
-        cell.metadata = {"tags": kept}
+        cell.metadata = {
+            "tags": [
+                tag
+                for tag in tags_of(cell)
+                if not EXERCISE_TAG.fullmatch(tag) and tag != "going-further"
+            ]
+        }
     blank = canonical.canonical(nbformat.v4.new_notebook(cells=cells), name)
     return blank, solved(blank, ran, name), account
 
