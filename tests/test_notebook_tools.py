@@ -34,9 +34,10 @@ def save(path, edit):
 
 
 def test_what_fix_can_mend_is_named_and_mended(path):
-    copy = path.parent / "solved" / path.name
-    readme = path.parents[1] / "README.md"
-    good = [file.read_text() for file in (path, copy, readme)]
+    names = ("01_floats", "solved/01_floats", "workshop_90", "solved/workshop_90")
+    files = [path.parents[1] / "README.md"]
+    files += [path.parent / f"{name}.ipynb" for name in names]
+    good = [file.read_text() for file in files]
 
     def spoil(nb, cells):
         nb.metadata["widgets"] = {}
@@ -47,7 +48,7 @@ def test_what_fix_can_mend_is_named_and_mended(path):
         cells["mistakes"].source += " "
         for id, old in {"at-a-glance": "57", "fields-text": "17"}.items():
             cells[id].source = cells[id].source.replace(old, "1")
-        nb.cells.remove(cells["trouble"])
+        cells["trouble"].source = "Ask somebody."
 
     def grow_old(nb, cells):
         cells["recap"].source = "Another text."
@@ -55,14 +56,18 @@ def test_what_fix_can_mend_is_named_and_mended(path):
         data["text/html"] = data["text/html"].replace("<script>\n", "<script>\nold ")
 
     save(path, spoil)
-    save(copy, grow_old)
-    readme.write_text(good[-1].replace("| 57 to", "| 58 to"))
+    save(files[2], grow_old)
+    files[0].write_text(good[0].replace("| 57 to", "| 58 to"))
+    for lesson in files[3:]:
+        lesson.write_text(lesson.read_text().replace("Recap", "Old"))
     named = "\n".join(notebooks.check([path]))
     for cell in ("setup", "long-sum", "vanish", "recap", "mistakes", "floatlab"):
         assert f"cell {cell!r} is not what --fix would write" in named
     assert "README.md: its badge, claims or minutes are not" in named
+    for lesson in names[2:]:
+        assert f"{lesson}.ipynb: it does not follow from the notebooks" in named
     notebooks.fix([path])
-    assert [file.read_text() for file in (path, copy, readme)] == good
+    assert [file.read_text() for file in files] == good
 
 
 # A cell, what is replaced in its text, and by what

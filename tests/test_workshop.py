@@ -3,39 +3,16 @@ work.
 """
 
 import re
-import shutil
 
 import pytest
 from nbformat.v4 import new_markdown_cell
 
 from course_utils import exercises
-from tools import card, notebooks, workshop
-from tools.canonical import COURSE, code_cells, read, text_of
+from tools import card, workshop
+from tools.canonical import COURSE, code_cells, read
 from tools.cells import Cells
 
 PATH = COURSE / "notebooks/workshop_90.ipynb"
-
-
-def test_what_changes_in_a_notebook_is_stale_in_its_lesson_until_one_command(tmp_path):
-    folder = tmp_path / "notebooks"
-    shutil.copytree(COURSE / "notebooks", folder)
-    shutil.copy(COURSE / "README.md", tmp_path)
-    for name in ("data", "course_utils"):
-        (tmp_path / name).symlink_to(COURSE / name)
-    path = folder / "04_mnist_cnn.ipynb"
-    path.write_text(path.read_text().replace("the classic one", "the old one"))
-    # nbval holds it, and so what is made of it
-    shown = folder / "solved/02_loss_scaling.ipynb"
-    shown.write_text(shown.read_text().replace("relative error 1", "relative error 2"))
-    lessons = [folder / PATH.name, folder / "solved" / PATH.name]
-    assert [fault.split(":")[0] for fault in workshop.faults(folder)] == [
-        PATH.name,
-        f"solved/{PATH.name}",
-    ]
-    notebooks.fix([path])
-    assert workshop.faults(folder) == []
-    assert all("the old one" in text_of(read(lesson)) for lesson in lessons)
-    assert "the old one" in text_of(read(folder / "solved" / path.name))
 
 
 @pytest.mark.parametrize(

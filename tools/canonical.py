@@ -182,15 +182,11 @@ def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
     Exercises of a solved notebook are left alone: their outputs belong to their source.
-    A cell of an exercise that has no readable id yet gets its tag as one.
     """
     nb = copy.deepcopy(nb)
     nb.nbformat, nb.nbformat_minor = 4, 5
     nb.metadata = nbformat.from_dict(METADATA)
     for cell in nb.cells:
-        tag = next(filter(EXERCISE_TAG.fullmatch, tags_of(cell)), None)
-        if tag and RANDOM_ID.fullmatch(cell.get("id", "")):
-            cell.id = tag
         source = opening_source(cell, name)
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:

@@ -127,8 +127,6 @@ def fix(paths):
         for file in with_copy(path):
             try:
                 nb = read(file)
-                if "trouble" not in [cell.get("id") for cell in nb.cells]:
-                    nb.cells.append(nbformat.v4.new_markdown_cell(id="trouble"))
                 if file != path:
                     carry_text(solution_form(read(path), path.name), nb)
                 write(file, canonical(nb, file.name, solved=file != path))

@@ -220,17 +220,9 @@ def build(out):
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         write_sources(source)
-        options = [
-            "-W",
-            "--keep-going",
-            "-q",
-            "-E",
-            "-j",
-            "2",
-            "-d",
-            f"{scratch}/doctrees",
-        ]
-        return build_main([*options, str(source), str(Path(out).resolve())])
+        options = "-W --keep-going -q -E -j 2 -d".split()
+        places = [f"{scratch}/doctrees", str(source), str(Path(out).resolve())]
+        return build_main([*options, *places])
 
 
 def main(*arguments):

@@ -1,7 +1,5 @@
 """What fits a lesson: notebooks made from the notebooks' own cells, blank and solved.
 
-    python -m tools.workshop      print their accounts, part by part
-
 `tools.notebooks --fix` writes them, and `--check` names them once a cell they take has
 changed. What a notebook calls `q`, they call `q00`, `q01`, ...: its exercises are
 checked, and remembered, as in their own notebooks, whichever part ran last. Nothing
@@ -63,7 +61,7 @@ def made(name, folder=COURSE / "notebooks"):
         [path] = folder.glob(f"{notebook}_*.ipynb")
         given[notebook] = cells_of(path)
         stored[notebook] = cells_of(path.parent / "solved" / path.name)
-        for id in map(id_of, part["cells"]):
+        for id, _ in entries(part):
             text = given[notebook][id].source
             for old in re.findall(r"^## (\d+)\. ", text, re.M):
                 sections.setdefault((notebook, old), number)
@@ -72,11 +70,9 @@ def made(name, folder=COURSE / "notebooks"):
         notebook, heading = part["notebook"], f"## {part['heading']}"
         if number:
             heading = f"## {number}. {part['heading']}"
-        for entry in part["cells"]:
-            id = id_of(entry)
+        for id, own in entries(part):
             cell = copy.deepcopy(given[notebook][id])
-            if isinstance(entry, dict):
-                cell.source = entry[id].rstrip("\n")
+            cell.source = own or cell.source
             cell.id = "setup" if id == "setup" else f"{id}-{notebook}"
             cell.metadata["from"] = notebook
             cell.source = moved(cell, notebook, sections, heading)
@@ -120,9 +116,10 @@ def made(name, folder=COURSE / "notebooks"):
     return blank, solved(blank, ran, name), account
 
 
-def id_of(entry):
-    """Return the id of a cell that a plan names, with a text of the lesson's own or not."""
-    return next(iter(entry)) if isinstance(entry, dict) else entry
+def entries(part):
+    """Yield the id of each cell of a part, and the text of the lesson's own or None."""
+    for entry in part["cells"]:
+        yield from entry.items() if isinstance(entry, dict) else [(entry, None)]
 
 
 def solved(blank, ran, name):
@@ -195,16 +192,13 @@ def moved(cell, notebook, sections, heading):
 
 def glance(account, parts, minutes):
     """Return the timetable: in which minute each part begins."""
-    *headings, recap = account.table["heading"]
-    ends = account.table["minutes"].cumsum().round().astype(int)
-    begins = [0, *ends]
-    rows = [
-        f"| {begin} to {end} | {heading} | {part['notebook']} | {part.get('ask', '')} |"
-        for begin, end, heading, part in zip(
-            begins, ends, headings, parts, strict=False
-        )
-    ]
-    rows.append(f"| {begins[-2]} to {minutes} | {recap}, and your questions | | |")
+    *sections, (recap, _, _) = account.minutes()
+    rows, begin = [], 0
+    for (heading, _, end), part in zip(sections, parts, strict=True):
+        ask = part.get("ask", "")
+        rows.append(f"| {begin} to {end} | {heading} | {part['notebook']} | {ask} |")
+        begin = end
+    rows.append(f"| {begin} to {minutes} | {recap}, and your questions | | |")
     others = [
         f"[{plan['minutes']} minutes]({file})"
         for file, plan in PLANS.items()
@@ -245,8 +239,3 @@ def files(folder):
             blank, shown, _ = made(name, folder)
             yield folder / name, blank
             yield folder / "solved" / name, shown
-
-
-if __name__ == "__main__":
-    for name in PLANS:
-        clock.print_account(made(name)[2])

@@ -46,12 +46,6 @@ class Server:
     progress: Path  # the file that COURSE_PROGRESS names
 
 
-def copy_course(target):
-    """Copy the notebooks into `target`, so that no test writes into the checkout."""
-    skip = shutil.ignore_patterns(".ipynb_checkpoints")
-    shutil.copytree(COURSE / "notebooks", target / "notebooks", ignore=skip)
-
-
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -97,7 +91,8 @@ def running(folder):
     root = folder / "course"
     port = free_port()
     token = secrets.token_hex(16)
-    copy_course(root)
+    skip = shutil.ignore_patterns(".ipynb_checkpoints")
+    shutil.copytree(COURSE / "notebooks", root / "notebooks", ignore=skip)
     server = Server(f"http://127.0.0.1:{port}", token, root, folder / "progress.json")
     options = ["--no-browser", "--expose-app-in-browser", "--allow-root"]
     options += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
