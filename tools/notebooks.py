@@ -211,28 +211,24 @@ def execute(nb, folder, name):
         store_widget_state=True,
     )
     client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
-    bar = tqdm(total=len(code_cells(nb)), desc=name)
-    started = {}
-
-    def done(cell, **_):
-        cell.metadata["seconds"] = round(time.perf_counter() - started[cell.id])
-        bar.update()
-
-    client.on_cell_execute = lambda cell, **_: started.update(
-        {cell.id: time.perf_counter()}
-    )
-    client.on_cell_executed = done
-    with bar, tempfile.TemporaryDirectory() as scratch:
+    places = [n for n, cell in enumerate(nb.cells) if cell.cell_type == "code"]
+    with tempfile.TemporaryDirectory() as scratch:
         own = {
             "COURSE_PROGRESS": f"{scratch}/progress.json",
             "IPYTHONDIR": f"{scratch}/ipython",
         }
-        try:
-            client.execute(env=os.environ | own)
-        except (CellControlSignal, DeadKernelError) as error:
-            kind = getattr(error, "ename", type(error).__name__)
-            text = str(getattr(error, "evalue", error)).strip()
-            return f"cell {list(started)[-1]!r} raised {kind}: {text}"
+        with client.setup_kernel(env=os.environ | own):
+            for place in tqdm(places, desc=name):
+                cell = nb.cells[place]
+                start = time.perf_counter()
+                try:
+                    client.execute_cell(cell, place)
+                except (CellControlSignal, DeadKernelError) as error:
+                    kind = getattr(error, "ename", type(error).__name__)
+                    text = str(getattr(error, "evalue", error)).strip()
+                    return f"cell {cell.id!r} raised {kind}: {text}"
+                cell.metadata["seconds"] = round(time.perf_counter() - start)
+            client.set_widgets_metadata()
     return None
 
 
