@@ -15,7 +15,8 @@ import pytest
 from helpers.unreliable import Server, serving
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools import notebooks, publishing, release, template
+from tools import canonical, notebooks, publishing, release
+from tools.publishing import COURSE
 
 PUBLISHED = '\n[project.urls]\nRepository = "{}"\n'
 SESSION = """\
@@ -37,7 +38,7 @@ def make_course(root, version="0.2.0", says="ours", address=""):
     """Make a small course whose setup() prints what it is told to, and files that are
     no part.
     """
-    settings = (publishing.COURSE / "pyproject.toml").read_text(encoding="utf-8")
+    settings = (COURSE / "pyproject.toml").read_text(encoding="utf-8")
     settings = settings.replace('version = "0.1.0"', f'version = "{version}"')
     files = {
         "pyproject.toml": settings + PUBLISHED.format(address) * bool(address),
@@ -180,35 +181,24 @@ def test_two_notebooks_that_start_together_import_a_whole_package(course, kernel
     assert [printed(result) for result in results] == ["ours {}"] * 5
 
 
-def test_an_address_writes_badges_and_setup_cells_and_takes_them_back(
-    course, monkeypatch
-):
-    for name in ("published", "wheel"):  # each time anew
-        read = getattr(publishing, name).__wrapped__
-        monkeypatch.setattr(publishing, name, lambda *_, read=read: read(course))
-    path = course / "notebooks/00_a.ipynb"
-    files = (path, course / "README.md")
-
-    def fix():
-        notebooks.fix([path])
-        return [file.read_text() for file in files]
-
-    before = fix()
-    settings = course / "pyproject.toml"
-    unpublished = settings.read_text()
+def test_an_address_writes_badges_and_the_setup_cell_and_takes_them_back(monkeypatch):
+    path = COURSE / "notebooks/00_start_here.ipynb"
+    before = canonical.read(path)
     address = "https://github.com/ana/course"
-    settings.write_text(unpublished + PUBLISHED.format(f"{address}/"))
-    named = "".join(template.faults(path))
-    assert "'title' is not what" in named and "'setup' is not what" in named
-    target = "https://colab.research.google.com/github/ana/course/blob/v0.2.0/notebooks/00_a.ipynb"
-    for text in fix():
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "published", lambda *_: (address, "0.2.0"))
+        nb = canonical.canonical(before, path.name)
+        _, _, readme = next(notebooks.timed(path.parent, []))
+    place = "github/ana/course/blob/v0.2.0/notebooks/00_start_here.ipynb"
+    target = f"https://colab.research.google.com/{place}"
+    for text in (nb.cells[0].source, readme):
         for fragment in ("", "#slideshowMode=true"):
             assert text.count(f"]({target}{fragment})") == 1
-    setup = nbformat.read(path, 4).cells[1].source
+    setup, *_ = canonical.code_cells(nb)
     digest = hashlib.sha256(publishing.wheel()[1]).hexdigest()
-    assert f"{address}/releases" in setup and f"#sha256={digest}\n" in setup
-    settings.write_text(unpublished)
-    assert fix() == before
+    assert f"{address}/releases/download/v0.2.0/" in setup.source
+    assert f"#sha256={digest}\n" in setup.source
+    assert canonical.canonical(nb, path.name) == before
 
 
 # The notebooks for Colab: alone in an empty folder, they bring the course with them
@@ -250,11 +240,11 @@ def test_the_real_course_s_wheel_holds_what_is_needed_and_is_small():
     names = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
     places = {"course_utils": "course_utils", "data": "course_utils/data"}
     for folder, place in places.items():
-        for path in (publishing.COURSE / folder).rglob("*"):
+        for path in (COURSE / folder).rglob("*"):
             own = {"__pycache__", "own", "mnist.npz"} & set(path.parts)
-            inside = f"{place}/{path.relative_to(publishing.COURSE / folder)}"
+            inside = f"{place}/{path.relative_to(COURSE / folder)}"
             assert path.is_dir() or (inside in names) != bool(own), path
     files = release.files_cell(name, data)
-    for path in (publishing.COURSE / "notebooks").glob("*.ipynb"):
+    for path in (COURSE / "notebooks").glob("*.ipynb"):
         text = release.text_of(release.carrying(path, files))
         assert len(text.encode()) <= 600_000, path.name

@@ -18,6 +18,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 CPUS = {"07": 2}  # notebooks that split the CPU into several devices
+NO_SLIDES = ("setup-text", "setup", "load-exercises", "trouble")
 VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
 RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
@@ -162,18 +163,14 @@ def slides(nb):
         heading = not code and re.match("##? (.+)", cell.source)
         if heading:
             further = "Going further" in heading[1]
-        kind = (
-            "slide" if heading else "" if code and before == "markdown" else "subslide"
-        )
-        skipped = further or cell.get("id") in (
-            "setup-text",
-            "setup",
-            "load-exercises",
-            "trouble",
-        )
-        found.append(
-            {"slide_type": "skip" if skipped else kind} if skipped or kind else None
-        )
+        kind = "subslide"
+        if further or cell.get("id") in NO_SLIDES:
+            kind = "skip"
+        elif heading:
+            kind = "slide"
+        elif code and before == "markdown":
+            kind = None
+        found.append({"slide_type": kind} if kind else None)
         before = cell.cell_type
     return found
 

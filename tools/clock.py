@@ -210,19 +210,15 @@ def over(account):
     return None
 
 
-def print_account(account):
-    table = account.table.set_index("heading").round().astype(int)
-    whole = account.core + account.further
-    print(f"{account.name}: {account.core} minutes, {whole} with what goes further")
-    print(table.drop(columns="further").to_string(), end="\n\n")
-
-
 def main(names):
     for path in sorted((COURSE / "notebooks").glob("[0-9]*.ipynb")):
         if path.name.startswith(tuple(names or [""])):
-            each = account(path)
-            print_account(each)
-            print(over(each) or f"at most {BUDGET[each.name]}", end="\n\n")
+            asked = account(path)
+            whole = asked.core + asked.further
+            print(f"{asked.name}: {asked.core} minutes, {whole} with what goes further")
+            table = asked.table.drop(columns="further").set_index("heading")
+            print(table.round().astype(int).to_string(), end="\n\n")
+            print(over(asked) or f"at most {BUDGET[asked.name]}", end="\n\n")
 
 
 if __name__ == "__main__":

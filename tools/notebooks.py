@@ -99,23 +99,23 @@ def check(paths):
     for path in paths:
         own = [fault for file in with_copy(path) for fault in template.faults(file)]
         found += own or drift(path)
-    for folder in {path.parent for path in paths}:
-        accounts = times(folder)
-        found += workshop.faults(folder)
-        found += filter(None, map(clock.over, accounts))
-        found += [
-            f"{named(path)}: its badge, claims or minutes are not what --fix would write."
-            for path, text, wanted in timed(folder, accounts)
-            if text != wanted
-        ]
-        for solved in selected(folder / "solved"):
-            if not (folder / solved.name).exists():
-                found.append(
-                    f"solved/{solved.name}: there is no blank notebook of this name."
-                )
-            # a damaged copy, which `faults` names
-            with contextlib.suppress(ValueError):
-                found += picture_faults(solved)
+    (folder,) = {path.parent for path in paths}
+    accounts = times(folder)
+    found += workshop.faults(folder)
+    found += filter(None, map(clock.over, accounts))
+    found += [
+        f"{named(path)}: its badge, claims or minutes are not what --fix would write."
+        for path, text, wanted in timed(folder, accounts)
+        if text != wanted
+    ]
+    for solved in selected(folder / "solved"):
+        if not (folder / solved.name).exists():
+            found.append(
+                f"solved/{solved.name}: there is no blank notebook of this name."
+            )
+        # a damaged copy, which `faults` names
+        with contextlib.suppress(ValueError):
+            found += picture_faults(solved)
     return found
 
 
@@ -132,8 +132,7 @@ def fix(paths):
                 write(file, canonical(nb, file.name, solved=file != path))
             except ValueError as error:
                 print(f"{file.name}: left as it is: {error}")
-    for folder in {path.parent for path in paths}:
-        wind(folder)
+    wind(paths[0].parent)
 
 
 def carry_text(wanted, solved):
