@@ -60,11 +60,6 @@ def environment(folder):
     }
     for name in ("config", "data", "runtime"):
         own[f"JUPYTER_{name.upper()}_DIR"] = folder / name
-    for name, values in SETTINGS.items():
-        path = name.replace(":", "/")
-        file = folder / f"config/lab/user-settings/{path}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(values))
     unwanted = ("JUPYTER_", "JUPYTERLAB_", "MPLBACKEND", "PYTEST_")
     unset = {key: None for key in os.environ if key.startswith(unwanted)}
     return unset | {"JUPYTER_PREFER_ENV_PATH": "1"} | own
@@ -98,6 +93,8 @@ def running(folder):
     options += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     options += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
     options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    options += [f"--LabApp.app_settings_dir={folder}"]
+    (folder / "overrides.json").write_text(json.dumps(SETTINGS))
     program = Path(sysconfig.get_path("scripts")) / "jupyter-lab"
     process = processes.start(processes.script(program, *options), environment(folder))
     threading.Thread(
