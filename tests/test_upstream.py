@@ -20,14 +20,6 @@ from tools.canonical import COURSE
 
 UPSTREAM = COURSE / "data" / "upstream"
 SCRIPTS = sorted(UPSTREAM.glob("*.py"))
-SECTIONS = (
-    "Known as",
-    "Seen with",
-    "Where",
-    "Prints",
-    "Elsewhere prints",
-    "Should print",
-)
 # Two workers print at once: each a whole line.
 OWN = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 OWN |= {
@@ -55,10 +47,10 @@ each = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def told(path):
     """{section: its lines} of a script's docstring."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    _, *parts = re.split(rf"^({'|'.join(SECTIONS)}): ", text, flags=re.MULTILINE)
+    _, *parts = re.split(r"^([A-Z][a-z ]+): ", text, flags=re.MULTILINE)
     sections = zip(parts[::2], parts[1::2], strict=True)
     return {
-        name: [line.strip() for line in part.strip().split("\n")]
+        name: [line.strip() for line in part.strip().splitlines()]
         for name, part in sections
     }
 

@@ -18,6 +18,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 CPUS = {"07": 2}  # notebooks that split the CPU into several devices
+NO_SLIDES = ("setup-text", "setup", "load-exercises", "trouble")
 VIEW = "application/vnd.jupyter.widget-view+json"
 # What JupyterLab and nbformat give a new cell: eight or more hexadecimal digits.
 RANDOM_ID = re.compile(r"[0-9a-f]{8,}(-[0-9a-f]+)*")
@@ -162,18 +163,14 @@ def slides(nb):
         heading = not code and re.match("##? (.+)", cell.source)
         if heading:
             further = "Going further" in heading[1]
-        kind = (
-            "slide" if heading else "" if code and before == "markdown" else "subslide"
-        )
-        skipped = further or cell.get("id") in (
-            "setup-text",
-            "setup",
-            "load-exercises",
-            "trouble",
-        )
-        found.append(
-            {"slide_type": "skip" if skipped else kind} if skipped or kind else None
-        )
+        kind = "subslide"
+        if further or cell.get("id") in NO_SLIDES:
+            kind = "skip"
+        elif heading:
+            kind = "slide"
+        elif code and before == "markdown":
+            kind = None
+        found.append({"slide_type": kind} if kind else None)
         before = cell.cell_type
     return found
 
@@ -182,15 +179,11 @@ def canonical(nb, name, solved=False):
     """Return a copy of a blank or solved notebook in canonical form.
 
     Exercises of a solved notebook are left alone: their outputs belong to their source.
-    A cell of an exercise that has no readable id yet gets its tag as one.
     """
     nb = copy.deepcopy(nb)
     nb.nbformat, nb.nbformat_minor = 4, 5
     nb.metadata = nbformat.from_dict(METADATA)
     for cell in nb.cells:
-        tag = next(filter(EXERCISE_TAG.fullmatch, tags_of(cell)), None)
-        if tag and RANDOM_ID.fullmatch(cell.get("id", "")):
-            cell.id = tag
         source = opening_source(cell, name)
         cell.source = without_trailing_space(cell.source if source is None else source)
         if cell.cell_type == "code" and not solved:

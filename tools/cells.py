@@ -26,7 +26,8 @@ class Cells:
             replaced: pairs (old, new) of text, each of which has to be there.
             until: where the source ends, for a cell that defines first and then runs for long.
         """
-        names = {"__name__": "__main__"} if names is None else names
+        names = {} if names is None else names
+        names.setdefault("__name__", "__main__")
         for id in ids:
             source = self.sources[id]
             for old, new in (*replaced, *([(until, "\0")] if until else [])):

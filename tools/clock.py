@@ -52,41 +52,25 @@ class Account:
     """What a notebook asks of a reader, section by section, and the minutes it comes to.
 
     `table` is a DataFrame with a row for each section: heading, further (does it lie
-    beyond the core?), what MINUTES names, and minutes.
+    beyond the core?), what MINUTES names, and minutes. `core` and `further` are their
+    sums, in whole minutes.
     """
 
     def __init__(self, name, rows):
         self.name = name
         self.table = pd.DataFrame(rows, columns=["heading", *MINUTES]).fillna(0)
-        self.table["minutes"] = self.table[list(MINUTES)] @ pd.Series(MINUTES)
+        minutes = self.table[list(MINUTES)] @ pd.Series(MINUTES)
         further = self.table["heading"].str.contains("Going further")
         self.table.insert(1, "further", further)
-
-    def total(self, what, further=False):
-        """Return the sum of this over the core, or over what lies beyond it."""
-        return self.table.loc[self.table["further"] == further, what].sum()
-
-    @property
-    def core(self):
-        return round(self.total("minutes"))
-
-    @property
-    def whole(self):
-        return self.core + round(self.total("minutes", further=True))
+        self.table["minutes"] = minutes
+        self.core = round(minutes[~further].sum())
+        self.further = round(minutes[further].sum())
 
     @property
     def span(self):
         """The minutes as they stand in the maps."""
-        return f"{self.core}" + f" to {self.whole}" * (self.whole > self.core)
-
-    def clocks(self):
-        """Return {heading: its clock}."""
-        return {
-            heading: f"*≈{own} min*"
-            if so_far is None
-            else f"*≈{own} min · {so_far} min so far*"
-            for heading, own, so_far in self.minutes()
-        }
+        whole = self.core + self.further
+        return f"{self.core} to {whole}" if self.further else f"{self.core}"
 
     def minutes(self):
         """Yield heading, minutes and minutes so far; a section beyond the core has None
@@ -101,9 +85,18 @@ class Account:
                 own = max(1, round(end) - round(start))
                 yield section.heading, own, round(end)
 
+    def clocks(self):
+        """Return {heading: its clock}."""
+        return {
+            heading: f"*≈{own} min*"
+            if so_far is None
+            else f"*≈{own} min · {so_far} min so far*"
+            for heading, own, so_far in self.minutes()
+        }
+
     def glance(self):
-        further = f", and {self.whole - self.core} going further"
-        return f"**{self.core} minutes**" + further * (self.whole > self.core)
+        further = f", and {self.further} going further" if self.further else ""
+        return f"**{self.core} minutes**{further}"
 
 
 def words(source, folded=False):
@@ -217,20 +210,15 @@ def over(account):
     return None
 
 
-def print_account(account):
-    table = account.table.set_index("heading").round().astype(int)
-    print(
-        f"{account.name}: {account.core} minutes, {account.whole} with what goes further"
-    )
-    print(table.drop(columns="further").to_string(), end="\n\n")
-
-
 def main(names):
     for path in sorted((COURSE / "notebooks").glob("[0-9]*.ipynb")):
         if path.name.startswith(tuple(names or [""])):
-            each = account(path)
-            print_account(each)
-            print(over(each) or f"at most {BUDGET[each.name]}", end="\n\n")
+            asked = account(path)
+            whole = asked.core + asked.further
+            print(f"{asked.name}: {asked.core} minutes, {whole} with what goes further")
+            table = asked.table.drop(columns="further").set_index("heading")
+            print(table.round().astype(int).to_string(), end="\n\n")
+            print(over(asked) or f"at most {BUDGET[asked.name]}", end="\n\n")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from tools.canonical import (
 )
 
 SLOWEST_CELL = 1200  # seconds
+WIDGETS = "application/vnd.jupyter.widget-state+json"
 # What an interact panel sends while the reply to its cell is awaited on the same socket
 # can lose that reply (nbclient #312), and no kernel needs it: the outputs are in the
 # widget's state anyway.
@@ -62,32 +63,34 @@ def drift(path):
     """Return how the solved copy of a blank notebook differs from what it would be made
     into.
     """
-    solved_path = path.parent / "solved" / path.name
-    if not solved_path.exists():
+    copy = solved_copy(path)
+    if not copy.exists():
         return [f"{path.name}: there is no solved copy, run --solve."]
-    wanted = solution_form(read(path), path.name)
-    solved = read(solved_path)
     found = []
-    if [cell.id for cell in wanted.cells] != [cell.get("id") for cell in solved.cells]:
+    wanted = solution_form(read(path), path.name)
+    solved = read(copy)
+    if [cell.id for cell in wanted.cells] != [cell.id for cell in solved.cells]:
         found.append("its cells are not those of the blank notebook")
-    for new, old in zip(wanted.cells, [] if found else solved.cells, strict=False):
-        if (new.cell_type, new.source, tags_of(new)) != (
-            old.cell_type,
-            old.source,
-            tags_of(old),
-        ):
-            found.append(f"cell {new.id!r} does not follow from the blank notebook")
+    else:
+        found += [
+            f"cell {new.id!r} does not follow from the blank notebook"
+            for new, old in zip(wanted.cells, solved.cells, strict=True)
+            if (new.cell_type, new.source) != (old.cell_type, old.source)
+            or tags_of(new) != tags_of(old)
+        ]
     counts = [cell.execution_count for cell in code_cells(solved)]
     if counts != list(range(1, len(counts) + 1)):
         found.append("not every code cell was run once, from top to bottom")
     return [f"solved/{path.name}: {fault}, run --solve." for fault in found]
 
 
+def solved_copy(path):
+    return path.parent / "solved" / path.name
+
+
 def with_copy(path):
     """Return the files that there are of a blank notebook and its solved copy."""
-    return [
-        file for file in (path, path.parent / "solved" / path.name) if file.exists()
-    ]
+    return [file for file in (path, solved_copy(path)) if file.exists()]
 
 
 def check(paths):
@@ -96,23 +99,23 @@ def check(paths):
     for path in paths:
         own = [fault for file in with_copy(path) for fault in template.faults(file)]
         found += own or drift(path)
-    for folder in {path.parent for path in paths}:
-        accounts = times(folder)
-        found += workshop.faults(folder)
-        found += filter(None, map(clock.over, accounts))
-        for path, text, wanted in timed(folder, accounts):
-            if text != wanted:
-                found.append(
-                    f"{named(path)}: its badge, claims or minutes are not what --fix would write."
-                )
-        for solved in selected(folder / "solved"):
-            if not (folder / solved.name).exists():
-                found.append(
-                    f"solved/{solved.name}: there is no blank notebook of this name."
-                )
-            # a damaged copy, which `faults` names
-            with contextlib.suppress(ValueError):
-                found += picture_faults(solved)
+    (folder,) = {path.parent for path in paths}
+    accounts = times(folder)
+    found += workshop.faults(folder)
+    found += filter(None, map(clock.over, accounts))
+    found += [
+        f"{named(path)}: its badge, claims or minutes are not what --fix would write."
+        for path, text, wanted in timed(folder, accounts)
+        if text != wanted
+    ]
+    for solved in selected(folder / "solved"):
+        if not (folder / solved.name).exists():
+            found.append(
+                f"solved/{solved.name}: there is no blank notebook of this name."
+            )
+        # a damaged copy, which `faults` names
+        with contextlib.suppress(ValueError):
+            found += picture_faults(solved)
     return found
 
 
@@ -124,15 +127,12 @@ def fix(paths):
         for file in with_copy(path):
             try:
                 nb = read(file)
-                if "trouble" not in [cell.get("id") for cell in nb.cells]:
-                    nb.cells.append(nbformat.v4.new_markdown_cell(id="trouble"))
                 if file != path:
                     carry_text(solution_form(read(path), path.name), nb)
                 write(file, canonical(nb, file.name, solved=file != path))
             except ValueError as error:
                 print(f"{file.name}: left as it is: {error}")
-    for folder in {path.parent for path in paths}:
-        wind(folder)
+    wind(paths[0].parent)
 
 
 def carry_text(wanted, solved):
@@ -210,28 +210,24 @@ def execute(nb, folder, name):
         store_widget_state=True,
     )
     client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
-    bar = tqdm(total=len(code_cells(nb)), desc=name)
-    started = {}
-
-    def done(cell, **_):
-        cell.metadata["seconds"] = round(time.perf_counter() - started[cell.id])
-        bar.update()
-
-    client.on_cell_execute = lambda cell, **_: started.update(
-        {cell.id: time.perf_counter()}
-    )
-    client.on_cell_executed = done
-    with bar, tempfile.TemporaryDirectory() as scratch:
+    places = [n for n, cell in enumerate(nb.cells) if cell.cell_type == "code"]
+    with tempfile.TemporaryDirectory() as scratch:
         own = {
             "COURSE_PROGRESS": f"{scratch}/progress.json",
             "IPYTHONDIR": f"{scratch}/ipython",
         }
-        try:
-            client.execute(env=os.environ | own)
-        except (CellControlSignal, DeadKernelError) as error:
-            kind = getattr(error, "ename", type(error).__name__)
-            text = str(getattr(error, "evalue", error)).strip()
-            return f"cell {list(started)[-1]!r} raised {kind}: {text}"
+        with client.setup_kernel(env=os.environ | own):
+            for place in tqdm(places, desc=name):
+                cell = nb.cells[place]
+                start = time.perf_counter()
+                try:
+                    client.execute_cell(cell, place)
+                except (CellControlSignal, DeadKernelError) as error:
+                    kind = getattr(error, "ename", type(error).__name__)
+                    text = str(getattr(error, "evalue", error)).strip()
+                    return f"cell {cell.id!r} raised {kind}: {text}"
+                cell.metadata["seconds"] = round(time.perf_counter() - start)
+            client.set_widgets_metadata()
     return None
 
 
@@ -239,63 +235,62 @@ def settle_panels(nb):
     """Put what each panel of `interact` shows at first in its place: a page may have no
     kernel.
     """
-    stored = nb.metadata.get("widgets", {}).get(
-        "application/vnd.jupyter.widget-state+json", {}
-    )
+    stored = nb.metadata.get("widgets", {}).get(WIDGETS, {"state": {}})["state"]
 
     def parts(model):
-        own = stored["state"].get(model, {}).get("state", {})
-        below = (
-            parts(child.removeprefix("IPY_MODEL_")) for child in own.get("children", ())
-        )
-        return [own, *itertools.chain(*below)]
+        """The states of a widget and of all below it."""
+        own = stored.get(model, {}).get("state", {})
+        below = own.get("children", ())
+        children = (parts(child.removeprefix("IPY_MODEL_")) for child in below)
+        return [own, *itertools.chain(*children)]
 
     def still(output):
-        if output.get("data") == {"text/html": ""}:  # of a progress bar that is done
+        data = output.get("data", {})
+        if data == {"text/html": ""}:  # of a progress bar that is done
             return []
-        if VIEW not in output.get("data", {}):
+        if VIEW not in data:
             return [output]
-        found = parts(output.data[VIEW]["model_id"])
-        at = []
-        outputs = [
-            nbformat.from_dict(shown)
-            for own in found
-            for shown in own.get("outputs", ())
-        ]
-        for own in found:
-            if own.get("description"):
-                options = own.get("_options_labels")
-                at.append(
-                    f"{own['description']} = {options[own['index']] if options else own['value']}"
-                )
-        told = (
-            f"*The panel with {', '.join(at)}. Run the notebook to move its controls.*"
+        states = parts(data[VIEW]["model_id"])
+        outputs = [shown for own in states for shown in own.get("outputs", ())]
+        if not outputs:
+            return []
+        at = ", ".join(
+            f"{own['description']} = {setting(own)}"
+            for own in states
+            if own.get("description")
         )
-        caption = nbformat.v4.new_output("display_data", {"text/markdown": told})
-        return [caption, *outputs] if outputs else []
+        text = f"*The panel with {at}. Run the notebook to move its controls.*"
+        caption = nbformat.v4.new_output("display_data", {"text/markdown": text})
+        return [caption, *map(nbformat.from_dict, outputs)]
 
     for cell in code_cells(nb):
         cell.outputs = list(itertools.chain(*map(still, cell.outputs)))
+
+
+def setting(control):
+    """Return what a control of a panel is set to, of its state."""
+    options = control.get("_options_labels")
+    return options[control["index"]] if options else control["value"]
 
 
 def solve(path):
     """Write the solved copy of a blank notebook; return the reason if it could not be
     made.
     """
-    folder = path.parent / "solved"
-    folder.mkdir(exist_ok=True)
+    copy = solved_copy(path)
+    copy.parent.mkdir(exist_ok=True)
     try:
         nb = solution_form(read(path), path.name)
     except ValueError as error:
         return f"{path.name}: not solved: {error}"
-    if failure := execute(nb, folder, path.stem):
+    if failure := execute(nb, copy.parent, path.stem):
         return f"{path.name}: solved copy not written, {failure}"
+    before = read(copy) if copy.exists() else nb
     settle_panels(nb)
-    waited_less(nb, folder / path.name)
+    waited_less(nb, before)
     nb = canonical(nb, path.name, solved=True)
-    if (folder / path.name).exists():
-        pictures.carry(read(folder / path.name), nb)
-    write(folder / path.name, nb)
+    pictures.carry(before, nb)
+    write(copy, nb)
     return None
 
 
@@ -321,13 +316,12 @@ def waited_less(nb, before):
     """Let each cell that did not change keep the shorter waiting: a busy machine adds
     to it.
     """
-    old = {cell.id: cell for cell in (read(before).cells if before.exists() else [])}
-    for cell in code_cells(nb):
+    old = {cell.id: cell for cell in before.cells}
+    for cell in nb.cells:
         same = cell.id in old and old[cell.id].source == cell.source
-        if same and "seconds" in old[cell.id].metadata:
-            cell.metadata.seconds = min(
-                cell.metadata.seconds, old[cell.id].metadata.seconds
-            )
+        if same and "seconds" in cell.metadata:
+            seconds = old[cell.id].metadata.get("seconds", 0)
+            cell.metadata.seconds = min(cell.metadata.seconds, seconds)
 
 
 def main(arguments, folder=COURSE / "notebooks"):

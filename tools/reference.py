@@ -1,12 +1,20 @@
-"""Pages of the site that are made of records: every layer, and five libraries."""
+"""Pages of the site that are made of records: every layer, and five libraries. Their
+words are the templates of Jinja beside this file.
+"""
 
 import json
-from collections import Counter
+from collections import defaultdict
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
 
-NOTEBOOK = "(../notebooks/03_policy.ipynb)"
-POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    trim_blocks=True,
+    keep_trailing_newline=True,
+)
 
 
 def _record(name):
@@ -16,50 +24,21 @@ def _record(name):
 def every_layer() -> str:
     """What each layer of Keras does under three policies, in Markdown; failures first."""
     record = _record("layer_support.json")
-    versions = ", ".join(f"{name} {v}" for name, v in record["versions"].items())
-    lines = [
-        "# Every layer of Keras",
-        "",
-        f"Notebook [03 · Setting the policy]{NOTEBOOK} counts what stands here. Every layer"
-        " that stands by itself was built and called under three policies, on"
-        f" {record['date']}, on a CPU ({record['cpu']}), with {versions}. Which layers fail"
-        " depends on the device.",
-        "",
-    ]
-    kinds = Counter(row["what happens"].split(":")[0] for row in record["rows"])
-    for kind in sorted(kinds, key=lambda kind: (kind != "fails", -kinds[kind])):
-        rows = [r for r in record["rows"] if r["what happens"].split(":")[0] == kind]
-        lines += [f"## {kind.capitalize()}: {len(rows)}", ""]
-        lines += [f"| layer | {' | '.join(POLICIES)} | |", "|---|---|---|---|---|"]
-        for row in rows:
-            why = row["what happens"].partition(": ")[2]
-            told = [*(row.get(policy, "") for policy in POLICIES), why]
-            told = [text.replace("|", r"\|") for text in told]
-            lines.append(f"| {row['layer']} | {' | '.join(told)} |")
-        lines.append("")
-    return "\n".join(lines)
+    kinds = defaultdict(list)
+    for row in record["rows"]:
+        kind, _, row["why"] = row["what happens"].partition(": ")
+        kinds[kind].append(row)
+    order = sorted(kinds, key=lambda kind: (kind != "fails", -len(kinds[kind])))
+    tables = [(kind, kinds[kind]) for kind in order]
+    return TEMPLATES.get_template("layers.md").render(record, kinds=tables)
 
 
 def five_libraries() -> str:
     """The same steps in five libraries, one below the other, in Markdown."""
     record = _record("migration.json")
-    lines = [
-        "# Mixed precision in five libraries",
-        "",
-        f"Notebook [03 · Setting the policy]{NOTEBOOK} sends you here. Every line was run"
-        " with the versions below; what asks for hardware that was not there says so in a"
-        " comment.",
-        "",
-        "| library | what it is | run with |",
-        "|---|---|---|",
-    ]
-    for name, what in record["columns"].items():
-        lines.append(f"| {name} | {what} | {record['run with'][name]} |")
-    for task in record["code"]["Keras 3"]:
-        lines += ["", f"## {task.capitalize()}"]
-        for name, code in record["code"].items():
-            lines += ["", f"**{name}**", "", "```python", code[task], "```"]
-    return "\n".join(lines) + "\n"
+    return TEMPLATES.get_template("migration.md").render(
+        record, versions=record["run with"], tasks=record["code"]["Keras 3"]
+    )
 
 
 PAGES = {"layers.md": every_layer, "migration.md": five_libraries}

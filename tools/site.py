@@ -87,45 +87,45 @@ def guide(path):
     """Return the instructor's page of a notebook, in Markdown."""
     sheet = exercises.load(path.name[:2])
     texts = {tag: cell.source for cell in read(path).cells for tag in tags_of(cell)}
-    question = texts["predict"].removeprefix("## Predict").strip()
-    lines = [
-        f"# Teach {path.name[:2]} · {sheet.title}",
-        "",
-        f"[The notebook](../notebooks/{path.name})",
-        "",
+    parts = [
+        told_about(exercise) | {"heading": texts[f"task-{number}"].splitlines()[0]}
+        for number, exercise in enumerate(sheet.exercises, 1)
     ]
-    lines += ["## Minutes", "", "| section | minutes | so far |", "|---|---|---|"]
-    for heading, minutes, so_far in clock.account(path).minutes():
-        after = "can be left out" if so_far is None else so_far
-        lines.append(f"| {heading} | {minutes} | {after} |")
-    lines += ["", "## Ask before anybody runs a cell", "", question, ""]
-    lines += ["Collect the guesses aloud. The notebook keeps each learner's own.", ""]
-    lines += ["## Exercises, and what people answer"]
-    for number, exercise in enumerate(sheet.exercises, 1):
-        heading = texts[f"task-{number}"].splitlines()[0]
-        lines += ["", f"{heading} ({exercise.minutes} min)", ""]
-        right = getattr(exercise.answer, "right", None)
-        names = {}
-        if right is None and hasattr(exercise.answer, "examples"):
-            exec(exercise.solution, names)
-            right = names[exercise.name]
-        said = [(shown(answer, right), told) for answer, told in exercise.examples()]
-        slips = exercise.slips or getattr(exercise.answer, "slips", {})
-        # of functions, of which `shown` returns nothing
-        for told, some in slips.items():
-            several = some if isinstance(some, list) else [some]
-            said += [(changed(exercise.solution, edits), told) for edits in several]
-        kind, part = ("wrong line", ", in part") if slips else ("answer", "")
-        rows = [(answer, cell(told)) for answer, told in dict.fromkeys(said) if answer]
-        if len(rows) > MOST_ROWS:
-            rows, kind = (
-                together(rows),
-                "answer, and how many more get the same last sentence",
-            )
-        lines += [f"| {kind} | what the learner is told{part} |", "|---|---|"]
-        lines += [f"| {answer} | {told} |" for answer, told in rows]
-        lines += ["", "Hints, in turn:", *(f"1. {hint}" for hint in exercise.hints)]
-    return "\n".join(lines) + "\n"
+    return reference.TEMPLATES.get_template("guide.md").render(
+        number=path.name[:2],
+        title=sheet.title,
+        file=path.name,
+        sections=clock.account(path).minutes(),
+        question=texts["predict"].removeprefix("## Predict").strip(),
+        exercises=parts,
+    )
+
+
+def told_about(exercise):
+    """Return what the instructor's page says of an exercise, for its template."""
+    right = getattr(exercise.answer, "right", None)
+    names = {}
+    if right is None and hasattr(exercise.answer, "examples"):
+        exec(exercise.solution, names)
+        right = names[exercise.name]
+    said = [(shown(answer, right), told) for answer, told in exercise.examples()]
+    slips = exercise.slips or getattr(exercise.answer, "slips", {})
+    # of functions, of which `shown` returns nothing
+    for told, some in slips.items():
+        several = some if isinstance(some, list) else [some]
+        said += [(changed(exercise.solution, edits), told) for edits in several]
+    rows = [(answer, cell(told)) for answer, told in dict.fromkeys(said) if answer]
+    kind = "wrong line" if slips else "answer"
+    if len(rows) > MOST_ROWS:
+        rows = together(rows)
+        kind = "answer, and how many more get the same last sentence"
+    return {
+        "minutes": exercise.minutes,
+        "hints": exercise.hints,
+        "kind": kind,
+        "part": ", in part" if slips else "",
+        "rows": rows,
+    }
 
 
 def together(rows):
@@ -220,17 +220,9 @@ def build(out):
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         write_sources(source)
-        options = [
-            "-W",
-            "--keep-going",
-            "-q",
-            "-E",
-            "-j",
-            "2",
-            "-d",
-            f"{scratch}/doctrees",
-        ]
-        return build_main([*options, str(source), str(Path(out).resolve())])
+        options = "-W --keep-going -q -E -j 2 -d".split()
+        places = [f"{scratch}/doctrees", str(source), str(Path(out).resolve())]
+        return build_main([*options, *places])
 
 
 def main(*arguments):

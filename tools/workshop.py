@@ -1,7 +1,5 @@
 """What fits a lesson: notebooks made from the notebooks' own cells, blank and solved.
 
-    python -m tools.workshop      print their accounts, part by part
-
 `tools.notebooks --fix` writes them, and `--check` names them once a cell they take has
 changed. What a notebook calls `q`, they call `q00`, `q01`, ...: its exercises are
 checked, and remembered, as in their own notebooks, whichever part ran last. Nothing
@@ -52,41 +50,37 @@ Go on with [01 · Floats](01_floats.ipynb), [02 · Loss scaling](02_loss_scaling
 
 
 def made(name, folder=COURSE / "notebooks"):
-    """Return a lesson blank and solved, and its account; None where its sources are
-    not.
+    """Return a lesson blank and solved, and its account; ValueError where its sources
+    are not, or not whole.
     """
     plan = PLANS[name]
     minutes, parts = plan["minutes"], plan["parts"]
-    wanted = {part["notebook"] for part in parts}
-    paths = {p.name[:2]: p for p in folder.glob("[0-9]*.ipynb") if p.name[:2] in wanted}
-    if set(paths) != wanted:
-        return None
-    given = {number: cells_of(path) for number, path in paths.items()}
-    stored = {
-        number: cells_of(path.parent / "solved" / path.name)
-        for number, path in paths.items()
-    }
-    sections, cells, ran = {}, [], {}
+    given, stored, sections = {}, {}, {}
     for number, part in enumerate(parts):
-        for id in map(id_of, part["cells"]):
-            text = given[part["notebook"]][id].source
+        notebook = part["notebook"]
+        [path] = folder.glob(f"{notebook}_*.ipynb")
+        given[notebook] = cells_of(path)
+        stored[notebook] = cells_of(path.parent / "solved" / path.name)
+        for id, _ in entries(part):
+            text = given[notebook][id].source
             for old in re.findall(r"^## (\d+)\. ", text, re.M):
-                sections.setdefault((part["notebook"], old), number)
+                sections.setdefault((notebook, old), number)
+    cells, ran = [], {}
     for number, part in enumerate(parts):
         notebook, heading = part["notebook"], f"## {part['heading']}"
         if number:
             heading = f"## {number}. {part['heading']}"
-        for place, entry in enumerate(part["cells"]):
-            id = id_of(entry)
+        for id, own in entries(part):
             cell = copy.deepcopy(given[notebook][id])
-            if isinstance(entry, dict):
-                cell.source = entry[id].rstrip("\n")
+            cell.source = own or cell.source
             cell.id = "setup" if id == "setup" else f"{id}-{notebook}"
-            cell.metadata["from"] = paths[notebook].name
-            cell.source = moved(cell, notebook, sections, heading if place == 0 else "")
-            ran[cell.id] = copy.deepcopy(stored[notebook].get(id, cell))
-            ran[cell.id].source = moved(ran[cell.id], notebook, sections, "")
+            cell.metadata["from"] = notebook
+            cell.source = moved(cell, notebook, sections, heading)
+            heading = ""  # of the first cell alone
+            shown = copy.deepcopy(stored[notebook].get(id, cell))
+            shown.source = moved(shown, notebook, sections, heading)
             cells.append(cell)
+            ran[cell.id] = shown
     asked = [
         f"q{cell.id[-2:]}[{tag.removeprefix('exercise-')}]"
         for cell in cells
@@ -103,28 +97,29 @@ def made(name, folder=COURSE / "notebooks"):
         new_markdown_cell(id="trouble"),
     ]
     cells.insert(0, new_markdown_cell(TITLE.format(minutes=minutes), id="title"))
-    # the timetable is read too, and its minutes are no words
-    for first in (True, False):
+    cells.insert(1, new_markdown_cell(id="at-a-glance"))
+    for _ in range(2):  # the timetable is read too, and its minutes are no words
         account = clock.Account(name, clock.sections(cells, ran, name))
-        table = glance(account, parts, minutes)
-        cells[1 : 1 if first else 2] = [new_markdown_cell(table, id="at-a-glance")]
+        cells[1].source = glance(account, parts, minutes)
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = clock.wound(cell.source, account)
         # what goes further in a notebook is the core of a lesson that takes it
-        kept = [
-            tag
-            for tag in tags_of(cell)
-            if not EXERCISE_TAG.fullmatch(tag) and tag != "going-further"
-        ]
-        cell.metadata = {"tags": kept}
+        cell.metadata = {
+            "tags": [
+                tag
+                for tag in tags_of(cell)
+                if not EXERCISE_TAG.fullmatch(tag) and tag != "going-further"
+            ]
+        }
     blank = canonical.canonical(nbformat.v4.new_notebook(cells=cells), name)
     return blank, solved(blank, ran, name), account
 
 
-def id_of(entry):
-    """Return the id of a cell that a plan names, with a text of the lesson's own or not."""
-    return next(iter(entry)) if isinstance(entry, dict) else entry
+def entries(part):
+    """Yield the id of each cell of a part, and the text of the lesson's own or None."""
+    for entry in part["cells"]:
+        yield from entry.items() if isinstance(entry, dict) else [(entry, None)]
 
 
 def solved(blank, ran, name):
@@ -197,16 +192,13 @@ def moved(cell, notebook, sections, heading):
 
 def glance(account, parts, minutes):
     """Return the timetable: in which minute each part begins."""
-    *headings, recap = account.table["heading"]
-    ends = account.table["minutes"].cumsum().round().astype(int)
-    begins = [0, *ends]
-    rows = [
-        f"| {begin} to {end} | {heading} | {part['notebook']} | {part.get('ask', '')} |"
-        for begin, end, heading, part in zip(
-            begins, ends, headings, parts, strict=False
-        )
-    ]
-    rows.append(f"| {begins[-2]} to {minutes} | {recap}, and your questions | | |")
+    *sections, (recap, _, _) = account.minutes()
+    rows, begin = [], 0
+    for (heading, _, end), part in zip(sections, parts, strict=True):
+        ask = part.get("ask", "")
+        rows.append(f"| {begin} to {end} | {heading} | {part['notebook']} | {ask} |")
+        begin = end
+    rows.append(f"| {begin} to {minutes} | {recap}, and your questions | | |")
     others = [
         f"[{plan['minutes']} minutes]({file})"
         for file, plan in PLANS.items()
@@ -241,12 +233,9 @@ def faults(folder):
 def files(folder):
     """Yield every file that holds a lesson, and the notebook that belongs there."""
     for name in PLANS:
-        if lesson := made(name, folder):
-            yield from zip(
-                (folder / name, folder / "solved" / name), lesson[:2], strict=True
-            )
-
-
-if __name__ == "__main__":
-    for name in PLANS:
-        clock.print_account(made(name)[2])
+        with contextlib.suppress(
+            ValueError
+        ):  # a damaged notebook, which `faults` names
+            blank, shown, _ = made(name, folder)
+            yield folder / name, blank
+            yield folder / "solved" / name, shown

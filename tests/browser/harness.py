@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-sync"]
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer"
 LOCAL = {"127.0.0.1", "localhost", ""}
+SIZE = {"width": 1200, "height": 900}
 
 # What the page's code sees: app, panel, cells, find.
 PRELUDE = """
@@ -63,9 +63,9 @@ def browsing(playwright, server):
 class Lab:
     """One learner in front of JupyterLab, with one notebook open."""
 
-    def __init__(self, browser, server, width=1200, height=900):
-        self.server, self.width, self.height = server, width, height
-        self.context = browser.new_context(viewport={"width": width, "height": height})
+    def __init__(self, browser, server):
+        self.server = server
+        self.context = browser.new_context(viewport=SIZE)
         self.page = None
         self.errors = []  # messages of the console and uncaught exceptions
         self.outside = []  # addresses asked for on other hosts
@@ -125,13 +125,13 @@ class Lab:
     @contextmanager
     def as_wide_as(self, width):
         """A narrower or wider window for a while."""
-        self.page.set_viewport_size({"width": width, "height": self.height})
+        self.page.set_viewport_size(SIZE | {"width": width})
         self.page.wait_for_timeout(1000)  # JupyterLab lays out late
         yield
-        self.page.set_viewport_size({"width": self.width, "height": self.height})
+        self.page.set_viewport_size(SIZE)
 
     def set_theme(self, theme):
-        name = THEMES[theme]
+        name = f"JupyterLab {theme.capitalize()}"
         self.js(
             "await app.commands.execute('apputils:change-theme', {theme: argument})",
             name,

@@ -13,7 +13,7 @@ from pathlib import Path
 # the tests have it by their settings
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from harness import NOTEBOOK, THEMES, browsing  # noqa: E402
+from harness import NOTEBOOK, SIZE, browsing  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 from server import COURSE, running  # noqa: E402
 
@@ -24,8 +24,8 @@ def slices(lab, folder, stem):
     """Save the notebook in pictures of at most SLICE pixels height; return their paths."""
     notebook = lab.page.locator(NOTEBOOK)
     paths = []
-    frame = lab.height - notebook.evaluate("n => n.clientHeight")
-    lab.page.set_viewport_size({"width": lab.width, "height": SLICE + frame})
+    frame = SIZE["height"] - notebook.evaluate("n => n.clientHeight")
+    lab.page.set_viewport_size(SIZE | {"height": SLICE + frame})
     lab.page.wait_for_timeout(500)
     total, step = notebook.evaluate("n => [n.scrollHeight, n.clientHeight]")
     for top in range(0, total, step):
@@ -37,7 +37,7 @@ def slices(lab, folder, stem):
         seen = top - reached
         box["y"], box["height"] = box["y"] + seen, box["height"] - seen
         lab.page.screenshot(path=paths[-1], clip=box)
-    lab.page.set_viewport_size({"width": lab.width, "height": lab.height})
+    lab.page.set_viewport_size(SIZE)
     return paths
 
 
@@ -53,7 +53,7 @@ def main():
         lab.open(notebook.relative_to(COURSE))
         if notebook.parent.name != "solved":
             lab.run_all(timeout=1200)
-        for theme in THEMES:
+        for theme in ("light", "dark"):
             lab.set_theme(theme)
             print(*slices(lab, out, f"{notebook.stem}-{theme}"), sep="\n")
         print(*lab.errors, *lab.outside, sep="\n", file=sys.stderr)

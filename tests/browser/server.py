@@ -46,12 +46,6 @@ class Server:
     progress: Path  # the file that COURSE_PROGRESS names
 
 
-def copy_course(target):
-    """Copy the notebooks into `target`, so that no test writes into the checkout."""
-    skip = shutil.ignore_patterns(".ipynb_checkpoints")
-    shutil.copytree(COURSE / "notebooks", target / "notebooks", ignore=skip)
-
-
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -66,11 +60,6 @@ def environment(folder):
     }
     for name in ("config", "data", "runtime"):
         own[f"JUPYTER_{name.upper()}_DIR"] = folder / name
-    for name, values in SETTINGS.items():
-        path = name.replace(":", "/")
-        file = folder / f"config/lab/user-settings/{path}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(values))
     unwanted = ("JUPYTER_", "JUPYTERLAB_", "MPLBACKEND", "PYTEST_")
     unset = {key: None for key in os.environ if key.startswith(unwanted)}
     return unset | {"JUPYTER_PREFER_ENV_PATH": "1"} | own
@@ -97,12 +86,15 @@ def running(folder):
     root = folder / "course"
     port = free_port()
     token = secrets.token_hex(16)
-    copy_course(root)
+    skip = shutil.ignore_patterns(".ipynb_checkpoints")
+    shutil.copytree(COURSE / "notebooks", root / "notebooks", ignore=skip)
     server = Server(f"http://127.0.0.1:{port}", token, root, folder / "progress.json")
     options = ["--no-browser", "--expose-app-in-browser", "--allow-root"]
     options += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     options += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
     options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    options += [f"--LabApp.app_settings_dir={folder}"]
+    (folder / "overrides.json").write_text(json.dumps(SETTINGS))
     program = Path(sysconfig.get_path("scripts")) / "jupyter-lab"
     process = processes.start(processes.script(program, *options), environment(folder))
     threading.Thread(

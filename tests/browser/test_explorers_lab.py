@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from explorer_pages import Pages, Panel
-from harness import browsing
+from harness import SIZE, browsing
 from helpers.every_explorer import HOSTS, IMPORTS, SOURCES, made
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -122,7 +122,7 @@ def test_no_serious_accessibility_violation(window, name, theme):
             ] == []
     finally:
         window.set_theme("light")
-        window.page.set_viewport_size({"width": window.width, "height": window.height})
+        window.page.set_viewport_size(SIZE)
 
 
 def test_a_border_is_dragged(window):

@@ -38,6 +38,9 @@ def test_run_all_in_a_page(name, lab):
     lab.come_back()
     assert "Not attempted yet" in lab.text("exercise-1")
     assert not lab.page.get_by_text("Error displaying widget").count()
+    # and a request would have been seen
+    lab.js("await fetch('https://example.com').catch(() => null)")
+    assert lab.outside == ["https://example.com/"]
 
 
 @pytest.mark.parametrize("name", NAMES)
