@@ -25,7 +25,10 @@ SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 # the course's own
 PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"
-INSTALL = f"`make lab` (on Windows as docs/platforms.md says), then `{PYTHON} -m course_utils check`"
+INSTALL = (
+    "`make lab` (on Windows as docs/platforms.md says), then "
+    f"`{PYTHON} -m course_utils check`"
+)
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
