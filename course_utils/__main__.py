@@ -6,7 +6,9 @@ if sys.version_info < (3, 11):  # noqa: UP036  (before what an older Python cann
     sys.exit(
         "The course needs Python 3.11, 3.12 or 3.13, and this is {}.{}: run `make lab` in the "
         "course's folder (on Windows what docs/platforms.md says), then this command with "
-        ".venv/bin/python (on Windows .venv\\Scripts\\python).".format(*sys.version_info)
+        ".venv/bin/python (on Windows .venv\\Scripts\\python).".format(
+            *sys.version_info
+        )
     )
 
 import argparse
