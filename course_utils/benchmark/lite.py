@@ -47,13 +47,12 @@ def calibration(images, shape):
     model.input_shape[1:])`
     """
     images = np.atleast_1d(images)
-    asked = f"calibrate with float32 images of shape {tuple(shape)}, scaled as in the training"
-    if images.dtype != np.float32:
-        raise ValueError(f"These images are {images.dtype}: {asked}.")
-    if images.shape != (len(images) or 1, *shape):
-        raise ValueError(f"These images have the shape {images.shape}: {asked}.")
-    if not np.isfinite(images).all():
-        raise ValueError(f"These images hold NaN or infinity: {asked}.")
+    fits = images.dtype == np.float32 and images.shape == (len(images) or 1, *shape)
+    if not fits or not np.isfinite(images).all():
+        raise ValueError(
+            f"These images are {images.dtype} of shape {images.shape}: calibrate with finite "
+            f"float32 images of shape {tuple(shape)}, scaled as in the training."
+        )
     return lambda: ([image[None]] for image in images)
 
 

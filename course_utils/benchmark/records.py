@@ -24,8 +24,6 @@ PARTS = ("cnn", "transformer", "ceilings")
 MODELS = ("cnn", "transformer")
 COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
 INTERVAL = ["speedup_low", "speedup_high"]
-# Files that are no measurements of speed: `gradients`, `splits` and so on read them.
-OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
 
 
 def label(measurement: dict) -> str:
@@ -90,7 +88,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
     for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") in OTHER_KINDS:
+            if "kind" in measurement:  # `gradients`, `splits` and so on read those
                 continue
             _look_over(measurement)
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
@@ -145,8 +143,7 @@ def _look_over(measurement):
 
 
 def _rows(measurement, model):
-    # The CNN stands in every file, the block only in newer ones.
-    for row in measurement["cnn"] if model == "cnn" else measurement.get(model, []):
+    for row in measurement.get(model, []):
         numbers = [row[key] for key in COLUMNS[3:]]
         numbers += [row.get(key) for key in INTERVAL]
         yield [measurement["device"], label(measurement), measurement["date"], *numbers]

@@ -103,7 +103,10 @@ class Workers:
             self._say_that_time_is_up()
         self.stop()
         if first_failure is not None and not self._killed:
-            raise ProcessError(self._what_failed(first_failure))
+            raise ProcessError(
+                f"Worker {first_failure} of {self.count} {self.endings[first_failure]}, so all "
+                "were stopped: mend its script and start the workers again."
+            )
 
     @property
     def results(self) -> list:
@@ -121,18 +124,6 @@ class Workers:
         self.stubborn += [self._processes.index(p) for p in stubborn]
         for rank, process in enumerate(self._processes):
             self.endings[rank] = self.endings[rank] or processes.ending(process)
-
-    def _what_failed(self, rank):
-        who = f"Worker {rank} of {self.count}"
-        if "Could not start gRPC server" in "".join(self._processes[rank].errors):
-            return (
-                f"{who} could not open port {self._ports[rank]}, which another program uses: "
-                "start the workers again, on other ports."
-            )
-        return (
-            f"{who} {self.endings[rank]}, so all were stopped: mend its script and start the "
-            "workers again."
-        )
 
     def _say_that_time_is_up(self):
         late = [str(rank) for rank, ending in enumerate(self.endings) if ending is None]

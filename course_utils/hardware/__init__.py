@@ -22,13 +22,13 @@ SETS = (
 WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX[45]\d0|T[456]\d\d\b|T[12]000|T1200"
 
 
-def counted(cores: int) -> str:
-    """A number of cores in words.
+def counted(number: int, noun: str = "core") -> str:
+    """A number of cores or other things in words.
 
     >>> counted(1), counted(2)
     ('1 core', '2 cores')
     """
-    return f"{cores} core" if cores == 1 else f"{cores} cores"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True)

@@ -69,16 +69,11 @@ def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
     return table.sort_values("ms", ascending=False, ignore_index=True)
 
 
-def find_ops(trace, pipeline: bool = False, host: bool = False) -> list[Op]:
+def find_ops(trace, pipeline: bool = False) -> list[Op]:
     """Every run of every operation of the steps, or of tf.data's own; each line by
     start.
-
-    With `host` as the host starts them, also where an accelerator's own events are
-    there.
     """
-    device = not (pipeline or host) and any(
-        e.device.startswith("/device:") for e in trace.events
-    )
+    device = not pipeline and any(e.device.startswith("/device:") for e in trace.events)
     lines = {}
     for event in trace.events:
         here = event.device.startswith("/device:" if device else "/host:")

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 COLUMNS = ["name", "type", "dtype", "flops", "bytes", "product", "riders"]
-# These look at a shape, or hand on the bytes of their input under another name.
+# These hand on the bytes of their input in another shape or under another name.
 VIEWS = {
     *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient"),
     *("PreventGradient", "ReadVariableOp", "NoOp", "Const", "Placeholder", "Shape"),
-    *("VarHandleOp", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "Range"),
+    "VarHandleOp",
+}
+# These look at a shape, or take little from it.
+FREE = VIEWS | {
+    *("ShapeN", "Size", "Rank", "BroadcastGradientArgs", "Range"),
     *("StridedSlice", "Pack", "AssignVariableOp"),
 }
 MATRICES = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"}
@@ -128,7 +132,7 @@ def _walk(graph, rows, unknown):
             rows += max(sides, key=lambda side: sum(row[4] for row in side))
         elif op.type in HIDDEN:
             unknown.append(op.type)
-        elif op.type not in VIEWS and op.name not in rides:
+        elif op.type not in FREE and op.name not in rides:
             product = op.type in PRODUCTS
             flops = _flops(op) if product else _numbers(op)
             riders = tuple(name for name, first in rides.items() if first == op.name)

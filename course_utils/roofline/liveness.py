@@ -12,14 +12,8 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from course_utils.benchmark.trainee import Trainee
-from course_utils.roofline.counting import trace
+from course_utils.roofline.counting import VIEWS, trace
 
-# These hand on the bytes of their input in another shape or under another name.
-VIEWS = {
-    *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient"),
-    *("PreventGradient", "ReadVariableOp", "NoOp", "Const", "Placeholder", "Shape"),
-    "VarHandleOp",
-}
 # These may write their result into an input that nobody reads after them.
 IN_PLACE = {
     *("Relu", "BiasAdd", "AddV2", "Mul", "Sub", "ReluGrad", "Sqrt", "Neg", "Maximum"),
