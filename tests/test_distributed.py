@@ -16,11 +16,9 @@ from course_utils.distributed import (
     Interrupted,
     ProcessError,
     Workers,
-    run_workers,
     workers,
 )
 from course_utils.distributed.strategies import Choice
-from course_utils.hardware import accelerators
 
 pytestmark = pytest.mark.slow
 HEAD = "import json, os, sys, time; rank = json.loads(os.environ['TF_CONFIG'])['task']['index']\n"
@@ -210,26 +208,6 @@ def test_a_missing_script_is_said_and_ports_in_use_are_left_out(monkeypatch, tmp
     assert workers.free_ports(1) == [port]
 
 
-@pytest.mark.slow
-def test_a_port_that_is_taken_meanwhile_is_named(script, monkeypatch):
-    """TensorFlow's own words, "Could not start gRPC server", name neither port nor
-    cause.
-    """
-    path = script(
-        "import tensorflow as tf; tf.distribute.MultiWorkerMirroredStrategy()"
-    )
-    with socket.socket() as taken:
-        taken.bind(("", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        monkeypatch.setattr(workers, "free_ports", lambda count: [port])
-        with pytest.raises(
-            ProcessError, match=f"could not open port {port}, which"
-        ) as error:
-            run_workers(path, 1, timeout=100)
-    one_sentence(error)
-
-
 # Strategies
 
 KINDS = ("TPU", "GPU", "CPU")
@@ -258,10 +236,3 @@ def test_a_strategy_is_made_once():
     assert distributed.choose().strategy() is distributed.choose().strategy()
     mirrored = Choice("MirroredStrategy", ("CPU:0",), "")
     assert mirrored.strategy() is mirrored.strategy()
-
-
-def test_the_real_try_ends():
-    assert accelerators.try_tpu()[0] or accelerators.try_tpu() == (
-        0,
-        accelerators.NO_TPU,
-    )
