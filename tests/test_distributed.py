@@ -196,10 +196,7 @@ def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(
     assert made[0].poll() is not None
 
 
-def test_a_missing_script_is_said_and_ports_in_use_are_left_out(monkeypatch, tmp_path):
-    with pytest.raises(ProcessError, match=r"no file .*gone\.py") as error:
-        Workers(tmp_path / "gone.py")
-    one_sentence(error)
+def test_ports_in_use_are_left_out(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -229,7 +226,6 @@ def test_the_strategy_follows_from_the_devices(counts, kind, devices, monkeypatc
     monkeypatch.setattr("tensorflow.config.list_logical_devices", listed.get)
     choice = distributed.choose()
     assert (choice.kind, list(choice.devices)) == (kind, devices)
-    assert ("its only TPU core" in choice.reason) == (counts == (1, 0, 2))
 
 
 def test_a_strategy_is_made_once():

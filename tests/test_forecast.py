@@ -106,10 +106,3 @@ def test_a_prediction_stands_at_its_ratio():
     lines = {line.get_label(): line for line in picture.figure.axes[0].lines}
     assert list(lines["float32"].get_xdata()) == [0.9]
     assert "mixed_bfloat16 1.30" in picture.alt
-
-
-def test_the_recorded_forecasts_name_their_device():
-    table = profiling.recorded_forecasts()
-    assert (table["measured_ms"] > 0).all() and table["device"].notna().all()
-    ratio = table["predicted_ms"] / table["measured_ms"]
-    assert (table["ratio"] == ratio).all()

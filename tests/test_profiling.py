@@ -63,19 +63,15 @@ def test_record_calls_warm_up_and_steps_and_marks_only_the_steps(tmp_path):
 
 
 def test_what_cannot_be_recorded_is_refused_in_one_sentence(tmp_path):
-    for arguments, said in (
-        ({"step": 3}, "step is int: give a function"),
-        ({"step": print, "folder": __file__}, "give a folder that you may write to"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            profiling.record(**arguments)
+    with pytest.raises(ValueError, match="No trace lies below"):
+        profiling.read(tmp_path)
     tf.profiler.experimental.start(str(tmp_path))
     with pytest.raises(ValueError, match="Another trace is being recorded"):
         profiling.record(lambda: None)
     tf.profiler.experimental.stop()  # the other one still runs
 
 
-@pytest.mark.parametrize("where", ["start", "stop", "step", "error"])
+@pytest.mark.parametrize("where", ["start", "stop", "error"])
 def test_an_interrupt_or_an_error_leaves_no_profiler_running(
     where, monkeypatch, tmp_path
 ):
@@ -199,7 +195,6 @@ def test_what_waits_for_input_is_not_counted_as_computing():
         "overhead_ms": 3,
     }
     assert list(profiling.op_times(trace)["op"]) == ["MatMul", "Relu"]
-    assert list(profiling.op_times(trace, where="input")["op"]) == ["DecodeJpeg"]
 
 
 # --- before and after
@@ -306,11 +301,6 @@ def test_of_one_step_the_passes_are_told_by_name():
     ]
 
 
-def test_a_folder_without_a_trace_is_named(tmp_path):
-    with pytest.raises(ValueError, match="No trace lies below"):
-        profiling.read(tmp_path)
-
-
 def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
     times = iter([5.0, 9.0, 4.0, 7.0, 3.0, 8.0])
     calls = []
@@ -338,16 +328,6 @@ def test_a_slow_step_is_recorded_fewer_times_and_at_least_once():
         calls.clear()
         trace = profiling.record(slow, steps=9, warm_up=1, seconds=seconds)
         assert 1 <= len(profiling.step_times(trace)) == len(calls) - 1 <= most
-
-
-def test_a_trace_holds_names_and_none_of_the_data():
-    pictures = np.random.default_rng(5).random((16, 28, 28, 1), dtype="float32")
-    model = models.mnist_cnn()
-    trace = profiling.record(tf.function(lambda: model(pictures)), steps=2)
-    (file,) = trace.folder.glob("*.xplane.pb")
-    data = file.read_bytes()
-    assert b"Conv2D" in data
-    assert not any(picture.tobytes()[:32] in data for picture in pictures)
 
 
 @needs_allocator

@@ -128,9 +128,6 @@ def test_an_update_by_hand():
     assert branch.sum() >= len(update)
 
 
-MORE = "ResNet50", "EfficientNetB0", "DenseNet121", "Xception"
-
-
 def profiled(step, x):
     """{type of product: operations}, by TensorFlow's own counter."""
     v1 = tf.compat.v1.profiler
@@ -147,12 +144,8 @@ def profiled(step, x):
     return {kind: n for kind, n in found.items() if kind in counting.PRODUCTS and n}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["MobileNetV2", *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)],
-)
-def test_products_agree_with_tensorflows_counter(name):
-    model = getattr(keras.applications, name)(
+def test_products_agree_with_tensorflows_counter():
+    model = keras.applications.MobileNetV2(
         weights=None, input_shape=(75, 75, 3), classes=10
     )
     x = np.zeros((2, 75, 75, 3), "float32")
@@ -166,20 +159,20 @@ def test_products_agree_with_tensorflows_counter(name):
 
 
 def test_gradients_of_convolutions_cost_what_the_convolution_costs():
-    model = small()
-    work = counted(model)
-    for kind, number in (("Conv2D", 2), ("DepthwiseConv2dNative", 1)):
-        if kind != "Conv2D":
-            model = one(
-                layers.Conv2D(4, 1),
-                layers.DepthwiseConv2D(3, depth_multiplier=2),
-                shape=(9, 9, 4),
-            )
-            work = counted(model)
-        forward = sorted(flops for _, flops, _ in rows(work, kind))[-number:]
-        for way in ("BackpropFilter", "BackpropInput"):
-            back = sorted(flops for _, flops, _ in rows(work, kind + way))
-            assert set(back) <= set(forward), (kind, way)
+    """That of the first one's input is in the graph, and nobody reads it."""
+    doubled = layers.DepthwiseConv2D(3, depth_multiplier=2)
+    depthwise = one(layers.Conv2D(4, 1), doubled, shape=(9, 9, 4))
+    for model, kind, numbers in (
+        (small(), "Conv2D", [2, 2, 1]),
+        (depthwise, "DepthwiseConv2dNative", [1, 1, 1]),
+    ):
+        work = counted(model)
+        ways = [
+            {flops for _, flops, _ in rows(work, kind + way)}
+            for way in ("", "BackpropFilter", "BackpropInput")
+        ]
+        assert [len(way) for way in ways] == numbers
+        assert ways[0] == ways[1] >= ways[2]
 
 
 def test_attention_by_hand():
@@ -194,11 +187,13 @@ def test_attention_by_hand():
     assert sums == sorted([2 * scores * 3] * 3 + [2 * scores * 7] * 3)
 
 
-def test_what_nobody_reads_does_not_count():
-    """The gradient of the first convolution's input is in the graph and never runs."""
-    work = counted(small())
-    kinds = ("Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput")
-    assert [len(rows(work, kind)) for kind in kinds] == [2, 2, 1]
+class Residual(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(6)
+
+    def call(self, x):
+        return x + self.dense(x)
 
 
 def test_any_model_and_step_counts():
@@ -217,22 +212,6 @@ def test_any_model_and_step_counts():
         return tape.gradient(loss, sgd.trainable_variables)
 
     assert len(rows(roofline.count(loop, *data), "MatMul")) == products
-
-
-def test_a_recomputed_layer_multiplies_once_more():
-    class Block(Residual):
-        def __init__(self, wrap):
-            super().__init__()
-            self.dense = layers.Dense(6, "relu")
-            self.wrap = wrap
-
-        def call(self, x):
-            return self.wrap(self.dense)(x)
-
-    kept = counted(one(layers.Dense(6), Block(lambda layer: layer)))
-    again = counted(one(layers.Dense(6), Block(keras.remat)))
-    more = len(rows(again, "MatMul")) - len(rows(kept, "MatMul"))
-    assert more == 1 and again.flops > kept.flops
 
 
 def test_what_cannot_be_counted_is_named():
@@ -258,26 +237,6 @@ def test_a_step_that_cannot_be_traced_is_refused_in_one_sentence():
     ):
         with pytest.raises(ValueError, match=said):
             roofline.count(step, data)
-
-
-# --- models of other kinds
-
-
-class Residual(layers.Layer):
-    def __init__(self):
-        super().__init__()
-        self.dense = layers.Dense(6)
-
-    def call(self, x):
-        return x + self.dense(x)
-
-
-def nested_and_shared():
-    shared = layers.Dense(6, name="shared")
-    inner = one(layers.Dense(6, name="inside"))
-    inner.name = "inner"
-    inputs = keras.Input((6,))
-    return keras.Model(inputs, inner(shared(shared(inputs))))
 
 
 # --- predictions
@@ -415,8 +374,4 @@ def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():
     assert "bfloat16 and float16 989 TFLOP/s" in drawn(DEVICES["H200"], None)[1]
     picture, lines = drawn(Device("some CPU", {"float32": 0.4}), None)
     assert not any(label.startswith("memory") for label in lines)
-    assert (
-        "GFLOP/s" in picture.alt
-        and "no slope" in picture.alt
-        and "inf" not in picture.alt
-    )
+    assert "no slope" in picture.alt and "inf" not in picture.alt

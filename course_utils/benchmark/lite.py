@@ -73,11 +73,10 @@ class Lite:
     def _interpreter(self, shape=None):
         try:
             return quietly(self._allocated, shape)
-        except (ValueError, RuntimeError) as error:
-            select = "Select TensorFlow" in str(error)
-            why = "operations that only TensorFlow has" if select else "no whole model"
+        except (ValueError, RuntimeError):
             raise ValueError(
-                f"LiteRT finds {why} in these {len(self.content):,} bytes: convert it in float32."
+                f"LiteRT cannot run these {len(self.content):,} bytes, which are no whole model or "
+                "have operations that only TensorFlow has: convert it in float32."
             ) from None
 
     def _allocated(self, shape):

@@ -60,13 +60,12 @@ def play(strategy, kind, culprit, when, steps=6):
         scales = held(optimizer.dynamic_scale)
         yield [
             {
-                **{
-                    "step": number,
-                    "replica": rank,
-                    "overflow": rank == spoiled,
-                    "taken": c > b,
-                },
-                **{"finite": bool(np.isfinite(w)), "scale": scale},
+                "step": number,
+                "replica": rank,
+                "overflow": rank == spoiled,
+                "taken": c > b,
+                "finite": bool(np.isfinite(w)),
+                "scale": scale,
                 "sums": ["flag"] * asks + ["gradients"] * (sums_first or c > b),
             }
             for rank, b, c, w, scale in zip(

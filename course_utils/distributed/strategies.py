@@ -99,12 +99,10 @@ def choose() -> Choice:
         )
         return Choice("MirroredStrategy", _names("GPU", gpus), reason)
     if cpus > 1:
-        only = "GPU" if gpus else "TPU core" if tpu_cores else ""
-        speed = (
-            f"slower than its only {only}." if only else "and they make nothing faster."
+        reason = (
+            f"{cpus} logical devices of one CPU show all that happens between replicas, and they "
+            "make nothing faster."
         )
-        shows = "show all that happens between replicas"
-        reason = f"{cpus} logical devices of one CPU {shows}, {speed}"
         return Choice("MirroredStrategy", _names("CPU", cpus), reason)
     if gpus:
         return Choice(

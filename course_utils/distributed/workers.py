@@ -16,7 +16,6 @@ import json
 import random
 import socket
 import time
-from pathlib import Path
 
 from course_utils import processes
 from course_utils.hardware.accelerators import CPU_ALONE
@@ -37,18 +36,14 @@ class Workers:
     while it runs, and `last` {rank: the last line that it printed}; `stubborn` are the
     ranks of those that SIGTERM could not end.
 
-    Raises a ProcessError with one sentence where there is no script, a worker ends with
-    an error (the first one is told), or the time is up; Interrupted, a
+    Raises a ProcessError with one sentence where a worker ends with an error (the first
+    one is told), or the time is up; Interrupted, a
     KeyboardInterrupt, when the person interrupts.
     """
 
     def __init__(
         self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4
     ):
-        if not Path(script).is_file():
-            raise ProcessError(
-                f"There is no file {str(script)!r}: write the script first."
-            )
         self._command = processes.script(script, *arguments)
         self._ports = free_ports(count)
         self.count, self.timeout, self.grace = count, timeout, grace

@@ -185,16 +185,15 @@ class OctaveHistogram:
             1
         """
         edge = limits(fmt)
-        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
+        octave = self._octaves(log2_scale)
         below = octave < edge["zero_octave"]
         tie = octave == edge["zero_octave"]
         gone = self.counts[below].sum() + self.powers[tie].sum()
         over = self.counts[octave > edge["top_octave"]].sum()
         over += self.above[octave == edge["top_octave"], edge["overflow"]].sum()
-        small = self.counts[octave < edge["normal_octave"]].sum() - gone
-        small -= self.above[
-            octave == edge["normal_octave"] - 1, edge["rounds_up"]
-        ].sum()
+        normal = edge["normal_octave"]
+        small = self.counts[octave < normal].sum() - gone
+        small -= self.above[octave == normal - 1, edge["rounds_up"]].sum()
         lost = np.where(below, self.squares, self.powers * tie)
         return Survival(
             zero=self.zeros,
@@ -225,11 +224,15 @@ class OctaveHistogram:
             )
         if (found := self.survival(fmt, log2_scale)).overflow or found.nonfinite_input:
             return math.inf
-        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
+        octave = self._octaves(log2_scale)
         kept = facts["fraction_bits"] - np.maximum(0, edge["normal_octave"] - octave)
         column = np.maximum(kept, KEPT[0]) - KEPT[0]
         errors = np.take_along_axis(self.errors, column[:, None], axis=1)[:, 0]
         return math.sqrt(self._share(np.where(kept < KEPT[0], self.squares, errors)))
+
+    def _octaves(self, log2_scale):
+        """The octave of each row, once scaled."""
+        return self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
 
     def _share(self, squares):
         """What these sums for each octave are of the sum of squares of all finite
