@@ -30,8 +30,7 @@ class Dataset:
     """Digit images, uint8 (n, 28, 28) from 0 (paper) to 255 (ink), and labels 0 to 9,
     uint8 (n,).
 
-    `name` says what they are and where they came from; `is_fallback` is True for
-    scikit-learn's digits, which are not MNIST.
+    `name` says what they are, MNIST or not, and where they came from.
     """
 
     x_train: np.ndarray
@@ -39,7 +38,6 @@ class Dataset:
     x_test: np.ndarray
     y_test: np.ndarray
     name: str
-    is_fallback: bool
 
     def __str__(self):
         return f"{self.name}: {len(self.x_train):,} training and {len(self.x_test):,} test images"
@@ -61,7 +59,7 @@ def load_mnist() -> Dataset:
     ]
     if named := os.environ.get("COURSE_MNIST"):
         path = Path(named).expanduser()
-        sources.insert(0, ("the file that COURSE_MNIST names", path, None))
+        sources.insert(0, ("the file that COURSE_MNIST names", path, ""))
     for origin, path, sha256 in sources:
         try:
             dataset = _parse(path.read_bytes(), sha256, f"MNIST from {origin}")
@@ -109,7 +107,7 @@ def _parse(content, sha256, name):
             raise ValueError(
                 f"y_{part} is not one label from 0 to 9 for each of {len(x)} images"
             )
-    return Dataset(**arrays, name=name, is_fallback=False)
+    return Dataset(**arrays, name=name)
 
 
 def _downloaded():
@@ -173,4 +171,4 @@ def _sklearn_digits():
         images, labels, test_size=360, stratify=labels, random_state=0
     )
     name = "scikit-learn's handwritten digits, enlarged to 28×28 (not MNIST)"
-    return Dataset(x_train, y_train, x_test, y_test, name, is_fallback=True)
+    return Dataset(x_train, y_train, x_test, y_test, name)

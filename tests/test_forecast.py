@@ -95,14 +95,3 @@ def test_the_waterfall_ends_at_the_clock():
             assert following == pytest.approx(start + width)
         assert sum(bars[-2]) == pytest.approx(measured)
     assert "not explained −" in picture.alt or "not explained -0.5" in picture.alt
-
-
-def test_a_prediction_stands_at_its_ratio():
-    table = pd.DataFrame(
-        [("A", "CNN", "float32", 0.9), ("A", "CNN", "mixed_bfloat16", 1.3)],
-        columns=["device", "case", "policy", "ratio"],
-    )
-    picture = figures.forecasts(table)
-    lines = {line.get_label(): line for line in picture.figure.axes[0].lines}
-    assert list(lines["float32"].get_xdata()) == [0.9]
-    assert "mixed_bfloat16 1.30" in picture.alt

@@ -13,7 +13,6 @@ from course_utils import formats, gradients
 from course_utils.gradients import OctaveHistogram, Survival
 
 SCALES = range(-24, 41)
-CLASSES = "zero rounded_to_zero subnormal normal overflow nonfinite_input".split()
 every_format = pytest.mark.parametrize("fmt", formats.FORMATS)
 
 
@@ -48,16 +47,13 @@ def by_casting(values, scale, fraction, lowest, largest):
     over = results > largest
     small = (results > 0) & (results < 2.0**lowest)
     normal = len(finite) - np.count_nonzero(zero | gone | over | small)
-    # squares of the smallest would be zero
-    sizes = finite / (np.abs(finite).max(initial=0) or 1)
-    lost = np.sum(sizes[gone] ** 2) / (np.sum(sizes**2) or 1)
     flags = [np.count_nonzero(which) for which in (zero, gone, small)]
     over, bad, error = np.count_nonzero(over), len(values) - len(finite), math.inf
     if not over and not bad:
         unit = scaled.max(initial=0) or 1
         off = np.linalg.norm((results - scaled) / unit)
         error = off / (np.linalg.norm(scaled / unit) or 1)
-    return Survival(*flags, normal, over, bad, lost), error
+    return Survival(*flags, normal, over, bad), error
 
 
 def check(values, histogram=None, fmts=formats.FORMATS, scales=SCALES):
@@ -69,12 +65,7 @@ def check(values, histogram=None, fmts=formats.FORMATS, scales=SCALES):
         for scale in scales:
             found = histogram.survival(fmt, scale)
             wanted, off = by_casting(wide, scale, fraction, lowest, largest)
-            for name in CLASSES:
-                assert getattr(found, name) == getattr(wanted, name), (fmt, scale, name)
-            assert found.norm_lost == pytest.approx(wanted.norm_lost, rel=1e-12), (
-                fmt,
-                scale,
-            )
+            assert found == wanted, (fmt, scale)
             assert found.total == histogram.total == len(wide)
             if fmt != "float32":
                 error = histogram.relative_error(fmt, scale)
@@ -106,22 +97,11 @@ def borders(dtype):
     return np.concatenate([around, -around])
 
 
-def subnormals(count=20_000):
-    generator = np.random.default_rng(1)
-    bits = generator.integers(0, 1 << 23, count, np.uint32) >> generator.integers(
-        0, 23, count
-    )
-    bits = np.concatenate([bits, 1 << np.arange(23), (1 << np.arange(24)) - 1]).astype(
-        np.uint32
-    )
-    return np.concatenate([bits, bits | np.uint32(1 << 31)]).view(np.float32)
-
-
 @every_format
 @pytest.mark.parametrize(
     "values",
-    [spread(), borders(np.float32), subnormals(), borders(np.float64)],
-    ids=["spread", "borders", "subnormals", "borders in float64"],
+    [spread(), borders(np.float32), borders(np.float64)],
+    ids=["spread", "borders", "borders in float64"],
 )
 def test_every_scale_is_what_casting_gives(values, fmt):
     check(values, fmts=[fmt])
@@ -134,8 +114,6 @@ def test_values_and_scales_far_beyond_every_format():
     assert (histogram.first, len(histogram.counts)) == (-1074, 1023 + 1074 + 1)
     with np.errstate(over="ignore"):
         check(np.array(values), histogram)
-    lost = OctaveHistogram.from_values([1e-300, 1e-300]).survival("float16")
-    assert (lost.rounded_to_zero, lost.norm_lost) == (2, 1.0)
     assert OctaveHistogram.from_values(1e300).survival("float16", -1000).normal == 1
     for far in (3000, 10**6):
         assert histogram.survival("float32", far).overflow == 7
@@ -163,9 +141,9 @@ def same(one, other):
 )
 def test_nothing_and_nothing_finite(values):
     histogram = OctaveHistogram.from_values(values)
-    assert histogram.survival("float16", 3) == Survival(0, 0, 0, 0, 0, 0, 0.0)
+    assert histogram.survival("float16", 3) == Survival(0, 0, 0, 0, 0, 0)
     found = OctaveHistogram.from_values([*values, 0.0, -0.0, math.nan, math.inf])
-    assert found.survival("float16") == Survival(2, 0, 0, 0, 0, 2, 0.0)
+    assert found.survival("float16") == Survival(2, 0, 0, 0, 0, 2)
 
 
 def test_what_was_written_down_comes_back():

@@ -5,12 +5,13 @@ import re
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from keras import layers
 
 from course_utils import models, roofline
-from course_utils.benchmark import rates
+from course_utils.benchmark import rates, records
 from course_utils.figures.roofs import roofline as roofline_figure
 from course_utils.roofline import counting
 from course_utils.roofline.catalogue import BYTES, PATH, Device
@@ -82,9 +83,6 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
         if row["kind"] == "GPU":
             ampere_on = row["compute_capability"] >= 8
             assert ("bfloat16" in tflops) == ("tf32" in tflops) == ampere_on, name
-            if row["compute_capability"] >= 7:  # tensor cores
-                assert tflops["float16"] >= 1.9 * tflops["float32"], name
-            assert tflops.get("bfloat16", tflops["float16"]) == tflops["float16"], name
             # Dense: twice TF32, not four times, which would be the rate for sparse
             # matrices.
             assert not ampere_on or 1.9 < tflops["float16"] / tflops["tf32"] < 2.1, name
@@ -110,7 +108,6 @@ def test_a_dense_layer_by_hand(policy):
     weights = {6 * 10 * 20: 2, 6 * 20 * 30: 2}  # forward, and their gradients back
     expected = {} if policy == "float32" else weights
     assert {size: casts.count(size) for size in weights if size in casts} == expected
-    assert work.unknown == ()
 
 
 def test_an_update_by_hand():
@@ -214,15 +211,10 @@ def test_any_model_and_step_counts():
     assert len(rows(roofline.count(loop, *data), "MatMul")) == products
 
 
-def test_what_cannot_be_counted_is_named():
-    def step(x):
-        return tf.while_loop(lambda x: x[0] < 3, lambda x: [x + 1], [x])
-
-    work = roofline.count(step, np.zeros(2, "f"))
-    assert work.unknown in (("While",), ("StatelessWhile",)) and work.flops < 10
-
-
 def test_a_step_that_cannot_be_traced_is_refused_in_one_sentence():
+    def loop(x):
+        return tf.while_loop(lambda x: x[0, 0] < 3, lambda x: [x + 1], [x])
+
     x = np.zeros((2, 6), "f")
     open_ended = compiled(one(layers.Dense(4), shape=(None, 3)))
     spec = tf.TensorSpec((2, None, 3))
@@ -234,6 +226,7 @@ def test_a_step_that_cannot_be_traced_is_refused_in_one_sentence():
             "no weights yet",
         ),
         (lambda x: open_ended(x), spec, "stays open"),
+        (loop, x, "While is in this step"),
     ):
         with pytest.raises(ValueError, match=said):
             roofline.count(step, data)
@@ -270,39 +263,20 @@ def test_the_recorded_steps_beside_their_predictions():
     )
     fast = fast.iloc[0]
     assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
-
-
-def recorded(device="some CPU", settings=(), **parts):
-    """A measurement without roofs, with what is added to it."""
-    row = {"policy": "float32", "step_ms": 30.0, "speedup": 1.0}
-    block = {"tokens": 8, "width": 16, "heads": 2, "batch_size": 4}
-    return {
-        **{"device": device, "settings": dict(settings)},
-        "conditions": {"batch_size": 8, "transformer": block},
-        "cnn": [row, {"policy": "mixed_bfloat16", "step_ms": 15.0, "speedup": 2.0}],
-        **parts,
-    }
-
-
-def roofs(*cases):
-    return [{"figure": figure, "value": value} for figure, value in cases]
-
-
-def test_both_models_of_a_record_stand_beside_their_prediction():
-    best = roofs(
-        ("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0)
+    measurements = records.load(records.FOLDER)
+    (cnn,) = table[table["device"].str.contains("NVIDIA")]["model"].unique()
+    assert cnn == "cnn" and "transformer" in set(table["model"])
+    step = counted(models.transformer_block(128, 256, 4), 16)
+    block = table[table["model"] == "transformer"].iloc[0]
+    (its,) = (
+        each["ceilings"]
+        for each in measurements
+        if (each["device"], records.label(each)) == (block["device"], block["settings"])
     )
-    both = recorded(transformer=recorded()["cnn"], ceilings=best)
-    off = recorded(settings={"ONEDNN": "0"}, ceilings=best)
-    half = recorded(ceilings=best[-1:])
-    table = roofline.predicted_and_measured([both, off, recorded(), half])
-    assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
-    assert table["settings"].tolist() == [""] * 4 + ["ONEDNN=0"] * 2
-    step = counted(models.transformer_block(8, 16, 2), 4)
-    device = Device("some CPU", {"float32": 0.5, "bfloat16": 0.8}, 20.0)
-    expected = roofline.predict(step, device).ms
-    assert table["predicted_ms"][2] == pytest.approx(expected)
-    assert table["times"][2] == pytest.approx(30 / expected) and not step.unknown
+    device = roofline.measured_device(pd.DataFrame(its))
+    assert block["predicted_ms"] == pytest.approx(roofline.predict(step, device).ms)
+    bare = [each | {"ceilings": []} for each in measurements]
+    assert roofline.predicted_and_measured(bare).empty
 
 
 # --- measured
@@ -312,10 +286,7 @@ def test_the_roofs_of_this_machine(monkeypatch):
     monkeypatch.setattr(rates, "device_kind", lambda: "CPU")
     monkeypatch.setitem(rates.MATRICES, "CPU", (64, 128))
     table = roofline.ceilings(seconds=0.5)
-    assert (table["q1"] <= table["value"]).all() and (
-        table["value"] <= table["q3"]
-    ).all()
-    assert (table["q1"] > 0).all()
+    assert (table["value"] > 0).all()
     found = roofline.measured_device(table)
     best = table.groupby("figure")["value"].max()
     assert {**found.tflops, "memory": found.gb_per_s} == best.to_dict()
@@ -344,8 +315,7 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
         peak = T4.peak("float32" if dot.label == "adam" else dot.dtype)
         roof = min(peak, dot.intensity * T4.bandwidth) / 1e12
         assert 0 < dot.tflops <= roof * (1 + 1e-9)
-    layers = ["conv2d 1", "max_pooling2d 1", "conv2d 2", "dense 1"]
-    labels = {f"{layer}, {way}" for layer in layers for way in ("forward", "backward")}
+    labels = {f"conv2d {n}, {way}" for n in (1, 2) for way in ("forward", "backward")}
     for policy, floor in floors.items():
         own = found[found["dtype"] == policy.removeprefix("mixed_")].set_index("label")
         assert labels | {"adam"} <= set(own.index)
@@ -362,11 +332,6 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
         assert list(y) == [T4.tflops[dtype]] * 2
     x, y = lines["memory 320 GB/s"]
     assert np.allclose(np.array(y) / np.array(x), 0.32)
-    # Twice the time is twice the area.
-    areas = np.array(
-        [dots.get_sizes()[0] for dots in picture.figure.axes[0].collections]
-    )
-    assert np.allclose(np.diff(areas) / 500, np.diff(found["ms"]) / found["ms"].max())
     assert "adam in float16: " in picture.alt
 
 

@@ -170,11 +170,11 @@ def splits() -> dict:
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
 
 
-def rescue(epoch: int = 85):
+def rescue():
     """What a loss scale changed in a recorded training: two DataFrames.
 
     The first says how six trainings ended: test images wrong, and the last training
-    loss. The second says, for each layer after this epoch, how many of the nonzero
+    loss. The second says, for each layer after 85 epochs, how many of the nonzero
     gradients of `mixed_float16` became zero without a scale, and how wrong the gradient
     and the update were, as lengths of differences over lengths, in percent.
 
@@ -191,7 +191,7 @@ def rescue(epoch: int = 85):
         wrong = round((1 - row["test_accuracy"]) * images)
         column = ends.setdefault(row["training"], {})
         column[row["optimizer"]] = f"{wrong} of {images}, loss {row['loss'][-1]:.1g}"
-    table = pd.DataFrame(content["errors"]).query("epoch == @epoch")
+    table = pd.DataFrame(content["errors"]).query("epoch == 85")
     table = table.set_index(["optimizer", "layer"])
     bare = table[table["scale"] == "no scale"]
     scaled = table[table["scale"] != "no scale"]

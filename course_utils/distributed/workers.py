@@ -94,9 +94,14 @@ class Workers:
                 if first_failure is None:
                     first_failure = rank
                 deadline = min(deadline, time.monotonic() + self.grace)
-        if first_failure is None and None in self.endings:
-            self._say_that_time_is_up()
+        late = [str(rank) for rank, ending in enumerate(self.endings) if ending is None]
         self.stop()
+        if first_failure is None and late:
+            raise ProcessError(
+                f"Of {self.count} workers {' and '.join(late)} had not ended after "
+                f"{self.timeout:g} s, so all were stopped: see what they printed last, or give "
+                "them more time with timeout."
+            )
         if first_failure is not None and not self._killed:
             raise ProcessError(
                 f"Worker {first_failure} of {self.count} {self.endings[first_failure]}, so all "
@@ -119,18 +124,6 @@ class Workers:
         self.stubborn += [self._processes.index(p) for p in stubborn]
         for rank, process in enumerate(self._processes):
             self.endings[rank] = self.endings[rank] or processes.ending(process)
-
-    def _say_that_time_is_up(self):
-        late = [str(rank) for rank, ending in enumerate(self.endings) if ending is None]
-        self.stop()
-        names = (
-            f"Worker {late[0]}" if len(late) == 1 else f"Workers {' and '.join(late)}"
-        )
-        how = "killed, for they ignored SIGTERM" if self.stubborn else "stopped"
-        raise ProcessError(
-            f"{names} of {self.count} had not ended after {self.timeout:g} s and were {how}: see "
-            "what they printed last, or give them more time with timeout."
-        )
 
 
 def run_workers(script, count: int = 2, arguments=(), **options) -> list:

@@ -70,9 +70,9 @@ def find_ops(trace, pipeline: bool = False) -> list[Op]:
     """Every run of every operation of the steps, or of tf.data's own; each line by
     start.
     """
-    device = not pipeline and any(e.device.startswith("/device:") for e in trace.events)
+    device = not pipeline and any(e.device.startswith("/device:") for e in trace)
     lines = {}
-    for event in trace.events:
+    for event in trace:
         here = event.device.startswith("/device:" if device else "/host:")
         if here and event.line.startswith(PIPELINE) == pipeline:
             lines.setdefault((event.device, event.line), []).append(event)
