@@ -30,22 +30,22 @@ def main(arguments: list[str] | None = None) -> int:
     )
     bench.add_argument(
         "--seconds",
-        type=_seconds,
+        type=float,
         default=60,
         help="time for the CNN's steps (60); in all it takes some three times as long",
     )
     bench.add_argument(
         "--parts",
-        type=_parts,
+        nargs="+",
+        choices=records.PARTS,
         default=records.PARTS,
-        help=f"what to measure ({','.join(records.PARTS)})",
+        help="what to measure (everything)",
     )
     bench.add_argument(
         "--name", help="what to call this device (default: its own name)"
     )
     bench.add_argument(
         "--output",
-        type=_file,
         help="the file to write (default: a new one in data/measurements/own)",
     )
     examine = commands.add_parser(
@@ -59,11 +59,11 @@ def main(arguments: list[str] | None = None) -> int:
         "reports", nargs="+", help="the .json and .html files, or folders of them"
     )
     class_board.add_argument(
-        "--csv", type=_file, help="a table to write too, for a learning platform"
+        "--csv", type=Path, help="a table to write too, for a learning platform"
     )
     class_board.add_argument(
         "--out",
-        type=_file,
+        type=Path,
         default=Path("class_board.html"),
         help="the page to write (class_board.html)",
     )
@@ -135,34 +135,6 @@ def _bench(options):
         print(f"It could not be written, so it stands above: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _file(text):
-    """A path that can be written to, checked before a minute of measuring."""
-    if Path(text).is_dir():
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is a folder: give the name of a file"
-        )
-    return Path(text)
-
-
-def _parts(text):
-    parts = tuple(text.split(","))
-    if unknown := sorted(set(parts) - set(records.PARTS)):
-        known = ", ".join(records.PARTS)
-        raise argparse.ArgumentTypeError(
-            f"there are no parts {unknown}: take some of {known}"
-        )
-    return parts
-
-
-def _seconds(text):
-    with contextlib.suppress(ValueError):
-        if 1 <= float(text) <= 3600:
-            return float(text)
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is not a number of seconds from 1 to 3600"
-    )
 
 
 if __name__ == "__main__":

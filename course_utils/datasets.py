@@ -30,8 +30,7 @@ class Dataset:
     """Digit images, uint8 (n, 28, 28) from 0 (paper) to 255 (ink), and labels 0 to 9,
     uint8 (n,).
 
-    `name` says what they are and where they came from; `is_fallback` is True for
-    scikit-learn's digits, which are not MNIST.
+    `name` says what they are, MNIST or not, and where they came from.
     """
 
     x_train: np.ndarray
@@ -39,7 +38,6 @@ class Dataset:
     x_test: np.ndarray
     y_test: np.ndarray
     name: str
-    is_fallback: bool
 
     def __str__(self):
         return f"{self.name}: {len(self.x_train):,} training and {len(self.x_test):,} test images"
@@ -54,21 +52,15 @@ def load_mnist() -> Dataset:
 
     Example: `load_mnist().x_train` is a uint8 array of shape (n, 28, 28).
     """
+    data = paths.FOLDER / "data" / "mnist.npz"
+    places = {"the course's data folder": data, "Keras's cache": _keras_cache()}
     sources = [
-        ("the file that COURSE_MNIST names", os.environ.get("COURSE_MNIST"), None),
-        ("the course's data folder", paths.FOLDER / "data" / "mnist.npz", MNIST_SHA256),
-        ("Keras's cache", _keras_cache(), MNIST_SHA256),
+        (origin, path, MNIST_SHA256) for origin, path in places.items() if path.exists()
     ]
+    if named := os.environ.get("COURSE_MNIST"):
+        path = Path(named).expanduser()
+        sources.insert(0, ("the file that COURSE_MNIST names", path, ""))
     for origin, path, sha256 in sources:
-        if not path:
-            continue
-        path = Path(path).expanduser()
-        if not path.exists():
-            if "COURSE_MNIST" in origin:
-                print(
-                    f"COURSE_MNIST names {path}, which does not exist; trying the next source."
-                )
-            continue
         try:
             dataset = _parse(path.read_bytes(), sha256, f"MNIST from {origin}")
             break
@@ -107,7 +99,7 @@ def _parse(content, sha256, name):
     for part in ("train", "test"):
         x = arrays[f"x_{part}"]
         y = arrays[f"y_{part}"]
-        if x.dtype != np.uint8 or x.ndim != 3 or x.shape[1:] != (28, 28) or len(x) == 0:
+        if x.dtype != np.uint8 or x.shape != (len(x), 28, 28) or not len(x):
             raise ValueError(
                 f"x_{part} is {x.dtype}{list(x.shape)} instead of uint8[n, 28, 28]"
             )
@@ -115,7 +107,7 @@ def _parse(content, sha256, name):
             raise ValueError(
                 f"y_{part} is not one label from 0 to 9 for each of {len(x)} images"
             )
-    return Dataset(**arrays, name=name, is_fallback=False)
+    return Dataset(**arrays, name=name)
 
 
 def _downloaded():
@@ -126,14 +118,10 @@ def _downloaded():
     cache = _keras_cache()
     with tempfile.TemporaryDirectory() as folder:
         part = Path(folder, "mnist.npz")
-        arguments = {
-            "url": MNIST_URL,
-            "path": str(part),
-            "stall_seconds": STALL_SECONDS,
-        }
         # In a process of its own, for name look-ups, connects and trickles have no
         # common limit.
-        outcome = processes.call(fetch, arguments, timeout=DOWNLOAD_SECONDS)
+        how = {"url": MNIST_URL, "path": str(part), "stall_seconds": STALL_SECONDS}
+        outcome = processes.call(fetch, how, timeout=DOWNLOAD_SECONDS)
         try:
             if problem := outcome.problem or outcome.result:
                 raise OSError(problem)
@@ -183,4 +171,4 @@ def _sklearn_digits():
         images, labels, test_size=360, stratify=labels, random_state=0
     )
     name = "scikit-learn's handwritten digits, enlarged to 28×28 (not MNIST)"
-    return Dataset(x_train, y_train, x_test, y_test, name, is_fallback=True)
+    return Dataset(x_train, y_train, x_test, y_test, name)

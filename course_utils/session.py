@@ -6,7 +6,6 @@ import importlib.util
 import os
 import platform
 import sys
-import time
 
 from course_utils import distributed, hardware, processes, quiet
 from course_utils.hardware.accelerators import (
@@ -147,26 +146,14 @@ def on_colab() -> bool:
 
 
 def _install(package, size):
-    """What pip does stands in one line that moves; SetupError if it replaced a package."""
+    """Has pip install a package; SetupError if it cannot, or has replaced another one."""
     print(f"This runtime lacks {package}: installing {LACKING[package]}, {size}.")
     pip = [sys.executable, *"-m pip install --retries 1 --progress-bar off".split()]
-    process = processes.start([*pip, LACKING[package]])
-    start = time.monotonic()
-    latest = "pip starts"
-    has_replaced = False
-    try:
-        for _, line in processes.watch([process]):
-            latest = line or latest
-            has_replaced |= "Uninstalling" in latest
-            seconds = time.monotonic() - start
-            print(f"\r{seconds:4.0f} s  {latest.strip():70.70}", end="")
-    finally:
-        processes.stop([process], grace=0)
-        print()
-    if process.returncode:
+    outcome = processes.run([*pip, LACKING[package]], timeout=1200)
+    if outcome.problem:
         raise SetupError(_missing(package))
     importlib.invalidate_caches()
-    if has_replaced:
+    if "Uninstalling" in outcome.printed:
         raise SetupError(
             f"Installing {package} replaced packages that this kernel may have loaded: restart it "
             "(Runtime > Restart session) and run this cell again."

@@ -16,11 +16,9 @@ from course_utils.distributed import (
     Interrupted,
     ProcessError,
     Workers,
-    run_workers,
     workers,
 )
 from course_utils.distributed.strategies import Choice
-from course_utils.hardware import accelerators
 
 pytestmark = pytest.mark.slow
 HEAD = "import json, os, sys, time; rank = json.loads(os.environ['TF_CONFIG'])['task']['index']\n"
@@ -89,8 +87,8 @@ FAILURES = [
     (NO_DATA, 3, 120, "^Worker 1 of 3 ended .* no data here", None),
     (FIRST, 2, 120, r"^Worker 1 of 2 ended .*\(ValueError: of 1\)", []),
     (CRASH_OF_ONE, 2, 120, "^Worker 0 of 2 was ended by SIGSEGV, so", []),
-    (STUBBORN, 3, 1.5, "Workers 0 and 2 of 3 .* 1.5 s .* SIGTERM", [0, 2]),
-    (ENDLESS, 1, 1, "^Worker 0 of 1 had not ended after 1 s .* stopped", []),
+    (STUBBORN, 3, 1.5, "^Of 3 workers 0 and 2 had not ended after 1.5 s", [0, 2]),
+    (ENDLESS, 1, 1, "^Of 1 workers 0 had not ended after 1 s", []),
 ]
 
 
@@ -198,36 +196,13 @@ def test_an_interrupt_while_the_workers_are_started_stops_those_that_are(
     assert made[0].poll() is not None
 
 
-def test_a_missing_script_is_said_and_ports_in_use_are_left_out(monkeypatch, tmp_path):
-    with pytest.raises(ProcessError, match=r"no file .*gone\.py") as error:
-        Workers(tmp_path / "gone.py")
-    one_sentence(error)
+def test_ports_in_use_are_left_out(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         monkeypatch.setattr(workers, "PORTS", [port])
         assert workers.free_ports(1) == []
     assert workers.free_ports(1) == [port]
-
-
-@pytest.mark.slow
-def test_a_port_that_is_taken_meanwhile_is_named(script, monkeypatch):
-    """TensorFlow's own words, "Could not start gRPC server", name neither port nor
-    cause.
-    """
-    path = script(
-        "import tensorflow as tf; tf.distribute.MultiWorkerMirroredStrategy()"
-    )
-    with socket.socket() as taken:
-        taken.bind(("", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        monkeypatch.setattr(workers, "free_ports", lambda count: [port])
-        with pytest.raises(
-            ProcessError, match=f"could not open port {port}, which"
-        ) as error:
-            run_workers(path, 1, timeout=100)
-    one_sentence(error)
 
 
 # Strategies
@@ -251,17 +226,9 @@ def test_the_strategy_follows_from_the_devices(counts, kind, devices, monkeypatc
     monkeypatch.setattr("tensorflow.config.list_logical_devices", listed.get)
     choice = distributed.choose()
     assert (choice.kind, list(choice.devices)) == (kind, devices)
-    assert ("its only TPU core" in choice.reason) == (counts == (1, 0, 2))
 
 
 def test_a_strategy_is_made_once():
     assert distributed.choose().strategy() is distributed.choose().strategy()
     mirrored = Choice("MirroredStrategy", ("CPU:0",), "")
     assert mirrored.strategy() is mirrored.strategy()
-
-
-def test_the_real_try_ends():
-    assert accelerators.try_tpu()[0] or accelerators.try_tpu() == (
-        0,
-        accelerators.NO_TPU,
-    )

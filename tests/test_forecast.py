@@ -95,21 +95,3 @@ def test_the_waterfall_ends_at_the_clock():
             assert following == pytest.approx(start + width)
         assert sum(bars[-2]) == pytest.approx(measured)
     assert "not explained −" in picture.alt or "not explained -0.5" in picture.alt
-
-
-def test_a_prediction_stands_at_its_ratio():
-    table = pd.DataFrame(
-        [("A", "CNN", "float32", 0.9), ("A", "CNN", "mixed_bfloat16", 1.3)],
-        columns=["device", "case", "policy", "ratio"],
-    )
-    picture = figures.forecasts(table)
-    lines = {line.get_label(): line for line in picture.figure.axes[0].lines}
-    assert list(lines["float32"].get_xdata()) == [0.9]
-    assert "mixed_bfloat16 1.30" in picture.alt
-
-
-def test_the_recorded_forecasts_name_their_device():
-    table = profiling.recorded_forecasts()
-    assert (table["measured_ms"] > 0).all() and table["device"].notna().all()
-    ratio = table["predicted_ms"] / table["measured_ms"]
-    assert (table["ratio"] == ratio).all()

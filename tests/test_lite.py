@@ -18,30 +18,26 @@ def test_without_litert_one_sentence_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"TFL3" * 100])
 def test_a_file_that_is_no_model_is_told_in_one_sentence(content):
-    with pytest.raises(
-        ValueError, match="LiteRT finds no whole model in these .* bytes"
-    ) as error:
+    with pytest.raises(ValueError, match="LiteRT cannot run these .* bytes") as error:
         lite.Lite(content)
     assert str(error.value).count(". ") == 0
 
 
 @pytest.mark.parametrize(
-    ("shape", "fill", "dtype", "said"),
+    ("shape", "fill", "dtype"),
     [
-        ((5, 28, 28, 1), 0, "uint8", "are uint8"),
-        ((5, 28, 28), 0, "float32", "have the shape (5, 28, 28)"),
-        ((0, 28, 28, 1), 0, "float32", "have the shape (0, 28, 28, 1)"),
-        ((), 0, "float32", "have the shape (1,)"),
-        ((5, 28, 28, 1), np.nan, "float32", "hold NaN or infinity"),
+        ((5, 28, 28, 1), 0, "uint8"),
+        ((5, 28, 28), 0, "float32"),
+        ((0, 28, 28, 1), 0, "float32"),
+        ((), 0, "float32"),
+        ((5, 28, 28, 1), np.nan, "float32"),
     ],
 )
-def test_images_that_cannot_calibrate_are_told_in_one_sentence(
-    shape, fill, dtype, said
-):
-    with pytest.raises(ValueError) as error:
-        lite.calibration(np.full(shape, fill, dtype), (28, 28, 1))
-    assert said in str(error.value)
-    assert "float32 images of shape (28, 28, 1)" in str(error.value)
+def test_images_that_cannot_calibrate_are_told_in_one_sentence(shape, fill, dtype):
+    images = np.full(shape, fill, dtype)
+    asked = r"finite float32 images of shape \(28, 28, 1\)"
+    with pytest.raises(ValueError, match=f"are {dtype} of shape .* with {asked}"):
+        lite.calibration(images, (28, 28, 1))
 
 
 def test_what_is_run_quietly_prints_nothing_and_may_raise(capfd):

@@ -171,7 +171,6 @@ def test_variables_are_set_and_unset(monkeypatch):
             {},
             "ended with exit code 1 (ModuleNotFoundError: No module named",
         ),
-        ("os:getcwdb", {}, "ended with exit code 1 (TypeError: Object of type bytes"),
         (lambda: 1, {}, "ended with exit code 1 (ValueError"),
     ],
 )
@@ -224,7 +223,6 @@ The error could be from a previous operation. Restart your program to reset.
 """
 REASONS = [
     ("", ""),
-    ("Traceback …\nKeyError: 'x'\n", "KeyError: 'x'"),
     (
         "Traceback …\na.b.UnknownError: Not found\nI0000 later\n",
         "UnknownError: Not found",

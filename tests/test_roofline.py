@@ -5,12 +5,13 @@ import re
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from keras import layers
 
 from course_utils import models, roofline
-from course_utils.benchmark import rates
+from course_utils.benchmark import rates, records
 from course_utils.figures.roofs import roofline as roofline_figure
 from course_utils.roofline import counting
 from course_utils.roofline.catalogue import BYTES, PATH, Device
@@ -82,9 +83,6 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
         if row["kind"] == "GPU":
             ampere_on = row["compute_capability"] >= 8
             assert ("bfloat16" in tflops) == ("tf32" in tflops) == ampere_on, name
-            if row["compute_capability"] >= 7:  # tensor cores
-                assert tflops["float16"] >= 1.9 * tflops["float32"], name
-            assert tflops.get("bfloat16", tflops["float16"]) == tflops["float16"], name
             # Dense: twice TF32, not four times, which would be the rate for sparse
             # matrices.
             assert not ampere_on or 1.9 < tflops["float16"] / tflops["tf32"] < 2.1, name
@@ -110,7 +108,6 @@ def test_a_dense_layer_by_hand(policy):
     weights = {6 * 10 * 20: 2, 6 * 20 * 30: 2}  # forward, and their gradients back
     expected = {} if policy == "float32" else weights
     assert {size: casts.count(size) for size in weights if size in casts} == expected
-    assert work.unknown == ()
 
 
 def test_an_update_by_hand():
@@ -126,9 +123,6 @@ def test_an_update_by_hand():
     assert {"IsFinite", "All"} <= set(scaled.table["type"])
     branch = scaled.table["name"].str.match(r"cond/adam(_\d+)?/")
     assert branch.sum() >= len(update)
-
-
-MORE = "ResNet50", "EfficientNetB0", "DenseNet121", "Xception"
 
 
 def profiled(step, x):
@@ -147,12 +141,8 @@ def profiled(step, x):
     return {kind: n for kind, n in found.items() if kind in counting.PRODUCTS and n}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["MobileNetV2", *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)],
-)
-def test_products_agree_with_tensorflows_counter(name):
-    model = getattr(keras.applications, name)(
+def test_products_agree_with_tensorflows_counter():
+    model = keras.applications.MobileNetV2(
         weights=None, input_shape=(75, 75, 3), classes=10
     )
     x = np.zeros((2, 75, 75, 3), "float32")
@@ -166,20 +156,20 @@ def test_products_agree_with_tensorflows_counter(name):
 
 
 def test_gradients_of_convolutions_cost_what_the_convolution_costs():
-    model = small()
-    work = counted(model)
-    for kind, number in (("Conv2D", 2), ("DepthwiseConv2dNative", 1)):
-        if kind != "Conv2D":
-            model = one(
-                layers.Conv2D(4, 1),
-                layers.DepthwiseConv2D(3, depth_multiplier=2),
-                shape=(9, 9, 4),
-            )
-            work = counted(model)
-        forward = sorted(flops for _, flops, _ in rows(work, kind))[-number:]
-        for way in ("BackpropFilter", "BackpropInput"):
-            back = sorted(flops for _, flops, _ in rows(work, kind + way))
-            assert set(back) <= set(forward), (kind, way)
+    """That of the first one's input is in the graph, and nobody reads it."""
+    doubled = layers.DepthwiseConv2D(3, depth_multiplier=2)
+    depthwise = one(layers.Conv2D(4, 1), doubled, shape=(9, 9, 4))
+    for model, kind, numbers in (
+        (small(), "Conv2D", [2, 2, 1]),
+        (depthwise, "DepthwiseConv2dNative", [1, 1, 1]),
+    ):
+        work = counted(model)
+        ways = [
+            {flops for _, flops, _ in rows(work, kind + way)}
+            for way in ("", "BackpropFilter", "BackpropInput")
+        ]
+        assert [len(way) for way in ways] == numbers
+        assert ways[0] == ways[1] >= ways[2]
 
 
 def test_attention_by_hand():
@@ -194,11 +184,13 @@ def test_attention_by_hand():
     assert sums == sorted([2 * scores * 3] * 3 + [2 * scores * 7] * 3)
 
 
-def test_what_nobody_reads_does_not_count():
-    """The gradient of the first convolution's input is in the graph and never runs."""
-    work = counted(small())
-    kinds = ("Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput")
-    assert [len(rows(work, kind)) for kind in kinds] == [2, 2, 1]
+class Residual(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(6)
+
+    def call(self, x):
+        return x + self.dense(x)
 
 
 def test_any_model_and_step_counts():
@@ -219,31 +211,10 @@ def test_any_model_and_step_counts():
     assert len(rows(roofline.count(loop, *data), "MatMul")) == products
 
 
-def test_a_recomputed_layer_multiplies_once_more():
-    class Block(Residual):
-        def __init__(self, wrap):
-            super().__init__()
-            self.dense = layers.Dense(6, "relu")
-            self.wrap = wrap
-
-        def call(self, x):
-            return self.wrap(self.dense)(x)
-
-    kept = counted(one(layers.Dense(6), Block(lambda layer: layer)))
-    again = counted(one(layers.Dense(6), Block(keras.remat)))
-    more = len(rows(again, "MatMul")) - len(rows(kept, "MatMul"))
-    assert more == 1 and again.flops > kept.flops
-
-
-def test_what_cannot_be_counted_is_named():
-    def step(x):
-        return tf.while_loop(lambda x: x[0] < 3, lambda x: [x + 1], [x])
-
-    work = roofline.count(step, np.zeros(2, "f"))
-    assert work.unknown in (("While",), ("StatelessWhile",)) and work.flops < 10
-
-
 def test_a_step_that_cannot_be_traced_is_refused_in_one_sentence():
+    def loop(x):
+        return tf.while_loop(lambda x: x[0, 0] < 3, lambda x: [x + 1], [x])
+
     x = np.zeros((2, 6), "f")
     open_ended = compiled(one(layers.Dense(4), shape=(None, 3)))
     spec = tf.TensorSpec((2, None, 3))
@@ -255,29 +226,10 @@ def test_a_step_that_cannot_be_traced_is_refused_in_one_sentence():
             "no weights yet",
         ),
         (lambda x: open_ended(x), spec, "stays open"),
+        (loop, x, "While is in this step"),
     ):
         with pytest.raises(ValueError, match=said):
             roofline.count(step, data)
-
-
-# --- models of other kinds
-
-
-class Residual(layers.Layer):
-    def __init__(self):
-        super().__init__()
-        self.dense = layers.Dense(6)
-
-    def call(self, x):
-        return x + self.dense(x)
-
-
-def nested_and_shared():
-    shared = layers.Dense(6, name="shared")
-    inner = one(layers.Dense(6, name="inside"))
-    inner.name = "inner"
-    inputs = keras.Input((6,))
-    return keras.Model(inputs, inner(shared(shared(inputs))))
 
 
 # --- predictions
@@ -311,39 +263,20 @@ def test_the_recorded_steps_beside_their_predictions():
     )
     fast = fast.iloc[0]
     assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
-
-
-def recorded(device="some CPU", settings=(), **parts):
-    """A measurement without roofs, with what is added to it."""
-    row = {"policy": "float32", "step_ms": 30.0, "speedup": 1.0}
-    block = {"tokens": 8, "width": 16, "heads": 2, "batch_size": 4}
-    return {
-        **{"device": device, "settings": dict(settings)},
-        "conditions": {"batch_size": 8, "transformer": block},
-        "cnn": [row, {"policy": "mixed_bfloat16", "step_ms": 15.0, "speedup": 2.0}],
-        **parts,
-    }
-
-
-def roofs(*cases):
-    return [{"figure": figure, "value": value} for figure, value in cases]
-
-
-def test_both_models_of_a_record_stand_beside_their_prediction():
-    best = roofs(
-        ("float32", 0.3), ("float32", 0.5), ("bfloat16", 0.8), ("memory", 20.0)
+    measurements = records.load(records.FOLDER)
+    (cnn,) = table[table["device"].str.contains("NVIDIA")]["model"].unique()
+    assert cnn == "cnn" and "transformer" in set(table["model"])
+    step = counted(models.transformer_block(128, 256, 4), 16)
+    block = table[table["model"] == "transformer"].iloc[0]
+    (its,) = (
+        each["ceilings"]
+        for each in measurements
+        if (each["device"], records.label(each)) == (block["device"], block["settings"])
     )
-    both = recorded(transformer=recorded()["cnn"], ceilings=best)
-    off = recorded(settings={"ONEDNN": "0"}, ceilings=best)
-    half = recorded(ceilings=best[-1:])
-    table = roofline.predicted_and_measured([both, off, recorded(), half])
-    assert table["model"].tolist() == ["cnn"] * 2 + ["transformer"] * 2 + ["cnn"] * 2
-    assert table["settings"].tolist() == [""] * 4 + ["ONEDNN=0"] * 2
-    step = counted(models.transformer_block(8, 16, 2), 4)
-    device = Device("some CPU", {"float32": 0.5, "bfloat16": 0.8}, 20.0)
-    expected = roofline.predict(step, device).ms
-    assert table["predicted_ms"][2] == pytest.approx(expected)
-    assert table["times"][2] == pytest.approx(30 / expected) and not step.unknown
+    device = roofline.measured_device(pd.DataFrame(its))
+    assert block["predicted_ms"] == pytest.approx(roofline.predict(step, device).ms)
+    bare = [each | {"ceilings": []} for each in measurements]
+    assert roofline.predicted_and_measured(bare).empty
 
 
 # --- measured
@@ -353,10 +286,7 @@ def test_the_roofs_of_this_machine(monkeypatch):
     monkeypatch.setattr(rates, "device_kind", lambda: "CPU")
     monkeypatch.setitem(rates.MATRICES, "CPU", (64, 128))
     table = roofline.ceilings(seconds=0.5)
-    assert (table["q1"] <= table["value"]).all() and (
-        table["value"] <= table["q3"]
-    ).all()
-    assert (table["q1"] > 0).all()
+    assert (table["value"] > 0).all()
     found = roofline.measured_device(table)
     best = table.groupby("figure")["value"].max()
     assert {**found.tflops, "memory": found.gb_per_s} == best.to_dict()
@@ -385,8 +315,7 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
         peak = T4.peak("float32" if dot.label == "adam" else dot.dtype)
         roof = min(peak, dot.intensity * T4.bandwidth) / 1e12
         assert 0 < dot.tflops <= roof * (1 + 1e-9)
-    layers = ["conv2d 1", "max_pooling2d 1", "conv2d 2", "dense 1"]
-    labels = {f"{layer}, {way}" for layer in layers for way in ("forward", "backward")}
+    labels = {f"conv2d {n}, {way}" for n in (1, 2) for way in ("forward", "backward")}
     for policy, floor in floors.items():
         own = found[found["dtype"] == policy.removeprefix("mixed_")].set_index("label")
         assert labels | {"adam"} <= set(own.index)
@@ -403,11 +332,6 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_a_dot_for_each_pass_below_it
         assert list(y) == [T4.tflops[dtype]] * 2
     x, y = lines["memory 320 GB/s"]
     assert np.allclose(np.array(y) / np.array(x), 0.32)
-    # Twice the time is twice the area.
-    areas = np.array(
-        [dots.get_sizes()[0] for dots in picture.figure.axes[0].collections]
-    )
-    assert np.allclose(np.diff(areas) / 500, np.diff(found["ms"]) / found["ms"].max())
     assert "adam in float16: " in picture.alt
 
 
@@ -415,8 +339,4 @@ def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():
     assert "bfloat16 and float16 989 TFLOP/s" in drawn(DEVICES["H200"], None)[1]
     picture, lines = drawn(Device("some CPU", {"float32": 0.4}), None)
     assert not any(label.startswith("memory") for label in lines)
-    assert (
-        "GFLOP/s" in picture.alt
-        and "no slope" in picture.alt
-        and "inf" not in picture.alt
-    )
+    assert "no slope" in picture.alt and "inf" not in picture.alt

@@ -94,7 +94,6 @@ def test_a_missing_package_is_one_sentence_without_a_traceback(package, monkeypa
 
 PIP = """#!/bin/sh
 echo "$@" >> {asked}
-echo "Collecting tensorflow-tpu==2.20.*"
 {then}
 """
 
@@ -129,19 +128,13 @@ def tpu_runtime(tmp_path, monkeypatch):
 def test_tensorflow_is_installed_once_on_a_tpu_runtime_and_told_of_its_tpu(
     tpu_runtime, capsys
 ):
-    machine = tpu_runtime.setup("sleep 1; echo Installing; sleep 1")
+    machine = tpu_runtime.setup()
     pip = "-m pip install --retries 1 --progress-bar off tensorflow-tpu==2.20.*\n"
     assert tpu_runtime.asked.read_text() == pip
-    said = capsys.readouterr().out
-    assert (
-        said.index("263 MB")
-        < said.index("Collecting tensorflow")
-        < said.index("Installing")
-    )
+    assert "263 MB" in capsys.readouterr().out
     session.expect(machine)
     assert "not run on a TPU" in capsys.readouterr().out
     assert session.os.environ["TPU_FOUND"] == "yes"
-    assert hardware.workload(machine).batch_size == 2048
     tpu_runtime.setup()
     assert tpu_runtime.asked.read_text() == pip
     assert "263 MB" not in capsys.readouterr().out
@@ -159,21 +152,6 @@ def test_an_installation_that_fails_or_asks_for_a_restart_is_one_sentence(
     tpu_runtime.asked.unlink()
     with pytest.raises(session.SetupError, match="restart it .* run this cell again"):
         tpu_runtime.setup("echo '    Uninstalling protobuf-6.1:'")
-
-
-@posix
-def test_an_interrupt_stops_the_installation(tpu_runtime, monkeypatch):
-    started = []
-
-    def interrupted(processes):
-        started.extend(processes)
-        raise KeyboardInterrupt
-        yield
-
-    monkeypatch.setattr(session.processes, "watch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        tpu_runtime.setup("sleep 300")
-    assert started[0].poll() is not None
 
 
 def test_colab_gets_the_one_package_that_it_lacks(monkeypatch):
@@ -252,10 +230,8 @@ def test_float16_products_are_not_merged_where_that_makes_them_slow(
 
 
 TOLD = [
-    (a_machine(), "slower"),
     (a_machine(), "microscope"),
     (a_machine(None), "for you to measure"),
-    (Hardware("Darwin arm64", "Apple M3", 8, ()), "for you to measure"),
     (Hardware("Linux aarch64", "CPU", 2, ("asimdhp", "bf16")), "for you to measure"),
     (a_machine(("avx512_bf16",)), "float16 to be slower"),
     (a_machine(("amx_bf16", "amx_fp16")), "measure whether float16"),

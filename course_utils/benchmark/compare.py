@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from course_utils.benchmark.ratios import Ratio, paired
+from course_utils.benchmark.ratios import paired
 from course_utils.benchmark.timer import rounds
 from course_utils.benchmark.trainee import Trainee, batches, counts_memory, device
 from course_utils.progress import tqdm
@@ -137,38 +137,35 @@ def _right(trainees, x, y, batch_size, seconds):
 
 
 def _table(policies, steps, peaks, right):
-    ms = (1e3 * steps["seconds"].astype(float)).groupby(steps["policy"])
-    peaks = pd.DataFrame(peaks, columns=["policy", "mb"])
-    peak = peaks["mb"].astype(float).groupby(peaks["policy"]).mean()
+    names = list(dict.fromkeys(["float32", *policies]))
     turns = steps.pivot(index="round", columns="policy", values="seconds")
-    turns = turns.reindex(columns=list(dict.fromkeys(["float32", *policies])))
-    ratios = {p: paired(turns[p], turns["float32"]) for p in policies}
-    speed = pd.DataFrame(ratios, index=Ratio._fields)
-    columns = {
-        "step_ms": ms.median().reindex(policies),
-        "speedup": speed.loc["median"],
-        "speedup_low": speed.loc["low"],
-        "speedup_high": speed.loc["high"],
-        "verdict": pd.Series(
-            {p: r.verdict(p, "float32") for p, r in ratios.items() if p != "float32"}
-        ),
-        "peak_mb": peak,
-        "memory_ratio": peak / peak.get("float32", np.nan),
-        "accuracy": right.mean(),
-        "gap_se": _gap_errors(right),
-        "steps": ms.size().reindex(policies, fill_value=0),
-    }
-    return pd.DataFrame(columns, index=pd.Index(policies, name="policy"))
-
-
-def _gap_errors(right):
-    """The standard error √(b + c) / n of each accuracy's distance to float32's: of n
-    images, b are labelled right by the policy alone and c by float32 alone.
-    """
-    if "float32" not in right or not len(right):
-        return pd.Series(np.nan, index=right.columns)
-    others = right.drop(columns="float32")
-    return others.ne(right["float32"], axis=0).sum() ** 0.5 / len(right)
+    turns = turns.reindex(columns=names).astype(float)
+    peaks = pd.DataFrame(peaks, columns=["policy", "mb"]).groupby("policy")["mb"].mean()
+    rows = {}
+    for policy in policies:
+        ratio = paired(turns[policy], turns["float32"])
+        peak = peaks.get(policy, np.nan)
+        gap_se = np.nan
+        if policy != "float32" and "float32" in right and len(right):
+            # b of n images are labelled right by the policy alone, c by float32 alone:
+            # √(b + c) / n is the standard error of their distance.
+            apart = (right[policy] != right["float32"]).sum()
+            gap_se = apart**0.5 / len(right)
+        rows[policy] = {
+            "step_ms": 1e3 * turns[policy].median(),
+            "speedup": ratio.median,
+            "speedup_low": ratio.low,
+            "speedup_high": ratio.high,
+            "verdict": ratio.verdict(policy, "float32")
+            if policy != "float32"
+            else None,
+            "peak_mb": peak,
+            "memory_ratio": peak / peaks.get("float32", np.nan),
+            "accuracy": right[policy].mean(),
+            "gap_se": gap_se,
+            "steps": turns[policy].count(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
 
 def _notes(interrupted, counted, under_xla):

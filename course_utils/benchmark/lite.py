@@ -47,13 +47,12 @@ def calibration(images, shape):
     model.input_shape[1:])`
     """
     images = np.atleast_1d(images)
-    asked = f"calibrate with float32 images of shape {tuple(shape)}, scaled as in the training"
-    if images.dtype != np.float32:
-        raise ValueError(f"These images are {images.dtype}: {asked}.")
-    if images.shape != (len(images) or 1, *shape):
-        raise ValueError(f"These images have the shape {images.shape}: {asked}.")
-    if not np.isfinite(images).all():
-        raise ValueError(f"These images hold NaN or infinity: {asked}.")
+    fits = images.dtype == np.float32 and images.shape == (len(images) or 1, *shape)
+    if not fits or not np.isfinite(images).all():
+        raise ValueError(
+            f"These images are {images.dtype} of shape {images.shape}: calibrate with finite "
+            f"float32 images of shape {tuple(shape)}, scaled as in the training."
+        )
     return lambda: ([image[None]] for image in images)
 
 
@@ -74,11 +73,10 @@ class Lite:
     def _interpreter(self, shape=None):
         try:
             return quietly(self._allocated, shape)
-        except (ValueError, RuntimeError) as error:
-            select = "Select TensorFlow" in str(error)
-            why = "operations that only TensorFlow has" if select else "no whole model"
+        except (ValueError, RuntimeError):
             raise ValueError(
-                f"LiteRT finds {why} in these {len(self.content):,} bytes: convert it in float32."
+                f"LiteRT cannot run these {len(self.content):,} bytes, which are no whole model or "
+                "have operations that only TensorFlow has: convert it in float32."
             ) from None
 
     def _allocated(self, shape):

@@ -7,9 +7,7 @@ steps.
 import datetime
 import json
 import os
-import re
-from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
 
 import keras
 import numpy as np
@@ -22,15 +20,6 @@ from course_utils.benchmark import compare, rates, records, trainee
 # waiting.
 LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}  # GPU or TPU
 SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}  # CPU
-
-
-class Model(NamedTuple):
-    """What is trained: a function that builds and compiles it, and its data."""
-
-    build: Callable
-    x: np.ndarray
-    y: np.ndarray
-    batch_size: int
 
 
 def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
@@ -47,14 +36,20 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
     """
     machine = hardware.detect()
     digits = datasets.load_mnist()
-    job = Job(seconds, machine, digits.x_train, digits.y_train)
+    images = digits.x_train[..., None].astype("float32") / 255
+    batch_size = min(hardware.workload(machine).batch_size, len(images))
+    block = SMALL if trainee.device_kind() == "CPU" else LARGE
+    shape = 2 * block["batch_size"], block["tokens"], block["width"]
+    # random numbers: two batches of them, as inputs and as targets
+    x, y = np.random.default_rng(0).standard_normal((2, *shape), dtype="float32")
+    dtypes = rates.likely_dtypes(machine)
     conditions = {
         "model": "mnist_cnn (32-64-128)",
         "data": digits.name,
-        "batch_size": job.models["cnn"].batch_size,
+        "batch_size": batch_size,
         "jit_compile": False,
-        "tf32": "tf32" in job.dtypes,
-        "transformer": _block_sizes(),
+        "tf32": "tf32" in dtypes,
+        "transformer": block,
         "seconds": seconds,
     }
     found = {
@@ -65,12 +60,50 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
         "settings": _settings(),
         "conditions": conditions,
         "cnn": [],
+        "notes": [],
     }
-    for part in records.PARTS:  # methods of `Job`, in this order
-        if part in parts and not job.interrupted:
-            print(f"Measuring {part} …", flush=True)
-            found[part] = getattr(job, part)()
-    return {**found, "notes": list(dict.fromkeys(job.notes))}
+    if "bfloat16" not in dtypes:
+        found["notes"] = [
+            "No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process."
+        ]
+    policies = [p for p in compare.POLICIES if p.removeprefix("mixed_") in dtypes]
+    steps = {
+        "cnn": (images, digits.y_train, policies, batch_size, seconds),
+        "transformer": (x, y, policies, block["batch_size"], seconds / 2),
+    }
+    for part, arguments in steps.items():
+        if part not in parts:
+            continue
+        print(f"Measuring {part} …", flush=True)
+        result = compare.compare_policies(partial(build, part, block), *arguments)
+        table = result.table.drop(columns=["accuracy", "gap_se"]).reset_index()
+        found[part] = _rows(table)
+        found["notes"] += [n for n in result.notes if n not in found["notes"]]
+        if result.interrupted:
+            return found
+    if "ceilings" in parts:
+        print("Measuring ceilings …", flush=True)
+        found["ceilings"] = _rows(rates.ceilings(seconds / 4, dtypes))
+    return found
+
+
+def build(part: str, block: dict) -> keras.Model:
+    """The model whose steps are measured: "cnn", or a "transformer" block of these
+    sizes (tokens, width, heads), compiled.
+
+    Example:
+        >>> build("transformer", SMALL).output_shape
+        (None, 128, 256)
+    """
+    if part == "cnn":
+        model = models.mnist_cnn()
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    else:
+        sizes = block["tokens"], block["width"], block["heads"]
+        model = models.transformer_block(*sizes)
+        loss = "mse"
+    model.compile("adam", loss, jit_compile=False)
+    return model
 
 
 def device_name(machine: hardware.Hardware) -> str:
@@ -88,96 +121,6 @@ def device_name(machine: hardware.Hardware) -> str:
     return " ".join([machine.cpu, hardware.counted(machine.cores), *sets])
 
 
-class Job:
-    """One measurement under way, on a `hardware.Hardware`. Its parts return what JSON
-    can hold.
-
-    Attributes: models, {"cnn": `Model`, "transformer": `Model`}; dtypes that this
-    device may multiply and policies that this process can compute in; notes, sentences
-    on what could not be measured; interrupted, whether a person ended it.
-    """
-
-    def __init__(self, seconds: float, machine: hardware.Hardware, images, labels):
-        self.seconds = seconds
-        self.notes = []
-        self.interrupted = False
-        batch_size = hardware.workload(machine).batch_size
-        self.models = {"cnn": _cnn(images, labels, batch_size), "transformer": _block()}
-        self.dtypes = rates.likely_dtypes(machine)
-        self.policies = [
-            p for p in compare.POLICIES if p.removeprefix("mixed_") in self.dtypes
-        ]
-        if "bfloat16" not in self.dtypes:
-            self.notes.append(
-                "No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process."
-            )
-
-    def cnn(self):
-        return self._steps("cnn", self.seconds)
-
-    def transformer(self):
-        return self._steps("transformer", self.seconds / 2)
-
-    def ceilings(self):
-        return _rows(rates.ceilings(self.seconds / 4, self.dtypes))
-
-    def _steps(self, name, seconds):
-        """A training step under each policy: rows of `Comparison.table`."""
-        build, x, y, batch_size = self.models[name]
-
-        def measured(policies):
-            return compare.compare_policies(build, x, y, policies, batch_size, seconds)
-
-        try:
-            result = measured(self.policies)
-        except Exception:  # the device has no kernel for one of them
-            result = measured([p for p in self.policies if self._runs(name, p)])
-        self.interrupted |= result.interrupted
-        self.notes += result.notes
-        return _rows(result.table.drop(columns=["accuracy", "gap_se"]).reset_index())
-
-    def _runs(self, name, policy):
-        """Whether a step is possible; else a note says why not."""
-        build, x, y, batch_size = self.models[name]
-        try:
-            trainee.Trainee(build, policy).step(x[:batch_size], y[:batch_size])
-        except Exception as error:
-            self.notes.append(f"No {name} under {policy}. {sentence(error)}")
-            return False
-        return True
-
-
-def _cnn(images, labels, batch_size):
-    x = images[..., None].astype("float32") / 255
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-    def build():
-        return _compiled(models.mnist_cnn(), loss)
-
-    return Model(build, x, labels, min(batch_size, len(x)))
-
-
-def _block():
-    """On random numbers: two batches of them, as inputs and as targets."""
-    tokens, width, heads, batch_size = _block_sizes().values()
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 2 * batch_size, tokens, width), dtype="float32")
-
-    def build():
-        return _compiled(models.transformer_block(tokens, width, heads), "mse")
-
-    return Model(build, x, y, batch_size)
-
-
-def _block_sizes():
-    return SMALL if trainee.device_kind() == "CPU" else LARGE
-
-
-def _compiled(model, loss):
-    model.compile(keras.optimizers.Adam(1e-3), loss, jit_compile=False)
-    return model
-
-
 def _settings():
     """The switches that are set, and `remapping` where `session.setup` turned it off."""
     found = {name: os.environ[name] for name in records.SWITCHES if name in os.environ}
@@ -188,17 +131,3 @@ def _settings():
 
 def _rows(table):
     return json.loads(table.to_json(orient="records", double_precision=4))
-
-
-def sentence(error: Exception) -> str:
-    """One sentence on an exception; of TensorFlow's long ones the part that says why.
-
-    Example:
-        >>> sentence(ValueError("so not"))
-        'It raised ValueError: so not'
-    """
-    text = " ".join(str(error).split())
-    # oneDNN's, in the middle
-    why = re.search(r"message: (.+?)(?:\. |, in file|$)", text)
-    text = why[1] if why else text
-    return f"It raised {type(error).__name__}: {text[:200]}{'…' * (len(text) > 200)}"

@@ -19,7 +19,7 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
 
     `dtypes` are names as in `roofline.Device.tflops`, by default those that the device
     may have. A DataFrame: figure (a dtype, or "memory"), case (what was run), value
-    (median of at least three runs; TFLOP/s or GB/s), q1, q3 (quartiles).
+    (median of at least three runs; TFLOP/s or GB/s).
 
     Example:
         this = roofline.measured_device(ceilings(seconds=10))
@@ -44,11 +44,11 @@ def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
         calls = {case: run for case, (run, _) in cases.items()}
         times = timings(calls, seconds, "roofs", at_least=3)
     rows = [
-        [*case, *(cases[case][1] / np.quantile(seconds, (0.5, 0.75, 0.25)))]
+        [*case, cases[case][1] / np.median(seconds)]
         for case, seconds in times.items()
         if seconds
     ]
-    return pd.DataFrame(rows, columns=["figure", "case", "value", "q1", "q3"])
+    return pd.DataFrame(rows, columns=["figure", "case", "value"])
 
 
 def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:

@@ -5,7 +5,6 @@ gradients.
 import collections
 import hashlib
 import json
-import math
 import platform
 import re
 from pathlib import Path
@@ -22,10 +21,8 @@ SWITCHES = ("TF_ENABLE_ONEDNN_OPTS", "ONEDNN_MAX_CPU_ISA", "NVIDIA_TF32_OVERRIDE
 # What the bench command measures unless it is told otherwise.
 PARTS = ("cnn", "transformer", "ceilings")
 MODELS = ("cnn", "transformer")
-COLUMNS = ["device", "settings", "date", "policy", "step_ms", "speedup", "memory_ratio"]
-INTERVAL = ["speedup_low", "speedup_high"]
-# Files that are no measurements of speed: `gradients`, `splits` and so on read them.
-OTHER_KINDS = ("gradients", "splits", "rescue", "smaller", "clinic")
+STEPS = ("policy", "step_ms", "speedup", "memory_ratio")
+INTERVAL = ("speedup_low", "speedup_high")  # of newer files
 
 
 def label(measurement: dict) -> str:
@@ -90,9 +87,10 @@ def load(folder: str | Path | None = None) -> list[dict]:
     for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
             measurement = json.loads(path.read_text(encoding="utf-8"))
-            if measurement.get("kind") in OTHER_KINDS:
+            if "kind" in measurement:  # `gradients`, `splits` and so on read those
                 continue
-            _look_over(measurement)
+            for model in MODELS:
+                table([measurement], model)
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             print(
                 f"Left out {path.name}, which is not a measurement: record it again with "
@@ -120,36 +118,18 @@ def table(found: list[dict] | None = None, model: str = "cnn"):
     rows = []
     names = collections.Counter()
     for measurement in load() if found is None else found:
-        name = measurement["device"], label(measurement)
-        names[name] += 1
-        if names[name] > 1:  # another machine, or another day
-            measurement = measurement | {"device": f"{name[0]} ({names[name]})"}
-        rows += _rows(measurement, model)
-    table = pd.DataFrame(rows, columns=COLUMNS + INTERVAL)
-    return table.astype(dict.fromkeys(COLUMNS[4:] + INTERVAL, float))
-
-
-def _look_over(measurement):
-    """Raises an error of some kind if a table or a figure could not show this."""
-    from course_utils.benchmark.compare import POLICIES  # late: it loads Keras
-
-    rows = [row for model in MODELS for row in _rows(measurement, model)]
-    words = [measurement["device"], measurement["date"], label(measurement)]
-    numbers = [number for row in rows for number in row[4:] if number is not None]
-    if not (
-        all(isinstance(word, str) for word in words)
-        and all(row[3] in POLICIES for row in rows)
-        and all(0 < number < math.inf for number in numbers)
-    ):
-        raise ValueError
-
-
-def _rows(measurement, model):
-    # The CNN stands in every file, the block only in newer ones.
-    for row in measurement["cnn"] if model == "cnn" else measurement.get(model, []):
-        numbers = [row[key] for key in COLUMNS[3:]]
-        numbers += [row.get(key) for key in INTERVAL]
-        yield [measurement["device"], label(measurement), measurement["date"], *numbers]
+        name, settings = measurement["device"], label(measurement)
+        names[name, settings] += 1
+        count = names[name, settings]
+        if count > 1:  # another machine, or another day
+            name = f"{name} ({count})"
+        for row in measurement.get(model, []):
+            steps = {key: row[key] for key in STEPS} | {k: row.get(k) for k in INTERVAL}
+            about = {"device": name, "settings": settings, "date": measurement["date"]}
+            rows.append(about | steps)
+    columns = ["device", "settings", "date", *STEPS, *INTERVAL]
+    numbers = dict.fromkeys([*STEPS[1:], *INTERVAL], float)
+    return pd.DataFrame(rows, columns=columns).astype(numbers)
 
 
 def gradients(of: str = "activations") -> dict:
@@ -190,11 +170,11 @@ def splits() -> dict:
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
 
 
-def rescue(epoch: int = 85):
+def rescue():
     """What a loss scale changed in a recorded training: two DataFrames.
 
     The first says how six trainings ended: test images wrong, and the last training
-    loss. The second says, for each layer after this epoch, how many of the nonzero
+    loss. The second says, for each layer after 85 epochs, how many of the nonzero
     gradients of `mixed_float16` became zero without a scale, and how wrong the gradient
     and the update were, as lengths of differences over lengths, in percent.
 
@@ -211,7 +191,7 @@ def rescue(epoch: int = 85):
         wrong = round((1 - row["test_accuracy"]) * images)
         column = ends.setdefault(row["training"], {})
         column[row["optimizer"]] = f"{wrong} of {images}, loss {row['loss'][-1]:.1g}"
-    table = pd.DataFrame(content["errors"]).query("epoch == @epoch")
+    table = pd.DataFrame(content["errors"]).query("epoch == 85")
     table = table.set_index(["optimizer", "layer"])
     bare = table[table["scale"] == "no scale"]
     scaled = table[table["scale"] != "no scale"]

@@ -60,13 +60,12 @@ def play(strategy, kind, culprit, when, steps=6):
         scales = held(optimizer.dynamic_scale)
         yield [
             {
-                **{
-                    "step": number,
-                    "replica": rank,
-                    "overflow": rank == spoiled,
-                    "taken": c > b,
-                },
-                **{"finite": bool(np.isfinite(w)), "scale": scale},
+                "step": number,
+                "replica": rank,
+                "overflow": rank == spoiled,
+                "taken": c > b,
+                "finite": bool(np.isfinite(w)),
+                "scale": scale,
                 "sums": ["flag"] * asks + ["gradients"] * (sums_first or c > b),
             }
             for rank, b, c, w, scale in zip(
@@ -75,17 +74,16 @@ def play(strategy, kind, culprit, when, steps=6):
         ]
 
 
-def play_on_workers(
-    kind: str, culprit: int, when: int = 2, timeout: float = 0, tell: bool = True
-):
+def play_on_workers(kind: str, culprit: int, timeout: float = 0, tell: bool = True):
     """`play` in two processes, told as it goes or not: (all notes, the `Workers`).
 
-    `kind`: "own" is Keras's, "safe" the course's. When nothing more comes they are
+    `kind`: "own" is Keras's, "safe" the course's. The worker `culprit` overflows
+    in step 2. When nothing more comes they are
     stopped. With a `timeout` in seconds, no all-reduce waits longer: it raises.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
     notes = []
-    arguments = kind, culprit, when, timeout
+    arguments = kind, culprit, timeout
     with Workers(__file__, 2, arguments, timeout=90, grace=1) as workers:
         for rank, line in workers:
             said = line
@@ -101,7 +99,7 @@ def play_on_workers(
     return notes, workers
 
 
-def _work(kind, culprit, when, timeout):
+def _work(kind, culprit, timeout):
     import keras
     import tensorflow as tf
 
@@ -115,7 +113,7 @@ def _work(kind, culprit, when, timeout):
     strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     kinds = {"own": own, "safe": safe}
     try:
-        print_as_they_come(play(strategy, kinds[kind], int(culprit), int(when)))
+        print_as_they_come(play(strategy, kinds[kind], int(culprit), when=2))
     except tf.errors.OpError as error:  # its message begins with names of nodes
         why = re.sub(r"{{.*?}}", "", error.message).strip().splitlines()[0]
         print(f"{type(error).__name__}: {why}", flush=True)

@@ -4,7 +4,7 @@ import contextlib
 import functools
 from dataclasses import dataclass
 
-from course_utils.hardware import accelerators
+from course_utils.hardware import accelerators, counted
 from course_utils.processes import Told
 
 
@@ -69,8 +69,9 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
             tf.config.set_logical_device_configuration(cpu, [one] * count)
         except RuntimeError:
             raise DeviceError(
-                f"TensorFlow has already started in this kernel with {_number(len(before))}, and "
-                f"{_number(count)} are asked for: restart the kernel and run this cell before "
+                "TensorFlow has already started in this kernel with "
+                f"{counted(len(before), 'CPU device')}, and {counted(count, 'CPU device')} are "
+                "asked for: restart the kernel and run this cell before "
                 "anything that computes."
             ) from None
     return tuple(f"CPU:{i}" for i in range(count))
@@ -90,7 +91,7 @@ def choose() -> Choice:
         len(tf.config.list_logical_devices(kind)) for kind in kinds
     )
     if tpu_cores > 1 or (tpu_cores and cpus == 1):
-        reason = f"TensorFlow can use the {_number(tpu_cores, 'core')} of this TPU."
+        reason = f"TensorFlow can use the {counted(tpu_cores)} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
     if gpus > 1:
         reason = (
@@ -98,12 +99,10 @@ def choose() -> Choice:
         )
         return Choice("MirroredStrategy", _names("GPU", gpus), reason)
     if cpus > 1:
-        only = "GPU" if gpus else "TPU core" if tpu_cores else ""
-        speed = (
-            f"slower than its only {only}." if only else "and they make nothing faster."
+        reason = (
+            f"{cpus} logical devices of one CPU show all that happens between replicas, and they "
+            "make nothing faster."
         )
-        shows = "show all that happens between replicas"
-        reason = f"{cpus} logical devices of one CPU {shows}, {speed}"
         return Choice("MirroredStrategy", _names("CPU", cpus), reason)
     if gpus:
         return Choice(
@@ -127,7 +126,3 @@ def _mirrored(devices):
 
 def _names(kind, count):
     return tuple(f"{kind}:{i}" for i in range(count))
-
-
-def _number(count, noun="CPU device"):
-    return f"{count} {noun}" + ("s" if count != 1 else "")

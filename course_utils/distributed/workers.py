@@ -16,7 +16,6 @@ import json
 import random
 import socket
 import time
-from pathlib import Path
 
 from course_utils import processes
 from course_utils.hardware.accelerators import CPU_ALONE
@@ -37,18 +36,14 @@ class Workers:
     while it runs, and `last` {rank: the last line that it printed}; `stubborn` are the
     ranks of those that SIGTERM could not end.
 
-    Raises a ProcessError with one sentence where there is no script, a worker ends with
-    an error (the first one is told), or the time is up; Interrupted, a
+    Raises a ProcessError with one sentence where a worker ends with an error (the first
+    one is told), or the time is up; Interrupted, a
     KeyboardInterrupt, when the person interrupts.
     """
 
     def __init__(
         self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4
     ):
-        if not Path(script).is_file():
-            raise ProcessError(
-                f"There is no file {str(script)!r}: write the script first."
-            )
         self._command = processes.script(script, *arguments)
         self._ports = free_ports(count)
         self.count, self.timeout, self.grace = count, timeout, grace
@@ -99,11 +94,19 @@ class Workers:
                 if first_failure is None:
                     first_failure = rank
                 deadline = min(deadline, time.monotonic() + self.grace)
-        if first_failure is None and None in self.endings:
-            self._say_that_time_is_up()
+        late = [str(rank) for rank, ending in enumerate(self.endings) if ending is None]
         self.stop()
+        if first_failure is None and late:
+            raise ProcessError(
+                f"Of {self.count} workers {' and '.join(late)} had not ended after "
+                f"{self.timeout:g} s, so all were stopped: see what they printed last, or give "
+                "them more time with timeout."
+            )
         if first_failure is not None and not self._killed:
-            raise ProcessError(self._what_failed(first_failure))
+            raise ProcessError(
+                f"Worker {first_failure} of {self.count} {self.endings[first_failure]}, so all "
+                "were stopped: mend its script and start the workers again."
+            )
 
     @property
     def results(self) -> list:
@@ -121,30 +124,6 @@ class Workers:
         self.stubborn += [self._processes.index(p) for p in stubborn]
         for rank, process in enumerate(self._processes):
             self.endings[rank] = self.endings[rank] or processes.ending(process)
-
-    def _what_failed(self, rank):
-        who = f"Worker {rank} of {self.count}"
-        if "Could not start gRPC server" in "".join(self._processes[rank].errors):
-            return (
-                f"{who} could not open port {self._ports[rank]}, which another program uses: "
-                "start the workers again, on other ports."
-            )
-        return (
-            f"{who} {self.endings[rank]}, so all were stopped: mend its script and start the "
-            "workers again."
-        )
-
-    def _say_that_time_is_up(self):
-        late = [str(rank) for rank, ending in enumerate(self.endings) if ending is None]
-        self.stop()
-        names = (
-            f"Worker {late[0]}" if len(late) == 1 else f"Workers {' and '.join(late)}"
-        )
-        how = "killed, for they ignored SIGTERM" if self.stubborn else "stopped"
-        raise ProcessError(
-            f"{names} of {self.count} had not ended after {self.timeout:g} s and were {how}: see "
-            "what they printed last, or give them more time with timeout."
-        )
 
 
 def run_workers(script, count: int = 2, arguments=(), **options) -> list:

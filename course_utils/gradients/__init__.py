@@ -84,8 +84,6 @@ class Survival:
     `zero` and `nonfinite_input` were that before; `rounded_to_zero` were not zero. What
     rounds up to a normal number is `normal`. `overflow` goes beyond the largest number:
     to infinity, NaN in float8_e4m3fn, the largest number itself in float4_e2m1fn.
-    `norm_lost` is the share of the sum of squares of all finite values that was rounded
-    to zero.
     """
 
     zero: int
@@ -94,13 +92,11 @@ class Survival:
     normal: int
     overflow: int
     nonfinite_input: int
-    norm_lost: float
 
     @property
     def total(self) -> int:
         """The number of all values."""
-        results = self.rounded_to_zero + self.subnormal + self.normal + self.overflow
-        return self.zero + results + self.nonfinite_input
+        return sum(vars(self).values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,17 +181,15 @@ class OctaveHistogram:
             1
         """
         edge = limits(fmt)
-        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
+        octave = self._octaves(log2_scale)
         below = octave < edge["zero_octave"]
         tie = octave == edge["zero_octave"]
         gone = self.counts[below].sum() + self.powers[tie].sum()
         over = self.counts[octave > edge["top_octave"]].sum()
         over += self.above[octave == edge["top_octave"], edge["overflow"]].sum()
-        small = self.counts[octave < edge["normal_octave"]].sum() - gone
-        small -= self.above[
-            octave == edge["normal_octave"] - 1, edge["rounds_up"]
-        ].sum()
-        lost = np.where(below, self.squares, self.powers * tie)
+        normal = edge["normal_octave"]
+        small = self.counts[octave < normal].sum() - gone
+        small -= self.above[octave == normal - 1, edge["rounds_up"]].sum()
         return Survival(
             zero=self.zeros,
             rounded_to_zero=int(gone),
@@ -203,7 +197,6 @@ class OctaveHistogram:
             normal=int(self.counts.sum() - gone - small - over),
             overflow=int(over),
             nonfinite_input=self.nans + self.infinities,
-            norm_lost=self._share(lost),
         )
 
     def relative_error(self, fmt: str, log2_scale: int = 0) -> float:
@@ -225,11 +218,15 @@ class OctaveHistogram:
             )
         if (found := self.survival(fmt, log2_scale)).overflow or found.nonfinite_input:
             return math.inf
-        octave = self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
+        octave = self._octaves(log2_scale)
         kept = facts["fraction_bits"] - np.maximum(0, edge["normal_octave"] - octave)
         column = np.maximum(kept, KEPT[0]) - KEPT[0]
         errors = np.take_along_axis(self.errors, column[:, None], axis=1)[:, 0]
         return math.sqrt(self._share(np.where(kept < KEPT[0], self.squares, errors)))
+
+    def _octaves(self, log2_scale):
+        """The octave of each row, once scaled."""
+        return self.first + np.arange(len(self.counts)) + operator.index(log2_scale)
 
     def _share(self, squares):
         """What these sums for each octave are of the sum of squares of all finite

@@ -22,13 +22,13 @@ SETS = (
 WITHOUT_TENSOR_CORES = r"GTX 16\d0|MX[45]\d0|T[456]\d\d\b|T[12]000|T1200"
 
 
-def counted(cores: int) -> str:
-    """A number of cores in words.
+def counted(number: int, noun: str = "core") -> str:
+    """A number of cores or other things in words.
 
     >>> counted(1), counted(2)
     ('1 core', '2 cores')
     """
-    return f"{cores} core" if cores == 1 else f"{cores} cores"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True)
@@ -208,49 +208,33 @@ def _decide(hw):
     if hw.working("TPU"):
         why = "a TPU multiplies in bfloat16 and has no float16 units."
         return "mixed_bfloat16", why
-    gpus = hw.working("GPU")
-    if gpus:
-        level, name, cc = min(
-            (_tensor_cores(g), g.name, g.compute_capability or 0) for g in gpus
-        )
-        if level == 2:
-            both = "has tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
-            return "mixed_bfloat16", f"{name} {both}"
-        if level == 1:
-            why = f"{name} has tensor cores for float16 and none for bfloat16."
-            return "mixed_float16", why
-        if cc >= 7.0:
-            return (
-                "float32",
-                f"{name} has no tensor cores in spite of its compute capability.",
-            )
-        return (
-            "float32",
-            f"{name} has no tensor cores, so 16 bits save memory there but not time.",
-        )
-    sets = hw.instruction_sets
-    if sets is None:
-        why = "this system does not tell which 16-bit instructions the CPU has; measure it."
-        return "float32", why
-    if not hw.system.endswith(("x86_64", "AMD64")):
-        why = "we have not run the course on a CPU of this kind; measure it."
-        return "float32", why
-    if not {"avx512_bf16", "amx_bf16"} & set(sets):
-        return "float32", "this CPU has no bfloat16 instructions that TensorFlow uses."
-    if not hw.onednn:
-        why = "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units."
-        return "float32", why
-    if hw.max_isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", hw.max_isa):
-        return (
-            "float32",
-            f"ONEDNN_MAX_CPU_ISA={hw.max_isa} hides this CPU's bfloat16 units.",
-        )
-    if "Intel" in hw.cpu and "amx_bf16" not in sets:
+    if gpus := hw.working("GPU"):
+        level, name = min((_tensor_cores(gpu), gpu.name) for gpu in gpus)
+        both = "has tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
+        one = "has tensor cores for float16 and none for bfloat16."
+        none = "has no tensor cores, so 16 bits save memory there but not time."
+        policy = ("float32", "mixed_float16", "mixed_bfloat16")[level]
+        return policy, f"{name} {(none, one, both)[level]}"
+    sets = set(hw.instruction_sets or ())
+    isa = hw.max_isa
+    against = {
+        "this system does not tell which 16-bit instructions the CPU has; measure it.":
+            hw.instruction_sets is None,
+        "we have not run the course on a CPU of this kind; measure it.":
+            not hw.system.endswith(("x86_64", "AMD64")),
+        "this CPU has no bfloat16 instructions that TensorFlow uses.":
+            not sets & {"avx512_bf16", "amx_bf16"},
+        "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units.":
+            not hw.onednn,
+        f"ONEDNN_MAX_CPU_ISA={isa} hides this CPU's bfloat16 units.":
+            isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", isa),
         # A matrix product of 1024 took 1.7 times as long as in float32.
-        why = (
-            "without amx_bf16 an Intel CPU was slower in bfloat16 where we measured it."
-        )
-        return "float32", why
+        "without amx_bf16 an Intel CPU was slower in bfloat16 where we measured it.":
+            "Intel" in hw.cpu and "amx_bf16" not in sets,
+    }  # fmt: skip
+    for why, holds in against.items():
+        if holds:
+            return "float32", why
     unit = "amx_bf16" if "amx_bf16" in sets else "avx512_bf16"
     return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."
 

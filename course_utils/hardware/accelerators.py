@@ -4,7 +4,6 @@ Each is tried with a small computation in a process of its own, because a broken
 or a missing kernel can take the whole process down.
 """
 
-import csv
 import functools
 import math
 import os
@@ -105,27 +104,21 @@ def _gpus():
         return ()
     # It says whether a try is worth its seconds; it does not know what
     # CUDA_VISIBLE_DEVICES hides.
-    query = ["nvidia-smi", "--query-gpu=name,compute_cap,memory.total"]
+    query = ["nvidia-smi", "--query-gpu=name,memory.total"]
     listing = processes.run([*query, "--format=csv,noheader,nounits"], timeout=20)
-    text = "" if listing.problem else listing.printed
-    rows = csv.reader(text.strip().splitlines(), skipinitialspace=True)
-    listed = [row for row in rows if len(row) == 3]  # else it says why there is none
-    if not listed:
+    listed = re.findall("(.+), (.+)", listing.printed)  # else it says why there is none
+    if listing.problem or not listed:
         return ()
     print("Trying a small computation on the GPU, in a process of its own …")
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     found = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
     if not found:
-        problem = (
-            UNSEEN
-            if found == []
-            else "the try-out ended its process; it is left alone."
-        )
-        found = [(name, cc, problem) for name, cc, _ in listed]
-    memory = {name: int(2**20 * (_number(mib) or 0)) or None for name, _, mib in listed}
+        died = "the try-out ended its process; it is left alone."
+        found = [(name, None, UNSEEN if found == [] else died) for name, _ in listed]
+    memory = {name: 2**20 * int(mib) for name, mib in listed if mib.isdigit()}
     return tuple(
-        Accelerator("GPU", name, not problem, problem, _number(cc), memory.get(name))
-        for name, cc, problem in found
+        Accelerator("GPU", name, not problem, problem, level, memory.get(name))
+        for name, level, problem in found
     )
 
 
@@ -136,13 +129,6 @@ def _tpus():
     cores, _ = try_tpu()
     problem = "" if cores else "TensorFlow cannot use it; it is left alone."
     return (Accelerator("TPU", name, bool(cores), problem),) * max(1, cores)
-
-
-def _number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 # ------------------------------------------------------------ in processes of their own
@@ -169,7 +155,7 @@ def compute_on_gpus() -> list[tuple]:
     )
     for number, gpu in enumerate(tf.config.list_physical_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)
-        level = "{}.{}".format(*details.get("compute_capability", (0, 0)))
+        level = float("{}.{}".format(*details.get("compute_capability", (0, 0))))
         problem = ""
         try:
             # A product asks cuBLAS, its double TensorFlow itself, a convolution cuDNN.
@@ -184,7 +170,7 @@ def compute_on_gpus() -> list[tuple]:
                     )
         except Exception as error:
             problem = f"a small computation on it raised {type(error).__name__}; it is left alone."
-            if float(level) > newest:
+            if level > newest:
                 problem = (
                     f"this TensorFlow's kernels end at {newest}; it is left alone."
                 )

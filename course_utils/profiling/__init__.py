@@ -18,4 +18,4 @@ from course_utils.profiling.recordings import (
     spans,
     step_times,
 )
-from course_utils.profiling.trace import Event, Trace, read, record
+from course_utils.profiling.trace import Event, read, record

@@ -45,42 +45,34 @@ class Op:
         )
 
 
-def op_times(trace, by: str = "type", where: str = "step") -> pd.DataFrame:
-    """How long each operation ran, slowest first: op, kind, calls and ms per step,
-    share of all.
+def op_times(trace, by: str = "type") -> pd.DataFrame:
+    """How long each operation of the steps ran, slowest first: op, kind, calls and ms
+    per step, share of all.
 
-    By "type" ("MatMul") or by "name" ("dense_1/MatMul"), which tells the layer; in the
-    "step", or in the "input", for what tf.data runs on threads of its own. The time of
-    operations called from another is theirs. On a CPU it is that of TensorFlow's
+    By "type" ("MatMul") or by "name" ("dense_1/MatMul"), which tells the layer. The
+    time of operations called from another is theirs. On a CPU it is that of TensorFlow's
     operations on all threads; an accelerator's own events count instead where a trace
     holds them. A compiled step shows XLA's operations.
 
     Example:
         profiling.op_times(trace, by="name").head()
     """
-    ops = find_ops(trace, pipeline=where == "input")
-    rows = [(getattr(op, by), op.kind, op.own) for op in ops]
-    runs = pd.DataFrame(rows, columns=["op", "kind", "ms"]).groupby(
-        ["op", "kind"], sort=False
-    )
-    table = runs["ms"].agg(calls="size", ms="sum").reset_index()
+    rows = [(getattr(op, by), op.kind, op.own) for op in find_ops(trace)]
+    runs = pd.DataFrame(rows, columns=["op", "kind", "ms"])
+    each = runs.groupby(["op", "kind"], sort=False)["ms"]
+    table = each.agg(calls="size", ms="sum").reset_index()
     table[["calls", "ms"]] /= len(windows(trace))
     table["share"] = table["ms"] / table["ms"].sum()
     return table.sort_values("ms", ascending=False, ignore_index=True)
 
 
-def find_ops(trace, pipeline: bool = False, host: bool = False) -> list[Op]:
+def find_ops(trace, pipeline: bool = False) -> list[Op]:
     """Every run of every operation of the steps, or of tf.data's own; each line by
     start.
-
-    With `host` as the host starts them, also where an accelerator's own events are
-    there.
     """
-    device = not (pipeline or host) and any(
-        e.device.startswith("/device:") for e in trace.events
-    )
+    device = not pipeline and any(e.device.startswith("/device:") for e in trace)
     lines = {}
-    for event in trace.events:
+    for event in trace:
         here = event.device.startswith("/device:" if device else "/host:")
         if here and event.line.startswith(PIPELINE) == pipeline:
             lines.setdefault((event.device, event.line), []).append(event)

@@ -96,7 +96,7 @@ def _allocations(trace):
     `requested_bytes`, `allocation_bytes` and `bytes_allocated` in their `stats`.
     """
     kinds = ("MemoryAllocation", "MemoryDeallocation")
-    events = [event for event in trace.events if event.name in kinds]
+    events = [event for event in trace if event.name in kinds]
     most = {}
     for event in events:
         name = event.stats.get("allocator_name", "")

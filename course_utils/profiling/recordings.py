@@ -1,7 +1,7 @@
 """What a step spends its time on, and why it got no faster under another policy."""
 
 import re
-from collections import Counter
+import statistics
 from typing import NamedTuple
 
 import pandas as pd
@@ -40,7 +40,6 @@ class Diagnosis(NamedTuple):
 
     name: str
     sentence: str
-    speedup: float
     walk: tuple[tuple[str, str, bool], ...]
 
 
@@ -167,7 +166,6 @@ def diagnose(before, after) -> Diagnosis:
     now = budget(after)
     before_ms = sum(was.values())
     after_ms = sum(now.values())
-    speedup = before_ms / after_ms
     waits = now["input"] / after_ms
     idle = now["launch"] / after_ms
     share = was["products"] / before_ms
@@ -197,12 +195,12 @@ def diagnose(before, after) -> Diagnosis:
             said = (
                 "XLA fused the operations: record steps without jit_compile to see why."
             )
-            return Diagnosis("fused", said, speedup, tuple(walk))
+            return Diagnosis("fused", said, tuple(walk))
         walk.append((QUESTIONS[name], number, bool(yes)))
         if yes:
-            return Diagnosis(name, sentence, speedup, tuple(walk))
-    said = f"{speedup:.2g} times as fast, and none of the usual reasons."
-    return Diagnosis("done", said, speedup, tuple(walk))
+            return Diagnosis(name, sentence, tuple(walk))
+    said = f"{before_ms / after_ms:.2g} times as fast, and none of the usual reasons."
+    return Diagnosis("done", said, tuple(walk))
 
 
 def _passes(ops):
@@ -218,18 +216,13 @@ def _passes(ops):
     begun = backward[0].start
     forward = [op for op in products if op.start < begun]
     # the scope of the optimizer: most of what is assigned
-    scopes = [op.name.split("/")[0] for op in ops]
-    assigned = Counter(
-        scope
-        for op, scope in zip(ops, scopes, strict=True)
+    assigned = [
+        _scope(op)
+        for op in ops
         if "/" in op.name and re.match("Assign|ResourceApply", op.type)
-    )
-    optimizer = max(assigned, key=assigned.get, default=None)
-    update = [
-        op
-        for op, scope in zip(ops, scopes, strict=True)
-        if scope == optimizer and op.start >= begun
     ]
+    optimizer = statistics.mode(assigned) if assigned else None
+    update = [op for op in ops if _scope(op) == optimizer and op.start >= begun]
     return [
         (name, runs[0].start, max(op.end for op in runs))
         for name, runs in zip(PASSES, (forward, backward, update), strict=True)
@@ -237,11 +230,15 @@ def _passes(ops):
     ]
 
 
+def _scope(op):
+    return op.name.split("/")[0]
+
+
 def _waits(trace):
     """(start, end) of every wait for tf.data, in order; one inside another is left out."""
     found = []
     for start, end in sorted(
-        (e.start, -e.end) for e in trace.events if e.name.startswith(INPUT)
+        (e.start, -e.end) for e in trace if e.name.startswith(INPUT)
     ):
         if not found or start >= found[-1][1]:
             found.append((start, -end))

@@ -8,7 +8,6 @@ import contextlib
 import math
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,26 +25,15 @@ class Event(NamedTuple):
     stats: dict  # what else is known about it: {"step_num": 3}, …
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """Every `Event` of a recorded trace, sorted by start, and the folder of its files.
-
-    `tensorboard --logdir` takes this folder or one above it.
-    """
-
-    folder: Path
-    events: tuple[Event, ...]
-
-
 def record(
     step,
     steps: int = 5,
     warm_up: int = 2,
     folder: str | Path | None = None,
     seconds: float = math.inf,
-) -> Trace:
+) -> tuple[Event, ...]:
     """Calls `step()` under TensorFlow's profiler, `steps` times after `warm_up`
-    unrecorded calls.
+    unrecorded calls: what happened, each `Event` by its start.
 
     It records fewer, at least one, where by the last warm-up they would take longer
     than `seconds`. Each call is marked as one step. On an accelerator it has to read a
@@ -54,27 +42,15 @@ def record(
     after the second it is made in.
 
     Raises:
-        ValueError: `step` cannot be called, the folder cannot be made, or another trace is being
-            recorded.
+        ValueError: another trace is being recorded.
 
     Example:
         trace = profiling.record(lambda: model.train_on_batch(x, y))
     """
     import tensorflow as tf
 
-    if not callable(step):
-        raise ValueError(
-            f"step is {type(step).__name__}: give a function without arguments, "
-            "for example `lambda: model.train_on_batch(x, y)`."
-        )
     folder = Path(folder or tempfile.mkdtemp(prefix="trace-"))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"A trace cannot be written into {folder} ({type(error).__name__}): "
-            "give a folder that you may write to."
-        ) from None
+    folder.mkdir(parents=True, exist_ok=True)
     for _ in range(warm_up):
         began = time.perf_counter()
         step()
@@ -100,9 +76,9 @@ def record(
     return read(folder)
 
 
-def read(folder: str | Path) -> Trace:
-    """The newest trace below a folder, whoever recorded it; ValueError where there is
-    none.
+def read(folder: str | Path) -> tuple[Event, ...]:
+    """The newest trace below a folder, whoever recorded it, as `record` gives it;
+    ValueError where there is none.
 
     Example:
         keras.callbacks.TensorBoard("logs", profile_batch=(3, 8))  # in fit, and then
@@ -119,12 +95,12 @@ def read(folder: str | Path) -> Trace:
         planes += xplane_pb2.XSpace.FromString(file.read_bytes()).planes
     first = min(line.timestamp_ns for plane in planes for line in plane.lines)
     events = [event for plane in planes for event in _events(plane, first)]
-    return Trace(run, tuple(sorted(events, key=lambda e: (e.start, -e.end))))
+    return tuple(sorted(events, key=lambda e: (e.start, -e.end)))
 
 
 def windows(trace) -> list[tuple[float, float]]:
     """Start and end of every step that `record` marked, in ms."""
-    host = (event for event in trace.events if event.device.startswith("/host:"))
+    host = (event for event in trace if event.device.startswith("/host:"))
     return [(event.start, event.end) for event in host if "step_num" in event.stats]
 
 

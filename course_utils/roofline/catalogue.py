@@ -67,8 +67,8 @@ def devices() -> dict[str, Device]:
     return found
 
 
-def measured_device(table, name: str = "this machine") -> Device:
-    """A `Device` by its measured roofs: the best medians of a table of `ceilings`.
+def measured_device(table) -> Device:
+    """This machine by its measured roofs: the best medians of a table of `ceilings`.
 
     ValueError where the table has no matrix product in float32.
 
@@ -81,4 +81,4 @@ def measured_device(table, name: str = "this machine") -> Device:
             "The table has no float32 product: call ceilings() and let it finish."
         )
     memory = best.pop("memory", None)
-    return Device(name, best, memory)
+    return Device("this machine", best, memory)

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 COLUMNS = ["name", "type", "dtype", "flops", "bytes", "product", "riders"]
-# These look at a shape, or hand on the bytes of their input under another name.
+# These hand on the bytes of their input in another shape or under another name.
 VIEWS = {
     *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient"),
     *("PreventGradient", "ReadVariableOp", "NoOp", "Const", "Placeholder", "Shape"),
-    *("VarHandleOp", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "Range"),
+    "VarHandleOp",
+}
+# These look at a shape, or take little from it.
+FREE = VIEWS | {
+    *("ShapeN", "Size", "Rank", "BroadcastGradientArgs", "Range"),
     *("StridedSlice", "Pack", "AssignVariableOp"),
 }
 MATRICES = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"}
@@ -42,8 +46,6 @@ class Work:
     """
 
     table: Any  # a DataFrame
-    # types of operations that are not counted, such as "While"
-    unknown: tuple[str, ...] = ()
 
     @property
     def flops(self) -> int:
@@ -68,7 +70,8 @@ def count(step, *args) -> Work:
     besides (padding, other layouts, working space) is not in the graph.
 
     Raises:
-        ValueError: the model has no optimizer or no weights yet, or a shape stays open.
+        ValueError: the model has no optimizer or no weights yet, a shape stays open, or there is
+            an operation such as a loop, whose arithmetic does not follow from its shapes.
 
     Example:
         >>> import numpy as np, tensorflow as tf
@@ -78,10 +81,7 @@ def count(step, *args) -> Work:
     """
     import pandas as pd
 
-    rows: list = []
-    unknown: list = []
-    _walk(trace(step, *args), rows, unknown)
-    return Work(pd.DataFrame(rows, columns=COLUMNS), tuple(dict.fromkeys(unknown)))
+    return Work(pd.DataFrame(_walk(trace(step, *args)), columns=COLUMNS))
 
 
 def trace(step, *args):
@@ -115,25 +115,29 @@ def _make_variables(model):
     model.optimizer.build(model.trainable_variables)
 
 
-def _walk(graph, rows, unknown):
-    """Appends a row for each operation of a graph and of the functions it calls."""
+def _walk(graph):
+    """A row for each operation of a graph and of the functions it calls."""
     rides = _riding_along(graph)
+    rows: list = []
     for op in _needed(graph):
         if op.type in ("PartitionedCall", "StatefulPartitionedCall"):
-            _walk(_called(graph, op, "f"), rows, unknown)
+            rows += _walk(_called(graph, op, "f"))
         elif op.type in ("If", "StatelessIf"):
-            sides: list = [[], []]
-            for side, branch in zip(sides, ("then_branch", "else_branch"), strict=True):
-                _walk(_called(graph, op, branch), side, unknown)
+            branches = ("then_branch", "else_branch")
+            sides = [_walk(_called(graph, op, branch)) for branch in branches]
             rows += max(sides, key=lambda side: sum(row[4] for row in side))
         elif op.type in HIDDEN:
-            unknown.append(op.type)
-        elif op.type not in VIEWS and op.name not in rides:
+            raise ValueError(
+                f"{op.type} is in this step, and how much it computes is not in the graph: "
+                "count a step without it."
+            )
+        elif op.type not in FREE and op.name not in rides:
             product = op.type in PRODUCTS
             flops = _flops(op) if product else _numbers(op)
             riders = tuple(name for name, first in rides.items() if first == op.name)
             counted = _dtype(op), flops, _moved(op), product, riders
             rows.append((op.name, op.type, *counted))
+    return rows
 
 
 def _needed(graph):

@@ -39,9 +39,9 @@ def predict(step: Work, device: Device) -> Floor:
     """The least time of each operation: arithmetic at the peak, or bytes at full speed.
 
     A product takes the longer of the two, any other operation its bytes; one comes
-    after the other. Starting operations, waiting for input, what was not counted
-    (`step.unknown`) and routines that stay below the roofs come on top, so a measured
-    step is longer. Where the memory is unknown, only products count.
+    after the other. Starting operations, waiting for input and routines that stay
+    below the roofs come on top, so a measured step is longer. Where the memory is
+    unknown, only products count.
 
     Example:
         >>> import numpy as np, tensorflow as tf

@@ -163,7 +163,8 @@ def test_05_a_trace_shows_the_waiting_for_input_and_what_the_pipeline_does():
     batches = iter(data.with_options(options))
     trace = profiling.record(lambda: float(tf.reduce_sum(next(batches))), steps=3)
     assert (profiling.step_times(trace)["input_ms"] > 0).all()
-    assert "ResizeArea" in set(profiling.op_times(trace, where="input")["op"])
+    table = profiling.spans(trace)
+    assert "ResizeArea" in set(table["op"][table["lane"] == "input pipeline"])
 
 
 # Memory
