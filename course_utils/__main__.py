@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     bench.add_argument(
         "--seconds",
-        type=float,
+        type=_seconds,
         default=60,
         help="time for the CNN's steps (60); in all it takes some three times as long",
     )
@@ -46,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     bench.add_argument(
         "--output",
+        type=_file,
         help="the file to write (default: a new one in data/measurements/own)",
     )
     examine = commands.add_parser(
@@ -59,11 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
         "reports", nargs="+", help="the .json and .html files, or folders of them"
     )
     class_board.add_argument(
-        "--csv", type=Path, help="a table to write too, for a learning platform"
+        "--csv", type=_file, help="a table to write too, for a learning platform"
     )
     class_board.add_argument(
         "--out",
-        type=Path,
+        type=_file,
         default=Path("class_board.html"),
         help="the page to write (class_board.html)",
     )
@@ -135,6 +136,19 @@ def _bench(options):
         print(f"It could not be written, so it stands above: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _file(text):
+    """A path that can be written to, checked before a minute of measuring."""
+    if Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder: give the name of a file")
+    return Path(text)
+
+
+def _seconds(text):
+    if not 1 <= float(text) <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} is not from 1 to 3600")
+    return float(text)
 
 
 if __name__ == "__main__":

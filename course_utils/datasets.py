@@ -30,7 +30,8 @@ class Dataset:
     """Digit images, uint8 (n, 28, 28) from 0 (paper) to 255 (ink), and labels 0 to 9,
     uint8 (n,).
 
-    `name` says what they are, MNIST or not, and where they came from.
+    `name` says what they are and where they came from; `is_fallback` is True for
+    scikit-learn's digits, which are not MNIST.
     """
 
     x_train: np.ndarray
@@ -38,6 +39,7 @@ class Dataset:
     x_test: np.ndarray
     y_test: np.ndarray
     name: str
+    is_fallback: bool = False
 
     def __str__(self):
         return f"{self.name}: {len(self.x_train):,} training and {len(self.x_test):,} test images"
@@ -171,4 +173,4 @@ def _sklearn_digits():
         images, labels, test_size=360, stratify=labels, random_state=0
     )
     name = "scikit-learn's handwritten digits, enlarged to 28×28 (not MNIST)"
-    return Dataset(x_train, y_train, x_test, y_test, name)
+    return Dataset(x_train, y_train, x_test, y_test, name, is_fallback=True)

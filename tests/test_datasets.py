@@ -87,7 +87,7 @@ def test_a_bad_file_is_named_and_kept_and_the_next_source_is_used(
     put(sources, "Keras's cache", GOOD, monkeypatch)
     bad = put(sources, where, content, monkeypatch)
     digits = datasets.load_mnist()
-    assert ("not MNIST" in digits.name) == (where == "Keras's cache")
+    assert digits.is_fallback == (where == "Keras's cache")
     said = capsys.readouterr().out
     assert str(bad) in said and reason in said
     assert bad.read_bytes() == content

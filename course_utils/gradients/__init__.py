@@ -84,6 +84,8 @@ class Survival:
     `zero` and `nonfinite_input` were that before; `rounded_to_zero` were not zero. What
     rounds up to a normal number is `normal`. `overflow` goes beyond the largest number:
     to infinity, NaN in float8_e4m3fn, the largest number itself in float4_e2m1fn.
+    `norm_lost` is the share of the sum of squares of all finite values that was rounded
+    to zero.
     """
 
     zero: int
@@ -92,11 +94,13 @@ class Survival:
     normal: int
     overflow: int
     nonfinite_input: int
+    norm_lost: float
 
     @property
     def total(self) -> int:
         """The number of all values."""
-        return sum(vars(self).values())
+        results = self.rounded_to_zero + self.subnormal + self.normal + self.overflow
+        return self.zero + results + self.nonfinite_input
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +194,7 @@ class OctaveHistogram:
         normal = edge["normal_octave"]
         small = self.counts[octave < normal].sum() - gone
         small -= self.above[octave == normal - 1, edge["rounds_up"]].sum()
+        lost = np.where(below, self.squares, self.powers * tie)
         return Survival(
             zero=self.zeros,
             rounded_to_zero=int(gone),
@@ -197,6 +202,7 @@ class OctaveHistogram:
             normal=int(self.counts.sum() - gone - small - over),
             overflow=int(over),
             nonfinite_input=self.nans + self.infinities,
+            norm_lost=self._share(lost),
         )
 
     def relative_error(self, fmt: str, log2_scale: int = 0) -> float:
