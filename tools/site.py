@@ -88,12 +88,11 @@ def guide(path):
     sheet = exercises.load(path.name[:2])
     texts = {tag: cell.source for cell in read(path).cells for tag in tags_of(cell)}
     parts = [
-        told_about(exercise) | {"heading": texts[f"task-{number}"].splitlines()[0]}
+        told_about(exercise, texts[f"task-{number}"])
         for number, exercise in enumerate(sheet.exercises, 1)
     ]
     return reference.TEMPLATES.get_template("guide.md").render(
-        number=path.name[:2],
-        title=sheet.title,
+        title=f"{path.name[:2]} · {sheet.title}",
         file=path.name,
         sections=clock.account(path).minutes(),
         question=texts["predict"].removeprefix("## Predict").strip(),
@@ -101,8 +100,28 @@ def guide(path):
     )
 
 
-def told_about(exercise):
-    """Return what the instructor's page says of an exercise, for its template."""
+def lesson_guide(path):
+    """Return the instructor's page of a lesson that is made of the notebooks' cells."""
+    texts = {cell.id: cell.source for cell in read(path).cells}
+    parts = [
+        told_about(exercises.load(notebook)[int(number)].exercise, texts[id])
+        for id in texts
+        for number, notebook in re.findall(r"^task-(\d)-(\d\d)$", id)
+    ]
+    timetable = re.search(r"^\| minute .*?(?=\n\n)", texts["at-a-glance"], re.M | re.S)
+    return reference.TEMPLATES.get_template("guide.md").render(
+        title=f"“{texts['title'].splitlines()[0].removeprefix('# ')}”",
+        file=path.name,
+        timetable=timetable[0],
+        question="The last column of the table has a question for each part.",
+        exercises=parts,
+    )
+
+
+def told_about(exercise, task):
+    """Return what the instructor's page says of an exercise and its task, for its
+    template.
+    """
     right = getattr(exercise.answer, "right", None)
     names = {}
     if right is None and hasattr(exercise.answer, "examples"):
@@ -120,8 +139,10 @@ def told_about(exercise):
         rows = together(rows)
         kind = "answer, and how many more get the same last sentence"
     return {
+        "heading": task.splitlines()[0],
         "minutes": exercise.minutes,
         "hints": exercise.hints,
+        "solution": exercise.solution,
         "kind": kind,
         "part": ", in part" if slips else "",
         "rows": rows,
@@ -207,9 +228,9 @@ def write_sources(folder):
         linked |= {match[1:] for match in ASKED.findall(page)}
     for path in paths:
         nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
-        if path.name[:2].isdigit():
-            text = guide(path.parents[1] / path.name)
-            (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
+        write = guide if path.name[:2].isdigit() else lesson_guide
+        text = write(path.parents[1] / path.name)
+        (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
     (folder / "ledger.md").write_text(claims.page("notebooks"), encoding="utf-8")
 
 

@@ -31,17 +31,18 @@ Afterwards you can say what two 16-bit formats lose, why loss scaling saves floa
 policy gains on the machine in front of you."""
 GLANCE = """\
 **At a glance** · **{minutes} minutes** of work, and {left} for questions · level: you have called \
-Keras `fit` · hardware: any · in one runtime, from top to bottom · made from the notebooks {first} \
-to {last}, which say more
+Keras `fit` · hardware: any · in one runtime, from top to bottom · made from notebooks {sources}, \
+which say more
 
 | minute | part | from | ask the room |
 |---|---|---|---|
 {rows}
 
 Another lesson takes {others}."""
+BOARD = "Whose guess was farthest off? What do you think is the reason?"
 KNOWN = "Your guesses and solved exercises, which the notebooks know too:"
 FURTHER = """\
-Print the [decision card](../data/decision_card.html): formats, the scale, the output and ten \
+Print the [decision card](../data/decision_card.html): formats, the scale, the output and \
 symptoms on one page.
 
 Go on with [01 · Floats](01_floats.ipynb), [02 · Loss scaling](02_loss_scaling.ipynb), \
@@ -198,17 +199,22 @@ def glance(account, parts, minutes):
         ask = part.get("ask", "")
         rows.append(f"| {begin} to {end} | {heading} | {part['notebook']} | {ask} |")
         begin = end
-    rows.append(f"| {begin} to {minutes} | {recap}, and your questions | | |")
+    board = minutes - PLANS[account.name].get("board", 0)
+    rows.append(f"| {begin} to {board} | {recap}, and your questions | | |")
+    if board < minutes:
+        rows.append(
+            f"| {board} to {minutes} | Hand in, and read your line aloud | | {BOARD} |"
+        )
     others = [
         f"[{plan['minutes']} minutes]({file})"
         for file, plan in PLANS.items()
         if file != account.name
     ]
+    *names, last = sorted({part["notebook"] for part in parts})
     return GLANCE.format(
         minutes=account.core,
         left=minutes - account.core,
-        first=parts[0]["notebook"],
-        last=parts[-1]["notebook"],
+        sources=" and ".join([", ".join(names), last]),
         rows="\n".join(rows),
         others=" or ".join(others),
     )
