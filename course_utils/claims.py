@@ -75,9 +75,9 @@ def settled(*notebooks: str) -> Table:
 
 
 def page(notebooks: str) -> str:
-    """The ledger as a page of Markdown, with links into the folder of the notebooks.
+    """The ledger as a page of Markdown, with links to cells in the folder of the notebooks.
 
-    Example: `claims.page("../notebooks")` is docs/ledger.md.
+    Example: `claims.page("../notebooks/solved")` is docs/ledger.md.
     """
     verdicts = Counter(claim["verdict"] for claim in _ledger())
     count = ", ".join(f"{n} × {verdict}" for verdict, n in verdicts.most_common())
@@ -96,6 +96,7 @@ def page(notebooks: str) -> str:
             key: " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
             for key, text in claim.items()
         }
-        line = "| {claim} | {verdict} | {note} | [{notebook:.2}]({folder}/{notebook}), `{cell}` |"
+        where = "[{notebook:.2}, `{cell}`]({folder}/{notebook}#cell-id={cell})"
+        line = f"| {{claim}} | {{verdict}} | {{note}} | {where} |"
         lines.append(line.format(folder=notebooks, **claim))
     return "\n".join(lines) + "\n"

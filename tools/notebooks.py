@@ -165,7 +165,7 @@ def timed(folder, accounts):
     text = path.read_text(encoding="utf-8")
     badge = publishing.with_badge(text, first, *publishing.published())
     yield path, text, clock.mapped(badge, accounts)
-    pages = {"ledger.md": lambda: claims.page("../notebooks"), **reference.PAGES}
+    pages = {"ledger.md": lambda: claims.page("../notebooks/solved"), **reference.PAGES}
     for name, page in pages.items():
         file = folder.parent / "docs" / name
         if file.exists():

@@ -23,7 +23,7 @@ from sphinx.cmd.build import build_main
 COURSE = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
-from course_utils import claims, exercises  # noqa: E402
+from course_utils import exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
 from tools import card, clock, pictures, reference  # noqa: E402
 from tools.canonical import read, tags_of  # noqa: E402
@@ -32,6 +32,8 @@ LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 # the same in a page of docs
 ASKED = re.compile(TO_CELL.pattern.replace(r"\((", r"\(\.\./notebooks/solved/("))
+# and the pages that lead to cells
+LINKING = ("ask.md", "glossary.md", "ledger.md")
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
 
@@ -208,7 +210,7 @@ def front():
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
-    for name in ("teach.md", "ask.md", "glossary.md", "platforms.md", *reference.PAGES):
+    for name in ("teach.md", "platforms.md", *LINKING, *reference.PAGES):
         page = (folder / name).read_text(encoding="utf-8")
         page = ASKED.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', page)
         page = page.replace("](../", "](")
@@ -223,7 +225,7 @@ def write_sources(folder):
     linked = {
         match[1:] for p in paths for match in TO_CELL.findall(p.read_text("utf-8"))
     }
-    for name in ("ask.md", "glossary.md"):
+    for name in LINKING:
         page = (COURSE / "docs" / name).read_text(encoding="utf-8")
         linked |= {match[1:] for match in ASKED.findall(page)}
     for path in paths:
@@ -231,7 +233,6 @@ def write_sources(folder):
         write = guide if path.name[:2].isdigit() else lesson_guide
         text = write(path.parents[1] / path.name)
         (folder / "guide" / f"{path.stem}.md").write_text(text, encoding="utf-8")
-    (folder / "ledger.md").write_text(claims.page("notebooks"), encoding="utf-8")
 
 
 def build(out):
