@@ -153,11 +153,17 @@ def legend(place, **options):
     place.legend(frameon=False, **options)
 
 
-def legend_below(figure, columns: int, fontsize: int = 9, **options):
-    """The figure's legend, in one row below its panels."""
-    legend(
-        figure, loc="outside lower center", ncols=columns, fontsize=fontsize, **options
-    )
+def legend_below(figure, columns: int, handles=(), **options):
+    """The figure's legend in rows below its panels: of `handles`, or of what its panels
+    label, each label once.
+    """
+    once: dict = {}
+    for ax in figure.axes:
+        for handle in ax.get_legend_handles_labels()[0]:
+            once.setdefault(handle.get_label(), handle)
+    if handles := [*(handles or once.values())]:
+        options = {"ncols": columns, "fontsize": 9, "handles": handles} | options
+        legend(figure, loc="outside lower center", **options)
 
 
 def listed(words) -> str:

@@ -80,7 +80,7 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
     ]
     bars = [Patch(label=label, **look) for label, look in kinds.items()]
-    legend_below(figure, 4, fontsize=9, handles=[*marks, *bars])
+    legend_below(figure, 4, [*marks, *bars])
     return Picture(figure, " ".join(words))
 
 

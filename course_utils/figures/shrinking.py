@@ -8,8 +8,6 @@ from course_utils.figures.looks import bar_look
 from course_utils.figures.series import OTHERS, lines
 from course_utils.figures.words import described
 
-MARGIN = 1.05  # times as fast: what is less is not called a gain
-
 
 def remat(steps: dict, counted: dict) -> Picture:
     """Peak memory and time of a step in several ways, beside the peak that was counted.
@@ -61,20 +59,6 @@ def sensitivity(scan: dict, change: str, title: str) -> Picture:
     ax.set(xlabel=change, ylabel="digits right, %", title=title)
     legend(ax, fontsize=9)
     return described(figure)
-
-
-def _pays(widths, ratios):
-    """From which width on a technique is faster, in words.
-
-    >>> _pays([64, 256], [0.9, 1.4]), _pays([64, 256], [2, 1.4]), _pays([64], [1.0])
-    ('from 256 on', 'everywhere', 'not up to 64')
-    """
-    slow = [place for place, ratio in enumerate(ratios) if ratio < MARGIN]
-    if not slow:
-        return "everywhere"
-    if slow[-1] == len(widths) - 1:
-        return f"not up to {widths[-1]:,}"
-    return f"from {widths[slow[-1] + 1]:,} on"
 
 
 def front(points: list[dict], images: int) -> Picture:

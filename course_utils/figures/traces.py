@@ -133,7 +133,7 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
         for part, (color, hatch) in BUDGET.items()
         if part in parts
     ]
-    legend_below(figure, 4, handles=handles)
+    legend_below(figure, 4, handles)
     return Picture(figure, f"{title}. {'; '.join(words)}.")
 
 
@@ -191,7 +191,7 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     looks = BUDGET | {UNTOLD: ("none", "")}
     bars = {part: (*looks[part], parts[part]) for part in parts}
     stack(ax, list(rows), bars, 0.62, sideways=True)
-    legend_below(figure, len(parts.columns))  # before a bar is pale
+    legend_below(figure, 6)  # before a bar is pale
     for part, group in zip(parts, ax.containers, strict=True):
         for at, (label, bar) in enumerate(zip(rows, group, strict=True)):
             width = bar.get_width()
