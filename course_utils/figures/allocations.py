@@ -12,7 +12,7 @@ from course_utils.figures.base import (
     panels,
     write,
 )
-from course_utils.figures.looks import COLORS, HATCHES, dtype_of, line_look
+from course_utils.figures.looks import bar_look, filled, line_look
 from course_utils.figures.series import stack
 from course_utils.figures.words import described
 from course_utils.profiling.ops import BACKWARD
@@ -96,11 +96,11 @@ def peak_parts(measured) -> Picture:
             names.append(policy.replace("mixed_", "mixed_\n"))
             middle = own.median(numeric_only=True)
             arrays = middle["counted"] - middle["variables"]
-            dtype = dtype_of(policy)
+            working = np.nan_to_num(middle["working"])
             parts = {
-                "variables": ("#999999", "", middle["variables"]),
-                f"arrays alive, {policy}": (COLORS[dtype], HATCHES[dtype], arrays),
-                "working space": ("#F0E442", "xx", np.nan_to_num(middle["working"])),
+                "variables": (filled("#999999"), middle["variables"]),
+                f"arrays alive, {policy}": (bar_look(policy), arrays),
+                "working space": (filled("#F0E442", "xx"), working),
             }
             top = stack(ax, place - 0.12, parts, 0.5)
             for shift, column, label, marker in (

@@ -15,12 +15,12 @@ from course_utils.figures.base import (
     short,
     write,
 )
-from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
+from course_utils.figures.looks import COLORS, dtype_of, filled, line_look
 from course_utils.figures.series import around_one, lines
 from course_utils.figures.words import described
 
 DRAWN = (
-    ("guess", "guessed", {"color": "#E69F00", "hatch": "//", **EDGE}),
+    ("guess", "guessed", filled("#E69F00", "//")),
     ("measured", "measured", {"color": "#0072B2", "histtype": "step", "linewidth": 2}),
 )
 anybodys = matplotlib.rc_context({"text.parse_math": False})

@@ -9,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.ticker import EngFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, listed
-from course_utils.figures.looks import COLORS, EDGE, HATCHES
+from course_utils.figures.looks import COLORS, HATCHES, filled
 from course_utils.figures.words import described
 
 PER_ROW = 4
@@ -200,8 +200,7 @@ def _lane(dtype):
 
 def _style(dtype):
     """Color and hatch of a dtype; integers and the like are gray and crossed."""
-    color, hatch = COLORS.get(dtype, "#999999"), HATCHES.get(dtype, "xx")
-    return {"facecolor": color, "hatch": 2 * hatch, **EDGE}
+    return filled(COLORS.get(dtype, "#999999"), 2 * HATCHES.get(dtype, "xx"))
 
 
 def _write(ax, x, y, text, ha="center", **options):
