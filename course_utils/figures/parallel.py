@@ -63,8 +63,9 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         if not rows:
             raise ValueError(f"The run {name!r} has no steps: give at least one.")
     tables = {name: pd.DataFrame(rows) for name, rows in runs.items()}
-    count = 1 + max(table["replica"].max() for table in tables.values())
-    steps = sorted(set().union(*(table["step"] for table in tables.values())))
+    every = pd.concat(tables.values())
+    count = 1 + every["replica"].max()
+    steps = sorted(set(every["step"]))
     figure, axes = panels(len(runs), height=1.6 + 0.75 * count, sharey=True)
     figure.suptitle(title, fontsize=11)
     words, kinds, signs = [], {}, {}
@@ -86,23 +87,21 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
 
 def _all_reduces(ax, table, ends, steps):
     """Draws the bars; {label: look} of those that there are."""
-    found = {}
-
-    def bar(step, sum_, low, high, waits=False):
-        at, width, label, look = SUMS[sum_]
-        look = look | ({"facecolor": "none", "linestyle": "--"} if waits else {})
-        ax.bar(step + at, high - low, width, low, align="center", zorder=1, **look)
-        found["waits in it alone" if waits else label] = look
-
+    looks = {}
     for step, rows in table.groupby("step"):
-        together = rows["replica"].nunique() == len(ends)
-        for sum_ in SUMS:
-            if together and rows["sums"].map(lambda sums, s=sum_: s in sums).all():
-                bar(step, sum_, -0.28, len(ends) - 0.72)
+        if rows["replica"].nunique() == len(ends):
+            shared = set.intersection(*map(set, rows["sums"]))
+            for kind, (at, width, label, look) in SUMS.items():
+                if kind in shared:
+                    looks[label] = look
+                    ax.bar(step + at, len(ends) - 0.44, width, -0.28, zorder=1, **look)
+    at, width, _, look = SUMS["gradients"]
+    alone = look | {"facecolor": "none", "linestyle": "--"}
     for lane, end in enumerate(ends):
         if end < steps[-1]:
-            bar(end + 1, "gradients", lane - 0.28, lane + 0.28, waits=True)
-    return found
+            looks["waits in it alone"] = alone
+            ax.bar(end + 1 + at, 0.56, width, lane - 0.28, zorder=1, **alone)
+    return looks
 
 
 def _steps(ax, table, ends, steps):
@@ -116,11 +115,8 @@ def _steps(ax, table, ends, steps):
             write(ax, full + 0.4, lane, "waits for ever", ha="left")
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
         own = table[table["replica"] == lane].sort_values("step")
-        shown = None
-        for row in own.itertuples():
-            if row.scale != shown:
-                write(ax, row.step + 0.27, lane + 0.3, power(number(row.scale, 0)))
-            shown = row.scale
+        for row in own[own["scale"] != own["scale"].shift()].itertuples():
+            write(ax, row.step + 0.27, lane + 0.3, power(number(row.scale, 0)))
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
     signs = {}
     for name, sign in SIGNS.items():
