@@ -34,10 +34,10 @@ def gallery(record: dict) -> Picture:
             write(ax, 0.5, 0.5, "NaN in each step", va="baseline", **look)
         else:
             top = np.nanmax([*loss, *healthy])
-            edges = np.flatnonzero(np.diff(nan.astype(int), prepend=0, append=0))
-            for span in edges.reshape(-1, 2) - [0, 1]:  # first and last step
-                bar = {"color": INK, "marker": "x", "markevery": [0], "markersize": 9}
-                ax.plot(span, [top, top], linewidth=4, clip_on=False, **bar)
+            starts = np.flatnonzero(np.diff(nan.astype(int), prepend=0) == 1)
+            bar = {"color": INK, "linewidth": 4, "clip_on": False}
+            cross = {"marker": "x", "markevery": list(starts), "markersize": 9}
+            ax.plot(np.where(nan, top, np.nan), **bar, **cross)
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
         ax.tick_params(labelsize=9)

@@ -87,16 +87,11 @@ def _named(ax, axis, along):
     def tell(place, words):
         cells[np.abs(places - place).argmin()].append(words)
 
-    # on a logarithmic axis a bar has no length: it ends at its value
-    log = "log" in (ax.get_xscale(), ax.get_yscale())
     bars = list(filter(_is_named, ax.containers))
     for group in bars:
-        for bar in group:
-            start, end = bar.get_bbox().get_points()
-            value = (end if log else end - start)[1 - along]
-            if np.isfinite(value) and (log or value):
-                middle = (start + end)[along] / 2
-                tell(middle, f"{group.get_label()} {number(value)}")
+        for bar, value in zip(group, group.datavalues, strict=True):
+            if np.isfinite(value) and value != 0:
+                tell(bar.get_center()[along], f"{group.get_label()} {number(value)}")
     for line in filter(_is_named, ax.lines):
         for point in line.get_xydata()[np.isfinite(line.get_xydata()).all(axis=1)]:
             tell(point[along], f"{line.get_label()} {number(point[1 - along])}")
