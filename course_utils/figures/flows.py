@@ -75,7 +75,7 @@ def dtype_flow(flow) -> Picture:
         _layer(ax, x, y, cell)
     pipes = _distinct([start, *table[["input_dtype", "output_dtype"]].to_numpy().flat])
     weights = _distinct(table.variable_dtype[table.parameters > 0])
-    signs = [Patch(label=d, **_style(d)) for d in _distinct([*pipes, *weights])]
+    signs: list = [Patch(label=d, **_style(d)) for d in _distinct([*pipes, *weights])]
     cast = table.cast | (table.inside_moved > 0)
     if (cast | (table.variable_dtype != table.read_dtype)).any():
         signs.append(Line2D([], [], label="cast, with the bytes it moves", **FULL))

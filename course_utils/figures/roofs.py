@@ -66,8 +66,8 @@ def _dots(ax, points, scale, unit):
     for dot in points.itertuples():
         at = (dot.intensity, scale * dot.tflops)
         area = 12 + 500 * dot.ms / longest
-        look = {"alpha": 0.75, "edgecolor": "#333", "zorder": 5}
-        ax.scatter(*at, area, COLORS[dot.dtype], MARKERS[dot.dtype], **look)
+        look = {"color": COLORS[dot.dtype], "marker": MARKERS[dot.dtype], "zorder": 5}
+        ax.scatter(*at, area, alpha=0.75, edgecolor="#333", **look)
         if dot.Index in order:
             # Beside the slope, and below a roof each a line lower than the one before.
             crowded = dot.intensity > 5
