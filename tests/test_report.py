@@ -169,9 +169,14 @@ def test_a_lesson_hands_in_the_exercises_that_it_has(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     q = exercises.load("00")
     store.save("00", "solved", q[1].exercise.id)
-    several = [q[2], exercises.load("01")[1]]
-    for of, count in ([q[1]], "1 of 1 "), (several, "0 of 2 "), ([], "Handed in."):
-        assert count in repr(exercises.hand_in("Lee", of=of))
+    q.predict(2.0)
+    q.measured = 1.86
+    other = exercises.load("01")
+    other.predict(3)
+    several = [q[2], other[1]]
+    guessed = "Handed in. speedup of the"
+    for of, words in ([q[1]], "1 of 1 "), (several, "0 of 2 "), ([], guessed):
+        assert words in repr(exercises.hand_in("Lee", of=of))
 
 
 def test_each_learner_has_a_file_and_hands_in_again_into_the_same(

@@ -79,8 +79,8 @@ def decision_tree(record: dict) -> Picture:
             more = BOX / 2 if "ask" in tree["then"].get(kind, "") else 0
             bend = [x + 0.6 * BOX, x + 1.1 * BOX, x + BOX + EDGE + more]
             ax.plot(bend, [row, end, end], color=INK, linewidth=1)
-            answer = {"ha": "left", "va": "baseline", "style": "italic"}
-            write(ax, bend[1], end - 0.07, kind, **answer)
+            above = bend[1], end - 0.07
+            write(ax, *above, kind, ha="left", va="baseline", style="italic")
         question = f"{textwrap.fill(tool['name'], 14)}\n{tool['minutes']} min"
         plate = {"boxstyle": "round", "fc": "#ffffff", "ec": COLORS["float32"]}
         write(ax, x + BOX / 2, row, question, bbox=plate)

@@ -70,8 +70,8 @@ def dtype_flow(flow) -> Picture:
         _leaving(ax, x + SIDE, x + CELL / 2, y, cell, ends)
         if cell.layer in leaks:
             ax.plot(x + SIDE + 0.17, y, markersize=22, **RING)
-            look = {"ha": "left", "va": "top", "weight": "bold"}
-            _write(ax, x + SIDE + 0.03, y - 0.3, "leak", **look)
+            at = (x + SIDE + 0.03, y - 0.3)
+            _write(ax, *at, "leak", ha="left", va="top", weight="bold")
         _layer(ax, x, y, cell)
     pipes = _distinct([start, *table[["input_dtype", "output_dtype"]].to_numpy().flat])
     weights = _distinct(table.variable_dtype[table.parameters > 0])

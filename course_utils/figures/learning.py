@@ -72,7 +72,8 @@ def histories(
     colors = COLORS | {"yours": YOU, "S": SCALE}
     ends = []
     for label, values in losses.items():
-        color = colors.get(dtype_of(label).split(" = ")[0]) or next(others)
+        name = dtype_of(label).split(" = ")[0]  # "S" of "S = 2^9"
+        color = colors.get(name) or next(others)
         dash = ":" if label in COLORS else next(dashes)
         dash = "-" if label == "float32" else dash
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
@@ -92,8 +93,8 @@ def histories(
     if shaded:
         start, end, why = shaded
         ax.axvspan(start, end, color=INK, alpha=0.12, lw=0)
-        place = {"xycoords": ("data", "axes fraction"), "fontsize": 9}
-        ax.annotate(f" {why}", (start, 0.02), **place)
+        foot = ("data", "axes fraction")
+        ax.annotate(f" {why}", (start, 0.02), xycoords=foot, fontsize=9)
     if scale == "log":
         plain_logarithm(ax, "y")
     name_the_ends(ax, ends)

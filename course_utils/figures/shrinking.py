@@ -6,7 +6,7 @@ import pandas as pd
 from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
 from course_utils.figures.looks import bar_look
 from course_utils.figures.series import lines, plain_logarithm
-from course_utils.figures.words import described
+from course_utils.figures.words import described, or_unknown
 
 
 def remat(steps: dict, counted: dict) -> Picture:
@@ -25,8 +25,7 @@ def remat(steps: dict, counted: dict) -> Picture:
         look = bar_look(policy) | {"alpha": 1 - 0.3 * ways.index(way)}
         for ax, value in ((left, np.mean(tops) / 1e6), (right, np.median(ms))):
             bars = ax.bar(at, np.nan_to_num(value), 0.7, **look)
-            label = "unknown" if np.isnan(value) else f"{value:.0f}"
-            ax.bar_label(bars, [label], padding=2)
+            ax.bar_label(bars, [or_unknown(value, "{:.0f}")], padding=2)
     mb = [counted[key] for key in steps]
     places = np.arange(len(steps))
     left.plot(places + 0.24, mb, "D", mec="white", color=INK, label="counted")

@@ -9,7 +9,7 @@ from course_utils.figures.base import (
     write,
 )
 from course_utils.figures.looks import bar_looks, line_look
-from course_utils.figures.words import described
+from course_utils.figures.words import described, or_unknown
 
 
 def comparison(result, guess: float | None = None) -> Picture:
@@ -75,6 +75,5 @@ def _bars(ax, values, spread=None):
     """
     look = bar_looks(values.index)
     bars = ax.bar(values.index, values.fillna(0), yerr=spread, ecolor=INK, **look)
-    shown = ["unknown" if np.isnan(v) else f"{v:.3g}" for v in values]
-    ax.bar_label(bars, shown, padding=3)
+    ax.bar_label(bars, [or_unknown(v, "{:.3g}") for v in values], padding=3)
     ax.margins(y=0.18)

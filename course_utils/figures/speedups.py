@@ -1,7 +1,5 @@
 """How much faster than float32: one machine's policies, and those of recorded ones."""
 
-import numpy as np
-
 from course_utils.figures.base import (
     INK,
     Picture,
@@ -10,7 +8,7 @@ from course_utils.figures.base import (
 )
 from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.series import around_one, beside
-from course_utils.figures.words import described
+from course_utils.figures.words import described, or_unknown
 
 RATIO = ["speedup", "speedup_low", "speedup_high"]  # columns
 
@@ -33,12 +31,12 @@ def policies(comparison, guess: float | None = None) -> Picture:
     memory.barh(rows, table["peak_mb"].fillna(0), 0.66, **looks)
     names = []
     for y, (name, row) in enumerate(table.iterrows()):
-        names.append(f"{name}\n{_or_unknown(row['step_ms'], '{:.3g} ms a step')}")
-        speed = _or_unknown(row["speedup"], "{:.2f}×")
+        names.append(f"{name}\n{or_unknown(row['step_ms'], '{:.3g} ms a step')}")
+        speed = or_unknown(row["speedup"], "{:.2f}×")
         if not row[RATIO].isna().any():
             speed += "\n({:.2f} to {:.2f})".format(*row[RATIO[1:]])
         beside(time, y, "1×" if name == "float32" else speed)
-        beside(memory, y, _or_unknown(row["peak_mb"], "{:.0f} MB"))
+        beside(memory, y, or_unknown(row["peak_mb"], "{:.0f} MB"))
     around_one(time, [*table[RATIO].to_numpy(float).ravel(), guess or 1.0])
     time.set_yticks(rows, names, fontsize=9)
     time.set_ylim(len(table) - 0.4, -0.6)
@@ -71,7 +69,7 @@ def _losses(ax, steps):
         look = line_look(policy) | {"marker": "" if len(own) > 9 else "o"}
         # the later ones are thinner: where all lie on one another, each is seen
         look["linewidth"] = max(1.2, 5 - 1.6 * number)
-        label = f"{policy}\nlast quarter: {_or_unknown(last[policy], '{:.3f}')}"
+        label = f"{policy}\nlast quarter: {or_unknown(last[policy], '{:.3f}')}"
         ax.plot(own["round"] + 1, own["loss"], label=label, **look)
     legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
     ax.margins(y=0.1)
@@ -94,7 +92,3 @@ def _verdict(table, guess):
             "cannot tell": f"{better}: {times}, and this run cannot tell more",
         }.get(verdict, f"{better} and float32: {verdict}")
     return title if guess is None else f"You guessed {guess:g}×\n{title}"
-
-
-def _or_unknown(value, form):
-    return "unknown" if np.isnan(value) else form.format(value)

@@ -65,6 +65,16 @@ def number(value: float, least: int = 10) -> str:
     return f"{value:.3g}"
 
 
+def or_unknown(value: float, form: str) -> str:
+    """A number in a form of `str.format`, unknown where it is NaN.
+
+    Example:
+        >>> or_unknown(2.345, "{:.3g} ms"), or_unknown(float("nan"), "{:.3g} ms")
+        ('2.35 ms', 'unknown')
+    """
+    return "unknown" if np.isnan(value) else form.format(value)
+
+
 def _panel(ax):
     title = "".join(ax.get_title(loc=side) for side in ("left", "center"))
     if not ax.axison:
