@@ -9,6 +9,7 @@ from course_utils.figures.base import (
     canvas,
     legend,
     legend_below,
+    name_all,
     panels,
     write,
 )
@@ -37,7 +38,7 @@ def alive(lines: dict, steps: dict) -> Picture:
     counts = [table["phase"].value_counts() for table in tables.values()]
     widths = pd.DataFrame(counts, columns=range(len(PASSES))).max().fillna(0)
     starts = np.cumsum([0, *widths])
-    figure, ax = canvas(width=8.0, height=3.4)
+    figure, ax = canvas(8.0, 3.4)
     words = []
     tops = {policy: max(mb) for policy, mb in lines.items()}
     for policy, table in tables.items():
@@ -67,7 +68,7 @@ def alive(lines: dict, steps: dict) -> Picture:
         xlim=(0, starts[-1]),
         xticks=[],
     )
-    legend(ax, loc="center right")
+    legend(ax, loc="center right", fontsize=10)
     return Picture(figure, f"{ax.get_title()}: {'; '.join(words)}.")
 
 
@@ -88,7 +89,7 @@ def peak_parts(measured) -> Picture:
     step asked for and of what the allocator gave, each with its range over the builds.
     """
     batches = measured.groupby("batch", sort=False)
-    figure, axes = panels(len(batches), width=8.4, height=3.9)
+    figure, axes = panels(len(batches), 8.4, 3.9)
     within = []
     for ax, (batch, here) in zip(axes, batches, strict=True):
         names = []
@@ -112,7 +113,7 @@ def peak_parts(measured) -> Picture:
                 ax.plot(place + shift, middle[column], marker, color=INK, label=label)
             if own["asked"].notna().all():
                 within.append(own["asked"].min() <= top <= own["given"].max())
-        ax.set_xticks(range(len(names)), names, fontsize=9)
+        name_all(ax.xaxis, names)
         ax.set(xlim=(-0.5, len(names) - 0.4), ylim=(0, None))
         ax.set_title(f"batch {batch}", fontsize=10)
         ax.margins(y=0.1)

@@ -11,6 +11,7 @@ from course_utils.figures.base import (
     canvas,
     legend,
     legend_below,
+    name_all,
     short,
     write,
 )
@@ -38,7 +39,7 @@ def curve(curves: dict, title: str) -> Picture:
         line.set_label(short(line.get_label(), 30))
     ax.set_title(short(title), fontsize=10)
     if curves:
-        legend(ax, fontsize=9)
+        legend(ax)
     return described(figure)
 
 
@@ -64,7 +65,7 @@ def speed_by_device(table) -> Picture:
         f"{short(device, 46, end=20)}: {median:.2f}×, {size} report{'s' * (size > 1)}"
         for device, median, size in devices.itertuples()
     ]
-    ax.set_yticks(range(len(names)), names, fontsize=9)
+    name_all(ax.yaxis, names)
     ax.set_ylim(len(names) - 0.5, -0.7)
     ax.set_xlabel("speed of a training step against float32")
     if known.any():
@@ -106,7 +107,7 @@ def guesses(table, quantity: str, unit: str) -> Picture:
         ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]])
         ax.minorticks_off()
     ax.set_xlabel(short(unit) + f" ({far} beyond the edge)" * bool(far))
-    legend(ax, fontsize=9)
+    legend(ax)
     return Picture(figure, "; ".join(words) + ".")
 
 
@@ -156,7 +157,7 @@ def report_card(card: list[dict]) -> Picture:
     ticks = [1 / FARTHEST, 0.5, 1, 2, FARTHEST]
     ax.set_xticks(ticks, ["¼", "½", "measured", "2 ×", "4 ×"])
     ax.minorticks_off()
-    ax.set_yticks(range(len(card)), [row["quantity"] for row in card])
+    name_all(ax.yaxis, [row["quantity"] for row in card], fontsize=10)
     ax.set(xlim=(0.92 / FARTHEST, 1.09 * FARTHEST), ylim=(len(card) - 0.4, -0.6))
     ax.set_title("How far from what was measured", loc="left")
     ax.grid(axis="x", color=INK, alpha=0.25)

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.ticker import EngFormatter
 
-from course_utils.figures.base import INK, Picture, canvas, legend, listed
+from course_utils.figures.base import INK, Picture, canvas, legend, listed, write
 from course_utils.figures.looks import COLORS, HATCHES, filled
 from course_utils.figures.words import described
 
@@ -71,7 +71,7 @@ def dtype_flow(flow) -> Picture:
         if cell.layer in leaks:
             ax.plot(x + SIDE + 0.17, y, markersize=22, **RING)
             at = (x + SIDE + 0.03, y - 0.3)
-            _write(ax, *at, "leak", ha="left", va="top", weight="bold")
+            write(ax, *at, "leak", ha="left", va="top", weight="bold")
         _layer(ax, x, y, cell)
     pipes = _distinct([start, *table[["input_dtype", "output_dtype"]].to_numpy().flat])
     weights = _distinct(table.variable_dtype[table.parameters > 0])
@@ -86,7 +86,7 @@ def dtype_flow(flow) -> Picture:
         signs.append(Line2D([], [], label="leak", **RING | {"markersize": 11}))
     ncols = len(signs) if len(signs) < 4 else math.ceil(len(signs) / 2)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
-    legend(ax, handles=signs, fontsize=9, **place)
+    legend(ax, handles=signs, **place)
     low = table.output_dtype.isin(NARROW).sum()
     heading = f"{low} of {len(cells)} layers hand on 16 bits"
     if leaks:
@@ -110,15 +110,14 @@ def _hands_on_32(cell):
 
 def total_moved(flow) -> int:
     """Bytes that all casts of a table of `precision.dtype_flow` read and write."""
-    columns = ("input_moved", "weight_moved", "inside_moved")
-    return int(sum(flow[name].sum() for name in columns)) + sum(
-        flow.attrs["borders"].values()
-    )
+    columns = ["input_moved", "weight_moved", "inside_moved"]
+    moved = flow[columns].to_numpy().sum()
+    return int(moved) + sum(flow.attrs["borders"].values())
 
 
 def _moved(ax, x, y, count, **options):
     if count:
-        _write(ax, x, y, _bytes(count), va="top", **options)
+        write(ax, x, y, _bytes(count), va="top", **options)
 
 
 def _bytes(count):
@@ -178,7 +177,7 @@ def _layer(ax, x, y, cell):
         linewidth=1.2,
     )
     ax.add_patch(box)
-    _write(ax, x, y, _name(cell), va="center")
+    write(ax, x, y, _name(cell))
     if cell.parameters:
         low = y - FOOT - RISE
         middle = low + RISE / 2
@@ -191,7 +190,7 @@ def _layer(ax, x, y, cell):
         corner = (x - WEIGHTS[0] / 2, low - WEIGHTS[1])
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
         text = f"{cell.variable_dtype}, {_bytes(cell.weight_bytes)}"
-        _write(ax, x, low - WEIGHTS[1] - 0.03, text, va="top")
+        write(ax, x, low - WEIGHTS[1] - 0.03, text, va="top")
 
 
 def _lane(dtype):
@@ -203,13 +202,9 @@ def _style(dtype):
     return filled(COLORS.get(dtype, "#999999"), 2 * HATCHES.get(dtype, "xx"))
 
 
-def _write(ax, x, y, text, ha="center", **options):
-    lines = text.replace(", float", "\nfloat")
-    ax.text(x, y, lines, ha=ha, fontsize=9, **options)
-
-
 def _above(ax, x, y, dtypes, ha):
-    _write(ax, x, y + 0.09, dtypes, ha, va="bottom")
+    lines = dtypes.replace(", float", "\nfloat")
+    write(ax, x, y + 0.09, lines, ha=ha, va="bottom")
 
 
 def _name(cell):
@@ -224,7 +219,8 @@ def _name(cell):
             re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"), WIDE
         )
     lines = [line.replace("_ ", "_") for line in lines[:3]]
-    lines += [f"◆ {_bytes(cell.inside_moved)}"] * bool(cell.inside_moved)
+    if cell.inside_moved:
+        lines.append(f"◆ {_bytes(cell.inside_moved)}")
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ def loss_curves(curves) -> Picture:
     Apart are each policy and float32 with the same seed, and two seeds of float32.
     `curves`: the DataFrame of `benchmark.loss_curves`, float32 among the policies.
     """
-    figure, ax = canvas(width=8.0, height=3.6)
+    figure, ax = canvas(8.0, 3.6)
     if curves.empty:
         return Picture(figure, "the training was interrupted before its first step.")
     loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss")
@@ -46,7 +46,7 @@ def loss_curves(curves) -> Picture:
         title = f"Another seed moves the loss {times} as another policy"
     ylabel = "loss, or difference in loss\n(means of 10 steps)"
     ax.set(xlabel="training step", ylabel=ylabel, yscale="log", title=title)
-    legend(ax, fontsize=9)
+    legend(ax)
     return described(figure)
 
 
@@ -63,7 +63,7 @@ def histories(
     has this `scale`.
     `shaded` is (from, to, why).
     """
-    figure, ax = canvas(width=7.5, height=3.6)
+    figure, ax = canvas(7.5, 3.6)
     # no dtype's colors
     others = itertools.cycle(["#E69F00", INK, "#CC79A7", "#56B4E9"])
     dashes = itertools.cycle(
@@ -151,7 +151,7 @@ def loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Picture:
         whole.plot([*drawn], scales, label="your curve", mec=INK, **look)
         whole.set_ylim(top=max(whole.get_ylim()[1], 2 * max(scales)))
     whole.set_ylabel("loss scale")
-    legend(whole, fontsize=9)
+    legend(whole)
     return described(figure, words)
 
 
@@ -212,7 +212,7 @@ def falling_scale(tables: dict) -> Picture:
 
     What stands over and under a panel follows from its trace (`verdict`).
     """
-    figure, axes = panels(len(tables), width=8.0, height=4.2)
+    figure, axes = panels(len(tables), 8.0, 4.2)
     words = []
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         kind = verdict(table)

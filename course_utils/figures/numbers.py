@@ -103,7 +103,7 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
     gaps = [low / steps for low in (lows[1], *lows[1:])]
     end = 2 * lows[-1]
     near = 4 * lows[1]
-    figure, ax = canvas(width=8.0, height=3.0)
+    figure, ax = canvas(8.0, 3.0)
     for y, stretch in ((1.6, 1.0), (0.0, end / near)):
         ax.text(0, y - 0.05, "0", ha="center", va="top")
         for row, (low, gap) in enumerate(zip(lows, gaps, strict=True)):

@@ -13,6 +13,7 @@ from course_utils.figures.base import (
     Picture,
     legend_below,
     listed,
+    name_all,
     panels,
     write,
 )
@@ -76,7 +77,7 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         signs |= _steps(ax, table, ends, steps)
         ax.set_title(name, fontsize=10)
         words.append(f"{name}: {_told(table, ends, steps[-1], who)}.")
-    axes[0].set_yticks(range(count), [f"{who} {i}" for i in range(count)])
+    name_all(axes[0].yaxis, [f"{who} {i}" for i in range(count)], fontsize=10)
     marks = [
         Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
     ]

@@ -19,7 +19,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
 
     Example: `figures.roofline(devices()["T4"])`.
     """
-    figure, ax = canvas(width=8.0, height=4.4)
+    figure, ax = canvas(8.0, 4.4)
     roofs: dict = {}
     for dtype in LINES:
         if dtype in device.tflops:
@@ -50,7 +50,7 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
         told += f" {_dots(ax, points, scale, unit)}."
     ax.set(xscale="log", yscale="log", xlabel="operations per byte moved", ylabel=unit)
     ax.set_title(title or f"The roofs of {device.name}")
-    legend(ax, loc="lower right", fontsize=9)
+    legend(ax, loc="lower right")
     return Picture(figure, told)
 
 

@@ -85,7 +85,7 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
     error that is not finite is an overflow. The title is about the last one, and its
     overflow is hatched. `tried`: exponents of scales that are marked, each with a name.
     """
-    figure, ax = canvas(width=7.5, height=3.9)
+    figure, ax = canvas(7.5, 3.9)
     top = 3.0
     words = []
     look = {"color": INK, "marker": "v", "linewidth": 1, "linestyle": "--"}
@@ -121,5 +121,5 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
     if len(floor):
         title += f": wrong by less than 1 % from 2^{floor[0]} to 2^{floor[-1]}"
     ax.set_title(power(title))
-    legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.76, 0.62))
+    legend(ax, loc="center", bbox_to_anchor=(0.76, 0.62))
     return described(figure, "; ".join(words))

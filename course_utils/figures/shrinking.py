@@ -3,7 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    name_all,
+    panels,
+)
 from course_utils.figures.looks import bar_look
 from course_utils.figures.series import lines, plain_logarithm
 from course_utils.figures.words import described, or_unknown
@@ -30,11 +38,11 @@ def remat(steps: dict, counted: dict) -> Picture:
     places = np.arange(len(steps))
     left.plot(places + 0.24, mb, "D", mec="white", color=INK, label="counted")
     for ax in (left, right):
-        ax.set_xticks(places, names, fontsize=9)
+        name_all(ax.xaxis, names)
     left.set(ylabel="MB", title="Peak of a step", ylim=(0, 1.35 * max(mb)))
     right.set(ylabel="ms", title="Time of a step")
     right.margins(y=0.15)
-    legend(left, fontsize=9)
+    legend(left)
     return described(figure)
 
 
@@ -44,13 +52,13 @@ def sensitivity(scan: dict, change: str, title: str) -> Picture:
     `scan`: {layer: {how much: accuracy, 0 to 1}}, at the same places for each layer;
     `change` says what stands on the axis, from little to much.
     """
-    figure, ax = canvas(width=7.5)
+    figure, ax = canvas(7.5)
     percent = 100 * pd.DataFrame(scan)
     places = range(len(percent))
     lines(ax, {layer: (places, percent[layer]) for layer in percent})
-    ax.set_xticks(places, percent.index)
+    name_all(ax.xaxis, percent.index, fontsize=10)
     ax.set(xlabel=change, ylabel="digits right, %", title=title)
-    legend(ax, fontsize=9)
+    legend(ax)
     return described(figure)
 
 

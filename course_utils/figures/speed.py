@@ -2,12 +2,7 @@
 
 import numpy as np
 
-from course_utils.figures.base import (
-    INK,
-    Picture,
-    panels,
-    write,
-)
+from course_utils.figures.base import INK, Picture, name_all, panels, write
 from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.words import described, or_unknown
 
@@ -50,7 +45,7 @@ def comparison(result, guess: float | None = None) -> Picture:
     )
     for ax, title in zip(axes, titles, strict=True):
         ax.set_title(title, fontsize=9)
-        ax.set_xticks(range(len(table)), names, fontsize=9)
+        name_all(ax.xaxis, names)
     return described(figure)
 
 

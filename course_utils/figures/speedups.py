@@ -1,11 +1,6 @@
 """How much faster than float32: one machine's policies, and those of recorded ones."""
 
-from course_utils.figures.base import (
-    INK,
-    Picture,
-    legend,
-    panels,
-)
+from course_utils.figures.base import INK, Picture, legend, name_all, panels
 from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.series import around_one, beside
 from course_utils.figures.words import described, or_unknown
@@ -38,9 +33,9 @@ def policies(comparison, guess: float | None = None) -> Picture:
         beside(time, y, "1×" if name == "float32" else speed)
         beside(memory, y, or_unknown(row["peak_mb"], "{:.0f} MB"))
     around_one(time, [*table[RATIO].to_numpy(float).ravel(), guess or 1.0])
-    time.set_yticks(rows, names, fontsize=9)
+    name_all(time.yaxis, names)
     time.set_ylim(len(table) - 0.4, -0.6)
-    memory.set_yticks(rows, table.index, fontsize=9)
+    name_all(memory.yaxis, table.index)
     memory.invert_yaxis()
     memory.set_xlim(0, None)
     if table["peak_mb"].isna().all():
@@ -71,7 +66,7 @@ def _losses(ax, steps):
         look["linewidth"] = max(1.2, 5 - 1.6 * number)
         label = f"{policy}\nlast quarter: {or_unknown(last[policy], '{:.3f}')}"
         ax.plot(own["round"] + 1, own["loss"], label=label, **look)
-    legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    legend(ax, loc="center left", bbox_to_anchor=(1.01, 0.5))
     ax.margins(y=0.1)
     ax.set_ylim(0, None)
     ax.xaxis.get_major_locator().set_params(integer=True)

@@ -11,6 +11,7 @@ from course_utils.figures.base import (
     canvas,
     legend_below,
     listed,
+    name_all,
     write,
 )
 from course_utils.figures.looks import filled
@@ -54,13 +55,13 @@ def op_times(tables: dict) -> Picture:
     shown = sums.loc[longest].sort_values(first, ascending=False, kind="stable")
     if len(sums) > len(longest):
         shown.loc["all others"] = sums.drop(longest).sum()
-    figure, ax = canvas(width=7.5, height=1.6 + 0.36 * len(shown))
+    figure, ax = canvas(7.5, 1.6 + 0.36 * len(shown))
     seen = shown.where(shown >= 1e-3 * shown.max(axis=None))
     at = range(len(seen))
     ax.hlines(at, seen.min(axis=1), seen.max(axis=1), color=INK, linewidth=1)
     dots = {policy: (seen[policy], at) for policy in seen}
     lines(ax, dots, linestyle="", markersize=9)
-    ax.set_yticks(at, seen.index)
+    name_all(ax.yaxis, seen.index, fontsize=10)
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="ms per step over all threads, logarithmic")
     ax.xaxis.set_major_formatter("{x:g}")
@@ -92,7 +93,7 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
             at += 1
     low = max(places.values())
     end = max(table["end"].max() for table in traces.values())
-    figure, ax = canvas(width=8.0, height=1.3 + 0.36 * low)
+    figure, ax = canvas(8.0, 1.3 + 0.36 * low)
     words = []
     parts = set()
     for label, table in traces.items():
@@ -137,7 +138,7 @@ def walks(diagnoses: dict) -> Picture:
     `diagnoses`: {label: `profiling.Diagnosis`}.
     """
     questions = list(QUESTIONS.values())
-    figure, ax = canvas(width=8.0, height=1.3 + 0.5 * (len(questions) + 1))
+    figure, ax = canvas(8.0, 1.3 + 0.5 * (len(questions) + 1))
     words = []
     for at, (label, diagnosis) in enumerate(diagnoses.items()):
         no = [number for _, number, yes in diagnosis.walk if not yes]
@@ -150,8 +151,8 @@ def walks(diagnoses: dict) -> Picture:
         plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
         write(ax, at, len(no), "\n".join([diagnosis.name, *yes]), bbox=plate)
         words.append(f"{label}: {diagnosis.name}. {diagnosis.sentence}")
-    ax.set_yticks(range(len(questions) + 1), [*questions, "None of these"])
-    ax.set_xticks(range(len(diagnoses)), list(diagnoses))
+    name_all(ax.yaxis, [*questions, "None of these"], fontsize=10)
+    name_all(ax.xaxis, list(diagnoses), fontsize=10)
     ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
     ax.xaxis.tick_top()
     ax.set_title("Each step goes down to its first yes", pad=12)
@@ -177,7 +178,7 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     parts[UNTOLD] = rest.where(rest > 0)
     whole = parts.sum(axis=1)
     parts = parts.loc[:, parts.max() > 0.004 * whole.max()]
-    figure, ax = canvas(width=7.5, height=1.4 + 0.42 * len(rows))
+    figure, ax = canvas(7.5, 1.4 + 0.42 * len(rows))
     pending = {"facecolor": "none", "edgecolor": INK, "linestyle": ":"}
     looks = BUDGET | {UNTOLD: pending | {"linewidth": 1.2}}
     at = range(len(rows))
@@ -192,7 +193,7 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
             bar.set_alpha(0.45 if is_pale else 1)
     for y, ms in enumerate(whole):
         write(ax, ms, y, f"  {two_digits(ms)} ms", ha="left")
-    ax.set_yticks(at, rows)
+    name_all(ax.yaxis, list(rows), fontsize=10)
     ax.invert_yaxis()
     ax.margins(x=0.13)
     ax.set(xlabel="ms", title=title)

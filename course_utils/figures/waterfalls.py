@@ -1,6 +1,6 @@
 """From the best possible time to the measured one, and predictions beside the clock."""
 
-from course_utils.figures.base import INK, Picture, legend, panels, write
+from course_utils.figures.base import INK, Picture, legend, name_all, panels, write
 from course_utils.figures.looks import bar_look, filled, line_look
 from course_utils.figures.traces import BUDGET
 from course_utils.figures.words import described
@@ -38,7 +38,7 @@ def waterfall(falls: dict, title: str) -> Picture:
             sign = "" if start == 0 else "+" if more >= 0 else "−"
             right = max(start, start + more)
             write(ax, right, at, f" {sign}{abs(more):.3g}", ha="left")
-        ax.set_yticks(range(len(steps)), list(steps), fontsize=9)
+        name_all(ax.yaxis, list(steps))
         ax.set(xlabel="ms", title=policy)
     longest = max(bar.get_bbox().xmax for ax in axes for bar in ax.patches)
     axes[0].set_xlim(0, 1.18 * longest)
@@ -69,8 +69,8 @@ def forecasts(table, title: str = "Predicted over measured") -> Picture:
             ax.plot(own["ratio"], rows, label=policy, **look)
         ax.set_title(device, fontsize=10)
         ax.set(xlabel="predicted / measured")
-        ax.set_yticks(range(len(cases)), cases, fontsize=9)
+        name_all(ax.yaxis, cases)
     axes[0].invert_yaxis()
-    legend(axes[-1], fontsize=9)
+    legend(axes[-1])
     figure.suptitle(title)
     return described(figure)
