@@ -430,7 +430,7 @@ SHOWN = [
     (
         "time_budget",
         lambda ax: [bar.get_alpha() for bar in ax.containers[2]],
-        [0.45, 1, 1],
+        [0.45, None, None],
     ),
     # A long bar has its operation's name.
     ("timeline", lambda ax: written(ax.get_yticklabels()), ["Python", "thread 1"] * 2),

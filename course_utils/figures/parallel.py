@@ -20,7 +20,7 @@ from course_utils.figures.base import (
 from course_utils.figures.words import number, power
 
 RING = {"markerfacecolor": "none", "markeredgewidth": 2}
-SIGNS = {  # of a step: a marker and what the legend calls it
+SIGNS: dict = {  # of a step: a marker and what the legend calls it
     "taken": {"marker": "o", "color": "#0072B2", "label": "taken"},
     "skipped": {"marker": "o", "color": "#E69F00", "label": "skipped", **RING},
     "lost": {"marker": "X", "color": "#D55E00", "label": "weights not finite"},
@@ -69,7 +69,7 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     steps = sorted(set(every["step"]))
     figure, axes = panels(len(runs), height=1.6 + 0.75 * count, sharey=True)
     figure.suptitle(title, fontsize=11)
-    words, kinds, signs = [], {}, {}
+    words, kinds, signs = [], {}, set()
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         last = table.groupby("replica")["step"].max()
         ends = [last.get(lane, -1) for lane in range(count)]  # -1: it finished none
@@ -79,7 +79,9 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         words.append(f"{name}: {_told(table, ends, steps[-1], who)}.")
     name_all(axes[0].yaxis, [f"{who} {i}" for i in range(count)], fontsize=10)
     marks = [
-        Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
+        Line2D([], [], linestyle="", **sign)
+        for name, sign in SIGNS.items()
+        if name in signs
     ]
     bars = [Patch(label=label, **look) for label, look in kinds.items()]
     legend_below(figure, 4, [*marks, *bars])
@@ -106,7 +108,7 @@ def _all_reduces(ax, table, ends, steps):
 
 
 def _steps(ax, table, ends, steps):
-    """Draws the lanes and what became of each step; {name of a sign: its look}."""
+    """Draws the lanes and what became of each step; the signs that there are."""
     first = steps[0] - 0.7
     last = steps[-1] + 0.7
     for lane, end in enumerate(ends):
@@ -119,12 +121,12 @@ def _steps(ax, table, ends, steps):
         for row in own[own["scale"] != own["scale"].shift()].itertuples():
             write(ax, row.step + 0.27, lane + 0.3, power(number(row.scale, 0)))
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
-    signs = {}
+    signs = set()
     for name, sign in SIGNS.items():
         over = name == "overflow"
         rows = table[table["overflow"]] if over else table[became == name]
         if len(rows):
-            signs[name] = sign
+            signs.add(name)
             at = rows["step"] + 0.12, rows["replica"] - 0.27 * over
             size = 7 if sign["marker"] == "o" else 8
             ax.plot(*at, linestyle="", markersize=size, **sign)

@@ -184,13 +184,13 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     at = range(len(rows))
     stack(ax, at, {part: (looks[part], parts[part]) for part in parts}, 0.62, True)
     legend_below(figure, len(looks))  # before a bar is pale
-    pale = [label.startswith("predicted") for label in rows]
     for part, group in zip(parts, ax.containers, strict=True):
         long = parts[part] > 0.08 * whole.max()
         numbers = parts[part].map(two_digits).where(long, "")
         ax.bar_label(group, numbers, label_type="center", fontsize=9, bbox=PLATE)
-        for bar, is_pale in zip(group, pale, strict=True):
-            bar.set_alpha(0.45 if is_pale else 1)
+        for bar, label in zip(group, rows, strict=True):
+            if label.startswith("predicted"):
+                bar.set_alpha(0.45)
     for y, ms in enumerate(whole):
         write(ax, ms, y, f"  {two_digits(ms)} ms", ha="left")
     name_all(ax.yaxis, list(rows), fontsize=10)
