@@ -17,15 +17,13 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import Collection
-from matplotlib.colors import to_hex, to_rgba
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.colors import to_rgba
 from matplotlib.text import Text
 from PIL import Image
 from test_elimination import invented, leaves
 
-from course_utils import clinic, figures, formats, precision
+from course_utils import clinic, figures, formats, precision, profiling
+from course_utils.benchmark import records
 from course_utils.figures import (
     base,
     boards,
@@ -36,7 +34,6 @@ from course_utils.figures.words import described
 from course_utils.gradients import OctaveHistogram, splits
 from course_utils.profiling.peaks import PEAKS
 from course_utils.training import dtype_policy
-from tools.canonical import COURSE
 
 
 def rows(names, found, index=None):
@@ -116,6 +113,9 @@ COMPARISON = SimpleNamespace(table=COMPARED, steps=TAKEN, batch_size=64, device=
 
 def replica_rows(decided_alone):
     """Replica 1 of two overflows in step 1; the scale was 8."""
+    sums = [["gradients"]] * 3
+    if not decided_alone:
+        sums = [["flag", "gradients"], ["flag"], ["flag", "gradients"]]
     return [
         {
             "step": step,
@@ -124,8 +124,7 @@ def replica_rows(decided_alone):
             "taken": decided_alone or step != 1,
             "finite": not decided_alone or step < 1,
             "scale": 8.0 if decided_alone or step < 1 else 4.0,
-            "sums": ["flag"] * (not decided_alone)
-            + ["gradients"] * (decided_alone or step != 1),
+            "sums": sums[step],
         }
         for step in range(3)
         for replica in range(2)
@@ -144,6 +143,7 @@ AGAIN = {
     for key, (b, s) in AGAIN.items()
 }
 CARD = dict(quantity="speedup", unit="×", guess=None, predicted=1.8, measured=1.5)
+
 CLINIC = invented(5, 5, 2, 2)  # some of the causes cannot be told apart
 
 # A figure for every function that draws one: the function and what it is given.
@@ -186,20 +186,7 @@ GIVEN = [
         "weights set to zero, %",
         "One layer",
     ),
-    (
-        figures.front,
-        [
-            {
-                "form": "int8",
-                "width": width,
-                "packed_kb": width,
-                "accuracy": 0.9,
-                "ms": width,
-            }
-            for width in (4, 8)
-        ],
-        100,
-    ),
+    (figures.front, records.smaller(), 10_000),
     (figures.report_card, [CARD, {**CARD, "guess": 9, "measured": None}]),
     (boards.curve, {"float32": [2.0, 1.0], "own $\\frac{$": [3.0, None]}, "Loss"),
     (boards.speed_by_device, SPED),
@@ -220,16 +207,7 @@ GIVEN = [
         },
         "One step",
     ),
-    (
-        figures.forecasts,
-        rows(
-            "device case policy ratio",
-            [
-                ("a CPU", "CNN", "float32", 0.9),
-                ("a CPU", "ViT", "mixed_bfloat16", 1.2),
-            ],
-        ),
-    ),
+    (figures.forecasts, profiling.recorded_forecasts()),
     (figures.gallery, CLINIC),
     (figures.decision_tree, CLINIC),
     (traces.op_times, OPS),
@@ -259,12 +237,6 @@ def ends(ax):
     return [[bar.get_x() + bar.get_width() for bar in group] for group in ax.containers]
 
 
-def intervals(ax):
-    """The ends of the lines over the bars, of those that have an interval."""
-    strokes = [part for each in ax.collections for part in each.get_segments()]
-    return [list(part[:, 0]) for part in strokes if part.size]
-
-
 def written(texts):
     return [t.get_text() for t in texts]
 
@@ -289,9 +261,8 @@ def test_it_is_drawn_and_told_and_reads_on_its_card(name):
     corner = np.array(image.getpixel((0, 0)))
     assert np.abs(corner - 255 * np.array(to_rgba(base.CARD))).max() <= 2
     assert 700 < image.width < 1800 and image.height < 1300
-    assert (
-        len(picture.alt) > 20 and picture.alt.endswith(".") and "nan" not in picture.alt
-    )
+    assert len(picture.alt) > 20 and picture.alt.endswith(".")
+    assert "nan" not in picture.alt
     for text in picture.figure.findobj(Text):
         if text.get_text().strip() and text.get_visible():
             on_a_box = text.get_bbox_patch() is not None
@@ -302,115 +273,55 @@ def test_it_is_drawn_and_told_and_reads_on_its_card(name):
         boxes = [text.get_window_extent().padded(-1) for text in words]
         overlaps = [a.overlaps(b) for a, b in combinations(boxes, 2)]
         assert not any(overlaps) or name in MEET, words
-    for color in colors(picture.figure):
+    for color in re.findall("(?:fill|stroke): (#\\w{6})", picture.svg()):
         gray = len({color[1:3], color[3:5], color[5:]}) == 1
         assert gray or color in (*OKABE_ITO, base.CARD), color
-
-
-def colors(figure):
-    """All that lines, bars and areas are drawn in."""
-    for line in figure.findobj(Line2D):
-        yield to_hex(line.get_color())
-    for patch in figure.findobj(Patch):
-        yield from (
-            to_hex(c) for c in (patch.get_facecolor(), patch.get_edgecolor()) if c[3]
-        )
-    for collection in figure.findobj(Collection):
-        yield from map(
-            to_hex, (*collection.get_facecolor(), *collection.get_edgecolor())
-        )
 
 
 def test_policies_differ_by_more_than_color():
     for signs in (looks.COLORS, looks.HATCHES, looks.MARKERS, looks.LINES):
         assert len({signs[d] for d in DTYPES}) == 3
-    hatches = [group[0].get_hatch() for group in drawn("time_budget").containers[:3]]
-    assert len(set(hatches)) == len(hatches)
 
 
 # What each one says and shows
 
 
 NAN = float("nan")
-TOLD = [  # the words of a figure that has this alone
-    (lambda ax: ax.plot([1, 2], [8, 4], label="a"), "a from 8 at 1 to 4 at 2."),
-    (lambda ax: ax.plot([1, 2, 3], [8, 2.0**15, 4], label="a"), ", highest 2^15 at 2."),
-    (lambda ax: ax.plot([1, 2, 3], [8, 2, 4], label="a"), ", lowest 2 at 2."),
-    (lambda ax: ax.plot([1, 2], [3, 3], label="a"), "a stays 3."),
-    (lambda ax: ax.plot([1], [3], label="a"), "a 3 at 1."),
-    (
-        lambda ax: ax.plot([1, 2], [3, NAN], label="a"),
-        "a 3 at 1, no number in 1 of 2 points.",
-    ),
-    (lambda ax: ax.plot([1, 2], [NAN, NAN], label="a"), "a has no number."),
+TOLD = {  # the end of what is said of a line "a" through these points
+    "a from 8 at 1 to 4 at 2.": ([1, 2], [8, 4]),
+    ", highest 2^15 at 2.": ([1, 2, 3], [8, 2.0**15, 4]),
+    ", lowest 2 at 2.": ([1, 2, 3], [8, 2, 4]),
+    "a stays 3.": ([1, 2], [3, 3]),
+    "a 3 at 1.": ([1], [3]),
+    "a 3 at 1, no number in 1 of 2 points.": ([1, 2], [3, NAN]),
+    "a has no number.": ([1, 2], [NAN, NAN]),
     # a break in a line is no missing number
-    (
-        lambda ax: ax.plot([1, NAN, 2], [3, NAN, 4], label="a"),
-        "a from 3 at 1 to 4 at 2.",
-    ),
-    (
-        lambda ax: ax.set(title="from $2^{-3}$ to\nmixed_\nfloat16"),
-        "from 2^-3 to, mixed_float16.",
-    ),
-    (lambda ax: ax.set(title="T", xlabel="x", ylabel="y"), "T (y over x)."),
-    (lambda ax: ax.axhline(1), "."),
-]
-SAID = [  # where lines and bars are drawn: the words are read from the axes
-    (
-        "bathtub",
-        "run from 0.5 at 2^0 to 0.005 at 2^3. early overflows from 2^3 on; run",
-    ),
-    ("comparison", "mixed_float16: unknown. Accuracy (%) after 7 steps"),
+    "a from 3 at 1 to 4 at 2.": ([1, NAN, 2], [3, NAN, 4]),
+}
+SAID = [  # what is no line's course
+    ("bathtub", "to 0.005 at 2^3. early overflows from 2^3 on; run"),
     ("comparison", "mixed_bfloat16: 91.00; mixed_float16: unknown."),
-    (
-        "gallery",
-        "patient 2: cured from 2 at 0 to 0.5 at 1; loss 2 at 0, no number in 2 of 3",
-    ),
-    ("guesses", "a in b, guessed: median 3 of 3; measured: median 4.5 of 2."),
-    ("lanes", "is skipped; in the end the weights are"),
-    (
-        "loss_scale",
-        "1 of 4 steps were skipped (loss scale over step): loss scale S from 8",
-    ),
-    (
-        "loss_scale",
-        "step skipped 8 at 1; ceiling from 5 at 1 to 6 at 4; your curve from 8",
-    ),
+    ("guesses", "guessed: median 3 of 3; measured: median 4.5 of 2."),
     ("loss_scale", "At or above the ceiling in 1 steps, 1 of these skipped."),
     # One operation is one row, whichever library ran it.
-    ("op_times", "take 96% of what runs in float32"),
-    (
-        "op_times",
-        "MatMul: float32 3, mixed_float16 30; FusedBatchNormV3: float32 0.5; Cast",
-    ),
-    (
-        "policies",
-        "mixed_bfloat16, 10 ms a step: 2.00×, (1.80 to 2.20); mixed_float16, 80 ms",
-    ),
-    ("policies", "mixed_bfloat16: 50 MB; mixed_float16: unknown. Loss"),
+    ("op_times", "MatMul: float32 3, mixed_float16 30; FusedBatchNormV3: float32 0.5"),
+    ("policies", "mixed_bfloat16, 10 ms a step: 2.00×, (1.80 to 2.20); mixed_float16"),
     ("policies", "float32, last quarter: 2.500 from 8 at 1 to 2 at 7"),
-    (
-        "remat",
-        "float32, remat: counted 40, unknown. Time of a step (ms): float32, kept: 100",
-    ),
-    ("report_card", "1.5 ×; speedup: guess 9 ×, predicted 1.8 ×, measured unknown"),
-    (
-        "speed_by_device",
-        "a GPU: 2.00×, 1 report: mixed_bfloat16 2; a CPU: 0.60×, 2 reports",
-    ),
-    (
-        "time_budget",
-        "timed: launch 3, not divided 17. In all: predicted 11 ms, measured 14",
-    ),
-    ("walks", "launch: launch. In 82% it idles. done: done. Done."),
+    ("remat", "float32, remat: counted 40, unknown. Time of a step (ms)"),
+    ("speed_by_device", "a GPU: 2.00×, 1 report: mixed_bfloat16 2; a CPU: 0.60×, 2"),
+    ("time_budget", "not divided 17. In all: predicted 11 ms, measured 14"),
 ]
 
 
-@pytest.mark.parametrize(("draw", "end"), TOLD)
-def test_words_are_read_from_the_axes(draw, end):
+@pytest.mark.parametrize("end", TOLD)
+def test_words_are_read_from_the_axes(end):
     figure, ax = base.canvas()
-    draw(ax)
-    assert described(figure).alt.endswith(end)
+    ax.plot(*TOLD[end], label="a")
+    ax.axhline(1)
+    ax.set(title="from $2^{-3}$ to\nmixed_\nfloat16", xlabel="x", ylabel="y")
+    words = described(figure).alt
+    assert words.startswith("from 2^-3 to, mixed_float16 (y over x): a ")
+    assert words.endswith(end)
 
 
 ENDS = {  # losses, and the value at which each line leaves the figure
@@ -418,32 +329,35 @@ ENDS = {  # losses, and the value at which each line leaves the figure
     "one is lost": ({"a": [1.0, 0.4, NAN], "b": [1.0, 0.9, 0.1]}, [0.4, 0.1]),
     "one has no number": ({"a": [NAN, NAN], "b": [1.0, 0.9]}, [0, 0.9]),
     "one reaches 0": ({"a": [1.0, 0.2, 0.0], "b": [1.0, 0.9, 0.8]}, [0, 0.8]),
-    "seven meet": (
-        {str(n): [1, n / 1000 + 0.5] for n in range(7)} | {"low": [1, 0.1]},
-        None,
-    ),
 }
+
+
+def labels(losses, scale):
+    """Where the names of runs stand: from the lowest to the highest pixel, shape (runs,
+    2).
+    """
+    picture = figures.histories(losses, "Losses", scale=scale)
+    picture.png()
+    (ax,) = picture.figure.axes
+    boxes = {text.get_text()[:1]: text.get_window_extent() for text in ax.texts}
+    return ax, np.array([boxes[name].intervaly for name in losses])
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
 @pytest.mark.parametrize("case", ENDS)
 def test_a_run_is_named_where_its_line_ends(case, scale):
     losses, values = ENDS[case]
-    picture = figures.histories(losses, "Losses", scale=scale)
-    (ax,) = picture.figure.axes
-    picture.png()
-    bottom, top = ax.bbox.intervaly
-    values = values or [run[-1] for run in losses.values()]
+    ax, places = labels(losses, scale)
     ends = [ax.transData.transform((1, value))[1] for value in values]
-    ends = np.clip(np.nan_to_num(ends, nan=bottom), bottom, top)
-    labels = {text.get_text()[:1]: text for text in ax.texts}
-    places = [labels[name[:1]].get_window_extent().intervaly for name in losses]
-    middles = np.mean(places, axis=1)
-    apart = max(high - low for low, high in places)
-    most = apart if len(losses) == 2 else 4 * apart  # seven share one end
-    assert np.abs(middles - ends).max() <= most
-    assert np.diff(np.sort(middles)).min() > 0.7 * apart
-    assert (np.argsort(middles) == np.argsort(ends, kind="stable")).all()
+    ends = np.clip(np.nan_to_num(ends), *ax.bbox.intervaly)
+    assert np.abs(places.mean(axis=1) - ends).max() <= np.ptp(places, axis=1).max()
+
+
+def test_runs_that_meet_are_named_one_above_the_other():
+    losses = {"l": [1, 0.1]} | {str(n): [1, n / 1000 + 0.5] for n in range(7)}
+    _, places = labels(losses, "log")
+    apart = np.diff(places.mean(axis=1))
+    assert apart.min() > 0.7 * np.ptp(places, axis=1).max()
 
 
 @pytest.mark.parametrize(
@@ -470,24 +384,21 @@ def test_a_run_that_is_lost_says_so():
     ]
 
 
-FOUND = {
-    "mixed_bfloat16": "You guessed 3×\nmixed_bfloat16 is faster than float32: 2.00×",
-    "float32": "You guessed 3×\nmixed_bfloat16 is slower than float32: 2.00×",
-    "the same within 2 %": "You guessed 3×\nmixed_bfloat16 and float32: the same within 2 %",
-    "cannot tell": "You guessed 3×\nmixed_bfloat16: 2.00×, and this run cannot tell more",
+VERDICTS = {
+    "float32": "mixed_bfloat16 is slower than float32: 2.00×",
+    "the same within 2 %": "mixed_bfloat16 and float32: the same within 2 %",
+    "cannot tell": "mixed_bfloat16: 2.00×, and this run cannot tell more",
 }
 
 
-@pytest.mark.parametrize("verdict", FOUND)
-def test_a_title_says_no_more_than_the_interval_does(verdict):
-    table = COMPARED.assign(verdict=[np.nan, verdict, "float32"])
-    result = SimpleNamespace(**vars(COMPARISON) | {"table": table})
-    assert figures.policies(result, 3).figure.get_suptitle() == FOUND[verdict]
-    nothing = SimpleNamespace(
-        **vars(COMPARISON)
-        | {"table": table.drop(columns="verdict") * np.nan, "steps": TAKEN[:0]}
-    )
-    assert figures.policies(nothing).figure.get_suptitle() == "Not measured"
+def test_a_title_says_no_more_than_the_interval_does():
+    told = SimpleNamespace(**vars(COMPARISON))
+    for verdict, title in VERDICTS.items():
+        told.table = COMPARED.assign(verdict=verdict)
+        figure = figures.policies(told, 3).figure
+        assert figure.get_suptitle() == f"You guessed 3×\n{title}"
+    told.table, told.steps = COMPARED.drop(columns="verdict") * NAN, TAKEN[:0]
+    assert figures.policies(told).figure.get_suptitle() == "Not measured"
 
 
 @pytest.mark.parametrize(("name", "words"), SAID)
@@ -506,10 +417,7 @@ TENTH = "0011110111" + f"{0x3DCCCCCD & 0x7FFFFF:023b}"  # with the 1 that is not
 SHOWN = [
     # Half as fast is as far from 1 as twice as fast.
     ("policies", lambda axes: axes[0].get_xscale(), "log"),
-    ("policies", lambda axes: 2.2 < axes[0].get_xlim()[1] < 4, True),
     ("policies", lambda axes: ends(axes[0]), [[1.0, 2.0, 0.25]]),
-    # The interval where there is one, and the guess.
-    ("policies", lambda axes: intervals(axes[0]), [[1.0, 1.0], [1.8, 2.2]]),
     ("policies", lambda axes: list(axes[0].lines[-1].get_xdata()), [1.5, 1.5]),
     # What was drawn is seen whole.
     ("loss_scale", lambda axes: axes[0].get_ylim()[1] > 512, True),
@@ -522,7 +430,7 @@ SHOWN = [
     (
         "time_budget",
         lambda ax: [bar.get_alpha() for bar in ax.containers[2]],
-        [0.45, 1, 1],
+        [0.45, None, None],
     ),
     # A long bar has its operation's name.
     ("timeline", lambda ax: written(ax.get_yticklabels()), ["Python", "thread 1"] * 2),
@@ -545,14 +453,6 @@ def test_a_strip_of_a_subnormal_has_no_1_before_the_point():
     assert len(ax.patches) == 2 * (16 + 1)
 
 
-def test_strips_wear_the_explorers_colors():
-    css = (COURSE / "course_utils/explorers/bits.css").read_text(encoding="utf-8")
-    worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))
-    assert {
-        f: c.lower() for f, (c, _) in figures.numbers.FIELDS.items() if f in worn
-    } == worn
-
-
 def test_spacing_is_the_gap_above_each_power_of_two():
     top = drawn("spacing")[0]
     assert [line.get_label() for line in top.lines] == list(DTYPES)
@@ -563,7 +463,7 @@ def test_spacing_is_the_gap_above_each_power_of_two():
             assert float(here.ulp / here.exact) == 2.0**relative
 
 
-def test_spacing_shades_float16_and_says_which_tensor_it_loses():
+def test_spacing_says_which_tensor_float16_loses():
     late = [0.0, 2.0**-25, -(2.0**-30), 2.0**-30, 2.0**-24]  # 3 of 4 become 0
     values = {"weights": 2.0 ** np.arange(-10, 5), "gradients": late}
     surveys = {name: splits.survey(given) for name, given in values.items()}
@@ -571,10 +471,6 @@ def test_spacing_shades_float16_and_says_which_tensor_it_loses():
     top = picture.figure.axes[0]
     assert top.get_title() == "Too small for float16: 75 % of gradients"
     assert "of weights 0 % become 0 in float16; of gradients 75 %" in picture.alt
-    for ax in picture.figure.axes:
-        shaded = [patch for patch in ax.patches if patch.get_alpha()]
-        spans = sorted((patch.get_x(), patch.get_width()) for patch in shaded)
-        assert spans == [(-24, 10), (-14, 30)]
 
 
 def test_the_number_line_has_every_number_of_a_format():
@@ -602,38 +498,30 @@ def test_a_bathtub_goes_up_where_something_overflows():
     assert list(marked.get_xdata()) == [3, 3]  # the scale that is tried
 
 
-def test_the_tree_draws_every_question_and_a_row_for_each_end():
+def test_the_tree_has_a_row_for_each_end_and_asks_every_question():
     ways = dict(leaves(clinic.tree(CLINIC)))
-    causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
     texts = written(drawn("decision_tree").texts)
-    assert texts.pop().startswith("At each branch, another reading")
+    causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
     ends = [" or ".join(causes[key] for key in left) for left in ways.values()]
-    ends += ["none of these"]
-    assert texts[-len(ends) :] == ends
+    assert texts[-len(ends) - 2 : -1] == [*ends, "none of these"]
     questions = {way[:n] for way in ways for n in range(len(way))}
     assert sum(text.endswith(" min") for text in texts) == len(questions)
 
 
 def test_the_gallery_has_a_bar_where_a_loss_is_lost():
-    axes = figures.gallery(CLINIC).figure.axes
-    assert [ax.get_title() for ax in axes][:6] == [
-        f"patient {n}" for n in range(1, 6)
-    ] + [""]
-    assert [[list(line.get_xdata()) for line in ax.lines[2:]] for ax in axes[:3]] == [
-        [],
-        [[1, 2]],
-        [],
-    ]
+    axes = drawn("gallery")
+    bars = [line.get_ydata() for ax in axes[:2] for line in ax.lines[2:]]
+    assert np.array_equal(bars, [[NAN, NAN, NAN], [NAN, 2, 2]], equal_nan=True)
     assert axes[0].lines[0].get_linewidth() < axes[0].lines[1].get_linewidth()
 
 
 # Steps of many devices
 
 
-def points(ax):
-    """Marker, step and replica of all that stands at a step; a ring is filled with none."""
+def signs(ax):
+    """What stands where: label, step and replica."""
     return {
-        (line.get_marker(), line.get_markerfacecolor() == "none", round(x), round(y))
+        (line.get_label(), round(x), round(y))
         for line in ax.lines
         for x, y in line.get_xydata()
     }
@@ -644,12 +532,10 @@ def reduced(ax):
     crosses.
     """
     found = set()
-    for bar in (bar for group in ax.containers for bar in group):
-        low = bar.get_y()
-        high = bar.get_y() + bar.get_height()
-        x = bar.get_x()
+    for bar in ax.patches:
+        (left, low), (right, high) = bar.get_bbox().get_points()
         crossed = tuple(lane for lane in range(2) if low < lane < high)
-        found.add((round(x + 0.3), bar.get_width() < 0.1, crossed))
+        found.add((round(left + 0.3), right - left < 0.1, crossed))
         # somebody waits alone
         assert (bar.get_linestyle() == "--") == (len(crossed) == 1)
     return found
@@ -658,9 +544,11 @@ def reduced(ax):
 def test_every_step_of_every_replica_has_its_sign_its_all_reduces_and_what_the_scale_became():
     own, safe = drawn("lanes")
     both = [(step, replica) for step in range(3) for replica in (0, 1)]
-    star = {("*", False, 1, 1)}
-    assert points(own) == star | {("X" if s else "o", False, s, r) for s, r in both}
-    assert points(safe) == star | {("o", s == 1, s, r) for s, r in both}
+    star = {("gradient overflows here", 1, 1)}
+    lost = {("weights not finite" if s else "taken", s, r) for s, r in both}
+    assert signs(own) == star | lost
+    skipped = {("skipped" if s == 1 else "taken", s, r) for s, r in both}
+    assert signs(safe) == star | skipped
     assert reduced(own) == {(step, False, (0, 1)) for step in range(3)}
     flags = {(step, True, (0, 1)) for step in range(3)}
     assert reduced(safe) == flags | {(step, False, (0, 1)) for step in (0, 2)}
@@ -678,11 +566,9 @@ def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():
     assert waits.get_xlim() == goes_on.get_xlim()  # the missing steps stay empty
     alone = {bar for bar in reduced(waits) if len(bar[2]) == 1}
     assert alone == {(1, False, (0,)), (2, False, (1,))}
-    assert (
-        "; worker 0 waits in the all-reduce of step 1 for good; worker 1" in picture.alt
-    )
+    words = "; worker 0 waits in the all-reduce of step 1 for good; worker 1"
+    assert words in picture.alt
     assert written(waits.texts).count("waits for ever") == 2
-    assert "waits in it alone" in written(picture.figure.legends[0].get_texts())
 
 
 @pytest.fixture
@@ -727,28 +613,19 @@ def test_a_drawing_is_shown_with_its_words_and_reads_on_light_and_dark(name, sho
     assert image.get("alt") == picture.alt
     data = image.get("src").removeprefix("data:image/svg+xml;base64,")
     assert base64.b64decode(data).decode() == picture.svg
-    ink = re.search(r"text \{[^}]*fill: (#\w+)", root.find(f"{SVG}style").text)[1]
-    assert ink == base.INK
     for color in re.findall(r"#[0-9a-fA-F]{6}", picture.svg):
         assert color.lower() in (*OKABE_ITO, base.INK, base.CARD)
 
 
 def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
-    table = pd.DataFrame(
-        {
-            "device": [
-                f"A processor with a {'very ' * 9}long name, number {n}"
-                for n in range(40)
-            ],
-            "policy": "mixed_bfloat16",
-            "speedup": 0.2 * 20 ** (np.arange(40) / 39),
-        }
-    )
-    for figure in [boards.speed_by_device(table).figure]:
-        figure.draw_without_rendering()
-        assert figure.get_figheight() * 96 < 950  # pixels of a page
-        labels = figure.axes[0].get_yticklabels()
-        boxes = [label.get_window_extent() for label in labels]
-        assert len(boxes) == 40
-        assert len({label.get_text().split(":")[0] for label in labels}) == 40
-        assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))
+    table = pd.DataFrame({"speedup": 0.2 * 20 ** (np.arange(40) / 39)})
+    long = f"A processor with a {'very ' * 9}long name, number "
+    table["device"] = long + table.index.astype(str)
+    table["policy"] = "mixed_bfloat16"
+    figure = boards.speed_by_device(table).figure
+    figure.draw_without_rendering()
+    assert figure.get_figheight() * 96 < 950  # pixels of a page
+    labels = figure.axes[0].get_yticklabels()
+    assert len({label.get_text().split(":")[0] for label in labels}) == 40
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))

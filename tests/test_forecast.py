@@ -94,4 +94,5 @@ def test_the_waterfall_ends_at_the_clock():
         for (start, width), (following, _) in zip(bars[:-2], bars[1:-1], strict=True):
             assert following == pytest.approx(start + width)
         assert sum(bars[-2]) == pytest.approx(measured)
-    assert "not explained −" in picture.alt or "not explained -0.5" in picture.alt
+    assert "not explained: −" in picture.alt
+    assert "other operations: +" in picture.alt

@@ -1,22 +1,23 @@
 """Where the bytes of a training step are, counted and measured."""
 
 import numpy as np
+import pandas as pd
 
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
-from course_utils.figures.looks import COLORS, HATCHES, dtype_of, line_look
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    name_all,
+    panels,
+    write,
+)
+from course_utils.figures.looks import bar_look, filled, line_look
 from course_utils.figures.series import stack
 from course_utils.figures.words import described
 from course_utils.profiling.ops import BACKWARD
 from course_utils.profiling.recordings import PASSES
-
-PARTS = {
-    "weights": ("#56B4E9", ""),
-    "gradients": ("#E69F00", "xx"),
-    "optimizer": ("#999999", ".."),
-    "weight_copies": ("#CC79A7", "||"),
-    "activations": ("#F0E442", "//"),
-}
-
 
 LARGE = 0.02  # of the peak: what an array has to be for its operation to be drawn
 
@@ -29,35 +30,34 @@ def alive(lines: dict, steps: dict) -> Picture:
     make and free little are left out; the others spread evenly over their band, so that
     the bands of all policies coincide.
     """
-    figure, ax = canvas(width=8.0, height=3.4)
+    tables = {}
+    for policy, mb in lines.items():
+        table = pd.DataFrame({"mb": mb, "phase": _phases(steps[policy])})
+        large = np.abs(np.diff(mb, prepend=0)) > LARGE * max(mb)
+        tables[policy] = table[large]
+    counts = [table["phase"].value_counts() for table in tables.values()]
+    widths = pd.DataFrame(counts, columns=range(len(PASSES))).max().fillna(0)
+    starts = np.cumsum([0, *widths])
+    figure, ax = canvas(8.0, 3.4)
     words = []
     tops = {policy: max(mb) for policy, mb in lines.items()}
-    large = {
-        policy: np.flatnonzero(np.abs(np.diff(mb, prepend=0)) > LARGE * tops[policy])
-        for policy, mb in lines.items()
-    }
-    phases = {policy: _phases(step)[large[policy]] for policy, step in steps.items()}
-    counts = {policy: np.bincount(own, minlength=3) for policy, own in phases.items()}
-    widths = np.max(list(counts.values()), axis=0)
-    starts = np.cumsum([0, *widths])
-    for policy, mb in lines.items():
-        own = phases[policy]
-        nth = np.concatenate([np.arange(count) for count in counts[policy]])
-        x = starts[own] + widths[own] * (nth + 0.5) / counts[policy][own]
-        values = np.array(mb)[large[policy]]
+    for policy, table in tables.items():
+        own = table.groupby("phase")["mb"]
+        within = (own.cumcount() + 0.5) / own.transform("size")
+        x = np.interp(table["phase"] + within, range(len(starts)), starts)
         look = line_look(policy)
-        ax.step(x, values, where="mid", label=policy, **look | {"marker": ""})
-        top = int(np.argmax(values))
+        ax.step(x, table["mb"], where="mid", label=policy, **look | {"marker": ""})
+        top = int(np.argmax(table["mb"]))
         at = (x[top], tops[policy])
         ax.plot(*at, look["marker"], color=look["color"], markersize=8)
         text = f"{tops[policy]:.1f} MB"
         ax.annotate(text, at, (8, 2), textcoords="offset points", fontsize=9)
-        words.append(f"{policy} has its peak of {text} in the {PASSES[own[top]]} pass")
-    for n, name in enumerate(PASSES):
-        ax.axvspan(*starts[n : n + 2], color=INK, alpha=0.06 * (n % 2), linewidth=0)
-        look = {"ha": "center", "va": "top", "fontsize": 10}
-        middle = starts[n : n + 2].mean()
-        ax.text(middle, 0.98, name, transform=ax.get_xaxis_transform(), **look)
+        name = PASSES[table["phase"].iloc[top]]
+        words.append(f"{policy} has its peak of {text} in the {name} pass")
+    ax.axvspan(*starts[1:3], color=INK, alpha=0.06, linewidth=0)
+    above = {"va": "top", "fontsize": 10, "transform": ax.get_xaxis_transform()}
+    for name, middle in zip(PASSES, starts[:-1] + widths / 2, strict=True):
+        write(ax, middle, 0.98, name, **above)
     first, *_, last = tops
     ratio = f"{tops[last] / tops[first]:.2f}"
     ax.set_title(f"At the peak of {last} {ratio} of {first}'s bytes are alive")
@@ -68,18 +68,16 @@ def alive(lines: dict, steps: dict) -> Picture:
         xlim=(0, starts[-1]),
         xticks=[],
     )
-    legend(ax, loc="center right")
+    legend(ax, loc="center right", fontsize=10)
     return Picture(figure, f"{ax.get_title()}: {'; '.join(words)}.")
 
 
 def _phases(step):
     """The pass of each operation, as its place in PASSES."""
-    backward = [n for n, op in enumerate(step) if BACKWARD in op.name]
-    phases = np.zeros(len(step), int)
-    if backward:
-        phases[backward[0] :] = 1
-        phases[backward[-1] + 1 :] = 2
-    return phases
+    is_backward = np.array([BACKWARD in op.name for op in step])
+    before = ~np.logical_or.accumulate(is_backward)
+    still = np.logical_or.accumulate(is_backward[::-1])[::-1]
+    return np.select([before, still], [0, 1], 2)
 
 
 def peak_parts(measured) -> Picture:
@@ -90,20 +88,20 @@ def peak_parts(measured) -> Picture:
     variables, the arrays and the working space. Beside it are the medians of what the
     step asked for and of what the allocator gave, each with its range over the builds.
     """
-    batches = list(measured.groupby("batch", sort=False))
-    figure, axes = panels(len(batches), width=8.4, height=3.9)
+    batches = measured.groupby("batch", sort=False)
+    figure, axes = panels(len(batches), 8.4, 3.9)
     within = []
     for ax, (batch, here) in zip(axes, batches, strict=True):
-        policies = list(dict.fromkeys(here["policy"]))
-        for place, policy in enumerate(policies):
-            own = here[here["policy"] == policy].drop(columns=["policy", "batch"])
-            middle = own.median()
+        names = []
+        for place, (policy, own) in enumerate(here.groupby("policy", sort=False)):
+            names.append(policy.replace("mixed_", "mixed_\n"))
+            middle = own.median(numeric_only=True)
             arrays = middle["counted"] - middle["variables"]
-            dtype = dtype_of(policy)
+            working = np.nan_to_num(middle["working"])
             parts = {
-                "variables": ("#999999", "", middle["variables"]),
-                f"arrays alive, {policy}": (COLORS[dtype], HATCHES[dtype], arrays),
-                "working space": ("#F0E442", "xx", np.nan_to_num(middle["working"])),
+                "variables": (filled("#999999"), middle["variables"]),
+                f"arrays alive, {policy}": (bar_look(policy), arrays),
+                "working space": (filled("#F0E442", "xx"), working),
             }
             top = stack(ax, place - 0.12, parts, 0.5)
             for shift, column, label, marker in (
@@ -115,19 +113,15 @@ def peak_parts(measured) -> Picture:
                 ax.plot(place + shift, middle[column], marker, color=INK, label=label)
             if own["asked"].notna().all():
                 within.append(own["asked"].min() <= top <= own["given"].max())
-        names = [name.replace("mixed_", "mixed_\n") for name in policies]
-        ax.set_xticks(range(len(policies)), names, fontsize=9)
-        ax.set(xlim=(-0.5, len(policies) - 0.4), ylim=(0, None))
+        name_all(ax.xaxis, names)
+        ax.set(xlim=(-0.5, len(names) - 0.4), ylim=(0, None))
         ax.set_title(f"batch {batch}", fontsize=10)
         ax.margins(y=0.1)
     axes[0].set_ylabel("peak of a step (MB)")
-    figure.suptitle(
-        "Count and working space are within the measured spread in "
-        f"{sum(within)} of {len(within)} cases"
-        if within
-        else "Counted: this device's allocator does not tell what it gave"
-    )
-    handles, labels = axes[0].get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    legend_below(figure, 3, handles=once.values(), labels=once.keys())
+    title = "Counted: this device's allocator does not tell what it gave"
+    if within:
+        cases = f"{sum(within)} of {len(within)} cases"
+        title = f"Count and working space are within the measured spread in {cases}"
+    figure.suptitle(title)
+    legend_below(figure, 3)
     return described(figure)

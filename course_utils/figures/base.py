@@ -148,16 +148,32 @@ def write(ax, x, y, text: str, **options):
     ax.text(x, y, text, **options)
 
 
+def name_all(axis, names, fontsize: int = 9):
+    """Names at the whole places of an axis of axes, from 0 on."""
+    axis.set_ticks(range(len(names)), names, fontsize=fontsize)
+
+
 def legend(place, **options):
     """The legend of axes or of a figure, without a frame."""
-    place.legend(frameon=False, **options)
+    place.legend(**{"frameon": False, "fontsize": 9} | options)
 
 
-def legend_below(figure, columns: int, fontsize: int = 9, **options):
-    """The figure's legend, in one row below its panels."""
-    legend(
-        figure, loc="outside lower center", ncols=columns, fontsize=fontsize, **options
-    )
+def legend_below(figure, columns: int, handles=(), **options):
+    """The figure's legend in rows below its panels: of `handles`, or of what its panels
+    label, each label once.
+    """
+    once: dict = {}
+    for ax in figure.axes:
+        for handle in ax.get_legend_handles_labels()[0]:
+            once.setdefault(handle.get_label(), handle)
+    if handles := [*(handles or once.values())]:
+        legend(
+            figure,
+            loc="outside lower center",
+            ncols=columns,
+            handles=handles,
+            **options,
+        )
 
 
 def listed(words) -> str:

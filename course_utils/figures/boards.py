@@ -4,7 +4,6 @@ anybody's: none is read as math.
 
 import matplotlib
 import numpy as np
-from matplotlib.ticker import NullLocator
 
 from course_utils.figures.base import (
     INK,
@@ -12,15 +11,16 @@ from course_utils.figures.base import (
     canvas,
     legend,
     legend_below,
+    name_all,
     short,
     write,
 )
-from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
+from course_utils.figures.looks import COLORS, dtype_of, filled, line_look
 from course_utils.figures.series import around_one, lines
 from course_utils.figures.words import described
 
 DRAWN = (
-    ("guess", "guessed", {"color": "#E69F00", "hatch": "//", **EDGE}),
+    ("guess", "guessed", filled("#E69F00", "//")),
     ("measured", "measured", {"color": "#0072B2", "histtype": "step", "linewidth": 2}),
 )
 anybodys = matplotlib.rc_context({"text.parse_math": False})
@@ -30,17 +30,16 @@ anybodys = matplotlib.rc_context({"text.parse_math": False})
 def curve(curves: dict, title: str) -> Picture:
     """Lines {name: values} over their number; what is no number is a gap."""
     figure, ax = canvas(4.2, 2.6)
-    numbers = {
-        name: [value if isinstance(value, float) else np.nan for value in values]
-        for name, values in curves.items()
-    }
-    places = {name: range(1, len(values) + 1) for name, values in numbers.items()}
-    lines(ax, {name: (places[name], numbers[name]) for name in curves}, marker="")
+    courses = {}
+    for name, values in curves.items():
+        numbers = [v if isinstance(v, float) else np.nan for v in values]
+        courses[name] = range(1, len(values) + 1), numbers
+    lines(ax, courses, marker="")
     for line in ax.lines:
         line.set_label(short(line.get_label(), 30))
     ax.set_title(short(title), fontsize=10)
     if curves:
-        legend(ax, fontsize=9)
+        legend(ax)
     return described(figure)
 
 
@@ -66,7 +65,7 @@ def speed_by_device(table) -> Picture:
         f"{short(device, 46, end=20)}: {median:.2f}×, {size} report{'s' * (size > 1)}"
         for device, median, size in devices.itertuples()
     ]
-    ax.set_yticks(range(len(names)), names, fontsize=9)
+    name_all(ax.yaxis, names)
     ax.set_ylim(len(names) - 0.5, -0.7)
     ax.set_xlabel("speed of a training step against float32")
     if known.any():
@@ -87,31 +86,35 @@ def guesses(table, quantity: str, unit: str) -> Picture:
     middle = np.median(scaled)
     reach = 20 * np.median(np.abs(scaled - middle)) or abs(middle) or 1.0
     low, high = np.clip([scaled.min(), scaled.max()], middle - reach, middle + reach)
-    aside = (low == high) * reach / 20
+    aside = reach / 20 if low == high else 0
     edges = np.linspace(low - aside, high + aside, 13)
     edges = np.exp(edges) if log else edges
     figure, ax = canvas(4.2, 2.6)
-    words = []
+    words = [f"{short(quantity)} in {short(unit)}"]
     for column, label, look in DRAWN:
         known = table[column].dropna()
         ax.hist(known.clip(edges[0], edges[-1]), edges, label=label, **look)
-        median = (
-            f"median {known.median():.3g} of {len(known)}" if len(known) else "none"
-        )
+        median = "none"
+        if len(known):
+            median = f"median {known.median():.3g} of {len(known)}"
         words.append(f"{label}: {median}")
     far = ((values < edges[0]) | (values > edges[-1])).sum()
-    ax.set(xscale="log" if log else "linear", ylabel="reports")
+    ax.set_ylabel("reports")
     ax.set_title(short(quantity), fontsize=10)
     ax.yaxis.get_major_locator().set_params(integer=True)
     if log:  # no powers of ten in a class's numbers
-        ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]], minor=False)
-        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xscale("log")
+        ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]])
+        ax.minorticks_off()
     ax.set_xlabel(short(unit) + f" ({far} beyond the edge)" * bool(far))
-    legend(ax, fontsize=9)
-    return Picture(figure, f"{short(quantity)} in {short(unit)}, {'; '.join(words)}.")
+    legend(ax)
+    return Picture(figure, "; ".join(words) + ".")
 
 
-LOOKS = {"guess": ("#E69F00", "D"), "predicted": ("#0072B2", "o")}
+LOOKS = {
+    "guess": ("#E69F00", "D", "your guess"),
+    "predicted": ("#0072B2", "o", "predicted"),
+}
 PLACES = {"guess": 1.04, "predicted": 1.19, "measured": 1.38}  # of the numbers, in axes
 # times too much or too little; what is farther out stands at the edge, as an arrow
 FARTHEST = 4
@@ -130,7 +133,6 @@ def report_card(card: list[dict]) -> Picture:
     ax.axvline(1, color=INK, linewidth=1.5)
     beside = {"transform": ax.get_yaxis_transform(), "ha": "left", "fontsize": 10}
     words = []
-    marks = {}
     for y, row in enumerate(card):
         numbers = {
             key: f"{row[key]:.3g} {row['unit']}"
@@ -140,29 +142,24 @@ def report_card(card: list[dict]) -> Picture:
         numbers.setdefault("measured", "unknown")
         for key, text in numbers.items():
             write(ax, PLACES[key], y, text, **beside)
-        words.append(
-            f"{row['quantity']}: "
-            + ", ".join(f"{key} {text}" for key, text in numbers.items())
-        )
-        for key, (color, marker) in LOOKS.items():
-            if not row[key] or not row["measured"]:
-                continue
-            times = row[key] / row["measured"]
-            at = min(max(times, 1 / FARTHEST), FARTHEST)
-            shape = marker if at == times else "<>"[times > 1]
-            ax.plot([1, at], [y, y], color=color, linewidth=2, alpha=0.6)
-            look = {"color": color, "markersize": 9, "markeredgecolor": INK}
-            marks.setdefault(key, ax.plot(at, y, shape, **look)[0])
+        told = ", ".join(f"{key} {text}" for key, text in numbers.items())
+        words.append(f"{row['quantity']}: {told}")
+        for key, (color, marker, label) in LOOKS.items():
+            if row[key] and row["measured"]:
+                times = row[key] / row["measured"]
+                at = min(max(times, 1 / FARTHEST), FARTHEST)
+                shape = marker if at == times else "<>"[times > 1]
+                ax.plot([1, at], [y, y], color=color, linewidth=2, alpha=0.6)
+                look = {"color": color, "markersize": 9, "markeredgecolor": INK}
+                ax.plot(at, y, shape, label=label, **look)
     for key, place in PLACES.items():
         ax.text(place, 1.02, key, transform=ax.transAxes, fontweight="bold")
     ticks = [1 / FARTHEST, 0.5, 1, 2, FARTHEST]
     ax.set_xticks(ticks, ["¼", "½", "measured", "2 ×", "4 ×"])
     ax.minorticks_off()
-    ax.set_yticks(range(len(card)), [row["quantity"] for row in card])
+    name_all(ax.yaxis, [row["quantity"] for row in card], fontsize=10)
     ax.set(xlim=(0.92 / FARTHEST, 1.09 * FARTHEST), ylim=(len(card) - 0.4, -0.6))
     ax.set_title("How far from what was measured", loc="left")
     ax.grid(axis="x", color=INK, alpha=0.25)
-    if marks:
-        labels = [{"guess": "your guess"}.get(key, key) for key in marks]
-        legend_below(figure, len(marks), handles=marks.values(), labels=labels)
+    legend_below(figure, len(LOOKS))
     return Picture(figure, "; ".join(words) + ".")

@@ -34,10 +34,10 @@ def gallery(record: dict) -> Picture:
             write(ax, 0.5, 0.5, "NaN in each step", va="baseline", **look)
         else:
             top = np.nanmax([*loss, *healthy])
-            edges = np.flatnonzero(np.diff(nan.astype(int), prepend=0, append=0))
-            for span in edges.reshape(-1, 2) - [0, 1]:  # first and last step
-                bar = {"color": INK, "marker": "x", "markevery": [0], "markersize": 9}
-                ax.plot(span, [top, top], linewidth=4, clip_on=False, **bar)
+            starts = np.flatnonzero(np.diff(nan.astype(int), prepend=0) == 1)
+            bar = {"color": INK, "linewidth": 4, "clip_on": False}
+            cross = {"marker": "x", "markevery": list(starts), "markersize": 9}
+            ax.plot(np.where(nan, top, np.nan), **bar, **cross)
         ax.set_title(f"patient {number}", fontsize=9)
         ax.set_xticks([])
         ax.tick_params(labelsize=9)
@@ -79,8 +79,8 @@ def decision_tree(record: dict) -> Picture:
             more = BOX / 2 if "ask" in tree["then"].get(kind, "") else 0
             bend = [x + 0.6 * BOX, x + 1.1 * BOX, x + BOX + EDGE + more]
             ax.plot(bend, [row, end, end], color=INK, linewidth=1)
-            answer = {"ha": "left", "va": "baseline", "style": "italic"}
-            write(ax, bend[1], end - 0.07, kind, **answer)
+            above = bend[1], end - 0.07
+            write(ax, *above, kind, ha="left", va="baseline", style="italic")
         question = f"{textwrap.fill(tool['name'], 14)}\n{tool['minutes']} min"
         plate = {"boxstyle": "round", "fc": "#ffffff", "ec": COLORS["float32"]}
         write(ax, x + BOX / 2, row, question, bbox=plate)

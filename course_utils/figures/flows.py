@@ -8,16 +8,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.ticker import EngFormatter
 
-from course_utils.figures.base import INK, Picture, canvas, legend, listed
-from course_utils.figures.looks import COLORS, EDGE, HATCHES
+from course_utils.figures.base import INK, Picture, canvas, legend, listed, write
+from course_utils.figures.looks import COLORS, HATCHES, filled
 from course_utils.figures.words import described
 
 PER_ROW = 4
-# In inches: a layer with half a pipe on either side; its box; the box of its weights
-# and the pipe from there; how thick a pipe is; the piece of pipe that each row begins
-# with.
-CELL = (2.0, 1.66)
-BOX = (1.14, 0.76)
+# In inches: a layer with half a pipe on either side is so wide and high; half the width
+# and height of its box; the box of its weights and the pipe from there; how thick a
+# pipe is; the piece of pipe that each row begins with.
+CELL, LINE = 2.0, 1.66
+SIDE, FOOT = 0.57, 0.38
 WEIGHTS = (0.5, 0.14)
 RISE = 0.3
 PIPE = 0.13
@@ -43,120 +43,118 @@ def dtype_flow(flow) -> Picture:
     `flow`: the table of `precision.dtype_flow`; 3 to 20 layers read well. Raises a
     ValueError if the model calls no layer.
     """
-    cells = list(flow[flow.input_dtype != ""].itertuples())
-    if not cells:
+    table = flow[flow.input_dtype != ""]
+    if table.empty:
         raise ValueError(
             "The flow has no layer that is called: give the flow of another model."
         )
     start = flow.attrs["input_dtype"]
-    leaks = [c.layer for c in cells if c.compute_dtype in NARROW and leaks_out(c)]
-    # what leaves the layer before
-    before = [start, *(cell.output_dtype for cell in cells[:-1])]
+    table = table.assign(
+        before=table.output_dtype.shift(fill_value=start),
+        after=table.input_dtype.shift(-1),
+    )
+    cells = list(table.itertuples())
+    leaks = [c.layer for c in cells if c.compute_dtype in NARROW and _hands_on_32(c)]
     lines = math.ceil(len(cells) / PER_ROW)
     columns = math.ceil(len(cells) / lines)
-    width = max(5.0, STUB + columns * CELL[0])
-    figure, ax = canvas(width, height=lines * CELL[1] + 0.9)
-    ax.set(
-        xlim=(-STUB, columns * CELL[0] + 0.1),
-        ylim=(-lines * CELL[1], 0),
-        aspect="equal",
-    )
+    figure, ax = canvas(max(5.0, STUB + columns * CELL), lines * LINE + 0.9)
+    ax.set(xlim=(-STUB, columns * CELL + 0.1), ylim=(-lines * LINE, 0), aspect="equal")
     ax.set_axis_off()
+    _moved(ax, -0.12, -0.72, sum(flow.attrs["borders"].values()), ha="right")
     for number, cell in enumerate(cells):
         line, column = divmod(number, columns)
-        x = column * CELL[0]
-        y = -line * CELL[1] - 0.6
-        following = cells[number + 1 :][:1]
-        ends = column == columns - 1 or not following
-        place = x + (CELL[0] + BOX[0]) / 2
-        _pipes(ax, x, y, cell, before[number], column == 0)
-        if not number:
-            border = sum(flow.attrs["borders"].values())
-            _moved(ax, x - 0.12, y - 0.12, border, ha="right")
+        x = (column + 0.5) * CELL
+        y = -line * LINE - 0.6
+        ends = column == columns - 1 or cell is cells[-1]
+        _arriving(ax, x - SIDE, x - CELL / 2, y, cell, column == 0)
+        _leaving(ax, x + SIDE, x + CELL / 2, y, cell, ends)
         if cell.layer in leaks:
-            ax.plot(place + 0.17, y, markersize=22, **RING)
-            _write(
-                ax, place + 0.03, y - 0.3, "leak", ha="left", va="top", weight="bold"
-            )
-        if ends or following[0].input_dtype != cell.output_dtype:
-            text = {"ha": "left", "va": "bottom"}
-            _write(ax, place + 0.03, y + 0.09, cell.output_dtype, **text)
-        if ends:
-            ax.plot(x + CELL[0] + 0.04, y, ">", color=INK, markersize=8, clip_on=False)
-        _layer(ax, x + CELL[0] / 2, y, cell)
-    changes = [(c, b) for c, b in zip(cells, before, strict=True) if b != c.input_dtype]
-    pipes = _distinct(
-        [start, *(d for c in cells for d in (c.input_dtype, c.output_dtype))]
-    )
-    weights = _distinct(cell.variable_dtype for cell in cells if cell.parameters)
-    casts = any(
-        cell.cast or cell.inside_moved or cell.variable_dtype != cell.read_dtype
-        for cell in cells
-    )
-    _signs(ax, _distinct([*pipes, *weights]), casts, bool(changes), bool(leaks))
-    low = sum(cell.output_dtype in NARROW for cell in cells)
+            ax.plot(x + SIDE + 0.17, y, markersize=22, **RING)
+            at = (x + SIDE + 0.03, y - 0.3)
+            write(ax, *at, "leak", ha="left", va="top", weight="bold")
+        _layer(ax, x, y, cell)
+    pipes = _distinct([start, *table[["input_dtype", "output_dtype"]].to_numpy().flat])
+    weights = _distinct(table.variable_dtype[table.parameters > 0])
+    signs: list = [Patch(label=d, **_style(d)) for d in _distinct([*pipes, *weights])]
+    cast = table.cast | (table.inside_moved > 0)
+    if (cast | (table.variable_dtype != table.read_dtype)).any():
+        signs.append(Line2D([], [], label="cast, with the bytes it moves", **FULL))
+    if (table.before != table.input_dtype).any():
+        label = "cast by the model, or a change between layers"
+        signs.append(Line2D([], [], label=label, **HOLLOW))
+    if leaks:
+        signs.append(Line2D([], [], label="leak", **RING | {"markersize": 11}))
+    ncols = len(signs) if len(signs) < 4 else math.ceil(len(signs) / 2)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
+    legend(ax, handles=signs, **place)
+    low = table.output_dtype.isin(NARROW).sum()
     heading = f"{low} of {len(cells)} layers hand on 16 bits"
     if leaks:
         heading = f"{listed(leaks)}: its policy says 16 bits, and it hands on float32"
-    mixed = weights == ["float32"] and {*NARROW} & set(pipes)
     held = "there are no weights"
     if weights:
-        held = f"weights {'stay' if mixed else 'are'} {listed(weights)}"
+        stay = weights == ["float32"] and {*NARROW} & {*pipes}
+        held = f"weights {'stay' if stay else 'are'} {listed(weights)}"
     moved = total_moved(flow)
-    told = "nothing is cast"
+    casts = "nothing is cast"
     if moved:
         batch = flow.attrs["batch_size"]
-        told = f"casts move {_bytes(moved)} in a forward pass of {batch}"
-    ax.set_title(f"{heading}\n{held}; {told}", fontsize=11)
-    return described(figure, _in_words(cells, changes))
+        casts = f"casts move {_bytes(moved)} in a forward pass of {batch}"
+    ax.set_title(f"{heading}\n{held}; {casts}", fontsize=11)
+    return described(figure, "; ".join(map(_in_words, cells)))
 
 
-def leaks_out(cell):
-    """Whether float32 leaves a layer."""
+def _hands_on_32(cell):
     return "float32" in cell.output_dtype.split(", ")
 
 
 def total_moved(flow) -> int:
     """Bytes that all casts of a table of `precision.dtype_flow` read and write."""
-    columns = ("input_moved", "weight_moved", "inside_moved")
-    return int(sum(flow[name].sum() for name in columns)) + sum(
-        flow.attrs["borders"].values()
-    )
+    columns = ["input_moved", "weight_moved", "inside_moved"]
+    moved = flow[columns].to_numpy().sum()
+    return int(moved) + sum(flow.attrs["borders"].values())
 
 
 def _moved(ax, x, y, count, **options):
     if count:
-        _write(ax, x, y, _bytes(count), va="top", **options)
+        write(ax, x, y, _bytes(count), va="top", **options)
 
 
 def _bytes(count):
     return BYTES(float(f"{count:.3g}"))
 
 
-def _pipes(ax, x, y, cell, before, first):
-    """The pipe into a layer and the one out of it, with diamonds where the dtype
+def _arriving(ax, x, start, y, cell, first):
+    """The pipe into a layer, whose box begins at x, with diamonds where the dtype
     changes.
     """
-    left = x + (CELL[0] - BOX[0]) / 2
-    right = x + (CELL[0] + BOX[0]) / 2
-    cast = left - 0.2 if cell.cast else left
+    cast = x
+    if cell.cast:
+        cast -= 0.2
+        _moved(ax, cast + 0.1, y - 0.12, cell.input_moved, ha="right")
     if first:
-        _pipe(ax, x - STUB, x, y, before)
-    _pipe(ax, x, cast, y, cell.input_dtype)
-    _pipe(ax, cast, left, y, cell.compute_dtype)
-    _pipe(ax, right, x + CELL[0], y, cell.output_dtype)
+        _pipe(ax, start - STUB, start, y, cell.before)
+    _pipe(ax, start, cast, y, cell.input_dtype)
+    _pipe(ax, cast, x, y, cell.compute_dtype)
     if cell.cast:
         ax.plot(cast, y, markersize=9, **FULL)
-        _moved(ax, cast + 0.1, y - 0.12, cell.input_moved, ha="right")
-    if before != cell.input_dtype:
-        ax.plot(x, y, markersize=9, **HOLLOW)
-        if first:
-            _write(ax, x - STUB, y + 0.09, before, ha="left", va="bottom")
-    # A pipe with one dtype is labeled in its middle, else each half by itself.
-    one = before == cell.input_dtype
-    at = x if one else left - 0.03
-    side = "center" if one else "right"
-    _write(ax, at, y + 0.09, cell.input_dtype, ha=side, va="bottom")
+    if cell.before == cell.input_dtype:
+        _above(ax, start, y, cell.input_dtype, "center")
+        return
+    # A pipe whose dtype changes is labeled in each half.
+    ax.plot(start, y, markersize=9, **HOLLOW)
+    _above(ax, x - 0.03, y, cell.input_dtype, "right")
+    if first:
+        _above(ax, start - STUB, y, cell.before, "left")
+
+
+def _leaving(ax, x, end, y, cell, last):
+    """The pipe out of a layer, whose box ends at x."""
+    _pipe(ax, x, end, y, cell.output_dtype)
+    if last or cell.after != cell.output_dtype:
+        _above(ax, x + 0.03, y, cell.output_dtype, "left")
+    if last:
+        ax.plot(end + 0.04, y, ">", color=INK, markersize=8, clip_on=False)
 
 
 def _pipe(ax, start, end, y, dtypes):
@@ -169,30 +167,30 @@ def _pipe(ax, start, end, y, dtypes):
 
 def _layer(ax, x, y, cell):
     """A layer's box around (x, y), and below it the box of its weights."""
-    low = y - BOX[1] / 2
-    style = {
-        "boxstyle": "round,pad=0,rounding_size=0.06",
-        "facecolor": "none",
-        "edgecolor": INK,
-    }
-    ax.add_patch(FancyBboxPatch((x - BOX[0] / 2, low), *BOX, linewidth=1.2, **style))
-    _write(ax, x, y, _name(cell), va="center")
+    box = FancyBboxPatch(
+        (x - SIDE, y - FOOT),
+        2 * SIDE,
+        2 * FOOT,
+        boxstyle="round,pad=0,rounding_size=0.06",
+        facecolor="none",
+        edgecolor=INK,
+        linewidth=1.2,
+    )
+    ax.add_patch(box)
+    write(ax, x, y, _name(cell))
     if cell.parameters:
-        middle = low - RISE / 2
-        corner = (x - WEIGHTS[0] / 2, low - RISE - WEIGHTS[1])
-        for start, dtype in (
-            (middle, cell.read_dtype),
-            (low - RISE, cell.variable_dtype),
-        ):
-            ax.add_patch(
-                Rectangle((x - PIPE / 2, start), PIPE, RISE / 2, **_lane(dtype))
-            )
+        low = y - FOOT - RISE
+        middle = low + RISE / 2
+        for start, dtype in ((middle, cell.read_dtype), (low, cell.variable_dtype)):
+            corner = (x - PIPE / 2, start)
+            ax.add_patch(Rectangle(corner, PIPE, RISE / 2, **_lane(dtype)))
         if cell.read_dtype != cell.variable_dtype:
             ax.plot(x, middle, markersize=9, **FULL)
             _moved(ax, x + 0.13, middle + 0.07, cell.weight_moved, ha="left")
+        corner = (x - WEIGHTS[0] / 2, low - WEIGHTS[1])
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
         text = f"{cell.variable_dtype}, {_bytes(cell.weight_bytes)}"
-        _write(ax, x, corner[1] - 0.03, text, va="top")
+        write(ax, x, low - WEIGHTS[1] - 0.03, text, va="top")
 
 
 def _lane(dtype):
@@ -201,13 +199,12 @@ def _lane(dtype):
 
 def _style(dtype):
     """Color and hatch of a dtype; integers and the like are gray and crossed."""
-    color, hatch = COLORS.get(dtype, "#999999"), HATCHES.get(dtype, "xx")
-    return {"facecolor": color, "hatch": 2 * hatch, **EDGE}
+    return filled(COLORS.get(dtype, "#999999"), 2 * HATCHES.get(dtype, "xx"))
 
 
-def _write(ax, x, y, text, ha="center", **options):
-    lines = text.replace(", float", "\nfloat")
-    ax.text(x, y, lines, ha=ha, fontsize=9, **options)
+def _above(ax, x, y, dtypes, ha):
+    lines = dtypes.replace(", float", "\nfloat")
+    write(ax, x, y + 0.09, lines, ha=ha, va="bottom")
 
 
 def _name(cell):
@@ -222,22 +219,9 @@ def _name(cell):
             re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"), WIDE
         )
     lines = [line.replace("_ ", "_") for line in lines[:3]]
-    lines += [f"◆ {_bytes(cell.inside_moved)}"] * bool(cell.inside_moved)
+    if cell.inside_moved:
+        lines.append(f"◆ {_bytes(cell.inside_moved)}")
     return "\n".join(lines)
-
-
-def _signs(ax, dtypes, cast, changed, leak):
-    signs = [Patch(label=dtype, **_style(dtype)) for dtype in dtypes]
-    for is_there, label, look in (
-        (cast, "cast, with the bytes it moves", FULL),
-        (changed, "cast by the model, or a change between layers", HOLLOW),
-        (leak, "leak", RING | {"markersize": 11}),
-    ):
-        if is_there:
-            signs.append(Line2D([], [], label=label, **look))
-    ncols = len(signs) if len(signs) < 4 else math.ceil(len(signs) / 2)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": ncols}
-    legend(ax, handles=signs, fontsize=9, **place)
 
 
 def _distinct(names):
@@ -247,26 +231,13 @@ def _distinct(names):
     )
 
 
-def _in_words(cells, changes):
-    """The casts: of what arrives, of weights, inside a layer, and between layers."""
-    kinds = {
-        "cast{}": [
-            f"{c.layer} from {c.input_dtype} to {c.compute_dtype}"
-            for c in cells
-            if c.cast
-        ],
-        "cast{} of weights": [
-            f"{c.layer} to {c.read_dtype}"
-            for c in cells
-            if c.read_dtype != c.variable_dtype
-        ],
-        "layer{} with casts inside": [c.layer for c in cells if c.inside_moved],
-        "change{} between layers": [
-            f"before {c.layer} from {dtype} to {c.input_dtype}" for c, dtype in changes
-        ],
-    }
-    counts = {
-        f"{len(items)} {kind.format('s' * (len(items) != 1))}": "; ".join(items)
-        for kind, items in kinds.items()
-    }
-    return ". ".join(f"{count}: {items}" for count, items in counts.items() if items)
+def _in_words(cell):
+    """What comes into a layer, what it casts, and what it hands on."""
+    words = [f"{cell.layer} gets {cell.input_dtype}"]
+    if cell.cast:
+        words.append(f"casts it to {cell.compute_dtype}")
+    if cell.read_dtype != cell.variable_dtype:
+        words.append(f"casts its weights to {cell.read_dtype}")
+    if cell.inside_moved:
+        words.append("casts inside")
+    return ", ".join([*words, f"hands on {cell.output_dtype}"])

@@ -4,11 +4,10 @@ import itertools
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import LogFormatter
 
 from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS, SCALE, YOU, dtype_of, line_look
-from course_utils.figures.series import name_the_ends
+from course_utils.figures.series import name_the_ends, plain_logarithm
 from course_utils.figures.words import described, power
 
 
@@ -19,43 +18,35 @@ def loss_curves(curves) -> Picture:
     Apart are each policy and float32 with the same seed, and two seeds of float32.
     `curves`: the DataFrame of `benchmark.loss_curves`, float32 among the policies.
     """
-    figure, ax = canvas(width=8.0, height=3.6)
+    figure, ax = canvas(8.0, 3.6)
     if curves.empty:
         return Picture(figure, "the training was interrupted before its first step.")
     loss = curves.pivot(index="step", columns=["policy", "seed"], values="loss")
-    # without a seed that was interrupted
-    loss = loss.loc[:, loss.notna().all()]
+    loss = loss.dropna(axis=1)  # without a seed that was interrupted
     float32 = loss["float32"]
     gray = {"color": INK, "linewidth": 3, "alpha": 0.6}
-    lines = {"the loss itself": (float32, gray)}
-    seeds = [
-        (float32[a] - float32[b]).abs() for a, b in itertools.combinations(float32, 2)
-    ]
-    if seeds:
-        lines["two seeds, float32"] = pd.concat(seeds, axis=1), line_look("float32")
+    shown = [("the loss itself", float32, gray)]
+    pairs = [float32[a] - float32[b] for a, b in itertools.combinations(float32, 2)]
+    if pairs:
+        apart = pd.concat(pairs, axis=1).abs()
+        shown.append(("two seeds, float32", apart, line_look("float32")))
     for policy in loss.columns.unique("policy").drop("float32"):
         apart = (loss[policy] - float32).abs()
-        lines[f"{policy} and float32, same seed"] = apart, line_look(policy)
+        shown.append((f"{policy} and float32, same seed", apart, line_look(policy)))
     typical = {}
-    for label, (values, look) in lines.items():
+    for label, values, look in shown:
         middle = values.median(axis=1)
         typical[label] = middle.median()
         smooth = middle.rolling(10, min_periods=1).mean()
         ax.plot(smooth, label=label, markevery=0.1, **look)
     most = max((typical[label] for label in typical if "same seed" in label), default=0)
     title = "How far two runs are apart, beside the loss"
-    if seeds and most:
-        times = typical["two seeds, float32"] / most
-        title = (
-            f"Another seed moves the loss {times:.2g} times as far as another policy"
-        )
-    ax.set(
-        xlabel="training step",
-        ylabel="loss, or difference in loss\n(means of 10 steps)",
-        yscale="log",
-        title=title,
-    )
-    legend(ax, fontsize=9)
+    if pairs and most:
+        times = f"{typical['two seeds, float32'] / most:.2g} times as far"
+        title = f"Another seed moves the loss {times} as another policy"
+    ylabel = "loss, or difference in loss\n(means of 10 steps)"
+    ax.set(xlabel="training step", ylabel=ylabel, yscale="log", title=title)
+    legend(ax)
     return described(figure)
 
 
@@ -72,40 +63,40 @@ def histories(
     has this `scale`.
     `shaded` is (from, to, why).
     """
-    figure, ax = canvas(width=7.5, height=3.6)
+    figure, ax = canvas(7.5, 3.6)
     # no dtype's colors
     others = itertools.cycle(["#E69F00", INK, "#CC79A7", "#56B4E9"])
     dashes = itertools.cycle(
         ["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))]
     )
+    colors = COLORS | {"yours": YOU, "S": SCALE}
     ends = []
     for label, values in losses.items():
-        pure = label in COLORS and label != "float32"
-        color = COLORS[dtype_of(label)] if dtype_of(label) in COLORS else next(others)
-        color = YOU if label == "yours" else color
-        color = SCALE if label.startswith("S = ") else color
-        dash = ":" if pure else "-" if label == "float32" else next(dashes)
+        name = dtype_of(label).split(" = ")[0]  # "S" of "S = 2^9"
+        color = colors.get(name) or next(others)
+        dash = ":" if label in COLORS else next(dashes)
+        dash = "-" if label == "float32" else dash
         style = {"color": color, "linestyle": dash, "linewidth": 1.8}
         steps = every * (first + np.arange(np.shape(values)[-1]))
         if np.ndim(values) == 2:
             ax.plot(steps, np.transpose(values), color=color, linewidth=0.8, alpha=0.5)
             values = np.mean(values, axis=0)
         ax.plot(steps, values, label=label, **style)
-        known = np.flatnonzero(np.isfinite(values))
+        numbers = np.flatnonzero(np.isfinite(values))
+        last = numbers.max(initial=-1)
         name = power(label)
-        if not np.isfinite(values[-1]):
-            since = every * (first + 1 + known.max(initial=-1))
+        if last + 1 < len(steps):
+            since = every * (first + 1 + last)
             name = f"{name}: {values[-1]:g} from {xlabel} {since} on"
-        ends.append((values[known[-1]] if len(known) else np.nan, name, style))
+        ends.append((values[last] if len(numbers) else np.nan, name, style))
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale=scale, title=title)
     if shaded:
         start, end, why = shaded
         ax.axvspan(start, end, color=INK, alpha=0.12, lw=0)
-        place = {"xycoords": ("data", "axes fraction"), "fontsize": 9}
-        ax.annotate(f" {why}", (start, 0.02), **place)
+        foot = ("data", "axes fraction")
+        ax.annotate(f" {why}", (start, 0.02), xycoords=foot, fontsize=9)
     if scale == "log":
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
+        plain_logarithm(ax, "y")
     name_the_ends(ax, ends)
     return described(figure)
 
@@ -136,6 +127,13 @@ def loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Picture:
     if table is not None:
         skipped = ~table["applied"]
         whole.set_title(f"{skipped.sum()} of {len(table)} steps were skipped")
+    elif drawn:
+        whole.set(
+            xlim=(0, 1.05 * max(drawn)),
+            ylim=(0.5, 2.0**61),
+            yticks=[2.0**s for s in range(0, 61, 10)],
+            title="Draw the loss scale",
+        )
     if enlarged:
         over = table["scale"] >= table["ceiling"]
         above = f"At or above the ceiling in {over.sum()} steps"
@@ -144,23 +142,16 @@ def loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Picture:
         both = end[["scale", "ceiling"]]
         axes[1].set(
             xlim=(end["step"].min() - 1, end["step"].max() + 2),
-            ylim=(both.min().min() / 1.2, 1.4 * both.max().max()),
+            ylim=(both.min(axis=None) / 1.2, 1.4 * both.max(axis=None)),
             title="the end, enlarged",
         )
     if drawn:
         look = {"color": YOU, "linestyle": "--", "marker": "D", "markersize": 5}
         scales = [2.0**value for value in drawn.values()]
-        whole.plot(list(drawn), scales, label="your curve", mec=INK, **look)
+        whole.plot([*drawn], scales, label="your curve", mec=INK, **look)
         whole.set_ylim(top=max(whole.get_ylim()[1], 2 * max(scales)))
-    if table is None and drawn:
-        whole.set(
-            xlim=(0, 1.05 * max(drawn)),
-            ylim=(0.5, 2.0**61),
-            yticks=[2.0**s for s in range(0, 61, 10)],
-            title="Draw the loss scale",
-        )
     whole.set_ylabel("loss scale")
-    legend(whole, fontsize=9)
+    legend(whole)
     return described(figure, words)
 
 
@@ -184,26 +175,20 @@ def trace(ax, table):
 
 LONG = 8  # halvings in a row that no saw makes
 VERDICTS = {
-    "rises and dips": (
-        "Healthy.",
-        "The largest gradient",
-        "overflows now and then.",
-        "Do nothing.",
-    ),
-    "falls, then stops falling": (
-        "Is the loss of the",
-        "skipped steps finite?",
-        "No: look at those batches.",
-        "Yes: gradients overflowed,",
-        "and halving S cured it.",
-    ),
-    "falls without end": (
-        "Loss finite? The backward",
-        "pass is not (a square root at 0).",
-        "Not finite? Look at batch,",
-        "weights, and the first layer",
-        "whose output is not finite.",
-    ),
+    "rises and dips": """Healthy.
+The largest gradient
+overflows now and then.
+Do nothing.""",
+    "falls, then stops falling": """Is the loss of the
+skipped steps finite?
+No: look at those batches.
+Yes: gradients overflowed,
+and halving S cured it.""",
+    "falls without end": """Loss finite? The backward
+pass is not (a square root at 0).
+Not finite? Look at batch,
+weights, and the first layer
+whose output is not finite.""",
 }
 
 
@@ -227,16 +212,16 @@ def falling_scale(tables: dict) -> Picture:
 
     What stands over and under a panel follows from its trace (`verdict`).
     """
-    figure, axes = panels(len(tables), width=8.0, height=4.2)
+    figure, axes = panels(len(tables), 8.0, 4.2)
     words = []
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         kind = verdict(table)
         trace(ax, table.drop(columns="ceiling", errors="ignore"))
         ax.set_yscale("log", base=2)
         ax.set_title(f"{kind}\n({name})", fontsize=10)
-        advice = "\n".join(("step", *VERDICTS[kind]))
-        ax.set_xlabel(advice, fontsize=9.5, linespacing=1.5)
-        words.append(f"{name}: the scale {kind}. {' '.join(VERDICTS[kind])}")
+        advice = VERDICTS[kind]
+        ax.set_xlabel(f"step\n{advice}", fontsize=9.5, linespacing=1.5)
+        words.append(f"{name}: the scale {kind}. {advice}".replace("\n", " "))
     axes[0].set_ylabel("loss scale S")
     figure.suptitle("What a trace of the loss scale says")
     return Picture(figure, " ".join(words))

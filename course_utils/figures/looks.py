@@ -13,6 +13,7 @@ YOU = "#56B4E9"  # of what the reader guessed, drew or wrote
 HATCHES = {"float32": "", "bfloat16": "//", "float16": ".."}
 MARKERS = {"float32": "o", "bfloat16": "s", "float16": "^", "tf32": "D"}
 LINES = {"float32": "-", "tf32": "-.", "bfloat16": "--", "float16": ":"}
+
 EDGE: dict = {"edgecolor": "#333", "linewidth": 0.5}  # of bars
 
 
@@ -27,13 +28,19 @@ def line_look(policy: str) -> dict:
     return {"color": COLORS[dtype], "marker": MARKERS[dtype], "linestyle": LINES[dtype]}
 
 
+def filled(color: str, hatch: str = "") -> dict:
+    """Color, hatch and border of bars."""
+    return {"facecolor": color, "hatch": hatch, **EDGE}
+
+
 def bar_look(policy: str) -> dict:
-    """Color, hatch and border of a policy's or dtype's bars."""
+    """The same of a policy's or dtype's bars."""
     dtype = dtype_of(policy)
-    return {"color": COLORS[dtype], "hatch": HATCHES[dtype], **EDGE}
+    return filled(COLORS[dtype], HATCHES[dtype])
 
 
 def bar_looks(policies) -> dict:
     """The same of bars that belong to one policy each."""
-    looks = [bar_look(policy) for policy in policies]
-    return {key: [look[key] for look in looks] for key in ("color", "hatch")} | EDGE
+    dtypes = [dtype_of(policy) for policy in policies]
+    colors = [COLORS[dtype] for dtype in dtypes]
+    return {"color": colors, "hatch": [HATCHES[dtype] for dtype in dtypes], **EDGE}

@@ -8,8 +8,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from course_utils import formats
-from course_utils.figures.base import INK, Picture, canvas, listed, panels
-from course_utils.figures.looks import COLORS, line_look
+from course_utils.figures.base import INK, Picture, canvas, listed, panels, write
+from course_utils.figures.looks import COLORS
+from course_utils.figures.series import lines
 from course_utils.figures.words import described, power
 from course_utils.formats import numerals
 from course_utils.gradients import splits
@@ -17,7 +18,7 @@ from course_utils.gradients import splits
 FIELDS = {  # the colors of the explorers; what is written on a 1
     "sign": ("#D55E00", "#000"),
     "exponent": ("#F0E442", "#000"),
-    "implicit": ("none", INK),
+    "implicit": (INK, INK),
     "fraction": ("#0072B2", "white"),
 }
 
@@ -31,52 +32,50 @@ def bit_strips(numbers, names, title=None) -> Picture:
     """
     numbers = np.atleast_1d(numbers).tolist()
     rows = [(number, name) for number in numbers for name in names]
-    most = {
-        field: max(formats.facts(name)[f"{field}_bits"] for name in names)
-        for field in ("exponent", "fraction")
-    }
+    facts = [formats.facts(name) for name in names]
+    exponent = max(each["exponent_bits"] for each in facts)
+    fraction = max(each["fraction_bits"] for each in facts)
     few = len(rows) < 5
     words = []
-    begin = -2 - most["exponent"]
+    begin = -2 - exponent
     left = begin - 6
-    right = most["fraction"] + (8 if few else 12)
+    right = fraction + (8 if few else 12)
     height = 0.7 + (0.5 if few else 0.33) * len(rows)
     figure, ax = canvas(min(8.0, 0.2 * (right - left)), height)
     for y, (number, name) in enumerate(rows):
         stored = formats.encode(number, name)
         leading = {"normal": "1", "infinity": " ", "nan": " "}.get(stored.kind, "0")
-        fields = (stored.sign, stored.exponent, leading, stored.fraction)
-        x = -2.0 - len(stored.exponent + stored.sign)
-        for field, bits in zip(FIELDS, fields, strict=True):
-            x += 0.5 * (field in ("implicit", "fraction"))
-            for bit in bits:
-                _bit(ax, x, y, bit, field)
-                x += 1
+        _bits(ax, -2 - len(stored.exponent + stored.sign), y, stored.sign, "sign")
+        _bits(ax, -2 - len(stored.exponent), y, stored.exponent, "exponent")
+        _bits(ax, -1.5, y, leading, "implicit")
+        _bits(ax, 0, y, stored.fraction, "fraction")
         label = name if len(rows) == len(names) else f"{number:.4g}"
         value = _exactly(stored.value) if few else f"{stored.value:.4g} {stored.kind}"
         ax.text(begin - 1.4, y, label, ha="right", va="center")
-        ax.text(x + 0.4, y, value, va="center")
+        ax.text(len(stored.fraction) + 0.4, y, value, va="center")
         words.append(f"{label}: {stored.bits}, {value}")
-    middles = (begin - 0.5, -2 - most["exponent"] / 2, -1, most["fraction"] / 2)
+    middles = (begin - 0.5, -2 - exponent / 2, -1, fraction / 2)
     for field, x in zip(FIELDS, middles, strict=True):
-        ax.text(x, -0.55, field, ha="center", va="bottom", fontsize=9)
+        write(ax, x, -0.55, field, va="bottom")
     title = title or _held(numbers[0], names)
     ax.set(xlim=(left, right), ylim=(len(rows) - 0.5, -1.1), title=title)
     ax.set_axis_off()
     return described(figure, f"Sign, exponent, fraction and value. {'; '.join(words)}")
 
 
-def _bit(ax, x, y, bit, field):
-    """A box with a bit: full where it is a 1, dashed where it is not stored."""
+def _bits(ax, start, y, bits, field):
+    """A box for each bit: full where it is a 1, dashed where it is not stored."""
     hue, on_hue = FIELDS[field]
-    stored = field != "implicit"
-    full = stored and bit == "1"
-    color = hue if full or not stored else to_rgba(hue, 0.15)
-    look = {"fc": color, "ec": INK, "ls": "-" if stored else "--", "lw": 1}
-    ax.add_patch(Rectangle((x, y - 0.4), 1, 0.8, **look))
-    behind = {"fc": hue, "lw": 0, "pad": 1} if full else None
-    style = {"ha": "center", "va": "center", "fontsize": 9}
-    ax.text(x + 0.5, y, bit, color=on_hue if full else INK, bbox=behind, **style)
+    for x, bit in enumerate(bits):
+        look = {"fc": to_rgba(hue, 0.15), "ec": INK, "lw": 1}
+        text = {"color": INK}
+        if field == "implicit":
+            look |= {"fc": "none", "ls": "--"}
+        elif bit == "1":
+            look["fc"] = hue
+            text = {"color": on_hue, "bbox": {"fc": hue, "lw": 0, "pad": 1}}
+        ax.add_patch(Rectangle((start + x, y - 0.4), 1, 0.8, **look))
+        write(ax, start + x + 0.5, y, bit, **text)
 
 
 def _exactly(value: float) -> str:
@@ -103,40 +102,41 @@ def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
     steps = 2**fraction_bits
     first = 2 - 2 ** (exponent_bits - 1)  # least normal exponent
     lows = [0.0, *(2.0**e for e in range(first, -first + 2))]
-    gaps = [2.0**first / steps, *(low / steps for low in lows[1:])]
+    gaps = [low / steps for low in (lows[1], *lows[1:])]
     end = 2 * lows[-1]
     near = 4 * lows[1]
-    figure, ax = canvas(width=8.0, height=3.0)
+    figure, ax = canvas(8.0, 3.0)
     for y, stretch in ((1.6, 1.0), (0.0, end / near)):
+        ax.text(0, y - 0.05, "0", ha="center", va="top")
         for row, (low, gap) in enumerate(zip(lows, gaps, strict=True)):
-            high = (low + gap * steps) * stretch
+            values = (low + gap * np.arange(steps + 1)) * stretch
+            high = values[-1]
             if high > end:
                 break
             shade = (INK, "#8a8a8a")[row % 2]  # another one for each power of two
-            values = (low + gap * np.arange(steps)) * stretch
-            ax.vlines(values, y, y + 0.6, color=shade, linewidth=2)
-            width = high - low * stretch
+            ax.vlines(values[:-1], y, y + 0.6, color=shade, linewidth=2)
+            width = high - values[0]
             if width > end / 20:
-                label = f"gap {gap:g}" + ("\nsubnormal" if row == 0 else "")
-                ax.text(high - width / 2, y + 0.66, label, ha="center", fontsize=9)
+                label = f"gap {gap:g}" + ("" if low else "\nsubnormal")
+                write(ax, high - width / 2, y + 0.66, label, va="baseline")
             if width > end / 40:
                 ax.text(high, y - 0.05, f"{high / stretch:g}", ha="center", va="top")
-        ax.text(0, y - 0.05, "0", ha="center", va="top")
     ax.fill([0, near, end, 0], [1.3, 1.3, 0.95, 0.95], color=INK, alpha=0.1, lw=0)
     ax.text(end, 1.75, "∞", ha="center", fontsize=16)
-    largest = lows[-1] * (2 - 1 / steps)
     bits = f"{exponent_bits} exponent bits, {fraction_bits} fraction bits"
     title = f"{bits}: the gap doubles, but not near 0"
     ax.set(xlim=(-end / 40, end * 1.02), ylim=(-0.35, 2.75), title=title)
     ax.set_axis_off()
-    each = ", ".join(
-        f"{gap:g} from {low:g}" for low, gap in zip(lows, gaps, strict=True)
-    )
-    return described(figure, f"Numbers from 0 to {largest:g}; the gap is {each}")
+    each = [f"{gap:g} from {low:g}" for low, gap in zip(lows, gaps, strict=True)]
+    largest = f"Numbers from 0 to {end - gaps[-1]:g}"
+    return described(figure, f"{largest}; the gap is {', '.join(each)}")
 
 
 TENSORS = ("#56B4E9", "#E69F00", "#8a8a8a", INK)
-WINDOW = 5  # exponent bits: the split whose range is shaded is float16
+FLOAT16 = {  # its bands, in powers of two, and how dark they are
+    "float16:\nsubnormal": (-24, -14, 0.10),
+    "float16: normal": (-14, 16, 0.22),
+}
 VIEW = (-70, 20)  # powers of two
 
 
@@ -151,53 +151,50 @@ def spacing(names, tensors) -> Picture:
     low, high = VIEW
     count = len(tensors)
     grid = {"height_ratios": [2.6, *[0.5] * count], "hspace": 0}
-    figure, axes = panels(
+    figure, (top, *below) = panels(
         1, 8.0, 2.9 + 0.55 * count, 1 + count, sharex=True, gridspec_kw=grid
     )
-    top = axes[0]
-    end = splits.limits(WINDOW)
-    bands = {
-        "float16:\nsubnormal": (end["zero_octave"] + 1, end["normal_octave"], 0.10),
-        "float16: normal": (end["normal_octave"], end["top_octave"] + 1, 0.22),
-    }
-    for label, (left, right, alpha) in bands.items():
-        for ax in axes:
+    for label, (left, right, alpha) in FLOAT16.items():
+        for ax in (top, *below):
             ax.axvspan(left, right, color=COLORS["float16"], alpha=alpha, linewidth=0)
-        top.text((left + right) / 2, 1.6, label, ha="center", fontsize=9)
+        write(top, (left + right) / 2, 1.6, label, va="baseline")
     words = []
+    curves = {}
     ticks = {0: "1"}
     for name in names:
         facts = formats.facts(name)
         first, best, last = (
-            math.floor(math.log2(facts[key]))
+            int(math.log2(facts[key]))
             for key in ("smallest_subnormal", "epsilon", "largest")
         )
         powers = np.arange(max(low, first), min(high, last) + 1)
         relative = np.maximum(best, first - powers)
-        look = line_look(name) | {"marker": ""}
-        top.plot(powers, relative, label=name, linewidth=2.6, **look)
+        curves[name] = powers, relative
         top.text(powers[relative == best][0] + 1, best + 0.7, name)
         ticks[best] = power(f"2^{best}")
         words.append(f"{name} from 2^{first} to 2^{last}, at best 2^{best}")
+    lines(top, curves, linewidth=2.6, marker="")
     zero = {}
-    rows = zip(axes[1:], tensors.items(), itertools.cycle(TENSORS), strict=False)
-    for ax, (name, survey), color in rows:
+    for ax, color, (name, survey) in zip(
+        below, itertools.cycle(TENSORS), tensors.items(), strict=False
+    ):
         counts = np.array(survey["counts"])
         edges = survey["first"] + np.arange(len(counts) + 1)
         ax.stairs(counts / counts.max(), edges, fill=True, color=color)
         ax.vlines(edges[-1], 0, 0.5, color=INK, linewidth=1.5)  # the largest numbers
-        lost = survey["kept"][0][splits.EXPONENT_BITS.index(WINDOW)][1] / counts.sum()
-        zero[name] = f"{100 * lost:.0f} %"
-        label = f"{name}: {zero[name]} become 0" if lost >= 0.005 else name
+        at_float16 = survey["kept"][0][splits.EXPONENT_BITS.index(5)]
+        zero[name] = at_float16[1] / counts.sum()
+        lost = f"{100 * zero[name]:.0f} % become 0"
+        label = f"{name}: {lost}" if zero[name] >= 0.005 else name
         ax.text(low + 1, 0.55, label, fontsize=9)
         ax.set(yticks=[], ylim=(0, 1.15))
-        words.append(f"of {name} {zero[name]} become 0 in float16")
-    worst = max(zero, key=lambda name: float(zero[name][:-1]))
-    top.set_title(f"Too small for float16: {zero[worst]} of {worst}")
-    top.set_yticks(list(ticks), list(ticks.values()))
+        words.append(f"of {name} {lost} in float16")
+    worst = max(zero, key=lambda name: round(zero[name], 2))
+    top.set_title(f"Too small for float16: {100 * zero[worst]:.0f} % of {worst}")
+    top.set_yticks([*ticks], [*ticks.values()])
     top.set(ylim=(min(ticks) - 1.5, 5.7), xlim=VIEW)
     top.set_ylabel("gap / number,\nat powers of two")
     tens = range(low, high + 1, 10)
-    axes[-1].set_xticks(tens, [power(f"2^{ten}") for ten in tens])
-    axes[-1].set_xlabel("size of the number")
+    ax.set_xticks(tens, [power(f"2^{ten}") for ten in tens])
+    ax.set_xlabel("size of the number")
     return Picture(figure, "relative gap against size: " + "; ".join(words) + ".")

@@ -13,13 +13,14 @@ from course_utils.figures.base import (
     Picture,
     legend_below,
     listed,
+    name_all,
     panels,
     write,
 )
 from course_utils.figures.words import number, power
 
 RING = {"markerfacecolor": "none", "markeredgewidth": 2}
-SIGNS = {  # of a step: a marker and what the legend calls it
+SIGNS: dict = {  # of a step: a marker and what the legend calls it
     "taken": {"marker": "o", "color": "#0072B2", "label": "taken"},
     "skipped": {"marker": "o", "color": "#E69F00", "label": "skipped", **RING},
     "lost": {"marker": "X", "color": "#D55E00", "label": "weights not finite"},
@@ -63,11 +64,12 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         if not rows:
             raise ValueError(f"The run {name!r} has no steps: give at least one.")
     tables = {name: pd.DataFrame(rows) for name, rows in runs.items()}
-    count = 1 + max(table["replica"].max() for table in tables.values())
-    steps = sorted(set().union(*(table["step"] for table in tables.values())))
+    every = pd.concat(tables.values())
+    count = 1 + every["replica"].max()
+    steps = sorted(set(every["step"]))
     figure, axes = panels(len(runs), height=1.6 + 0.75 * count, sharey=True)
     figure.suptitle(title, fontsize=11)
-    words, kinds, signs = [], {}, {}
+    words, kinds, signs = [], {}, set()
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         last = table.groupby("replica")["step"].max()
         ends = [last.get(lane, -1) for lane in range(count)]  # -1: it finished none
@@ -75,38 +77,38 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         signs |= _steps(ax, table, ends, steps)
         ax.set_title(name, fontsize=10)
         words.append(f"{name}: {_told(table, ends, steps[-1], who)}.")
-    axes[0].set_yticks(range(count), [f"{who} {i}" for i in range(count)])
+    name_all(axes[0].yaxis, [f"{who} {i}" for i in range(count)], fontsize=10)
     marks = [
-        Line2D([], [], linestyle="", **signs[name]) for name in SIGNS if name in signs
+        Line2D([], [], linestyle="", **sign)
+        for name, sign in SIGNS.items()
+        if name in signs
     ]
     bars = [Patch(label=label, **look) for label, look in kinds.items()]
-    legend_below(figure, 4, fontsize=9, handles=[*marks, *bars])
+    legend_below(figure, 4, [*marks, *bars])
     return Picture(figure, " ".join(words))
 
 
 def _all_reduces(ax, table, ends, steps):
     """Draws the bars; {label: look} of those that there are."""
-    found = {}
-
-    def bar(step, sum_, low, high, waits=False):
-        at, width, label, look = SUMS[sum_]
-        look = look | ({"facecolor": "none", "linestyle": "--"} if waits else {})
-        ax.bar(step + at, high - low, width, low, align="center", zorder=1, **look)
-        found["waits in it alone" if waits else label] = look
-
+    looks = {}
     for step, rows in table.groupby("step"):
-        together = rows["replica"].nunique() == len(ends)
-        for sum_ in SUMS:
-            if together and rows["sums"].map(lambda sums, s=sum_: s in sums).all():
-                bar(step, sum_, -0.28, len(ends) - 0.72)
+        if rows["replica"].nunique() == len(ends):
+            shared = set.intersection(*map(set, rows["sums"]))
+            for kind, (at, width, label, look) in SUMS.items():
+                if kind in shared:
+                    looks[label] = look
+                    ax.bar(step + at, len(ends) - 0.44, width, -0.28, zorder=1, **look)
+    at, width, _, look = SUMS["gradients"]
+    alone = look | {"facecolor": "none", "linestyle": "--"}
     for lane, end in enumerate(ends):
         if end < steps[-1]:
-            bar(end + 1, "gradients", lane - 0.28, lane + 0.28, waits=True)
-    return found
+            looks["waits in it alone"] = alone
+            ax.bar(end + 1 + at, 0.56, width, lane - 0.28, zorder=1, **alone)
+    return looks
 
 
 def _steps(ax, table, ends, steps):
-    """Draws the lanes and what became of each step; {name of a sign: its look}."""
+    """Draws the lanes and what became of each step; the signs that there are."""
     first = steps[0] - 0.7
     last = steps[-1] + 0.7
     for lane, end in enumerate(ends):
@@ -116,18 +118,15 @@ def _steps(ax, table, ends, steps):
             write(ax, full + 0.4, lane, "waits for ever", ha="left")
         ax.hlines(lane, first, full, color=INK, linewidth=0.8, alpha=0.5, zorder=0)
         own = table[table["replica"] == lane].sort_values("step")
-        shown = None
-        for row in own.itertuples():
-            if row.scale != shown:
-                write(ax, row.step + 0.27, lane + 0.3, power(number(row.scale, 0)))
-            shown = row.scale
+        for row in own[own["scale"] != own["scale"].shift()].itertuples():
+            write(ax, row.step + 0.27, lane + 0.3, power(number(row.scale, 0)))
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
-    signs = {}
+    signs = set()
     for name, sign in SIGNS.items():
         over = name == "overflow"
         rows = table[table["overflow"]] if over else table[became == name]
         if len(rows):
-            signs[name] = sign
+            signs.add(name)
             at = rows["step"] + 0.12, rows["replica"] - 0.27 * over
             size = 7 if sign["marker"] == "o" else 8
             ax.plot(*at, linestyle="", markersize=size, **sign)

@@ -21,7 +21,7 @@ def policy_timeline(history) -> Picture:
     left = max(map(len, lines)) * LETTER + 0.3
     right = left + len(policies) * LANE + 1.3
     low = -len(lines) * ROW
-    figure, ax = canvas(width=right, height=0.6 - low)
+    figure, ax = canvas(right, 0.6 - low)
     ax.set(xlim=(0, right), ylim=(low, 0.3), aspect="equal")
     ax.set_axis_off()
     changes = []

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from course_utils.figures.base import (
     INK,
@@ -11,6 +12,7 @@ from course_utils.figures.base import (
     canvas,
     legend,
     panels,
+    write,
 )
 from course_utils.figures.looks import COLORS, SCALE
 from course_utils.figures.words import described, power
@@ -64,15 +66,14 @@ def histogram(histograms: dict) -> Picture:
 def _bands(ax):
     """What becomes of a value in which octave: borders and names, shaded."""
     ends = [BORDERS[0] - 60, *BORDERS, BORDERS[-1] + 60]
-    for (name, color), (start, end) in zip(
-        CLASSES.items(), pairwise(ends), strict=True
-    ):
+    bands = zip(CLASSES.items(), pairwise(ends), strict=True)
+    for (name, color), (start, end) in bands:
         alpha = 0.3 if name == "overflow" else 0.12  # it is no kind of subnormal
         ax.axvspan(start, end, color=color, alpha=alpha, lw=0, zorder=0)
         left, right = np.clip([start, end], *ax.get_xlim())
-        place = (max(left, right - 12) + right) / 2
-        look = {"ha": "center", "va": "top", "fontsize": 9, "rotation": 90}
-        ax.text(place, 0.98, name, transform=ax.get_xaxis_transform(), **look)
+        middle = (max(left, right - 12) + right) / 2
+        above = {"va": "top", "rotation": 90, "transform": ax.get_xaxis_transform()}
+        write(ax, middle, 0.98, name, **above)
     for border in BORDERS:
         ax.axvline(border, color=INK, linestyle=":", linewidth=1)
 
@@ -84,41 +85,41 @@ def bathtub(measured: dict, tried: dict | None = None) -> Picture:
     error that is not finite is an overflow. The title is about the last one, and its
     overflow is hatched. `tried`: exponents of scales that are marked, each with a name.
     """
-    figure, ax = canvas(width=7.5, height=3.9)
+    figure, ax = canvas(7.5, 3.9)
     top = 3.0
     words = []
     look = {"color": INK, "marker": "v", "linewidth": 1, "linestyle": "--"}
-    for label, errors in measured.items():
+    for label, by_scale in measured.items():
         if label == list(measured)[-1]:
             look = {"color": COLORS["float16"], "marker": "o", "linewidth": 1.8}
-        scales = [s for s, error in errors.items() if np.isfinite(error)]
-        sizes = [errors[s] for s in scales]
-        floor = [s for s in scales if errors[s] < 0.01]
-        cliff = next((s for s in errors if not np.isfinite(errors[s])), None)
-        ax.plot(scales, sizes, label=label, markersize=4, **look)
-        if cliff is not None:  # the line goes up where the next scale overflows
-            up = [scales[-1], scales[-1] + 0.5]
-            ax.plot(up, [sizes[-1], 2 * top], **look | {"marker": ""})
+        errors = pd.Series(by_scale)
+        line = errors[np.isfinite(errors)]
+        cliff = errors.index.difference(line.index).min()  # NaN without an overflow
+        ax.plot(line, label=label, markersize=4, **look)
+        if len(line) < len(errors):  # it goes up where the next scale overflows
+            last = line.index[-1]
+            up = {last: line[last], last + 0.5: 2 * top}
+            ax.plot([*up], [*up.values()], **look | {"marker": ""})
             words.append(f"{label} overflows from 2^{cliff} on")
-    left, right = min(errors), max(errors)
-    if cliff is not None:
+    left, right = errors.index.min(), errors.index.max()
+    if len(line) < len(errors):
         color = CLASSES["overflow"]
         ax.axvspan(cliff - 0.5, right + 1, color=color, alpha=0.14, lw=0)
-        text = power(f"overflow\nfrom 2^{cliff}")
-        ax.text(right + 0.8, 0.3, text, ha="right", va="center", fontsize=9)
+        write(ax, right + 0.8, 0.3, power(f"overflow\nfrom 2^{cliff}"), ha="right")
     for s, name in (tried or {}).items():
         words.append(f"{name} is marked at 2^{s}")
         ax.axvline(s, color=SCALE, linewidth=1.6, zorder=0)
-        beyond = cliff is not None and s > cliff  # there the line goes up at the left
-        side, offset = ("left", 0.3) if beyond else ("right", -0.3)
-        look = {"rotation": 90, "va": "bottom", "fontsize": 9, "ha": side}
-        ax.text(s + offset, 0.012, name, **look)
+        # beyond the cliff, the line goes up at the left
+        side, offset = ("left", 0.3) if s > cliff else ("right", -0.3)
+        write(ax, s + offset, 0.012, name, rotation=90, va="bottom", ha=side)
     ax.set(yscale="log", ylim=(1e-4, top), xlim=(left - 2.5, right + 1))
     ax.set(xlabel="loss scale S", ylabel="relative error of the gradient")
-    ticks = range(10 * (left // 10), right + 1, 10)
-    ax.set_xticks(ticks)
+    ax.set_xticks(range(10 * (left // 10), right + 1, 10))
     ax.xaxis.set_major_formatter(lambda s, _: power(f"2^{s:g}"))
-    title = f"{label}: wrong by less than 1 % from 2^{floor[0]} to 2^{floor[-1]}"
-    ax.set_title(power(title) if floor else label)
-    legend(ax, fontsize=9, loc="center", bbox_to_anchor=(0.76, 0.62))
+    floor = line.index[line < 0.01]
+    title = label
+    if len(floor):
+        title += f": wrong by less than 1 % from 2^{floor[0]} to 2^{floor[-1]}"
+    ax.set_title(power(title))
+    legend(ax, loc="center", bbox_to_anchor=(0.76, 0.62))
     return described(figure, "; ".join(words))

@@ -3,10 +3,11 @@
 import itertools
 
 import numpy as np
+from matplotlib.ticker import LogFormatter
 from scipy.optimize import isotonic_regression
 
 from course_utils.figures.base import INK
-from course_utils.figures.looks import COLORS, EDGE, dtype_of, line_look
+from course_utils.figures.looks import COLORS, dtype_of, line_look
 
 OTHERS = (  # of what is named after no dtype, by turns
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
@@ -33,16 +34,21 @@ def lines(ax, series: dict, **options):
 
 
 def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
-    """Bars {label: (color, hatch, values)} on top of each other or end to end; their
-    sums.
-    """
+    """Bars {label: (look, values)} on top of each other or end to end; their sums."""
     draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
     start: float | np.ndarray = 0.0
-    for label, (color, hatch, values) in parts.items():
-        look = {"color": color, "hatch": hatch, "label": label, **EDGE}
-        draw(at, values, width, **{side: start}, **look)
+    for label, (look, values) in parts.items():
+        draw(at, values, width, **{side: start}, label=label, **look)
         start = start + np.asarray(values)
     return start
+
+
+def plain_logarithm(ax, side: str):
+    """The axis "x" or "y" logarithmic, its numbers without powers of ten."""
+    ax.set(**{f"{side}scale": "log"})
+    axis = getattr(ax, f"{side}axis")
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
 
 
 def around_one(ax, ratios):

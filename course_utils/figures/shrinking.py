@@ -1,14 +1,20 @@
 """What recomputation, pruning and fewer bits do to one network."""
 
 import numpy as np
-from matplotlib.ticker import LogFormatter
+import pandas as pd
 
-from course_utils.figures.base import INK, Picture, canvas, legend, legend_below, panels
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    name_all,
+    panels,
+)
 from course_utils.figures.looks import bar_look
-from course_utils.figures.series import OTHERS, lines
-from course_utils.figures.words import described
-
-MARGIN = 1.05  # times as fast: what is less is not called a gain
+from course_utils.figures.series import lines, plain_logarithm
+from course_utils.figures.words import described, or_unknown
 
 
 def remat(steps: dict, counted: dict) -> Picture:
@@ -21,25 +27,22 @@ def remat(steps: dict, counted: dict) -> Picture:
     figure, (left, right) = panels(2, 10.0, 3.4)
     names, ways = [], list(dict.fromkeys(way for _, way in steps))
     for at, ((policy, way), (_, *rounds)) in enumerate(steps.items()):
-        peaks = [step.peak_bytes for taken in rounds for step in taken]
-        tops = [max(step.peak_bytes or 0 for step in taken) for taken in rounds]
-        peak = None if None in peaks else np.mean(tops) / 1e6
-        ms = 1e3 * np.median([sum(step.seconds for step in taken) for taken in rounds])
+        tops = [max(step.peak_bytes or np.nan for step in taken) for taken in rounds]
+        ms = [1e3 * sum(step.seconds for step in taken) for taken in rounds]
         names.append(policy.removeprefix("mixed_") + "\n" + way)
         look = bar_look(policy) | {"alpha": 1 - 0.3 * ways.index(way)}
-        for ax, value in ((left, peak), (right, ms)):
-            bars = ax.bar(at, value or 0, 0.7, **look)
-            ax.bar_label(bars, [f"{value:.0f}" if value else "unknown"], padding=2)
+        for ax, value in ((left, np.mean(tops) / 1e6), (right, np.median(ms))):
+            bars = ax.bar(at, np.nan_to_num(value), 0.7, **look)
+            ax.bar_label(bars, [or_unknown(value, "{:.0f}")], padding=2)
     mb = [counted[key] for key in steps]
-    left.plot(
-        np.arange(len(steps)) + 0.24, mb, "D", mec="white", color=INK, label="counted"
-    )
+    places = np.arange(len(steps))
+    left.plot(places + 0.24, mb, "D", mec="white", color=INK, label="counted")
     for ax in (left, right):
-        ax.set_xticks(range(len(names)), names, fontsize=9)
+        name_all(ax.xaxis, names)
     left.set(ylabel="MB", title="Peak of a step", ylim=(0, 1.35 * max(mb)))
     right.set(ylabel="ms", title="Time of a step")
     right.margins(y=0.15)
-    legend(left, fontsize=9)
+    legend(left)
     return described(figure)
 
 
@@ -49,32 +52,14 @@ def sensitivity(scan: dict, change: str, title: str) -> Picture:
     `scan`: {layer: {how much: accuracy, 0 to 1}}, at the same places for each layer;
     `change` says what stands on the axis, from little to much.
     """
-    figure, ax = canvas(width=7.5)
-    amounts = [list(by_amount) for by_amount in scan.values()][0]
-    places = range(len(amounts))
-    percent = {
-        layer: (places, [100 * share for share in by_amount.values()])
-        for layer, by_amount in scan.items()
-    }
-    lines(ax, percent)
-    ax.set_xticks(places, amounts)
+    figure, ax = canvas(7.5)
+    percent = 100 * pd.DataFrame(scan)
+    places = range(len(percent))
+    lines(ax, {layer: (places, percent[layer]) for layer in percent})
+    name_all(ax.xaxis, percent.index, fontsize=10)
     ax.set(xlabel=change, ylabel="digits right, %", title=title)
-    legend(ax, fontsize=9)
+    legend(ax)
     return described(figure)
-
-
-def _pays(widths, ratios):
-    """From which width on a technique is faster, in words.
-
-    >>> _pays([64, 256], [0.9, 1.4]), _pays([64, 256], [2, 1.4]), _pays([64], [1.0])
-    ('from 256 on', 'everywhere', 'not up to 64')
-    """
-    slow = [place for place, ratio in enumerate(ratios) if ratio < MARGIN]
-    if not slow:
-        return "everywhere"
-    if slow[-1] == len(widths) - 1:
-        return f"not up to {widths[-1]:,}"
-    return f"from {widths[slow[-1] + 1]:,} on"
 
 
 def front(points: list[dict], images: int) -> Picture:
@@ -87,30 +72,28 @@ def front(points: list[dict], images: int) -> Picture:
 
     Example: `front(records.smaller(), images=10_000)`
     """
+    table = pd.DataFrame(points)
+    table["right"] = 100 * table["accuracy"]
+    table["error"] = 100 * np.sqrt(table["accuracy"] * (1 - table["accuracy"]) / images)
+    table["µs"] = 1e3 * table["ms"]
+    forms = {
+        form: own.sort_values("width")
+        for form, own in table.groupby("form", sort=False)
+    }
     figure, (size, time) = panels(2, 9.0, 4.2, sharey=True)
-    forms = dict.fromkeys(point["form"] for point in points)
-    for form, look in zip(forms, OTHERS, strict=False):
-        own = sorted((p for p in points if p["form"] == form), key=lambda p: p["width"])
-        right = np.array([point["accuracy"] for point in own])
-        error = 100 * np.sqrt(right * (1 - right) / images)
-        kilobytes = [point["packed_kb"] for point in own]
-        microseconds = [1e3 * point["ms"] for point in own]
-        for ax, values in ((size, kilobytes), (time, microseconds)):
-            ax.plot(values, 100 * right, label=form, **look)
-            ends = 100 * right - error, 100 * right + error
-            ax.vlines(values, *ends, color=look["color"], linewidth=1)
-            if form == "float32":
-                for value, share, point in zip(values, right, own, strict=True):
-                    at = (value, 100 * share)
-                    options = {"textcoords": "offset points", "fontsize": 9}
-                    ax.annotate(f"{point['width']}", at, (6, -12), **options)
-    for ax in (size, time):
-        ax.set(xscale="log")
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
+    for ax, column in ((size, "packed_kb"), (time, "µs")):
+        lines(ax, {form: (own[column], own["right"]) for form, own in forms.items()})
+        for line, own in zip(ax.lines, forms.values(), strict=True):
+            ends = own["right"] - own["error"], own["right"] + own["error"]
+            ax.vlines(own[column], *ends, color=line.get_color(), linewidth=1)
+        for point in table[table["form"] == "float32"].to_dict("records"):
+            place = {"textcoords": "offset points", "fontsize": 9}
+            ax.annotate(
+                point["width"], (point[column], point["right"]), (6, -12), **place
+            )
+        plain_logarithm(ax, "x")
     size.set(xlabel="packed file, kB", ylabel="digits right, % ± one standard error")
     size.set(title="What a byte buys")
     time.set(xlabel="one image, µs", title="What time buys")
-    handles = [line for line in size.lines if line.get_label() in forms]
-    legend_below(figure, columns=4, handles=handles)
+    legend_below(figure, 4)
     return described(figure)

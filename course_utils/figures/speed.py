@@ -2,13 +2,9 @@
 
 import numpy as np
 
-from course_utils.figures.base import (
-    INK,
-    Picture,
-    panels,
-)
+from course_utils.figures.base import INK, Picture, name_all, panels, write
 from course_utils.figures.looks import bar_looks, line_look
-from course_utils.figures.words import described
+from course_utils.figures.words import described, or_unknown
 
 
 def comparison(result, guess: float | None = None) -> Picture:
@@ -37,18 +33,19 @@ def comparison(result, guess: float | None = None) -> Picture:
     _bars(memory, table["peak_mb"])
     _dots(right, 100 * table["accuracy"], 200 * table["gap_se"].fillna(0))
     names = [name.replace("mixed_", "mixed_\n") for name in table.index]
-    for ax in axes:
-        ax.set_xticks(range(len(table)), names, fontsize=9)
     dashed = ""
     if guess is not None:
         dashed = ", dashed: your guess"
         memory.axhline(guess * baseline["peak_mb"], color=INK, linestyle="--")
-    time.set_title("Step time (ms, 95 % interval)", fontsize=9)
-    memory.set_title(f"Peak memory (MB){dashed}", fontsize=9)
     steps = table["steps"].max()
-    right.set_title(
-        f"Accuracy (%) after {steps} steps\n± 2 errors of the pairs", fontsize=9
+    titles = (
+        "Step time (ms, 95 % interval)",
+        f"Peak memory (MB){dashed}",
+        f"Accuracy (%) after {steps} steps\n± 2 errors of the pairs",
     )
+    for ax, title in zip(axes, titles, strict=True):
+        ax.set_title(title, fontsize=9)
+        name_all(ax.xaxis, names)
     return described(figure)
 
 
@@ -60,10 +57,9 @@ def _dots(ax, values, spread):
         look = line_look(name) | {"linestyle": ""}
         ax.errorbar(i, value, spread[name], capsize=4, **look)
         if np.isnan(value):  # in the middle, whatever the axis shows
-            place = {"transform": ax.get_xaxis_transform(), "ha": "center"}
-            ax.text(i, 0.5, "unknown", va="center", fontsize=9, **place)
+            write(ax, i, 0.5, "unknown", transform=ax.get_xaxis_transform())
         else:
-            ax.text(i + 0.06, value, f" {value:.2f}", va="center", fontsize=9)
+            write(ax, i + 0.06, value, f" {value:.2f}", ha="left")
     ax.set_xlim(-0.5, len(values) - 0.3)
     ax.margins(y=0.3)
 
@@ -74,6 +70,5 @@ def _bars(ax, values, spread=None):
     """
     look = bar_looks(values.index)
     bars = ax.bar(values.index, values.fillna(0), yerr=spread, ecolor=INK, **look)
-    shown = ["unknown" if np.isnan(v) else f"{v:.3g}" for v in values]
-    ax.bar_label(bars, shown, padding=3)
+    ax.bar_label(bars, [or_unknown(v, "{:.3g}") for v in values], padding=3)
     ax.margins(y=0.18)

@@ -1,18 +1,9 @@
 """How much faster than float32: one machine's policies, and those of recorded ones."""
 
-import itertools
-
-import numpy as np
-
-from course_utils.figures.base import (
-    INK,
-    Picture,
-    legend,
-    panels,
-)
+from course_utils.figures.base import INK, Picture, legend, name_all, panels
 from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.series import around_one, beside
-from course_utils.figures.words import described
+from course_utils.figures.words import described, or_unknown
 
 RATIO = ["speedup", "speedup_low", "speedup_high"]  # columns
 
@@ -33,18 +24,18 @@ def policies(comparison, guess: float | None = None) -> Picture:
     time.barh(rows, table["speedup"] - 1, 0.66, left=1, **looks)
     time.hlines(rows, *table[RATIO[1:]].T.to_numpy(), color=INK, linewidth=2)
     memory.barh(rows, table["peak_mb"].fillna(0), 0.66, **looks)
+    names = []
     for y, (name, row) in enumerate(table.iterrows()):
-        speed = _or_unknown(row["speedup"], "{:.2f}×")
+        names.append(f"{name}\n{or_unknown(row['step_ms'], '{:.3g} ms a step')}")
+        speed = or_unknown(row["speedup"], "{:.2f}×")
         if not row[RATIO].isna().any():
             speed += "\n({:.2f} to {:.2f})".format(*row[RATIO[1:]])
         beside(time, y, "1×" if name == "float32" else speed)
-        beside(memory, y, _or_unknown(row["peak_mb"], "{:.0f} MB"))
+        beside(memory, y, or_unknown(row["peak_mb"], "{:.0f} MB"))
     around_one(time, [*table[RATIO].to_numpy(float).ravel(), guess or 1.0])
-    steps = [_or_unknown(ms, "{:.3g} ms a step") for ms in table["step_ms"]]
-    named = [f"{name}\n{ms}" for name, ms in zip(table.index, steps, strict=True)]
-    time.set_yticks(rows, named, fontsize=9)
+    name_all(time.yaxis, names)
     time.set_ylim(len(table) - 0.4, -0.6)
-    memory.set_yticks(rows, table.index, fontsize=9)
+    name_all(memory.yaxis, table.index)
     memory.invert_yaxis()
     memory.set_xlim(0, None)
     if table["peak_mb"].isna().all():
@@ -55,12 +46,10 @@ def policies(comparison, guess: float | None = None) -> Picture:
         dashed = " (dashed: your guess)"
         time.axvline(guess, color=INK, linestyle="--", linewidth=1.5)
     where = f"(batch {comparison.batch_size} on {comparison.device})"
-    for ax, title in (
-        (time, f"Time: speed of a step against float32{dashed}"),
-        (memory, "Memory: peak of a step, in MB"),
-        (loss, f"Loss of each step {where}"),
-    ):
-        ax.set_title(title, pad=18 if ax is time else 6, size=10, loc="left")
+    look = {"fontsize": 10, "loc": "left"}
+    time.set_title(f"Time: speed of a step against float32{dashed}", pad=18, **look)
+    memory.set_title("Memory: peak of a step, in MB", **look)
+    loss.set_title(f"Loss of each step {where}", **look)
     figure.suptitle(_verdict(table, guess), size=13)
     return described(figure)
 
@@ -71,14 +60,13 @@ def _losses(ax, steps):
         return
     late = steps[steps["round"] >= 0.75 * (steps["round"].max() + 1) - 1]
     last = late.groupby("policy")["loss"].mean()
-    # the later ones are thinner: where all lie on one another, each is seen
-    widths = itertools.count(5, -1.6)
-    for policy, own in steps.groupby("policy", sort=False):
+    for number, (policy, own) in enumerate(steps.groupby("policy", sort=False)):
         look = line_look(policy) | {"marker": "" if len(own) > 9 else "o"}
-        label = f"{policy}\nlast quarter: {_or_unknown(last[policy], '{:.3f}')}"
-        width = max(1.2, next(widths))
-        ax.plot(own["round"] + 1, own["loss"], label=label, linewidth=width, **look)
-    legend(ax, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        # the later ones are thinner: where all lie on one another, each is seen
+        look["linewidth"] = max(1.2, 5 - 1.6 * number)
+        label = f"{policy}\nlast quarter: {or_unknown(last[policy], '{:.3f}')}"
+        ax.plot(own["round"] + 1, own["loss"], label=label, **look)
+    legend(ax, loc="center left", bbox_to_anchor=(1.01, 0.5))
     ax.margins(y=0.1)
     ax.set_ylim(0, None)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -99,7 +87,3 @@ def _verdict(table, guess):
             "cannot tell": f"{better}: {times}, and this run cannot tell more",
         }.get(verdict, f"{better} and float32: {verdict}")
     return title if guess is None else f"You guessed {guess:g}×\n{title}"
-
-
-def _or_unknown(value, form):
-    return "unknown" if np.isnan(value) else form.format(value)

@@ -11,9 +11,10 @@ from course_utils.figures.base import (
     canvas,
     legend_below,
     listed,
+    name_all,
     write,
 )
-from course_utils.figures.looks import EDGE
+from course_utils.figures.looks import filled
 from course_utils.figures.series import lines, stack
 from course_utils.figures.words import described
 from course_utils.profiling import QUESTIONS
@@ -21,11 +22,11 @@ from course_utils.profiling.recordings import PASSES
 
 # The parts of the one time budget, which notebook 07 goes on with.
 BUDGET = {
-    "input": ("#E69F00", "//"),
-    "launch": ("#999999", ".."),
-    "products": ("#56B4E9", ""),
-    "other": ("#F0E442", "\\\\"),
-    "exchange": ("#CC79A7", "xx"),
+    "input": filled("#E69F00", "//"),
+    "launch": filled("#999999", ".."),
+    "products": filled("#56B4E9"),
+    "other": filled("#F0E442", "\\\\"),
+    "exchange": filled("#CC79A7", "xx"),
 }
 SPENT = {"other": "other operations"}
 UNTOLD = "not divided"
@@ -44,27 +45,23 @@ def op_times(tables: dict) -> Picture:
 
     Example: `op_times({"float32": before, "mixed_bfloat16": after})`.
     """
-    sums = pd.concat(
-        {
-            p: t.groupby(t["op"].map(_plain), sort=False)["ms"].sum()
-            for p, t in tables.items()
-        },
-        axis=1,
-    ).fillna(0.0)
-    shares = sums / sums.sum()
-    longest = shares.max(axis=1).sort_values(ascending=False, kind="stable").index
+    by_type = {
+        policy: table.groupby(table["op"].map(_plain), sort=False)["ms"].sum()
+        for policy, table in tables.items()
+    }
+    sums = pd.concat(by_type, axis=1).fillna(0.0)
+    longest = (sums / sums.sum()).max(axis=1).nlargest(8).index
     first = next(iter(sums))
-    shown = sums.loc[longest[:8]].sort_values(first, ascending=False, kind="stable")
-    if len(sums) > 8:
-        others = sums.loc[longest[8:]].sum().rename("all others")
-        shown = pd.concat([shown, others.to_frame().T])
-    figure, ax = canvas(width=7.5, height=1.6 + 0.36 * len(shown))
+    shown = sums.loc[longest].sort_values(first, ascending=False, kind="stable")
+    if len(sums) > len(longest):
+        shown.loc["all others"] = sums.drop(longest).sum()
+    figure, ax = canvas(7.5, 1.6 + 0.36 * len(shown))
     seen = shown.where(shown >= 1e-3 * shown.max(axis=None))
     at = range(len(seen))
     ax.hlines(at, seen.min(axis=1), seen.max(axis=1), color=INK, linewidth=1)
-    series = {policy: (seen[policy], at) for policy in seen}
-    lines(ax, series, linestyle="", markersize=9)
-    ax.set_yticks(at, seen.index)
+    dots = {policy: (seen[policy], at) for policy in seen}
+    lines(ax, dots, linestyle="", markersize=9)
+    name_all(ax.yaxis, seen.index, fontsize=10)
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="ms per step over all threads, logarithmic")
     ax.xaxis.set_major_formatter("{x:g}")
@@ -85,55 +82,52 @@ def timeline(traces: dict, title: str = "What ran, where and when") -> Picture:
 
     Example: `timeline({"float32": profiling.spans(trace)})`.
     """
-    places = {}
+    places: dict = {}
+    heads = {}
     at = 0.0
     for label, table in traces.items():
+        heads[label] = at - 0.05
         at += 0.8  # the label's own place
         for lane in _lanes(table):
             places[label, lane] = at
             at += 1
+    low = max(places.values())
     end = max(table["end"].max() for table in traces.values())
-    figure, ax = canvas(width=8.0, height=1.3 + 0.36 * max(places.values()))
+    figure, ax = canvas(8.0, 1.3 + 0.36 * low)
     words = []
+    parts = set()
     for label, table in traces.items():
-        top = min(at for (name, _), at in places.items() if name == label)
-        write(ax, 0.006 * end, top - 0.85, label, weight="bold", **HEADING)
+        write(ax, 0.006 * end, heads[label], label, weight="bold", **HEADING)
         for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
             at = places[label, lane]
             lengths = runs["end"] - runs["start"]
-            words.append(
-                f"{label}, {lane}: {SPENT.get(part, part)} {lengths.sum():.3g} ms"
-            )
-            if part == "pass":
-                for run in runs.itertuples():
-                    _bracket(ax, run, at)
+            name = SPENT.get(part, part)
+            words.append(f"{label}, {lane}: {name} {lengths.sum():.3g} ms")
+            parts.add(part)
+            if part == "pass":  # a line with a tick at each end
+                for x in runs[["start", "end"]].to_numpy().repeat(2, axis=1):
+                    y = [at + 0.3, at, at, at + 0.3]
+                    ax.plot(x, y, color=INK, linewidth=2)
                 continue
-            color, hatch = BUDGET.get(part, ("none", ""))
-            look = {"edgecolor": "#333", "linewidth": 0.2}
+            look = BUDGET.get(part, filled("none")) | {"linewidth": 0.2}
             size = 0.66
             if part == "step":  # a frame around what Python waits for in it
-                look = {"edgecolor": INK, "linewidth": 1.0}
+                look |= {"edgecolor": INK, "linewidth": 1.0}
                 size = 0.84
-            bars = list(zip(runs["start"], lengths, strict=True))
-            place = (at - size / 2, size)
-            ax.broken_barh(bars, place, facecolor=color, hatch=hatch, **look)
+            ax.barh(at, lengths, size, runs["start"], **look)
         for run in table[~table["part"].isin(["step", "pass"])].itertuples():
             name = _plain(run.op)
-            width = run.end - run.start
-            if width > 0.0115 * len(name) * end:
-                middle = run.start + width / 2
+            if run.end - run.start > 0.0115 * len(name) * end:
+                middle = (run.start + run.end) / 2
                 write(ax, middle, places[label, run.lane], name, bbox=PLATE)
-    ax.set_yticks(list(places.values()), [lane for _, lane in places])
-    ax.set(
-        xlim=(0, end), ylim=(max(places.values()) + 0.6, -0.6), xlabel="ms", title=title
-    )
-    parts = set().union(*(table["part"] for table in traces.values()))
+    ax.set_yticks([*places.values()], [lane for _, lane in places])
+    ax.set(xlim=(0, end), ylim=(low + 0.6, -0.6), xlabel="ms", title=title)
     handles = [
-        Patch(facecolor=color, hatch=hatch, label=SPENT.get(part, part), **EDGE)
-        for part, (color, hatch) in BUDGET.items()
+        Patch(label=SPENT.get(part, part), **look)
+        for part, look in BUDGET.items()
         if part in parts
     ]
-    legend_below(figure, 4, handles=handles)
+    legend_below(figure, 4, handles)
     return Picture(figure, f"{title}. {'; '.join(words)}.")
 
 
@@ -144,24 +138,21 @@ def walks(diagnoses: dict) -> Picture:
     `diagnoses`: {label: `profiling.Diagnosis`}.
     """
     questions = list(QUESTIONS.values())
-    figure, ax = canvas(width=8.0, height=1.3 + 0.5 * (len(questions) + 1))
+    figure, ax = canvas(8.0, 1.3 + 0.5 * (len(questions) + 1))
     words = []
     for at, (label, diagnosis) in enumerate(diagnoses.items()):
-        stop = sum(not yes for *_, yes in diagnosis.walk)
-        ax.plot([at, at], [-0.45, stop], color=INK, linewidth=1.5, zorder=1)
-        answer = diagnosis.name
-        for row, (_, number, yes) in enumerate(diagnosis.walk):
-            if yes:
-                answer += f"\n{number}"
-            else:
-                ax.plot(at, row, "o", color=INK, markersize=5)
-                write(ax, at, row, f"   no, {number}", ha="left")
+        no = [number for _, number, yes in diagnosis.walk if not yes]
+        yes = [number for _, number, yes in diagnosis.walk if yes]
+        ax.plot([at, at], [-0.45, len(no)], color=INK, linewidth=1.5, zorder=1)
+        for row, number in enumerate(no):
+            ax.plot(at, row, "o", color=INK, markersize=5)
+            write(ax, at, row, f"   no, {number}", ha="left")
         color = "#56B4E9" if diagnosis.name == "done" else "#E69F00"
         plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
-        write(ax, at, stop, answer, bbox=plate)
+        write(ax, at, len(no), "\n".join([diagnosis.name, *yes]), bbox=plate)
         words.append(f"{label}: {diagnosis.name}. {diagnosis.sentence}")
-    ax.set_yticks(range(len(questions) + 1), [*questions, "None of these"])
-    ax.set_xticks(range(len(diagnoses)), list(diagnoses))
+    name_all(ax.yaxis, [*questions, "None of these"], fontsize=10)
+    name_all(ax.xaxis, list(diagnoses), fontsize=10)
     ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
     ax.xaxis.tick_top()
     ax.set_title("Each step goes down to its first yes", pad=12)
@@ -180,30 +171,29 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     Example: `time_budget({"predicted": {"products": 9, "launch": 2}, "measured":
     {"step": 14}})`.
     """
-    table = pd.DataFrame.from_dict(rows, "index", float).reindex(
-        columns=["step", *BUDGET]
-    )
-    parts = table[list(BUDGET)].fillna(0.0)
-    parts[UNTOLD] = (table["step"] - parts.sum(axis=1)).clip(lower=0).fillna(0.0)
+    columns = ["step", *BUDGET]
+    table = pd.DataFrame.from_dict(rows, "index", float).reindex(columns=columns)
+    parts = table.drop(columns="step").fillna(0.0)
+    rest = table["step"] - parts.sum(axis=1)
+    parts[UNTOLD] = rest.where(rest > 0)
     whole = parts.sum(axis=1)
     parts = parts.loc[:, parts.max() > 0.004 * whole.max()]
-    figure, ax = canvas(width=7.5, height=1.4 + 0.42 * len(rows))
-    looks = BUDGET | {UNTOLD: ("none", "")}
-    bars = {part: (*looks[part], parts[part]) for part in parts}
-    stack(ax, list(rows), bars, 0.62, sideways=True)
-    legend_below(figure, len(parts.columns))  # before a bar is pale
+    figure, ax = canvas(7.5, 1.4 + 0.42 * len(rows))
+    pending = {"facecolor": "none", "edgecolor": INK, "linestyle": ":"}
+    looks = BUDGET | {UNTOLD: pending | {"linewidth": 1.2}}
+    at = range(len(rows))
+    stack(ax, at, {part: (looks[part], parts[part]) for part in parts}, 0.62, True)
+    legend_below(figure, len(looks))  # before a bar is pale
     for part, group in zip(parts, ax.containers, strict=True):
-        for at, (label, bar) in enumerate(zip(rows, group, strict=True)):
-            width = bar.get_width()
-            bar.set_alpha(0.45 if label.startswith("predicted") else 1)
-            if part == UNTOLD:
-                look = {"edgecolor": INK, "linestyle": ":", "linewidth": 1.2}
-                bar.set(visible=width > 0, **look)
-            if width > 0.08 * whole.max():
-                write(ax, bar.get_x() + width / 2, at, two_digits(width), bbox=PLATE)
-    for at, ms in enumerate(whole):
-        write(ax, ms, at, f"  {two_digits(ms)} ms", ha="left")
-    ax.set_yticks(range(len(rows)), list(rows))
+        long = parts[part] > 0.08 * whole.max()
+        numbers = parts[part].map(two_digits).where(long, "")
+        ax.bar_label(group, numbers, label_type="center", fontsize=9, bbox=PLATE)
+        for bar, label in zip(group, rows, strict=True):
+            if label.startswith("predicted"):
+                bar.set_alpha(0.45)
+    for y, ms in enumerate(whole):
+        write(ax, ms, y, f"  {two_digits(ms)} ms", ha="left")
+    name_all(ax.yaxis, list(rows), fontsize=10)
     ax.invert_yaxis()
     ax.margins(x=0.13)
     ax.set(xlabel="ms", title=title)
@@ -216,12 +206,6 @@ def _lanes(table):
     first = ("input pipeline", "Python", *PASSES)
     lanes = set(table["lane"])
     return [lane for lane in first if lane in lanes] + sorted(lanes.difference(first))
-
-
-def _bracket(ax, run, at):
-    """A line from a start to an end with a tick at each."""
-    x = [run.start, run.start, run.end, run.end]
-    ax.plot(x, [at + 0.3, at, at, at + 0.3], color=INK, linewidth=2)
 
 
 def _plain(op):

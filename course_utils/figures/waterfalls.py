@@ -1,11 +1,11 @@
 """From the best possible time to the measured one, and predictions beside the clock."""
 
-from course_utils.figures.base import INK, Picture, legend, panels
-from course_utils.figures.looks import EDGE, bar_look, line_look
+from course_utils.figures.base import INK, Picture, legend, name_all, panels, write
+from course_utils.figures.looks import bar_look, filled, line_look
 from course_utils.figures.traces import BUDGET
+from course_utils.figures.words import described
 
-PARTS = {"products": "products", "other": "other\noperations", "launch": "starting"}
-REST = ("#dddddd", "xx")  # color and hatch of what nothing explains
+PARTS = {"products": "products", "other": "other\n operations", "launch": "starting"}
 
 
 def waterfall(falls: dict, title: str) -> Picture:
@@ -22,41 +22,29 @@ def waterfall(falls: dict, title: str) -> Picture:
     "other": 2, "launch": 1}, 9)}, "One step")`.
     """
     figure, axes = panels(len(falls), height=3.2, sharey=True, sharex=True)
-    words = []
-    longest = 0.0
     for ax, (policy, (best, predicted, measured)) in zip(
         axes, falls.items(), strict=True
     ):
-        least = sum(best.values())
-        steps = {"best possible": (0.0, least, bar_look(policy))}
-        end = least
+        end = sum(best.values())
+        steps = {"best possible": (0.0, end, bar_look(policy))}
         for part, name in PARTS.items():
-            color, hatch = BUDGET[part]
             more = predicted[part] - best.get(part, 0.0)
-            steps[name] = (end, more, {"color": color, "hatch": hatch, **EDGE})
+            steps[name] = (end, more, BUDGET[part])
             end += more
-        rest = {"color": REST[0], "hatch": REST[1], **EDGE}
-        steps["not explained"] = (end, measured - end, rest)
+        steps["not explained"] = (end, measured - end, filled("#dddddd", "xx"))
         steps["measured"] = (0.0, measured, bar_look(policy))
         for at, (start, more, look) in enumerate(steps.values()):
             ax.barh(at, more, 0.66, left=start, **look)
             sign = "" if start == 0 else "+" if more >= 0 else "−"
-            label = f"{sign}{abs(more):.3g}"
             right = max(start, start + more)
-            ax.text(right, at, f" {label}", color=INK, va="center", fontsize=9)
-        ax.set_yticks(range(len(steps)), list(steps), fontsize=9)
+            write(ax, right, at, f" {sign}{abs(more):.3g}", ha="left")
+        name_all(ax.yaxis, list(steps))
         ax.set(xlabel="ms", title=policy)
-        ends = [start + more for start, more, _ in steps.values()]
-        longest = max(longest, *ends)
-        told = ", ".join(
-            f"{name} {more:.3g}".replace("\n", " ")
-            for name, (_, more, _) in steps.items()
-        )
-        words.append(f"{policy}: {told} ms")
+    longest = max(bar.get_bbox().xmax for ax in axes for bar in ax.patches)
     axes[0].set_xlim(0, 1.18 * longest)
     axes[0].invert_yaxis()
-    figure.suptitle(title, color=INK)
-    return Picture(figure, "; ".join(words) + ".")
+    figure.suptitle(title)
+    return described(figure)
 
 
 def forecasts(table, title: str = "Predicted over measured") -> Picture:
@@ -68,28 +56,21 @@ def forecasts(table, title: str = "Predicted over measured") -> Picture:
 
     Example: `forecasts(profiling.recorded_forecasts())`.
     """
-    devices = list(dict.fromkeys(table["device"]))
-    cases = list(dict.fromkeys(table["case"]))
-    figure, axes = panels(
-        len(devices), height=1.6 + 0.3 * len(cases), sharey=True, sharex=True
-    )
-    words = []
-    for ax, device in zip(axes, devices, strict=True):
+    devices = table.groupby("device", sort=False)
+    cases = list(table["case"].unique())
+    height = 1.6 + 0.3 * len(cases)
+    figure, axes = panels(len(devices), height=height, sharey=True, sharex=True)
+    for ax, (device, here) in zip(axes, devices, strict=True):
         ax.axvspan(0.85, 1.15, color="#00000018", linewidth=0)
         ax.axvline(1, color=INK, linewidth=1)
-        here = table[table["device"] == device]
-        for policy, group in here.groupby("policy", sort=False):
+        for policy, own in here.groupby("policy", sort=False):
+            rows = own["case"].map(cases.index)
             look = line_look(policy) | {"linestyle": "none"}
-            rows = [cases.index(case) for case in group["case"]]
-            ax.plot(group["ratio"], rows, label=policy, **look)
+            ax.plot(own["ratio"], rows, label=policy, **look)
         ax.set_title(device, fontsize=10)
         ax.set(xlabel="predicted / measured")
-        ax.set_yticks(range(len(cases)), cases, fontsize=9)
-        told = ", ".join(
-            f"{row.case} {row.policy} {row.ratio:.2f}" for row in here.itertuples()
-        )
-        words.append(f"{device}: {told}")
+        name_all(ax.yaxis, cases)
     axes[0].invert_yaxis()
-    legend(axes[-1], fontsize=9)
-    figure.suptitle(title, color=INK)
-    return Picture(figure, "; ".join(words) + ".")
+    legend(axes[-1])
+    figure.suptitle(title)
+    return described(figure)

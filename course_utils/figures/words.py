@@ -31,14 +31,17 @@ def described(figure, more: str = "") -> Picture:
 
 
 def plain(text: str) -> str:
-    """A figure's text on one line, with powers of two as one types them.
+    """A figure's text on one line, with powers of two as one types them. A new line is
+    a comma, unless a blank begins it.
 
     Example:
         >>> plain("mixed_\\nfloat16\\nfrom $2^{15}$ on")
         'mixed_float16, from 2^15 on'
+        >>> plain("other\\n operations")
+        'other operations'
     """
-    one_line = re.sub("(?<![_:])\n", ", ", text).replace("_\n", "_")
-    one_line = one_line.replace("\n", " ")
+    one_line = re.sub("(?<![_:])\n(?! )", ", ", text).replace("_\n", "_")
+    one_line = re.sub(r"\n *", " ", one_line)
     return re.sub(r"\$2\^\{(-?\d+)\}\$", r"2^\1", one_line)
 
 
@@ -65,6 +68,16 @@ def number(value: float, least: int = 10) -> str:
     return f"{value:.3g}"
 
 
+def or_unknown(value: float, form: str) -> str:
+    """A number in a form of `str.format`, unknown where it is NaN.
+
+    Example:
+        >>> or_unknown(2.345, "{:.3g} ms"), or_unknown(float("nan"), "{:.3g} ms")
+        ('2.35 ms', 'unknown')
+    """
+    return "unknown" if np.isnan(value) else form.format(value)
+
+
 def _panel(ax):
     title = "".join(ax.get_title(loc=side) for side in ("left", "center"))
     if not ax.axison:
@@ -87,16 +100,11 @@ def _named(ax, axis, along):
     def tell(place, words):
         cells[np.abs(places - place).argmin()].append(words)
 
-    # on a logarithmic axis a bar has no length: it ends at its value
-    log = "log" in (ax.get_xscale(), ax.get_yscale())
     bars = list(filter(_is_named, ax.containers))
     for group in bars:
-        for bar in group:
-            start, end = bar.get_bbox().get_points()
-            value = (end if log else end - start)[1 - along]
-            if np.isfinite(value) and (log or value):
-                middle = (start + end)[along] / 2
-                tell(middle, f"{group.get_label()} {number(value)}")
+        for bar, value in zip(group, group.datavalues, strict=True):
+            if np.isfinite(value) and value != 0:
+                tell(bar.get_center()[along], f"{group.get_label()} {number(value)}")
     for line in filter(_is_named, ax.lines):
         for point in line.get_xydata()[np.isfinite(line.get_xydata()).all(axis=1)]:
             tell(point[along], f"{line.get_label()} {number(point[1 - along])}")
