@@ -51,9 +51,7 @@ def examine(model) -> Reading:
         >>> clinic.examine(clinic.patient("bfloat16").build()).kind
         '16-bit weights'
     """
-    found = precision.examine(model)
-    # What MP001 says is of a loss of Keras's.
-    return _findings([each for each in found if each.code != "MP001" or model.loss])
+    return _findings(precision.examine(model))
 
 
 def flow(model) -> Reading:
