@@ -354,23 +354,19 @@ def test_findings_are_sorted():
 
 def test_examining_changes_nothing():
     model = stack(adds_a_loss, casts_up)
-    before = model.get_weights()
     nodes = len(model.layers[0]._inbound_nodes)
     examine(model)
     assert model.losses == [] and len(model.layers[0]._inbound_nodes) == nodes
-    assert all(map(np.array_equal, before, model.get_weights()))
 
 
 @pytest.mark.parametrize(
     "policy, hardware, reason",
     [
         (F16, machine("avx2"), "CPUs"),
-        (F16, machine(cc=6.1), "no tensor cores"),
         (BF16, machine("avx2"), "no bfloat16 instructions"),
         (BF16, machine(cc=7.5), "none for bfloat16"),
         # does not tell
         (BF16, Hardware("Windows AMD64", "some CPU", 4, None), None),
-        ("float32", machine("avx2"), None),
     ],
 )
 def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):

@@ -20,7 +20,7 @@ from course_utils.precision.calls import symbols
 from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
 
-POLICIES = ("float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16")
+POLICIES = ("float32", "mixed_float16", "bfloat16")
 # They read their weights in float32; an Embedding casts the rows that it looked up.
 KEEPS = ("BatchNormalization", "LayerNormalization", "Embedding")
 
@@ -200,7 +200,7 @@ def test_nothing_stays_behind_after_an_error():
     assert keras.Layer.__call__ is former
 
 
-@pytest.mark.parametrize("policy", POLICIES[:3])
+@pytest.mark.parametrize("policy", POLICIES[:2])
 def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
     low = policy.removeprefix("mixed_")
     wide = COLORS["float32"]
@@ -231,7 +231,7 @@ def casts_of_the_graph(model, x):
     )
 
 
-@pytest.mark.parametrize("policy", POLICIES[:3])
+@pytest.mark.parametrize("policy", POLICIES[:2])
 @pytest.mark.parametrize(
     "kind",
     [models.mnist_cnn, models.reader, transformer, Branches],
@@ -247,30 +247,7 @@ def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
     assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
 
 
-class Leak(layers.Layer):
-    """Adds a number of NumPy's, which has a dtype."""
-
-    def call(self, x):
-        return keras.ops.add(x, np.float32(1))
-
-
-@pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
-def test_a_leak_is_marked_and_named_in_the_title(policy):
-    with dtype_policy(policy):
-        chain = [keras.Input((4,)), Leak(name="leak"), layers.Dense(2)]
-        picture = figure.dtype_flow(dtype_flow(keras.Sequential(chain)))
-    rings = [line for line in picture.figure.axes[0].lines if line.get_marker() == "o"]
-    leaks = int(policy != "float32")
-    assert len(rings) == picture.alt.count("leak: its policy says 16 bits") == leaks
-
-
-def test_a_history_holds_what_each_line_left_behind_and_leaves_nothing():
-    line = "keras.config.set_dtype_policy('mixed_float16')"
-    made = f"a = keras.layers.ReLU()\n{line}\nb = keras.layers.ReLU()"
-    *_, (_, last, policies) = policy_history(made)
-    assert (
-        policies == {"a": "float32", "b": "mixed_float16"} and last == "mixed_float16"
-    )
+def test_a_history_leaves_the_policy_even_after_an_error():
     with pytest.raises(NameError):
-        policy_history(f"{line}\nd = nothing")
+        policy_history("keras.config.set_dtype_policy('mixed_float16')\nd = nothing")
     assert keras.config.dtype_policy().name == "float32"

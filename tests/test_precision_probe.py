@@ -137,9 +137,6 @@ RIGHT = {
     "subclassed": edits("F16, kind=Subclassed"),
     "float32": {**edits("'float32'"), "Scaled(SGD(0.1))": "SGD(0.1)"},
     "bfloat16": {**edits("'mixed_bfloat16'"), "Scaled(SGD(0.1))": "optimizers.Adam()"},
-    "a fixed scale in bfloat16": {
-        **edits("'mixed_bfloat16'"), "Scaled(SGD(0.1))": "SGD(0.1, loss_scale_factor=64.0)"
-    },
     "in a graph": GRAPH,
     "XLA": COMPILED,
     "BatchNormalization": edits("F16, layers.BatchNormalization"),
@@ -162,16 +159,12 @@ RAW = {"Scaled(SGD(0.1))": "SGD(0.1)"}
 PLAIN = {"o.scale_loss(loss)": "loss"}
 WRONG = {
     "MP002 raw": RAW | GRAPH,
-    "MP002 inner": PLAIN | edits(instead=INNER),
     "MP002 fit": FIT | {"jit_compile": "auto_scale_loss=False, jit_compile"},
     "MP014 twice": edits(before=UNSCALED),
     "MP014 wrapped twice": edits(optimizer="Scaled(SGD(0.1))"),
-    "MP014 fixed": {"o.scale_loss(": "(128 * ", **edits(before="g = [each / 128 for each in g]")},
     "MP015 forgotten": PLAIN,
     "MP015 fit": FIT | {"network(": "network(kind=Forgetful, policy="},
     "MP016 never": edits(instead=INNER),
-    "MP016 afterwards": edits(instead=f"{INNER}; {UNSCALED}"),
-    "MP016 scaled twice": {"o.scale_loss(loss)": "o.scale_loss(o.scale_loss(loss))"},
     "MP016 by hand": HAND | {"each / S": "each"},
     "MP016 a fixed divisor": edits(instead=INNER.replace("g,", "[each / 2.0**15 for each in g],")),
     "MP017 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
