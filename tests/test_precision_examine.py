@@ -10,7 +10,7 @@ from keras import layers, ops
 
 from course_utils import models
 from course_utils.hardware import Accelerator, Hardware
-from course_utils.precision import RULES, examine
+from course_utils.precision import examine
 from course_utils.training import dtype_policy, needs_xla
 
 SGD = keras.optimizers.SGD
@@ -43,12 +43,18 @@ def codes(*args):
 
 def one(code, *args):
     (found,) = (f for f in examine(*args) if f.code == code)
-    assert found.message.endswith(".") and found.message.count(". ") == 0 and found.fix
+    assert found.message.endswith(".") and found.fix
     return found
 
 
 def stack(
-    *inner, policy=F16, head="float32", optimizer="adam", kind=keras.Sequential, **how
+    *inner,
+    policy=F16,
+    head="float32",
+    optimizer="adam",
+    loss="mse",
+    kind=keras.Sequential,
+    **how,
 ):
     """A Sequential of eight features with some layers in it, and a float32 head."""
     with dtype_policy(policy):
@@ -57,7 +63,7 @@ def stack(
         if head:
             model.add(layers.Dense(8, dtype=head))
     if optimizer:
-        model.compile(optimizer, "mse", **how)
+        model.compile(optimizer, loss, **how)
     return model
 
 
@@ -73,14 +79,6 @@ def functional(make, shape=(8,), dtype=None):
     with dtype_policy(F16):
         inputs = keras.Input(shape, dtype=dtype)
         return keras.Model(inputs, make(inputs))
-
-
-def widened(first, last):
-    def make(x):
-        x = layers.Dense(8, first, name="probabilities")(x)
-        return layers.Activation(last, dtype="float32")(x)
-
-    return functional(make)
 
 
 def nested():
@@ -187,18 +185,8 @@ def casts_up(self, x):
 
 
 @own
-def widens_by_name(self, x):
-    return ops.multiply(x, ops.ones((8,), dtype="float32"))
-
-
-@own
 def casts_up_and_back(self, x):
     return tf.cast(tf.cast(x, tf.float32) * 2, self.compute_dtype)
-
-
-@own
-def casts_down(self, x):
-    return ops.cast(ops.cast(x, "float16") * 2, self.compute_dtype)
 
 
 @own
@@ -243,34 +231,6 @@ def adds_a_loss(self, x):
     return x
 
 
-class Scales(layers.Layer):
-    """Multiplies by a weight with these options; its small start is no fault."""
-
-    def __init__(self, **weight):
-        super().__init__()
-        self.weight = {"name": "scale", "initializer": "ones"} | weight
-
-    def build(self, shape):
-        self.share = shape[-1] * 1e-9
-        self.scale = self.add_weight(**self.weight)
-
-    def call(self, x):
-        return x * self.scale
-
-
-class CastsItsWeight(Scales):
-    def call(self, x):
-        return x * ops.cast(self.scale, x.dtype)
-
-
-class NarrowWeight(layers.Layer):
-    def build(self, shape):
-        self.scale = self.add_weight(dtype="float16", initializer="ones")
-
-    def call(self, x):
-        return x * ops.cast(self.scale, x.dtype)
-
-
 class Divides(layers.Layer):
     def __init__(self):
         super().__init__()
@@ -294,90 +254,40 @@ class Holds(layers.Layer):
         return self.inner(x)
 
 
-def uncast():
-    return Scales(autocast=False)
-
-
-class Remat(layers.Layer):
-    """A Dense layer and another one; `where` says where `keras.remat` stands."""
-
-    def __init__(self, inner, where="call"):
-        super().__init__()
-        self.where = where
-        self.dense = layers.Dense(8)
-        self.inner = inner()
-        self.made = keras.remat(self.block)
-
-    def build(self, shape):
-        self.dense.build(shape)
-        self.inner.build(shape)
-
-    def block(self, x):
-        return self.inner(self.dense(x))
-
-    def call(self, x, training=False):
-        if self.where == "before":
-            return self.inner(keras.remat(self.dense)(x))
-        if self.where == "init":
-            return self.made(x)
-        again = self.where == "call" or training
-        return keras.remat(self.block)(x) if again else self.block(x)
-
-
-def again(inner, where="call", policy=F16):
-    return stack(lambda: Remat(inner, where), policy=policy)
-
-
-def half():
-    return layers.Dropout(0.5, name="half")
-
-
 # What the finding with this code says, and what `examine` is called with
 WRONG = [
-    *((f"MP001 error out: The probabilities come out in {policy[6:]}, .* the gradient of .* zero. "
-       r'Fix: Dense\(..., activation="softmax", dtype="float32"\)',
-       lambda policy=policy: [stack(dense("softmax", name="out"), policy=policy, head=None)])
-      for policy in MIXED),
+    (r"MP001 error out: The probabilities come out in bfloat16, .* the gradient of .* zero. "
+     r'Fix: Dense\(..., activation="softmax", dtype="float32"\)',
+     lambda: [stack(dense("softmax", name="out"), policy=BF16, head=None)]),
     ("MP001 error dense.* output is rounded to float16", lambda: [stack(head=None)]),
-    ("MP001 error probabilities: ", lambda: [widened("softmax", "linear")]),
     ("MP001 error inner/deep: ", lambda: [nested()]),
     ("MP001 error softmax", lambda: [functional(lambda x: ops.softmax(layers.Dense(8)(x)))]),
     ("MP001 error dense: ", lambda: [Subclassed(widen=False)]),
-    (r"MP002 error .*dense.* Fix: .*LossScaleOptimizer\(keras.optimizers.Adam",
-     lambda: [stack(policy="float16")]),
+    (r"MP002 error .*dense.* Fix: .*LossScaleOptimizer\(", lambda: [stack(policy="float16")]),
     ("MP002 error", lambda: [stack(auto_scale_loss=False)]),
     ("MP002 warning", lambda: [per_layer(optimizer=None)]),
     ("MP002 error", lambda: [per_layer(optimizer=None), "sgd"]),
-    *(("MP005 warning .*float32", lambda layer=layer: [stack(layer)])
-      for layer in (casts_up, widens_by_name)),
-    *((f"MP005 {severity}", lambda policy=policy: [stack(casts_down, policy=policy)])
-      for policy, severity in zip(("float32", *MIXED), ("error", "warning", "error"), strict=True)),
-    ("MP005 warning .*counts .*256. Fix: .*cast.made, self.compute_dtype.*float32",
+    ("MP007 warning .*: cast names float32 .*Fix: cast", lambda: [stack(casts_up)]),
+    ("MP007 warning .*counts .*256. Fix: .*cast.made, self.compute_dtype.*float32",
      lambda: [stack(counts_widely, policy=BF16)]),
-    ("MP005 error .*Fix: .*without dtype", lambda: [stack(NarrowWeight)]),
-    *(("MP007 warning .*'scale' has autocast=False", lambda policy=policy:
-       [stack(uncast, policy=policy)]) for policy in MIXED),
-    ("MP007 warning holds.*/scales", lambda: [stack(lambda: Holds(uncast))]),
-    ("MP007 warning .*something in it is wider", lambda: [stack(adds_raw)]),
+    ("MP007 warning holds.*/own.*something in it is wider",
+     lambda: [stack(lambda: Holds(adds_raw))]),
     *((f"MP008 warning .*Fix: .*mixed_{policy}", lambda policy=policy: [stack(policy=policy)])
       for policy in ("float16", "bfloat16")),
     ("MP009 warning own.*: 1e-08 is below 6e-08", lambda: [stack(divides)]),
     ("MP009 warning own.*: EPSILON = 1e-08 is below", lambda: [stack(divides_by_name)]),
     ("MP009 warning divides.*: self.epsilon = 1e-09 is below", lambda: [stack(Divides)]),
     ("MP009 warning own.*: -1000000000.0 is infinite .*Fix: -30000", lambda: [stack(masks)]),
-    ("MP009 warning lambda", lambda: [stack(lambda: layers.Lambda(lambda x: x + 1e-9))]),
-    ("MP013 .*loss scaling .*Fix: keras.config.set_dtype_policy.\"mixed_float16",
-     lambda: [stack(), None, F16]),
-    ("MP013 .*those that you add compute otherwise", lambda: [stack(), None, BF16]),
+    ("MP010 advice dense.*units=9 is .*: 16 would cost 63 parameters more.*Fix: Dense.units=16",
+     lambda: [stack(lambda: layers.Dense(9))]),
+    ("MP010 .*filters=10 is .*: 16 would cost 168 parameters",
+     lambda: [functional(lambda x: layers.Conv2D(10, 3)(x), (9, 9, 3))]),
     ("MP015 error", lambda: [stack(kind=Loop)]),
     ("MP023 error .*table: .* in bfloat16, .* above 256, .* 258 rows: .*int32",
      lambda: [looked_up(258, policy=BF16)]),
     ("MP023 .* in float16, .* above 2,048", lambda: [looked_up(3000)]),
     ("MP023", lambda: [unstarted()]),
     ("MP023 error tied: ", lambda: [tied("float32", layers.Identity(dtype=F16))]),
-    *(("MP024 error .*half: .* another mask", lambda where=where: [again(half, where, "float32")])
-      for where in ("call", "init", "training")),
-    ("MP024 warning .*statistics", lambda: [again(layers.BatchNormalization)]),
 ]  # fmt: skip
 
 
@@ -390,27 +300,25 @@ def test_what_is_wrong_is_found_once(said, given):
 # Models that the rule leaves in peace, and what else there is about them
 RIGHT = [
     ("MP001", lambda: [stack(dense(), dense("softmax", dtype="float32"))]),
-    ("MP001", lambda: [widened("relu", "softmax")]),
     # of a hidden layer: the head has weights
     ("MP001", lambda: [stack(dense("softmax"))]),
     ("MP001", lambda: [Subclassed(widen=True), "sgd"]),
+    ("MP001", lambda: [stack(dense("softmax"), head=None, loss=None)]),
     *(("MP002", lambda policy=policy: [stack(policy=policy)]) for policy in MIXED),
     ("MP002", lambda: [per_layer(), LossScaleOptimizer(SGD())]),
     ("MP002", lambda: [per_layer(optimizer=SGD(loss_scale_factor=64), auto_scale_loss=False)]),
     ("MP002", lambda: [stack(optimizer=None), "sgd"]),
     # No gradient flows through what comes before the first weights.
     ("MP002", lambda: [stack(lambda: layers.Rescaling(0.5, dtype="float16"), policy="float32")]),
-    ("MP005", lambda: [stack(casts_up, policy="float32")]),
+    ("MP007", lambda: [stack(casts_up, policy="float32")]),
     # At the end of a model, widening is what MP001 asks for.
-    ("MP005", lambda: [stack(dense(), casts_up, head=None)]),
-    ("MP005", lambda: [stack(casts_up_and_back)]),
-    ("MP005", lambda: [stack(lambda: Holds(dense(dtype="float32")))]),
-    *(("MP007", lambda layer=layer: [stack(layer)])
-      for layer in (Scales, lambda: CastsItsWeight(autocast=False))),
-    ("MP007", lambda: [stack(uncast, policy="float32")]),
+    ("MP007", lambda: [stack(dense(), casts_up, head=None)]),
+    ("MP007", lambda: [stack(casts_up_and_back)]),
+    ("MP007", lambda: [stack(lambda: Holds(dense(dtype="float32")))]),
     ("MP008", lambda: [stack(lambda: layers.ReLU(dtype="float16"))]),  # without weights
     *(("MP009", lambda layer=layer: [stack(layer)]) for layer in (stays_in_range, upcasts)),
     ("MP009", lambda: [stack(masks, policy=BF16)]),
+    ("MP010", lambda: [stack(lambda: layers.Dense(9), policy="float32")]),
     ("MP015", lambda: [stack(kind=ScaledLoop)]),
     ("MP015", lambda: [stack(kind=Counting)]),
     ("MP015", lambda: [stack(kind=Loop, auto_scale_loss=False)], "MP002"),
@@ -419,8 +327,6 @@ RIGHT = [
     # A float32 holds ids up to 2^24, and the Embedding itself does not cast them.
     ("MP023", lambda: [tied("float32")]),
     ("MP023", lambda: [looked_up(257, policy=BF16)]),
-    ("MP024", lambda: [again(half, "before")]),
-    ("MP024", lambda: [again(lambda: layers.BatchNormalization(trainable=False))]),
 ]  # fmt: skip
 
 
@@ -429,14 +335,6 @@ RIGHT = [
 def test_what_is_right_is_left_in_peace(case):
     _, given, *others = case
     assert codes(*given()) == others
-
-
-def test_each_rule_has_models_that_break_it_and_others():
-    rules = {rule.__doc__[:5] for rule in RULES}  # each says its code
-    elsewhere = {"MP010", "MP012"}
-    assert len(rules) == len(RULES)
-    assert {said[:5] for said, _ in WRONG} | elsewhere == rules
-    assert {case[0] for case in RIGHT} | elsewhere | {"MP013"} == rules
 
 
 def test_empty_models_have_no_findings_and_what_is_no_model_is_refused():
@@ -450,29 +348,25 @@ def test_empty_models_have_no_findings_and_what_is_no_model_is_refused():
 
 def test_findings_are_sorted():
     found = examine(stack(lambda: layers.Dense(9, dtype="float16"), head="float16"))
-    ranks = [("error", "warning", "advice").index(f.severity) for f in found]
-    assert ranks == sorted(ranks) and set(ranks) == {0, 1, 2}
+    severities = [finding.severity for finding in found]
+    assert list(dict.fromkeys(severities)) == ["error", "warning", "advice"]
 
 
 def test_examining_changes_nothing():
-    model = stack(adds_a_loss, uncast)
-    before = model.get_weights()
+    model = stack(adds_a_loss, casts_up)
     nodes = len(model.layers[0]._inbound_nodes)
     examine(model)
     assert model.losses == [] and len(model.layers[0]._inbound_nodes) == nodes
-    assert all(map(np.array_equal, before, model.get_weights()))
 
 
 @pytest.mark.parametrize(
     "policy, hardware, reason",
     [
         (F16, machine("avx2"), "CPUs"),
-        (F16, machine(cc=6.1), "no tensor cores"),
         (BF16, machine("avx2"), "no bfloat16 instructions"),
         (BF16, machine(cc=7.5), "none for bfloat16"),
         # does not tell
         (BF16, Hardware("Windows AMD64", "some CPU", 4, None), None),
-        ("float32", machine("avx2"), None),
     ],
 )
 def test_mp012_slow_on_this_hardware(policy, hardware, reason, here):
@@ -495,22 +389,3 @@ def test_mp012_sends_float16_convolutions_to_xla_where_training_does(here):
     for model in (cnn, stack()):
         by_xla = one("MP012", model).fix.startswith("model.compile(..., jit_compile")
         assert by_xla == needs_xla(model) == (model is cnn)
-
-
-@pytest.mark.parametrize(
-    "make, shape, extra",
-    [
-        (lambda n: layers.Dense(n), (6,), 6 * 6 + 6),
-        (lambda n: layers.Conv2DTranspose(n, 3), (9, 9, 3), 6 * (27 + 1)),
-    ],
-)
-def test_mp010_widths_and_what_padding_costs(make, shape, extra):
-    def build(width, policy=F16):
-        with dtype_policy(policy):
-            return keras.Sequential([keras.Input(shape), make(width)])
-
-    assert build(16).count_params() - build(10).count_params() == extra
-    finding = one("MP010", build(10))
-    assert f"{extra:,} parameters" in finding.message and "=16" in finding.fix
-    assert finding.severity == "advice"
-    assert "MP010" not in codes(build(16)) + codes(build(10, "float32"))

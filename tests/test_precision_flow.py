@@ -16,11 +16,11 @@ from course_utils import models
 from course_utils.figures import flows as figure
 from course_utils.figures.looks import COLORS
 from course_utils.precision import dtype_flow, policy_history
-from course_utils.precision.calls import calls_of, of_layer, symbols
+from course_utils.precision.calls import symbols
 from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
 
-POLICIES = ("float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16")
+POLICIES = ("float32", "mixed_float16", "bfloat16")
 # They read their weights in float32; an Embedding casts the rows that it looked up.
 KEEPS = ("BatchNormalization", "LayerNormalization", "Embedding")
 
@@ -78,13 +78,9 @@ def nested():
 def wrapped():
     steps = keras.Input((5, 4))
     x = layers.TimeDistributed(layers.Dense(4, name="each"), name="times")(steps)
-    x = Block(name="block")(x)
     gru = layers.GRU(3, recurrent_initializer="zeros", name="gru")
-    x = layers.Bidirectional(gru, name="both")(x)
-    twice = layers.Dense(6, name="twice")
-    return keras.Model(
-        steps, layers.SpectralNormalization(twice, name="norm")(twice(twice(x)))
-    )
+    x = layers.Bidirectional(gru, name="both")(Block(name="block")(x))
+    return keras.Model(steps, layers.Dense(6, name="last")(x))
 
 
 def by_layer(flow):
@@ -134,18 +130,16 @@ def test_what_really_runs_has_the_dtypes_of_the_table():
     assert list(flow.index[flow.cast]) == ["logits"]
 
 
-def test_nested_models_wrappers_shared_layers_and_layers_that_hold_layers():
+def test_nested_models_wrappers_and_layers_that_hold_layers():
     with dtype_policy("mixed_bfloat16"):
         flow = by_layer(dtype_flow(wrapped()))
         inner = by_layer(dtype_flow(nested()))
     assert list(inner.index) == ["inner/conv", "inner/norm", "flatten", "dense"]
     assert inner.parameters["inner/norm"] == 12
-    assert list(flow.index) == [
-        "times/each", "block", "block/dense", "block/dense#2", "both/forward_gru",
-        "both/backward_gru", "twice", "norm",
-    ]  # fmt: skip
+    places = ["times", "block", "block/dense", "block/dense#2", "both", "last"]
+    assert list(flow.index) == places
     assert flow.parameters["block"] == 4  # its own; what it holds stands below
-    assert flow.cast["times/each"] and flow.input_dtype["times/each"] == "float32"
+    assert flow.cast["times"] and flow.input_dtype["times"] == "float32"
 
 
 def test_a_subclassed_model_casts_at_its_door():
@@ -172,14 +166,12 @@ def test_layers_that_see_several_dtypes_name_them_all():
     assert row.output_dtype == "bfloat16"
 
 
-def test_the_inputs_of_attention_come_in_one_order_and_masks_are_none():
-    q = keras.Input((4, 8))
-    v = keras.Input((6, 8))
-    mask = keras.Input((4, 6), dtype="bool")
-    attention = layers.MultiHeadAttention(2, 4, name="attention")
-    model = keras.Model([q, v, mask], attention(value=v, query=q, attention_mask=mask))
-    (call,) = of_layer(attention, calls_of(model, symbols(model)))
-    assert [shape for shape, _ in call.arrived] == [(2, 4, 8), (2, 6, 8)]
+def test_a_mask_is_none_of_the_inputs():
+    x = keras.Input((4, 8))
+    mask = keras.Input((4, 4), dtype="bool")
+    attention = layers.MultiHeadAttention(2, 4)
+    model = keras.Model([x, mask], attention(x, x, attention_mask=mask))
+    assert dtype_flow(model).input_dtype[0] == "float32"
 
 
 def test_what_cannot_be_called_is_refused_in_one_sentence():
@@ -208,17 +200,12 @@ def test_nothing_stays_behind_after_an_error():
     assert keras.Layer.__call__ is former
 
 
-@pytest.mark.parametrize("policy", POLICIES[:3])
+@pytest.mark.parametrize("policy", POLICIES[:2])
 def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
     low = policy.removeprefix("mixed_")
     wide = COLORS["float32"]
     with dtype_policy(policy):
-        model = models.mnist_cnn()
-    flow = dtype_flow(model)
-    ends = low != "float32"
-    assert list(flow.input_dtype) == ["float32"] + 5 * [low]
-    assert list(flow.output_dtype) == 5 * [low] + ["float32"]
-    assert list(flow.cast) == [ends, False, False, False, False, ends]
+        flow = dtype_flow(models.mnist_cnn())
     ax = figure.dtype_flow(flow).figure.axes[0]
     pipes, weights = [], []
     for box in (patch for patch in ax.patches if isinstance(patch, Rectangle)):
@@ -228,31 +215,26 @@ def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
     # Each of the six layers has two pieces, and one more to cast into.
     assert pipes[-1] == wide and pipes.count(COLORS[low]) >= 12
     diamonds = [line for line in ax.lines if line.get_marker() == "D"]
-    assert len(diamonds) == 5 * ends  # two of inputs, three of kernels and biases
+    # two of inputs, three of kernels and biases
+    assert len(diamonds) == (0 if policy == "float32" else 5)
 
 
 def casts_of_the_graph(model, x):
     """Bytes that all casts from float to float in TensorFlow's graph read and write."""
     graph = tf.function(lambda x: model(x)).get_concrete_function(x).graph
     casts = [op for op in graph.get_operations() if op.type == "Cast"]
-    ends = [(op.inputs[0], op.outputs[0]) for op in casts]
     return sum(
-        math.prod(a.shape) * (a.dtype.size + b.dtype.size)
-        for a, b in ends
-        if a.dtype.is_floating and b.dtype.is_floating
+        math.prod(op.inputs[0].shape)
+        * (op.inputs[0].dtype.size + op.outputs[0].dtype.size)
+        for op in casts
+        if op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_floating
     )
 
 
-@pytest.mark.parametrize("policy", POLICIES[:3])
+@pytest.mark.parametrize("policy", POLICIES[:2])
 @pytest.mark.parametrize(
     "kind",
-    [
-        models.mnist_cnn,
-        models.reader,
-        models.transformer_block,
-        transformer,
-        Branches,
-    ],
+    [models.mnist_cnn, models.reader, transformer, Branches],
 )
 def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
     with dtype_policy(policy):
@@ -265,36 +247,7 @@ def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
     assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
 
 
-class Leak(layers.Layer):
-    """Adds a number of NumPy's, which has a dtype."""
-
-    def call(self, x):
-        return keras.ops.add(x, np.float32(1))
-
-
-@pytest.mark.parametrize("policy", POLICIES[:3])
-def test_a_leak_is_marked_and_named_in_the_title(policy):
-    with dtype_policy(policy):
-        model = keras.Sequential(
-            [keras.Input((4,)), Leak(name="leak"), layers.Dense(2)]
-        )
-    picture = figure.dtype_flow(dtype_flow(model))
-    rings = [line for line in picture.figure.axes[0].lines if line.get_marker() == "o"]
-    leaks = policy != "float32"
-    assert len(rings) == leaks
-    assert (
-        picture.alt.count("leak: its policy says 16 bits, and it hands on float32")
-        == leaks
-    )
-
-
-def test_a_history_holds_what_each_line_left_behind_and_leaves_nothing():
-    line = "keras.config.set_dtype_policy('mixed_float16')"
-    made = f"a = keras.layers.ReLU()\n{line}\nb = keras.layers.ReLU()"
-    *_, (_, last, policies) = policy_history(made)
-    assert (
-        policies == {"a": "float32", "b": "mixed_float16"} and last == "mixed_float16"
-    )
+def test_a_history_leaves_the_policy_even_after_an_error():
     with pytest.raises(NameError):
-        policy_history(f"{line}\nd = nothing")
+        policy_history("keras.config.set_dtype_policy('mixed_float16')\nd = nothing")
     assert keras.config.dtype_policy().name == "float32"

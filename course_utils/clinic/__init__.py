@@ -1,9 +1,9 @@
 """From a symptom of mixed precision to its cause: patients, instruments, elimination.
 
-`clinic.run` runs a patient of `data/clinic`, `clinic.train` a model of yours. Eleven
-instruments each read a `Reading`; `clinic.read(key, patient)` takes one of
-`clinic.INSTRUMENTS` by its key, on a patient of the course or on a `clinic.Patient` of
-your own, whose docstring has an example with all of them. `clinic.struck` and the other
+`clinic.run` runs a patient of `data/clinic`. Eleven instruments each read a `Reading`;
+`clinic.read(key, patient)` takes one of `clinic.INSTRUMENTS` by its key, on a patient of
+the course or on a `clinic.Patient` of your own, whose docstring has an example with all
+of them. `clinic.struck` and the other
 functions of elimination tell which causes readings leave. Importing this package loads
 no framework: each name below loads what it needs.
 """
@@ -15,11 +15,9 @@ _NAMES = {
     "elimination": ("cheapest", "minutes", "rivals", "struck", "tree"),
     "experiments": ("files", "histogram", "layer", "numerics", "profiler", "scale", "twin"),
     "instruments": ("INSTRUMENTS", "read"),
-    "patients": (
-        "admit", "batches", "charts", "difference", "patient", "run", "script",
-    ),
+    "patients": ("charts", "difference", "patient", "run", "script"),
     "readings": ("Reading", "examine", "flow", "probe", "ranges"),
-    "visits": ("Patient", "Visit", "train"),
+    "visits": ("Patient", "Visit"),
 }  # fmt: skip
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_HOME)

@@ -1,16 +1,12 @@
 """Instruments that train a model, and watch: what they read.
 
-A `model` is a compiled `keras.Model`, `batches` are (x, y) after (x, y), `build` is a
-function that returns the model afresh. A model that is trained keeps what it learned: give a
-fresh one. In the examples it is a patient's; `clinic.Patient` has one with a model of
-one's own and all instruments.
+Each takes a `clinic.Patient`, whose docstring has an example with all of them.
 """
 
-import contextlib
 import itertools
 import linecache
 import re
-from unittest import mock
+from dataclasses import replace
 
 import keras
 import numpy as np
@@ -18,24 +14,23 @@ import tensorflow as tf
 
 from course_utils.clinic import visits
 from course_utils.clinic.readings import Reading, short_name
-from course_utils.clinic.visits import scale_of, train
+from course_utils.clinic.visits import scale_of
 
 UP = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def scale(model, batches, resumed=None) -> Reading:
+def scale(patient) -> Reading:
     """The dynamic loss scale while a model is trained, step by step.
 
-    `resumed` is as for `clinic.train`. `values` are the scales before each step, a list
-    of floats, powers of two if they began as one, NaN where there is no loss scaling.
+    `values` are the scales before each step, a list of floats, powers of two if they
+    began as one, NaN where there is no loss scaling.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("mask")
-        >>> clinic.scale(sick.build(), sick.batches).text
+        >>> clinic.scale(clinic.patient("mask")).text
         '2¹⁵ → 2⁻¹⁰⁴ in 120 steps'
     """
-    values = train(model, batches, resumed=resumed).scales
+    values = patient.train().scales
     scales = [scale for scale in values if not np.isnan(scale)]
     if not scales:
         return Reading("none", "There is no loss scaling.", values)
@@ -57,23 +52,21 @@ def scale(model, batches, resumed=None) -> Reading:
     return Reading("steady", course, values)
 
 
-def files(model, batches, resumed) -> Reading:
+def files(patient) -> Reading:
     """What of a model's optimizer comes back from a file, after ten steps.
 
-    `resumed(model)` saves a model and returns what it reads again; None where nobody
-    does. `values` are two pairs (steps, scale), before and after: an int, and a float
+    `values` are two pairs (steps, scale), before and after: an int, and a float
     that is NaN where there is no loss scaling.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("resume")
-        >>> clinic.files(sick.build(), sick.batches, sick.resumed).values
+        >>> clinic.files(clinic.patient("resume")).values
         [(10, 65536.0), (0, 32768.0)]
     """
-    if resumed is None:
+    if patient.resumed is None:
         return Reading("no file", "Nothing is saved and read again.", [])
-    train(model, batches, steps=10)
-    both = model.optimizer, resumed(model).optimizer
+    model = replace(patient, resumed=None).train(steps=10).model
+    both = model.optimizer, patient.resumed(model).optimizer
     values = [(int(each.iterations.numpy()), scale_of(each)) for each in both]
     (steps, before), (count, after) = values
     text = (
@@ -84,21 +77,20 @@ def files(model, batches, resumed) -> Reading:
     return Reading("whole" if whole else "not whole", text, values)
 
 
-def histogram(build, twin, batches) -> Reading:
+def histogram(patient) -> Reading:
     """The gradients that reach a model's weights at first, beside a float32 twin's.
 
-    `twin()` returns the same model, built in float32. Four batches are taken, as many
-    as may be accumulated. `values` are the largest magnitudes of both, two floats, NaN where
-    no gradient came.
+    Four batches are taken, as many as may be accumulated. `values` are the largest
+    magnitudes of both, two floats, NaN where no gradient came.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("clip")
-        >>> clinic.histogram(sick.build, sick.twin().build, sick.batches).kind
+        >>> clinic.histogram(clinic.patient("clip")).kind
         'too small'
     """
+    both = patient, patient.twin()
     mine, other = values = [
-        _largest_gradient(each(), batches) for each in (build, twin)
+        _largest_gradient(each.build(), patient.batches) for each in both
     ]
     if not np.isfinite(mine):
         text = "No gradient reaches the weights: inf or NaN in each step."
@@ -107,43 +99,40 @@ def histogram(build, twin, batches) -> Reading:
     return Reading("too small" if mine < other / 100 else "fits", text, values)
 
 
-def profiler(model, batches) -> Reading:
-    """How much of a step waits for its batch.
+def profiler(patient) -> Reading:
+    """How much of a step waits for its batch, where a tf.data.Dataset makes it.
 
-    `batches` should be made while they are waited for: a generator, or a tf.data.Dataset.
     `values` are the milliseconds of each step, and those of them that it waits, two
     lists of floats.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("narrow")
-        >>> clinic.profiler(sick.build(), sick.batches).kind
+        >>> clinic.profiler(clinic.patient("narrow")).kind
         'computes'
     """
-    visit = train(model, batches)
+    visit = patient.train()
     share = np.median(visit.waits) / np.median(visit.ms)
     text = f"{share:.0%} of a step is waiting for its batch."
     kind = "waits" if share > 0.5 else "computes"
     return Reading(kind, text, [visit.ms, visit.waits])
 
 
-def numerics(model, batches) -> Reading:
+def numerics(patient) -> Reading:
     """Where `tf.debugging.enable_check_numerics` stops the first steps.
 
-    XLA is off meanwhile. The model has to be made before: with the check on, Keras
-    cannot make weights of bfloat16. `values` is the operation's name in the graph, None
+    XLA is off. `values` is the operation's name in the graph, None
     if none was stopped at.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("dice")
-        >>> clinic.numerics(sick.build(), sick.batches).text
+        >>> clinic.numerics(clinic.patient("dice")).text
         'Sum in: both = tf.reduce_sum(y * p)'
     """
+    model = patient.build()  # with the check on, Keras makes no weights of bfloat16
+    model.jit_compile = False
     try:
-        with _made_anew(model, jit_compile=False):
-            tf.debugging.enable_check_numerics()
-            train(model, batches, steps=12)
+        tf.debugging.enable_check_numerics()
+        patient.train(model, steps=12)
     except tf.errors.InvalidArgumentError as error:
         if not (stopped := re.search(r"node (\S+)/CheckNumerics", str(error))):
             raise
@@ -157,63 +146,43 @@ def numerics(model, batches) -> Reading:
     return Reading("passes", "12 steps without inf or NaN.", None)
 
 
-def twin(model, batches, well, **options) -> Reading:
+def twin(patient) -> Reading:
     """Whether a model that was built in float32 is well after its training.
 
-    `well` and the options are as for `clinic.train`. `values` are the losses, a list of
-    floats.
+    `values` are the losses, a list of floats.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("ids").twin()
-        >>> clinic.twin(sick.build(), sick.batches, sick.well, held=sick.held).text
+        >>> clinic.twin(clinic.patient("ids")).text
         'It learns in float32.'
     """
-    visit = train(model, batches, well=well, **options)
+    visit = patient.twin().train()
     if visit.well:
         return Reading("well", "It learns in float32.", visit.losses)
     return Reading("the same", "It is not well in float32, either.", visit.losses)
 
 
-def layer(build, batches, well, **options) -> Reading:
+def layer(patient) -> Reading:
     """Whether a model is well after its training with one of its layers in float32.
 
-    `well` and the options are as for `clinic.train`, which is called for each layer
-    until one cures. `values` are the names of the layers that were tried.
+    It is trained for each layer until one cures. `values` are the names of the layers
+    that were tried.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("epsilon")
-        >>> clinic.layer(sick.build, sick.batches, sick.well, held=sick.held).text
+        >>> clinic.layer(clinic.patient("epsilon")).text
         'It learns with min_max in float32.'
     """
     tried: list[str] = []
-    for at in range(len(build().layers)):
-        model = build()
+    for at in range(len(patient.build().layers)):
+        model = patient.build()
         for each in model.layers[at]._flatten_layers():
             each.dtype_policy = "float32"
         tried.append(short_name(model.layers[at]))
-        if train(model, batches, well=well, **options).well:
+        if patient.train(model).well:
             return Reading("cured", f"It learns with {tried[-1]} in float32.", tried)
     text = f"It is not well with any of its {len(tried)} layers in float32."
     return Reading("no change", text, tried)
-
-
-@contextlib.contextmanager
-def _made_anew(model, **settings):
-    """Let a model make its training step anew under these settings, and again after."""
-    former = {name: getattr(model, name) for name in settings}
-
-    def take(values):
-        for name, value in values.items():
-            setattr(model, name, value)
-        model.make_train_function(force=True)
-
-    take(settings)
-    try:
-        yield
-    finally:
-        take(former)
 
 
 def _largest_gradient(model, batches):
@@ -227,12 +196,10 @@ def _largest_gradient(model, batches):
         sizes.append(np.abs(array).max())
         return former(gradient, variable, rate)
 
-    with (
-        _made_anew(model, run_eagerly=True),
-        mock.patch.object(rule, "update_step", update_step),
-    ):
-        for batch in itertools.islice(batches, 4):
-            model.train_on_batch(*batch)
+    rule.update_step = update_step
+    model.run_eagerly = True
+    for batch in itertools.islice(batches, 4):
+        model.train_on_batch(*batch)
     return float(max(sizes[:8], default=np.nan))
 
 

@@ -22,48 +22,18 @@ class Instrument(NamedTuple):
     read: Callable
 
 
-def _ranges(patient):
-    sample = patient.held[0] if patient.held else patient.batch()[0]
-    return readings.ranges(patient.train().model, sample)
-
-
-def _twin(patient):
-    other = patient.twin()
-    return experiments.twin(other.build(), other.batches, **other.options())
-
-
 INSTRUMENTS = {
-    "examine": Instrument("examine", 1, lambda p: readings.examine(p.build())),
-    "scale": Instrument(
-        "Scale recorder",
-        2,
-        lambda p: experiments.scale(p.build(), p.batches, p.resumed),
-    ),
-    "flow": Instrument("Dtype flow", 2, lambda p: readings.flow(p.build())),
-    "files": Instrument(
-        "File inspector",
-        3,
-        lambda p: experiments.files(p.build(), p.batches, p.resumed),
-    ),
-    "probe": Instrument("probe", 3, lambda p: readings.probe(p.build, *p.batch())),
-    "ranges": Instrument("Smallest and largest", 4, _ranges),
-    "histogram": Instrument(
-        "Gradient histogram",
-        5,
-        lambda p: experiments.histogram(p.build, p.twin().build, p.batches),
-    ),
-    "profiler": Instrument(
-        "Profiler", 5, lambda p: experiments.profiler(p.build(), p.batches)
-    ),
-    "numerics": Instrument(
-        "check_numerics", 8, lambda p: experiments.numerics(p.build(), p.batches)
-    ),
-    "twin": Instrument("A float32 twin", 10, _twin),
-    "layer": Instrument(
-        "One layer in float32",
-        15,
-        lambda p: experiments.layer(p.build, p.batches, **p.options()),
-    ),
+    "examine": Instrument("examine", 1, readings.examine),
+    "scale": Instrument("Scale recorder", 2, experiments.scale),
+    "flow": Instrument("Dtype flow", 2, readings.flow),
+    "files": Instrument("File inspector", 3, experiments.files),
+    "probe": Instrument("probe", 3, readings.probe),
+    "ranges": Instrument("Smallest and largest", 4, readings.ranges),
+    "histogram": Instrument("Gradient histogram", 5, experiments.histogram),
+    "profiler": Instrument("Profiler", 5, experiments.profiler),
+    "numerics": Instrument("check_numerics", 8, experiments.numerics),
+    "twin": Instrument("A float32 twin", 10, experiments.twin),
+    "layer": Instrument("One layer in float32", 15, experiments.layer),
 }
 
 

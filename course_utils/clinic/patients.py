@@ -8,14 +8,12 @@ import re
 import runpy
 import sys
 import types
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 
 import keras
 
 from course_utils import paths
-from course_utils.clinic.visits import Patient, Visit, train
+from course_utils.clinic.visits import Patient, Visit
 from course_utils.training import dtype_policy
 
 FOLDER = paths.data("clinic")
@@ -72,89 +70,58 @@ def difference(patient) -> str:
     return "\n".join(line for line in lines if not line.startswith("@@"))
 
 
-def admit(patient, cure=None, policy=None) -> dict:
-    """What a script defines, `x`, `y` and `build` among it, which makes the compiled
-    network.
+def patient(key, cure=None, policy=None) -> Patient:
+    """A patient by name or number, as instruments take it, of this cure and policy.
 
-    `policy` is one in place of its own. The policy in force stays what it is.
+    `cure` is a patient whose cure is applied, `policy` one in place of its own. The
+    policy in force stays what it is. The last seventh of the data is held out.
+
+    Example:
+        >>> patient(3).build().optimizer.name
+        'loss_scale_optimizer'
     """
-    source = script(patient, cure, policy)
-    module = types.ModuleType(f"clinic_{name_of(patient)}")
-    module.__file__ = file = f"<patient {name_of(patient)}>"
+    source = script(key, cure, policy)
+    module = types.ModuleType(f"clinic_{name_of(key)}")
+    module.__file__ = file = f"<patient {name_of(key)}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     # so that what reads a layer's source finds it
     sys.modules[module.__name__] = module
+    names = vars(module)
     with dtype_policy(keras.config.dtype_policy()):
-        exec(compile(source, file, "exec"), module.__dict__)
+        exec(compile(source, file, "exec"), names)
         own = keras.config.dtype_policy()
-        former = vars(module)["build"]
+        former = names["build"]
 
     def build():
         keras.utils.set_random_seed(0)
         with dtype_policy(own):
             return former()
 
-    vars(module)["build"] = build  # for what else the script defines, too
-    return vars(module)
-
-
-@dataclass
-class _Afresh:
-    """What a script's own generator of batches gives, each time from its beginning."""
-
-    make: Callable
-
-    def __iter__(self):
-        return self.make()
-
-
-def batches(names) -> Iterable:
-    """The batches of all epochs, (x, y) after (x, y), of what a script defines.
-
-    They are a list, unless the script makes batches itself. The last seventh of the
-    data is held out.
-    """
-    if "batches" in names:
-        return _Afresh(names["batches"])
-    x = names["x"]
-    y = names.get("y", names["x"])
-    size = min(64, len(x) // 8)
-    last = len(x) * 6 // 7
-    starts = range(0, last - last % size, size)
-    epoch = [(x[at : at + size], y[at : at + size]) for at in starts]
-    return epoch * names.get("EPOCHS", 2)
-
-
-def patient(key, cure=None, policy=None) -> Patient:
-    """A patient by name or number, as instruments take it, of this cure and policy.
-
-    Example:
-        >>> patient(3).build().optimizer.name
-        'loss_scale_optimizer'
-    """
-    names = admit(key, cure, policy)
+    names["build"] = build  # for what else the script defines, too
     x = names["x"]
     y = names.get("y", x)
-    held = slice(len(x) * 6 // 7, None)
+    last = len(x) * 6 // 7
+    size = min(64, len(x) // 8)
+    starts = range(0, last - last % size, size)
+    epoch = [(x[at : at + size], y[at : at + size]) for at in starts]
     return Patient(
-        build=names["build"],
-        batches=batches(names),
+        build=build,
+        batches=epoch * names.get("EPOCHS", 2),
         well=charts()[name_of(key)]["well"],
-        held=(x[held], y[held]),
+        held=(x[last:], y[last:]),
         resumed=names.get("resumed"),
         in_float32=lambda: patient(key, cure, "float32"),
     )
 
 
-def run(key, cure=None, policy=None, steps=None, change=None, step=None) -> Visit:
+def run(key, cure=None, policy=None, steps=None, change=None) -> Visit:
     """Run a patient, by name or number, as its learner did.
 
     `cure` is a patient whose cure is applied, `policy` another policy, `steps` the most
-    steps; `change(model)` may change the network before the first, and `step(model, x,
-    y)` takes them.
+    steps; `change(model)` may change the network before the first.
     """
     case = patient(key, cure, policy)
     model = case.build()
     if change:
         change(model)
-    return train(model, case.batches, **case.options(), steps=steps, step=step)
+    return case.train(model, steps)

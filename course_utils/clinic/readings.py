@@ -1,8 +1,6 @@
 """Instruments that look at a model, or at a few of its steps: what they read.
 
-A `model` is a compiled `keras.Model`, `build` is a function that returns it afresh. In
-the examples it is a patient's; `clinic.Patient` has one with a model of one's own and
-all instruments.
+Each takes a `clinic.Patient`, whose docstring has an example with all of them.
 """
 
 import re
@@ -41,32 +39,30 @@ class Reading(NamedTuple):
     values: Any
 
 
-def examine(model) -> Reading:
-    """What `precision.examine` says of a model; nothing is trained.
+def examine(patient) -> Reading:
+    """What `precision.examine` says of a patient's model; nothing is trained.
 
     `values` are its errors and warnings, a list of `precision.Finding`.
 
     Example:
         >>> from course_utils import clinic
-        >>> clinic.examine(clinic.patient("bfloat16").build()).kind
+        >>> clinic.examine(clinic.patient("bfloat16")).kind
         '16-bit weights'
     """
-    found = precision.examine(model)
-    # What MP001 says is of a loss of Keras's.
-    return _findings([each for each in found if each.code != "MP001" or model.loss])
+    return _findings(precision.examine(patient.build()))
 
 
-def flow(model) -> Reading:
-    """The dtypes that flow through a model; nothing is trained.
+def flow(patient) -> Reading:
+    """The dtypes that flow through a patient's model; nothing is trained.
 
     `values` is the table of `precision.dtype_flow`, a row for each layer.
 
     Example:
         >>> from course_utils import clinic
-        >>> clinic.flow(clinic.patient("ids").build()).text
+        >>> clinic.flow(clinic.patient("ids")).text
         'An Embedding is given bfloat16.'
     """
-    table = precision.dtype_flow(model)
+    table = precision.dtype_flow(patient.build())
     narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
     ids = table[(table["kind"] == "Embedding") & table["input_dtype"].isin(NARROW)]
     if len(narrow):
@@ -80,39 +76,37 @@ def flow(model) -> Reading:
     return Reading("mixed", "16 bits between the layers, weights in float32.", table)
 
 
-def probe(build, x, y) -> Reading:
-    """What `precision.probe` says of a training step on one batch.
+def probe(patient) -> Reading:
+    """What `precision.probe` says of a patient's training step on its first batch.
 
-    `x` and `y` are a batch, as `train_on_batch` takes it; `build()` is called more than
-    once. `values` are errors and warnings, a list of `precision.Finding`.
+    `values` are errors and warnings, a list of `precision.Finding`.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("scale_loss")
-        >>> clinic.probe(sick.build, *sick.batch()).kind
+        >>> clinic.probe(clinic.patient("scale_loss")).kind
         'no scale_loss'
     """
 
     def parts():
-        model = build()
+        model = patient.build()
         return model, model.optimizer, model.train_on_batch
 
-    return _findings(precision.probe(parts, x, y))
+    return _findings(precision.probe(parts, *patient.batch()))
 
 
-def ranges(model, x) -> Reading:
-    """Smallest and largest of each variable of a model, and of each layer's output.
+def ranges(patient) -> Reading:
+    """Smallest and largest of each variable of a trained model, and of each layer's
+    output for what is held out, else for a batch.
 
-    `x` is what the model is called with; nothing is trained. `values` is {name:
-    (smallest, largest)}, floats: variables by their path, then layers.
+    `values` is {name: (smallest, largest)}, floats: variables by their path, then layers.
 
     Example:
         >>> from course_utils import clinic
-        >>> sick = clinic.patient("batchnorm")
-        >>> visit = sick.train()
-        >>> clinic.ranges(visit.model, sick.held[0]).text
+        >>> clinic.ranges(clinic.patient("batchnorm")).text
         'moving_mean: -inf to inf'
     """
+    model = patient.train().model
+    x, _ = patient.held or patient.batch()
     values = {}
     for variable in model.variables:
         values[variable.path] = low, high = _range(variable)

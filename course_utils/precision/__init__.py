@@ -18,14 +18,13 @@ from course_utils.precision.watched import Watched
 RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
 
 
-def examine(model, optimizer=None, saved_policy=None) -> list[Finding]:
+def examine(model, optimizer=None) -> list[Finding]:
     """Finds what a `keras.Model`'s dtypes do wrong; a built model tells more than an
     unbuilt one.
 
     `optimizer` is what you are going to give to `compile` (an optimizer or its name;
-    else the one compiled with), `saved_policy` the name of the policy that a loaded
-    model was saved under. Errors come first, then warnings, then advice; in these by
-    layer and code. Raises ValueError if `model` is no Keras model, or Keras knows no
+    else the one compiled with). Errors come first, then warnings, then advice; in these
+    by layer and code. Raises ValueError if `model` is no Keras model, or Keras knows no
     optimizer of that name.
 
         >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, dtype="float16")])
@@ -36,7 +35,7 @@ def examine(model, optimizer=None, saved_policy=None) -> list[Finding]:
         raise ValueError(
             f"A {type(model).__name__} was given: give examine a keras.Model."
         )
-    case = Case(model, keras.optimizers.get(optimizer), saved_policy)
+    case = Case(model, keras.optimizers.get(optimizer))
     found = (finding for rule in RULES for finding in rule(case))
     return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code))
 
@@ -46,7 +45,7 @@ def probe(build, x, y) -> list[Finding]:
     some steps.
 
     `build()` makes `(model, optimizer, step)` afresh at each call: a built
-    `keras.Model`, the optimizer or None, and `step(x, y)`, which trains once, such as
+    `keras.Model`, its optimizer, and `step(x, y)`, which trains once, such as
     `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
     more can be told. Whether a scale that is not a `LossScaleOptimizer`'s falls and
     grows is not seen.

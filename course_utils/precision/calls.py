@@ -5,7 +5,6 @@ numbers.
 import contextlib
 import functools
 import math
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,6 @@ import keras
 
 # where the model leaves the batch open; not 1, which operations may squeeze away
 BATCH = 2
-NAMED = ("query", "value", "key")  # how attention orders its inputs, whoever names them
 
 
 @dataclass(eq=False)
@@ -25,13 +23,8 @@ class Call:
     layer: Any
     arrived: list[tuple]  # before the layer casts; masks are left out
     cast: bool  # whether Keras casts one of them before the layer computes
-    left: list[tuple]
-    # whether the backward pass repeats it: it takes place within keras.remat
-    again: bool
-    # whether the layer holds others and gives what one of them gave
-    hands_on: bool = False
-    # the call that this one is a part of
-    outer: "Call | None" = None
+    outer: "Call | None"  # the call that this one is a part of
+    left: list[tuple] = field(default_factory=list)
     # {"input", "weight" or "inside": bytes that its own casts from float to float read
     # and write}
     moved: Counter = field(default_factory=Counter)
@@ -71,7 +64,7 @@ def symbols(model, batch_size: int = BATCH):
     )
 
 
-def calls_of(model, spec, training: bool = False) -> list[Call]:
+def calls_of(model, spec) -> list[Call]:
     """Calls a model, without computing, and returns the calls of all layers.
 
     `spec` is what `symbols` gives. Weights do not change.
@@ -84,14 +77,14 @@ def calls_of(model, spec, training: bool = False) -> list[Call]:
         # The first call builds, and for it runs some layers twice.
         _on_symbols(model, spec)
     with _noted() as calls:
-        _on_symbols(model, spec, **({"training": True} if training else {}))
+        _on_symbols(model, spec)
     return calls
 
 
-def _on_symbols(model, spec, **how):
+def _on_symbols(model, spec):
     class Probe(keras.Operation):
         def call(self, inputs):
-            return model(inputs, **how)
+            return model(inputs)
 
     try:
         Probe().compute_output_spec(spec)
@@ -109,19 +102,15 @@ def _noted():
     """
     former = keras.Layer.__call__
     calls = []
-    given = {}
     running: list[Call] = []
     counted: set[str] = set()
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
-        named = [kwargs.get(name) for name in NAMED]
-        others = [
-            v for name, v in kwargs.items() if name not in NAMED and "mask" not in name
-        ]
-        arrived = _tensors((args, named, others))
-        call = Call(self, arrived, _casts(self, arrived), [], _recomputed())
-        call.outer = running[-1] if running else None
+        others = [value for name, value in kwargs.items() if "mask" not in name]
+        arrived = _tensors((args, others))
+        outer = running[-1] if running else None
+        call = Call(self, arrived, _casts(self, arrived), outer)
         calls.append(call)
         running.append(call)
         before = len(_graph_operations())
@@ -131,11 +120,6 @@ def _noted():
             running.pop()
         _count_casts(call, (args, kwargs), before, counted)
         call.left = _tensors(outputs)
-        # kept, so that no id comes twice
-        tensors = {id(x): x for x in keras.tree.flatten(outputs)}
-        holds_others = self._flatten_layers(include_self=False, recursive=False)
-        call.hands_on = bool(holds_others) and tensors.keys() <= given.keys()
-        given.update(tensors)
         return outputs
 
     with mock.patch.object(keras.Layer, "__call__", noted):
@@ -171,16 +155,6 @@ def _count_casts(call, arguments, before, counted):
             call.moved[kind] += numbers * (start.dtype.size + end.dtype.size)
 
 
-def _recomputed():
-    """Whether TensorFlow's recompute_grad, which is Keras's remat, is what calls just
-    now.
-    """
-    frame = sys._getframe()
-    while frame and not frame.f_code.co_qualname.startswith("recompute_grad."):
-        frame = frame.f_back
-    return frame is not None
-
-
 def _tensors(structure):
     flat = keras.tree.flatten(structure)
     found = (x for x in flat if hasattr(x, "shape") and hasattr(x, "dtype"))
@@ -194,12 +168,3 @@ def _casts(layer, arrived):
     if not layer.autocast or not getattr(layer, "_convert_input_args", True):
         return False
     return any("float" in dtype and dtype != layer.input_dtype for _, dtype in arrived)
-
-
-def of_layer(layer, calls) -> list[Call]:
-    """The calls of one layer; those of its wrapper where the wrapper goes round its
-    `__call__`.
-    """
-    wrapping = (c for c in calls if isinstance(c.layer, keras.layers.Wrapper))
-    direct = [call for call in calls if call.layer is layer]
-    return direct or [call for call in wrapping if call.layer.layer is layer]

@@ -8,7 +8,6 @@ import keras
 
 from course_utils.precision.calls import calls_of, symbols
 from course_utils.precision.layers import walk
-from course_utils.precision.source import is_own
 
 SEVERITIES = ("error", "warning", "advice")
 NARROW = ("float16", "bfloat16")
@@ -43,29 +42,24 @@ class Case:
 
     model: Any
     given: Any  # the optimizer that `compile` is going to get
-    saved_policy: str | None
 
     @functools.cached_property
     def places(self):
         """The layers that compute, in order."""
         return walk(self.model)
 
-    @functools.cached_property
+    @property
     def optimizer(self):
         """The optimizer that counts: the one given, or the model's, with its wrapper."""
-        own = getattr(self.model, "optimizer", None) if self.model.compiled else None
-        if self.given is None or self.given is getattr(own, "inner_optimizer", None):
-            return own
-        return self.given
+        return self.given or getattr(self.model, "optimizer", None)
 
     @functools.cached_property
     def own_layers(self):
-        """The layers that are not Keras's own, the model itself among them, and Lambda
-        layers.
-        """
+        """The layers that are not Keras's own, the model itself among them."""
         # Unlike `walk`, Keras's list has the layers that hold others: their code is
         # looked at.
-        return [layer for layer in self.model._flatten_layers() if is_own(layer)]
+        layers = self.model._flatten_layers()
+        return [la for la in layers if not type(la).__module__.startswith("keras.")]
 
     @functools.cached_property
     def put_out(self):
@@ -81,34 +75,21 @@ class Case:
     @functools.cached_property
     def calls(self):
         """The calls of its layers in inference; empty where nothing can be measured."""
-        return self._noted()
-
-    @functools.cached_property
-    def recomputed(self):
-        """The layers that `keras.remat` calls in training."""
-        # Keras's own layers use it under RematScope alone, which lets no other layer
-        # into it.
-        calls = self._noted(training=True) if self.own_layers else []
-        return list(dict.fromkeys(call.layer for call in calls if call.again))
-
-    def _noted(self, **how):
         if not all(layer.built for layer in self.model._flatten_layers()):
             return []
         try:
-            return calls_of(self.model, symbols(self.model), **how)
+            return calls_of(self.model, symbols(self.model))
         except Exception:  # whatever the code of the layers raises
             return []
 
     @property
-    def compile_will_wrap(self):
-        """Whether `compile` is still to come and will add dynamic loss scaling."""
+    def scales(self):
+        """Whether something scales the loss, or `compile` is going to see to it."""
+        if isinstance(self.optimizer, keras.optimizers.LossScaleOptimizer):
+            return True
         to_come = not self.model.compiled or self.optimizer is not self.model.optimizer
-        return to_come and self.model.dtype_policy.name == "mixed_float16"
-
-    @property
-    def scales_dynamically(self):
-        """Whether the optimizer that counts is a LossScaleOptimizer."""
-        return isinstance(self.optimizer, keras.optimizers.LossScaleOptimizer)
+        wrapped = to_come and self.model.dtype_policy.name == "mixed_float16"
+        return wrapped or bool(getattr(self.optimizer, "loss_scale_factor", None))
 
     def computing_in(self, *dtypes):
         """The places whose layers compute in one of these dtypes."""

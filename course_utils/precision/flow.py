@@ -7,8 +7,8 @@ import keras
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
 
-from course_utils.precision.calls import BATCH, calls_of, of_layer, symbols
-from course_utils.precision.layers import inside, walk
+from course_utils.precision.calls import BATCH, calls_of, symbols
+from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
 
 
@@ -44,29 +44,21 @@ def dtype_flow(model, batch_size: int = BATCH):
     places = walk(model)
     weights = _weights(places)
     moved, borders = _moved(calls, places)
-    own_calls = {path: of_layer(layer, calls) for path, layer in places}
-    turns = {
-        path: calls.index(own[0]) if own else len(calls)
-        for path, own in own_calls.items()
-    }
     rows = []
-    for path, layer in sorted(places, key=lambda place: turns[place.path]):
-        own = own_calls[path]
+    for path, layer in places:
+        own = [call for call in calls if call.layer is layer]
         stored = _most(weights[path]) or layer.variable_dtype
-        read = _read(layer, weights[path]) or stored
-        # an Embedding casts the rows that it looked up
         casts = moved[id(layer)]
-        if casts["inside"] and not casts["weight"]:
-            read = stored
         counts = [math.prod(weight.shape) for weight in weights[path]]
         widths = [np.dtype(str(weight.dtype)).itemsize for weight in weights[path]]
         rows.append(
             {
+                "turn": calls.index(own[0]) if own else len(calls),
                 "layer": path,
                 "kind": type(layer).__name__,
                 "policy": layer.dtype_policy.name,
                 "variable_dtype": stored,
-                "read_dtype": read,
+                "read_dtype": layer.compute_dtype if casts["weight"] else stored,
                 "compute_dtype": layer.compute_dtype,
                 "input_dtype": _names(own[0].arrived) if own else "",
                 "output_dtype": _names(own[0].left) if own else "",
@@ -78,7 +70,8 @@ def dtype_flow(model, batch_size: int = BATCH):
                 "weight_bytes": int(np.dot(counts, widths)),
             }
         )
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows).sort_values("turn", ignore_index=True, kind="stable")
+    table = table.drop(columns="turn")
     table.attrs["input_dtype"] = _names(
         (x.shape, x.dtype) for x in keras.tree.flatten(spec)
     )
@@ -106,15 +99,12 @@ def _moved(calls, places):
 
 
 def _weights(places):
-    """{path: weights}, each weight at one path: the first of the layers that hold no
-    others.
-    """
+    """{path: weights}, each weight at one path: in a layer that is held, not around it."""
     held = {}
     seen = set()
-    opened = [place for place in places if inside(place.layer) is not None]
-    for place in [p for p in places if p not in opened] + opened[::-1]:
-        held[place.path] = [w for w in place.layer.weights if id(w) not in seen]
-        seen.update(map(id, held[place.path]))
+    for path, layer in reversed(places):
+        held[path] = [weight for weight in layer.weights if id(weight) not in seen]
+        seen.update(map(id, held[path]))
     return held
 
 
@@ -124,22 +114,6 @@ def _most(weights):
     for weight in weights:
         count[str(weight.dtype)] += math.prod(weight.shape)
     return max(count, key=count.get, default=None)
-
-
-def _read(layer, weights):
-    """The same as a layer's `call` sees it: Keras casts a weight that is read inside,
-    if it may.
-    """
-
-    class Reader(keras.layers.Layer):
-        def call(self, inputs):
-            self.seen = _most(weights)
-            return inputs
-
-    plain = layer.dtype_policy.name.split("_from_")[-1]  # of "int8_from_mixed_bfloat16"
-    reader = Reader(dtype=plain, autocast=layer.autocast)
-    reader(keras.ops.zeros(()))
-    return reader.seen
 
 
 def _names(tensors):

@@ -1,4 +1,4 @@
-"""Rules about what layers put out, compute with and get: MP001, MP010, MP023, MP024."""
+"""Rules about what layers put out, compute with and get: MP001, MP010 and MP023."""
 
 import keras
 from keras import layers
@@ -17,65 +17,44 @@ ROUNDED = (
     "computes in float32."
 )
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
-WIDTHS = ("units", "output_dim", "filters")  # how wide an output is
-WITH_A_WIDTH = (
-    layers.Dense, layers.Embedding, layers.Conv1D, layers.Conv2D, layers.Conv3D,
-    layers.Conv1DTranspose, layers.Conv2DTranspose, layers.Conv3DTranspose,
-)  # fmt: skip
+# how wide an output is, by the layer's kind
+WIDTHS = (
+    (layers.Dense, "units"),
+    (layers.Embedding, "output_dim"),
+    (layers.Conv2D, "filters"),
+)
 
 
 def low_precision_output(case):
-    """MP001: an output, or the softmax or sigmoid that it was widened from, is in 16
-    bits.
-    """
+    """MP001: an output is in 16 bits, unless the model was compiled without a loss."""
+    if case.model.compiled and not case.model.loss:
+        return
     # An operation may make several of the outputs.
     for operation, dtype in dict.fromkeys(_ends(case)):
-        problem = LOST if _activation(operation) in PROBABILITIES else ROUNDED
-        path = case.path_of(operation)
-        yield Finding("MP001", "error", path, problem.format(dtype), _wider(operation))
+        if dtype in NARROW:
+            problem = LOST if _activation(operation) in PROBABILITIES else ROUNDED
+            message = problem.format(dtype)
+            path = case.path_of(operation)
+            yield Finding("MP001", "error", path, message, _wider(operation))
 
 
 def _ends(case):
-    """What makes the outputs that are too narrow: (operation or layer, its dtype)."""
+    """What makes the outputs: (operation or layer, the dtype that is measured)."""
+    measured = case.put_out.get(id(case.model), ())
     outputs = getattr(case.model, "outputs", None)
     if outputs:
-        yield from filter(None, (_narrow_end(case, tensor) for tensor in outputs))
-    elif case.places:
-        # A subclassed model: which of its layers comes last in `call` is not known,
-        # only the dtype.
-        last = case.places[-1].layer
-        dtype = (case.put_out.get(id(case.model)) or (last.compute_dtype,))[0]
-        if dtype in NARROW:
-            yield last, dtype
+        return zip(map(_maker, outputs), measured, strict=False)
+    # A subclassed model: which of its layers comes last in `call` is not known.
+    return ((case.places[-1].layer, dtype) for dtype in measured)
 
 
-def _narrow_end(case, tensor):
-    """The operation behind a symbolic tensor in 16 bits; from a wider one, back to a
-    softmax.
-    """
-    operation, dtype = _maker(case, tensor)
-    if dtype in NARROW:
-        return operation, dtype
-    while dtype not in NARROW:
-        source = getattr(operation, "input", None)
-        # The weights of a head end the search, and so do several inputs, or none.
-        if getattr(operation, "weights", ()) or not hasattr(source, "_keras_history"):
-            return None
-        operation, dtype = _maker(case, source)
-    return (operation, dtype) if _activation(operation) in PROBABILITIES else None
-
-
-def _maker(case, tensor):
-    """The operation that made a symbolic tensor, within a nested model if so, and the
-    dtype.
-    """
+def _maker(tensor):
+    """The operation that made a symbolic tensor, within a nested model if so."""
     # Keras has no public name for this history.
     history = tensor._keras_history
     while getattr(history.operation, "outputs", None):
-        tensor = history.operation.outputs[history.tensor_index]
-        history = tensor._keras_history
-    measured = case.put_out.get(id(history.operation), ())[history.tensor_index :]
-    return history.operation, measured[0] if measured else str(tensor.dtype)
+        history = history.operation.outputs[history.tensor_index]._keras_history
+    return history.operation
 
 
 def _activation(operation):
@@ -103,9 +82,9 @@ def not_multiple_of_eight(case):
     The input's width is the width of the layer before it and is not named again.
     """
     for path, layer in case.computing_in(*NARROW):
-        if not isinstance(layer, WITH_A_WIDTH) or not layer.built:
+        argument = next((name for kind, name in WIDTHS if isinstance(layer, kind)), "")
+        if not argument or not layer.built:
             continue
-        argument = next(name for name in WIDTHS if hasattr(layer, name))
         width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
         if padded == width:
@@ -137,35 +116,4 @@ def rounded_ids(case):
             yield Finding("MP023", "error", case.path_of(call.layer), message, fix)
 
 
-def recomputed(case):
-    """MP024: the backward pass repeats a layer that is another one the second time."""
-    for layer in case.recomputed:
-        if isinstance(layer, layers.BatchNormalization) and layer.trainable:
-            severity, problem = (
-                "warning",
-                "its moving statistics move twice in each step.",
-            )
-        elif any(
-            isinstance(held, keras.random.SeedGenerator)
-            for held in vars(layer).values()
-        ):
-            severity, problem = (
-                "error",
-                "another mask is drawn, and the gradients follow that one.",
-            )
-        else:
-            continue
-        message = (
-            f"keras.remat calls this {type(layer).__name__} again in the backward pass: "
-            f"{problem}"
-        )
-        fix = f"x = {type(layer).__name__}(...)(keras.remat(block)(x))  # after what is recomputed"
-        yield Finding("MP024", severity, case.path_of(layer), message, fix)
-
-
-RULES = (
-    low_precision_output,
-    not_multiple_of_eight,
-    rounded_ids,
-    recomputed,
-)
+RULES = (low_precision_output, not_multiple_of_eight, rounded_ids)

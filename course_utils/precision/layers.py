@@ -19,10 +19,9 @@ def walk(model) -> list[Place]:
     """Every layer of a model, built or not, that computes: in the model's order, each
     one once.
 
-    Nested models, wrappers such as `TimeDistributed`, and layers of your own that hold
-    others are opened: what they hold is listed instead of them, and after them if they
-    own weights besides. Keras's own composite layers (`MultiHeadAttention`, `LSTM`) are
-    one place each.
+    Nested models and layers of your own that hold others are opened: what they hold is
+    listed instead of them, and after them if they own weights besides. Keras's own
+    layers that hold others (`MultiHeadAttention`, `TimeDistributed`) are one place each.
 
         >>> inner = keras.Sequential([keras.layers.Dense(3, name="dense")], name="inner")
         >>> outer = keras.Sequential([inner, keras.layers.ReLU(name="relu")])
@@ -62,6 +61,5 @@ def inside(layer):
     # Keras has no public name for the layers that a layer holds, only for those of a
     # model.
     held = layer._flatten_layers(include_self=False, recursive=False)
-    wrapper = isinstance(layer, keras.layers.Wrapper | keras.layers.Bidirectional)
     of_keras = (type(layer).call.__module__ or "").startswith("keras.")
-    return held if held and (wrapper or not of_keras) else None
+    return held if held and not of_keras else None

@@ -44,7 +44,11 @@ class Loop:
 
     def __init__(self, build, x, y, twin_of=None):
         self.model, self.optimizer, self._step = build()
-        if not isinstance(self.model, keras.Model) or not callable(self._step):
+        if not (
+            isinstance(self.model, keras.Model)
+            and isinstance(self.optimizer, keras.Optimizer)
+            and callable(self._step)
+        ):
             raise ValueError(
                 "build() has to return a keras.Model, its optimizer and step(x, y)."
             )
@@ -60,16 +64,17 @@ class Loop:
         self.rule = chain[-1]
         wrapper = keras.optimizers.LossScaleOptimizer
         self.scalers = [each for each in chain if isinstance(each, wrapper)]
-        if isinstance(self.optimizer, keras.Optimizer) and not self.optimizer.built:
+        if not self.optimizer.built:
             self.optimizer.build(self.weights)
-        variables = [*self.model.variables, *self.model.metrics_variables]
-        variables += getattr(self.optimizer, "variables", [])
+        variables = [
+            *self.model.variables,
+            *self.model.metrics_variables,
+            *self.optimizer.variables,
+        ]
         values = map(_array, variables)
         if twin_of:
             values = [value for _, value in twin_of.start]
         self.start = list(zip(variables, values, strict=True))
-        self.narrow = False  # whether the tape has differentiated a loss in float16
-        self.by_hand = False  # whether weights move by no `update_step`
         self._install()
 
     @property
@@ -95,7 +100,7 @@ class Loop:
         self._target, self._targets, self._spoiled, self._size = (
             _note([]) for _ in range(4)
         )
-        former = getattr(self.rule, "update_step", None)
+        former = self.rule.update_step
 
         def update_step(gradient, variable, learning_rate):
             if (at := self._place.get(id(variable))) is not None:
@@ -103,8 +108,7 @@ class Loop:
                 self._updates.assign(self._updates + tf.one_hot(at, len(weights)))
             return former(gradient, variable, learning_rate)
 
-        if former:
-            self.rule.update_step = as_written(update_step)
+        self.rule.update_step = as_written(update_step)
 
     def _watched_tape(self):
         """While this context lasts, tapes take notes, and give what `cycle` put in."""
@@ -131,7 +135,6 @@ class Loop:
 
     def _take_notes(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
-        self.narrow |= any(one.dtype == "float16" for one in targets)
         finite = [
             tf.reduce_all(tf.math.is_finite(gradient))
             for gradient in gradients.values()
@@ -145,19 +148,16 @@ class Loop:
             self._left[at].assign_add(tf.math.multiply_no_nan(_float32(gradient), fine))
             self._calls.assign(self._calls + fine * tf.one_hot(at, len(self.weights)))
 
-    def cycle(
-        self, scale=None, good=0, size=0, poison=(), steps=None, again=False, dice=False
-    ):
+    def cycle(self, scale=None, good=0, size=0, poison=(), steps=None, again=False):
         """Step until the weights move, or so many steps: a `Reading`.
 
-        From the start, or on from where the loop is (`again`, and for `dice` only as to
-        random numbers). `scale` sets the dynamic scale, and `good` its counter of good
-        steps. `size` is that of the gradients in place of the tape's own, `poison` what
-        is added to them: {number of the weight: infinity}.
+        From the start, or on from where the loop is (`again`). `scale` sets the dynamic
+        scale, and `good` its counter of good steps. `size` is that of the gradients in
+        place of the tape's own, `poison` what is added to them: {number of the weight:
+        infinity}.
         """
         for variable, value in () if again else self.start:
-            if not dice or "seed" not in variable.name:
-                variable.assign(value)
+            variable.assign(value)
         for scaler in self.scalers if scale else ():
             scaler.dynamic_scale.assign(scale)
             scaler.step_counter.assign(good)
@@ -168,8 +168,6 @@ class Loop:
         self._poison.assign(
             [dict(poison).get(n, 0.0) for n in range(len(self.weights))]
         )
-        for weight in self.weights if size and self.by_hand else ():
-            weight.assign(np.zeros(weight.shape))  # what is added to 0 is not rounded
         before = _vector(self.weights)
         with self._watched_tape():
             for step in range(1, (steps or MOST) + 1):  # noqa: B007
@@ -180,7 +178,7 @@ class Loop:
         calls, updates, target, targets, spoiled = (note.numpy() for note in counts)
         return Reading(
             left=_vector(self._left, calls),
-            got=_vector(self._got, updates) if updates.any() else before - after,
+            got=_vector(self._got, updates),
             target=float(target / max(targets, 1)),
             calls=calls.max(),
             spoiled=spoiled,

@@ -1,6 +1,4 @@
-"""Rules about the policy and the optimizer: MP002, MP008, MP012, MP013 and MP015."""
-
-import keras
+"""Rules about the policy and the optimizer: MP002, MP008, MP012 and MP015."""
 
 from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
@@ -22,17 +20,14 @@ def missing(case):
         trains = trains or bool(place.layer.trainable_weights)
         if (trains or not place.layer.built) and place.layer.compute_dtype == "float16":
             through.append(place.path)
-    if not through or _scaled(case) or case.compile_will_wrap:
+    if not through or case.scales:
         return
-    severity, scales, inner = "warning", "will scale", "keras.optimizers.Adam()"
-    if case.optimizer is not None:
-        severity, scales = "error", "scales"
-        inner = f"keras.optimizers.{type(case.optimizer).__name__}(...)"
     message = (
-        f"Nothing {scales} the loss, though gradients are computed in float16 ({names(through)}): "
+        f"Nothing scales the loss, though gradients are computed in float16 ({names(through)}): "
         "those below 6e-08 become zero."
     )
-    fix = f"model.compile(optimizer=keras.optimizers.LossScaleOptimizer({inner}), ...)"
+    severity = "warning" if case.optimizer is None else "error"
+    fix = "model.compile(optimizer=keras.optimizers.LossScaleOptimizer(optimizer), ...)"
     yield Finding("MP002", severity, case.model.name, message, fix)
 
 
@@ -74,25 +69,11 @@ def slow_here(case):
         yield Finding("MP012", "warning", case.model.name, message, fix)
 
 
-def other_than_saved(case):
-    """MP013: the policy in force is not the one that the model was saved under."""
-    saved = case.saved_policy
-    now = keras.config.dtype_policy().name
-    if saved is None or saved == now:
-        return
-    lost = "the layers keep their dtypes, but those that you add compute otherwise"
-    if saved == "mixed_float16":
-        lost = "load_model then leaves out the loss scaling unless the file wraps its optimizer"
-    message = f"The model was saved under {saved} and {now} is in force: {lost}."
-    fix = f'keras.config.set_dtype_policy("{saved}")  # before load_model'
-    yield Finding("MP013", "warning", case.model.name, message, fix)
-
-
 def loss_not_scaled(case):
     """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
     unscales.
     """
-    if not (_scaled(case) or case.compile_will_wrap and case.optimizer is not None):
+    if not case.scales:
         return
     used = {name: words(function) for name, function in methods(case.model).items()}
     if "gradient" not in used.get("train_step", ()):
@@ -107,15 +88,4 @@ def loss_not_scaled(case):
     yield Finding("MP015", "error", case.model.name, message, fix)
 
 
-RULES = (
-    missing,
-    no_master_weights,
-    slow_here,
-    other_than_saved,
-    loss_not_scaled,
-)
-
-
-def _scaled(case):
-    factor = getattr(case.optimizer, "loss_scale_factor", None)
-    return case.scales_dynamically or bool(factor)
+RULES = (missing, no_master_weights, slow_here, loss_not_scaled)

@@ -1,4 +1,4 @@
-"""What the code of layers that are not Keras's says: words, numbers, calls and dtypes.
+"""What the code of layers that are not Keras's says: words, numbers and calls.
 
 A heuristic, for what cannot be measured.
 """
@@ -10,51 +10,23 @@ import textwrap
 import types
 from typing import NamedTuple
 
-import keras
-
 # Methods that compute something else than the layer's output, and those that describe a
-# layer.
+# layer. The numbers in `build` are those of initializers.
 ELSEWHERE = (
-    "__init__", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics",
-    "compute_mask", "get_config", "from_config", "compute_output_shape", "compute_output_spec",
+    "__init__", "build", "train_step", "test_step", "predict_step", "compute_loss",
+    "compute_metrics", "compute_mask", "get_config", "from_config", "compute_output_shape",
+    "compute_output_spec",
 )  # fmt: skip
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
-DTYPES = ("float16", "bfloat16", "float32", "float64")
+WIDE = ("float32", "float64")
 
 
 class Written(NamedTuple):
-    """A call in the source of a method."""
+    """A call in the source of a method that spells out a wide dtype."""
 
     name: str  # the last part of what is called: "cast" for tf.cast(...)
-    tree: ast.Call
-
-    @property
-    def dtypes(self) -> list[str]:
-        """The dtypes that its arguments spell out: "float16", tf.float16, ..."""
-        spelled = (
-            getattr(each, "attr", getattr(each, "value", None))
-            for each in (*self.tree.args, *(word.value for word in self.tree.keywords))
-        )
-        return [each for each in spelled if each in DTYPES]
-
-    @property
-    def counts(self) -> bool:
-        """Whether it makes whole numbers in a row, or is given some."""
-        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        return any(name_of(call) in COUNTING for call in calls)
-
-
-def name_of(call: ast.Call) -> str:
-    """The last part of what is called: "cast" for tf.cast(...)."""
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
-
-
-def is_own(layer) -> bool:
-    """Whether what a layer computes is not Keras's own: a class of yours, or a Lambda
-    layer.
-    """
-    own = isinstance(layer, keras.layers.Lambda)
-    return own or not type(layer).__module__.startswith("keras.")
+    dtype: str
+    counts: bool  # whether it makes whole numbers in a row, or is given some
 
 
 def methods(layer) -> dict:
@@ -69,24 +41,40 @@ def methods(layer) -> dict:
     return found
 
 
-def computing(layer) -> dict:
+def computing(layer) -> list:
     """Those of `methods` that may take part in computing the layer's output."""
-    return {n: f for n, f in methods(layer).items() if n not in ELSEWHERE}
+    return [f for name, f in methods(layer).items() if name not in ELSEWHERE]
 
 
-def calls(function) -> list[Written]:
-    """The calls in a method's source; none if it was typed into a Python prompt.
+def wide_calls(layer) -> list[Written]:
+    """The calls in a layer's source that spell out a wide dtype: "float32", tf.float32.
 
-    Calls of classes are left out: `Dense(10, dtype="float32")` gives a layer its
-    policy.
+    None of a method that was typed into a Python prompt. Calls of classes are left out:
+    `Dense(10, dtype="float32")` gives a layer its policy.
     """
+    found = []
+    for call in (call for function in computing(layer) for call in _calls(function)):
+        for given in (*call.args, *(word.value for word in call.keywords)):
+            dtype = getattr(given, "attr", getattr(given, "value", None))
+            if dtype in WIDE and not _name(call)[:1].isupper():
+                counts = any(_name(inner) in COUNTING for inner in _inside(call))
+                found.append(Written(_name(call), dtype, counts))
+    return found
+
+
+def _calls(function):
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        return _inside(ast.parse(textwrap.dedent(inspect.getsource(function))))
     except (OSError, TypeError, SyntaxError):
         return []
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    found = (Written(name_of(node), node) for node in nodes)
-    return [call for call in found if not call.name[:1].isupper()]
+
+
+def _inside(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _name(call):
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def words(function) -> set:
@@ -111,15 +99,11 @@ def numbers(layer) -> dict[str, float]:
     They are spelled out, or have a name: "1e-08", "EPSILON = 1e-08", "self.epsilon =
     1e-08".
     """
-    functions = computing(layer)
-    if isinstance(layer, keras.layers.Lambda) and inspect.isfunction(layer.function):
-        functions["function"] = layer.function
     found = {}
-    for name, function in functions.items():
+    for function in computing(layer):
         used = words(function)
-        # The numbers in `build` are those of initializers. Who names float32 in a method
-        # is taken to do so because of the numbers in it.
-        if name == "build" or used & {"float32", "float64"}:
+        # Who names float32 in a method is taken to do so because of the numbers in it.
+        if used & set(WIDE):
             continue
         found |= {f"{word}": word for word in used if isinstance(word, float)}
         for owner, names in (("", function.__globals__), ("self.", vars(layer))):

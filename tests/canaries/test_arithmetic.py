@@ -40,7 +40,7 @@ def test_04_a_product_in_bfloat16_is_cut_off_where_onednn_has_no_routine_for_it(
     assert done.stdout.split() == ["1.0", "1.0078125"], done.stderr
 
 
-def test_01_e4m3_overflows_to_nan_above_464_in_tensorflow_too():
+def test_01_11_e4m3_overflows_to_nan_above_464_in_tensorflow_too():
     e4m3 = tf.dtypes.experimental.float8_e4m3fn
     found = tf.cast(tf.cast(tf.constant([464.0, 465.0]), e4m3), tf.float32).numpy()
     assert found[0] == 448 and np.isnan(found[1])

@@ -18,14 +18,14 @@ G = np.array([3.0, 4.0], np.float32)  # a gradient of length 5
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 
 
-def on_one_weight(optimizer):
-    weight = keras.Variable([1.0])
+def on_one_weight(optimizer, start=1.0):
+    weight = keras.Variable(np.atleast_1d(start), dtype="float32")
     optimizer.build([weight])
     return weight
 
 
 def apply(optimizer, gradient):
-    optimizer.apply([tf.constant([gradient], tf.float32)])
+    optimizer.apply([tf.constant(np.atleast_1d(gradient), tf.float32)])
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
@@ -63,14 +63,13 @@ def test_02_06_after_many_equal_gradients_adams_step_is_g_over_g_plus_epsilon(g)
     """
     for received in (g, g / S):
         adam = Adam(0.001)
-        weight = on_one_weight(adam)
+        weight = on_one_weight(adam, 0.0)
         adam.iterations.assign(10**6)
         slots = {v.name: v for v in adam.variables}
         first = next(v for name, v in slots.items() if name.endswith("momentum"))
         second = next(v for name, v in slots.items() if name.endswith("velocity"))
         first.assign([received])
         second.assign([received**2])
-        weight.assign([0.0])
         apply(adam, received)
         assert -number(weight) == pytest.approx(
             0.001 * received / (received + 1e-7), rel=1e-2
@@ -104,13 +103,11 @@ def test_02_06_apply_unscales_before_the_inner_optimizer_clips_and_before_the_ne
 
 
 def test_06_accumulation_averages_and_takes_another_batch_for_one_that_overflows():
-    bad = np.full_like(G, np.inf)
     optimizer = LossScaleOptimizer(SGD(1.0, gradient_accumulation_steps=2))
-    weight = keras.Variable([0.0, 0.0])
-    optimizer.build([weight])
+    weight = on_one_weight(optimizer, 0 * G)
     seen = []
-    for gradient in (S * G, bad, S / 2 * 3 * G):  # the bad one halves the scale
-        optimizer.apply([tf.constant(gradient)], [weight])
+    for gradient in (S * G, np.inf * G, S / 2 * 3 * G):  # the bad one halves the scale
+        apply(optimizer, gradient)
         seen.append(keras.ops.convert_to_numpy(weight).tolist())
     # the mean of g and 3 g, each unscaled
     assert seen == [[0, 0], [0, 0], (-2 * G).tolist()]
@@ -120,25 +117,24 @@ def test_06_accumulation_averages_and_takes_another_batch_for_one_that_overflows
 def test_06_a_schedule_counts_small_batches_and_iterations_counts_updates():
     schedule = keras.optimizers.schedules.PolynomialDecay(1.0, 100, 0.0)
     inner = SGD(schedule, gradient_accumulation_steps=4)
-    optimizer, weight = LossScaleOptimizer(inner), keras.Variable([1.0])
-    optimizer.build([weight])
+    optimizer = LossScaleOptimizer(inner)
+    on_one_weight(optimizer)
     for _ in range(8):
-        optimizer.apply([optimizer.scale_loss(tf.constant([0.5]))], [weight])
+        apply(optimizer, S / 2)
     assert number(optimizer.iterations) == number(inner.iterations) == 2
     assert number(inner.learning_rate) == pytest.approx(1 - 8 / 100)
 
 
 def test_12_a_loop_has_to_put_the_average_of_weights_into_the_model_itself():
     optimizer = LossScaleOptimizer(SGD(1.0, use_ema=True))
-    weight = keras.Variable([0.0, 0.0])
-    optimizer.build([weight])
+    weight = on_one_weight(optimizer, 0 * G)
     for _ in range(2):
-        optimizer.apply([tf.constant(S * G)], [weight])
+        apply(optimizer, S * G)
     (average,) = (v for v in optimizer.variables if "average" in v.path)
     kept = keras.ops.convert_to_numpy(average)
     assert average.dtype == "float32" and not np.allclose(kept, weight)
     assert np.array_equal(weight, -2 * G)
-    optimizer.apply([tf.constant(np.full_like(G, np.nan))], [weight])
+    apply(optimizer, np.nan * G)
     assert np.array_equal(average, kept)  # a skipped step leaves it
     optimizer.finalize_variable_values([weight])
     assert np.array_equal(weight, kept)

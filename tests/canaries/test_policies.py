@@ -137,7 +137,6 @@ def test_03_the_name_of_a_weight_is_no_positional_argument_any_more():
     [
         ("mixed_float16", Adam, "mixed_float16", LossScaleOptimizer, True),
         ("mixed_float16", Adam, "float32", Adam, False),
-        ("mixed_float16", Adam, "mixed_bfloat16", Adam, False),
         (
             "mixed_float16",
             lambda: LossScaleOptimizer(Adam()),

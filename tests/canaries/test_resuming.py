@@ -1,5 +1,7 @@
 """What notebook 12 teaches of saving and resuming."""
 
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -12,20 +14,15 @@ def saved(folder, **parts):
     return tf.train.Checkpoint(**parts).save(folder / "saved")
 
 
-@pytest.mark.parametrize("file, asked, raises", [
-    ("ab", "a", True), ("a", "ab", True), ("a", "a", False),
-])  # fmt: skip
-def test_12_assert_consumed_finds_what_one_side_lacks(tmp_path, file, asked, raises):
+@pytest.mark.parametrize("file, asked", [("ab", "a"), ("a", "ab"), ("a", "a")])
+def test_12_assert_consumed_finds_what_one_side_lacks(tmp_path, file, asked):
     path = saved(tmp_path, **{name: tf.Variable(1) for name in file})
-    new = {name: tf.Variable(0) for name in "ab"}
-    restored = tf.train.Checkpoint(**{name: new[name] for name in asked})
-    restored.restore(path).expect_partial()
-    assert int(new["a"]) == 1 and int(new["b"]) == 0
-    if raises:
-        with pytest.raises(AssertionError):
-            restored.restore(path).assert_consumed()
-    else:
-        restored.restore(path).assert_consumed()
+    new = {name: tf.Variable(0) for name in asked}
+    restored = tf.train.Checkpoint(**new).restore(path).expect_partial()
+    assert int(new["a"]) == 1 and int(new.get("b", 0)) == 0
+    lacks = contextlib.nullcontext() if file == asked else pytest.raises(AssertionError)
+    with lacks:
+        restored.assert_consumed()
 
 
 def test_12_an_optimizer_that_is_not_built_is_found_too(tmp_path):
