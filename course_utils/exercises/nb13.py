@@ -1,7 +1,7 @@
 """Prediction and exercises of notebook 13."""
 
 from .engine import Exercise, Prediction, within
-from .judges import Fields, Number, nearly
+from .judges import Fields, Number, two_decimals
 
 TITLE = "How far could it go?"
 
@@ -88,9 +88,12 @@ ROOFLINE = Number(
         SPEEDUP
         - 1: "That is the gain. Give how many times as fast it is, as 2 for twice.",
     },
-    rules=(nearly(4, SPEEDUP, 0.02),),
-    otherwise="You gave {value:.4g}. In float32 the layer reaches 8.1 TFLOP/s; how many numbers"
-    " does memory bring in float16?",
+    otherwise=two_decimals(
+        SPEEDUP,
+        0.02,
+        "You gave {value:.4g}. In float32 the layer reaches 8.1 TFLOP/s; how many numbers"
+        " does memory bring in float16?",
+    ),
     asked="give one number, without quotes or units",
     close=0.005,
 )
@@ -148,6 +151,7 @@ in_float32 = min(8.1, 0.32 * 50)  # TFLOP/s: the peak, or what memory allows
 in_float16 = min(65, 0.32 * 100)
 answer = in_float16 / in_float32""",
         answer=ROOFLINE,
+        wrong=[(4, "give two decimals")],
         hints=[
             "Memory allows bytes per second times operations per byte. Compare that with the peak,"
             " once for each dtype.",
