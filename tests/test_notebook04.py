@@ -1,7 +1,5 @@
 """Notebook 04's tolerance: it holds for right layers and finds wrong ones."""
 
-from types import SimpleNamespace
-
 import keras
 import numpy as np
 import pytest
@@ -59,9 +57,3 @@ def test_the_tolerance_finds_a_wrong_layer(wrong, dtype):
         np.testing.assert_allclose(
             y, x.astype(float) @ w, **CELL["tolerance"](x, w, dtype)
         )
-
-
-def test_the_recap_says_so_where_the_memory_is_not_told(capsys):
-    nobody = SimpleNamespace(guess=None, measured=None)
-    Cells("04_mnist_cnn").run("recap", names={"q": nobody})
-    assert "guess none, the least measured unknown." in capsys.readouterr().out
