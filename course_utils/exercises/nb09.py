@@ -33,16 +33,14 @@ def against(patient, guess, asked=()):
     there, of those that were asked, else of all.
     """
     mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
-    tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
+    tells = [i for i in mine if mine[i]["kind"] != theirs[i]["kind"]]
     best = min(tells, key=lambda i: (i not in asked, elimination.minutes(RECORD, [i])))
     cause = PATIENTS[guess]["diagnosis"]
     if best not in asked:
         return f"It is not “{cause}”, though nothing that you read speaks against it. Ask `{best}`."
-    name, then, here = (each[best] for each in (RECORD["instruments"], theirs, mine))
-    reads = (
-        f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
-    )
-    return f"{cause}: {reads}"
+    name = RECORD["instruments"][best]["name"]
+    then, here = (readings[best]["kind"] for readings in (theirs, mine))
+    return f"{cause}: then {name} reads “{then}”. Here it reads “{here}”."
 
 
 CAUSES = Choice("", {}, tuple(PATIENTS))
@@ -80,15 +78,11 @@ class Diagnosis:
         cause = CAUSES.read(word)
         if cause is None:
             return CAUSES(word)
+        this = f"That is patient {NUMBERS[key]}"
         if not self.only and int(NUMBERS[key]) < 5:
-            return (
-                f"That is patient {NUMBERS[key]}, of the core: take one of your ward."
-            )
+            return f"{this}, of the core: take one of your ward."
         if self.only and key != self.patient:
-            return (
-                f"That is patient {NUMBERS[key]}, and patient {NUMBERS[self.patient]} "
-                "waits."
-            )
+            return f"{this}, and patient {NUMBERS[self.patient]} waits."
         if cause != key:
             return against(key, cause, asked)
         enough = ", ".join(elimination.cheapest(RECORD, key))
