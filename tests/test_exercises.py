@@ -337,9 +337,7 @@ def test_a_damaged_line_is_left_out_and_the_others_count(line, progress_file, ca
     assert line in progress_file.read_bytes()  # nothing is lost
 
 
-@pytest.mark.parametrize(
-    "path", ["file/progress.json", "folder", "/proc/nothing/progress.json"]
-)
+@pytest.mark.parametrize("path", ["file/progress.json", "folder"])
 def test_progress_that_cannot_be_written_stays_in_memory(
     path, tmp_path, monkeypatch, capsys
 ):
@@ -358,7 +356,6 @@ def test_progress_that_cannot_be_written_stays_in_memory(
         (tmp_path / path).rmdir()
         q[2].check(1.75)
         assert (tmp_path / path).read_text().count("guess") == 2
-    assert (tmp_path / "file").read_text() == "mine"
     assert repr(exercises.reset()).startswith(("Reset", "Not reset"))
     assert q.guess is None and q.solved == []
 

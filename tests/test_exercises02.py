@@ -2,7 +2,6 @@
 
 import numpy as np
 import tensorflow as tf
-from helpers.loss_scale import DynamicLossScale
 
 from course_utils import exercises
 from course_utils.exercises import faint, scaler, scales
@@ -47,21 +46,10 @@ def test_the_network_is_that_of_the_notebook_in_each_dtype():
 
 
 def test_a_right_scaler_survives_and_learns_and_keras_rule_does_not():
-    rule = DynamicLossScale(scaler.START, scaler.GROWTH)
-
-    def keras_rule(gradients, scale, good):
-        """The course's own copy; Keras's own is compared elsewhere."""
-        applied = rule.update(all(np.isfinite(g).all() for g in gradients))
-        return [g / scale for g in gradients] if applied else None, rule.scale, None
-
-    right = scaler.train(edited(scaler.CODE, "after_backward"))
-    keras = scaler.train(keras_rule)
-    assert not (right.fault or right.broken or keras.fault)
-    assert scaler.in_float32().missing[-1] < 0.2 and right.missing[-1] < 0.3
-    assert keras.missing[-1] > 1 and (keras.lowest, right.lowest) == (2.0**-85, 1)
-    runs = scaler.runs(lambda *state: None)
-    assert list(runs) == ["float32", "Keras's rule"]
-    assert runs["Keras's rule"] == keras.missing
+    runs = scaler.runs(edited(scaler.CODE, "after_backward"))
+    ends = {name: missing[-1] for name, missing in runs.items()}
+    assert ends["float32"] < 0.2 and ends["yours"] < 0.3 and ends["Keras's rule"] > 1
+    assert list(scaler.runs(lambda *state: None)) == ["float32", "Keras's rule"]
 
 
 def other_bookkeeping(gradients, scale, good):

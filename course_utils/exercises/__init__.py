@@ -187,9 +187,11 @@ def hand_in(name="", of=None):
     """
     sheets = [load(notebook) for notebook in available()]
     begun = [s for s in sheets if s.guess is not None or s.measured or s.solved]
-    for sheet in begun if of is not None else ():
-        own = [each for each in of if each.notebook == sheet.notebook]
-        sheet.questions = {each.number: each for each in own}
+    if of is not None:
+        for sheet in begun:
+            sheet.questions = {
+                each.number: each for each in of if each.notebook == sheet.notebook
+            }
     return _handed_in(begun, name)
 
 
@@ -203,8 +205,8 @@ def load(notebook=None, called="q"):
 
     `called` is the name of the variable that holds them, for what they tell to write.
     """
-    name = next((n for n in available() if str(notebook) in (n, str(int(n)))), None)
-    if name is None:
+    name = str(notebook).zfill(2)
+    if name not in available():
         known = ", ".join(available())
         raise ValueError(
             f"No exercises for notebook {notebook!r}: choose one of {known}."

@@ -15,7 +15,8 @@ PREDICTION = Prediction(
 
 ROWS, INPUTS, OUTPUTS = 64, 512, 256
 FLOPS = 2 * ROWS * INPUTS * OUTPUTS
-NUMBERS = ROWS * INPUTS + INPUTS * OUTPUTS + ROWS * OUTPUTS
+READ, WEIGHTS, WRITTEN = ROWS * INPUTS, INPUTS * OUTPUTS, ROWS * OUTPUTS
+NUMBERS = READ + WEIGHTS + WRITTEN
 COUNT = Fields(
     {
         "flops": Number(
@@ -26,10 +27,9 @@ COUNT = Fields(
                 * FLOPS: "That is the whole step, with the two products of the way back."
                 " The forward pass is one of them.",
                 2
-                * ROWS
-                * OUTPUTS: "That is one multiplication for each result. Each result is"
+                * WRITTEN: "That is one multiplication for each result. Each result is"
                 " a sum over all 512 inputs.",
-                2 * INPUTS * OUTPUTS: "That is one row. The layer turns 64 of them.",
+                2 * WEIGHTS: "That is one row. The layer turns 64 of them.",
             },
             otherwise="{value:.9g} does not fit: two for each row, input and output.",
             asked="give one number",
@@ -39,9 +39,8 @@ COUNT = Fields(
             4 * NUMBERS,
             {
                 NUMBERS: "That counts numbers. In float32 each has 4 bytes.",
-                4 * (ROWS * INPUTS + ROWS * OUTPUTS): "The weights are read as well.",
-                4
-                * (ROWS * INPUTS + INPUTS * OUTPUTS): "The result is written as well.",
+                4 * (READ + WRITTEN): "The weights are read as well.",
+                4 * (READ + WEIGHTS): "The result is written as well.",
                 2 * NUMBERS: "In float32 a number has 4 bytes, not 2.",
             },
             otherwise="{value:.9g} does not fit: the layer reads its input and its weights, and"
