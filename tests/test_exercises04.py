@@ -20,13 +20,3 @@ def test_a_text_pays_from_some_440_tokens_on():
     assert "one score for each pair" in nb04.PAYS(tokens(pairs=1))
     assert "one matrix" in nb04.PAYS(tokens(weights=1))
     assert 256 < tokens() < 512  # as the feedback says
-
-
-def test_the_disagreements_are_counted_as_in_the_notebook():
-    b, n = 90, 10_000
-    c = b - (9815 - 9800)
-    error = 100 * (b + c) ** 0.5 / n
-    answer = {"only float32": c, "standard error": error, "better": "cannot tell"}
-    assert nb04.VERDICT(answer) is None
-    one = 100 * (0.98 * 0.02 / n + 0.9815 * 0.0185 / n) ** 0.5
-    assert "independent" in nb04.VERDICT(answer | {"standard error": one})

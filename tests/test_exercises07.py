@@ -1,16 +1,13 @@
 """Notebook 07's exercises: the mistakes told apart."""
 
-import itertools
-
 from course_utils.exercises import replicas
-from course_utils.exercises.functions import edited, slipped
+from course_utils.exercises.functions import slipped
 
 
 def test_the_cases_tell_all_mistakes_apart():
-    wrong = slipped(replicas.CODE, replicas.NAME, replicas.SLIPS)
-    functions = [edited(replicas.CODE, replicas.NAME), *(each for each, _ in wrong)]
-    found = [replicas.outcomes(function) for function in functions]
-    assert all(one != other for one, other in itertools.combinations(found, 2))
+    wrong = [each for each, _ in slipped(replicas.CODE, replicas.NAME, replicas.SLIPS)]
+    found = [str(replicas.outcomes(function)) for function in wrong]
+    assert len({*found}) == len(wrong)
 
 
 def sum_first(gradients, context):

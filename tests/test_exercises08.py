@@ -4,6 +4,7 @@ import numpy as np
 
 from course_utils import exercises
 from course_utils.exercises import smaller
+from course_utils.exercises.functions import edited
 
 
 def test_another_way_to_scale_is_right():
@@ -22,22 +23,15 @@ def test_the_judge_of_a_twin_leaves_the_policy_as_it_was():
     import keras
 
     before = keras.config.dtype_policy().name
-    keeps = smaller.FLOAT32.replace("with dtype_policy", "if dtype_policy")
-    for code in (smaller.FLOAT32, keeps):
-        names = {}
-        exec(code, names)
-        smaller.float32_problem(names["to_float32"], "mixed_bfloat16")
+    for edits in ({}, {"with dtype_policy": "if dtype_policy"}):
+        function = edited(smaller.FLOAT32, "to_float32", edits)
+        smaller.float32_problem(function, "mixed_bfloat16")
         assert keras.config.dtype_policy().name == before
 
 
 def test_later_cells_use_the_right_function_of_a_learner_and_no_wrong_one():
-    q = exercises.load("08")
-
-    def by_limit(weights, share):  # no two magnitudes are equal here
-        count = round(share * weights.size)
-        limit = np.sort(abs(weights), axis=None)[count - 1] if count else -1
-        return np.where(abs(weights) > limit, weights, 0)
-
-    assert q[1].yours_or_ours(by_limit) is by_limit
-    ours = q[1].yours_or_ours(lambda weights, share: None)
+    question = exercises.load("08")[1]
+    mine = edited(smaller.PRUNE, "prune")
+    assert question.yours_or_ours(mine) is mine
+    ours = question.yours_or_ours(lambda weights, share: None)
     assert np.array_equal(ours(np.array([3.0, -1.0, 2.0, -4.0]), 0.5), [3, 0, 0, -4])

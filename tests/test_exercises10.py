@@ -1,10 +1,14 @@
 """Exercises of notebook 10: other right answers, and the card of guesses."""
 
+import re
+
 import keras
 import numpy as np
+from helpers.tasks import CELLS
 
 from course_utils import exercises
 from course_utils.exercises import capstone
+from tools.cells import Cells
 
 
 def test_other_repairs_are_right():
@@ -28,7 +32,6 @@ def test_other_repairs_are_right():
 
 def test_a_decision_says_what_its_interval_allows():
     q = exercises.load("10")
-    plan = {"plan": "mine", "MB": np.float32(16), "times": 3}
     for difference, margin, right in (
         (0.3, 0.8, "the same"),
         (1.0, 0.4, "the same"),  # surely better, by less than matters
@@ -36,10 +39,22 @@ def test_a_decision_says_what_its_interval_allows():
         (26.4, 24.9, "better"),
         (-3.1, 0.9, "worse"),
     ):
+        numbers = {"difference": difference, "margin": margin}
+        plan = {"plan": "mine", "MB": np.float32(16), "times": 3, **numbers}
         for says in capstone.SAYS:
-            answer = plan | {
-                "difference": difference,
-                "margin": margin,
-                "accuracy": says,
-            }
-            assert (q[2].check(answer).status == "correct") == (says == right)
+            found = q[2].check(plan | {"accuracy": says})
+            assert (found.status == "correct") == (says == right)
+
+
+def test_the_order_has_the_same_limits_in_text_and_cell_and_judge():
+    size, times = capstone.LIMITS.values()
+    text = CELLS["10"]["predict"]
+    assert f"**{size} MB**" in text and f"**{capstone.POINTS} points**" in text
+    assert "**three times as long**" in text and times == 3
+    limits = f"{size} MB", f"{times} times as long", f"{capstone.POINTS} points"
+    cell = Cells("10_capstone").sources["order"]
+    assert re.findall('"at most (.*?)"', cell) == [*limits]
+    assert re.findall(r"kept\((\w+), (\d+)\)", cell) == [
+        ("mb", f"{size}"),
+        ("times", f"{times}"),
+    ]

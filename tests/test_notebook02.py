@@ -69,7 +69,6 @@ def test_the_cliff_is_where_a_fixed_scale_trains_to_nan_and_the_ceiling(
     tubs = notebook["tubs"]
     ordinary = min(s for s, e in tubs["ordinary loss"].items() if not np.isfinite(e))
     assert cliff - ordinary == 32  # the same bathtub, elsewhere
-    assert tubs["ordinary loss"][9] < 0.001 and tubs["faint loss"][9] > 0.99
 
 
 def test_a_step_is_skipped_where_the_scale_is_above_the_ceiling_and_nowhere_else(

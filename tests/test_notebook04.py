@@ -1,7 +1,5 @@
 """Notebook 04's tolerance: it holds for right layers and finds wrong ones."""
 
-from types import SimpleNamespace
-
 import keras
 import numpy as np
 import pytest
@@ -16,9 +14,8 @@ DTYPES = tuple(CELL["UNIT"])
 def layer(rng, dtype):
     """A random dense layer's inputs, weights and outputs in 16 bits."""
     n, units, batch = (int(2 ** rng.uniform(1, high)) for high in (11, 8, 6))
-    x = rng.normal(rng.choice([0, 1]), rng.uniform(0.1, 3), (batch, n))
-    x = (np.maximum(x, 0) if rng.random() < 0.3 else x).astype("float32")
-    w = rng.normal(rng.choice([0, 0.01]), n**-0.5, (n, units)).astype("float32")
+    x = rng.normal(rng.choice([0, 1]), rng.uniform(0.1, 3), (batch, n)).astype("f")
+    w = rng.normal(rng.choice([0, 0.01]), n**-0.5, (n, units)).astype("f")
     dense = keras.layers.Dense(units, use_bias=False, dtype=f"mixed_{dtype}")
     dense.build(x.shape)
     dense.kernel.assign(w)
@@ -34,34 +31,16 @@ def test_the_tolerance_holds_for_a_thousand_random_layers():
         np.testing.assert_allclose(y, exact, **CELL["tolerance"](x, w, dtype))
 
 
-def wrong_sum(x, w, dtype):
-    """Adds up in 16 bits."""
-    kind = tf.as_dtype(dtype).as_numpy_dtype
-    total = np.zeros((len(x), w.shape[1]), kind)
-    for column, row in zip(x.T.astype(kind), w.astype(kind), strict=True):
-        total = (total + np.outer(column, row).astype(kind)).astype(kind)
-    return total.astype("float32")
-
-
-def left_out(x, w, dtype):
-    """Forgets the last input."""
-    return (x[:, :-1] @ w[:-1]).astype(tf.as_dtype(dtype).as_numpy_dtype)
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("wrong", [wrong_sum, left_out])
-def test_the_tolerance_finds_a_wrong_layer(wrong, dtype):
+def test_the_tolerance_finds_a_layer_that_adds_up_in_16_bits(dtype):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(16, 2048)).astype("float32")
     w = rng.normal(size=(2048, 16)).astype("float32")
-    y = wrong(x, w, dtype).astype("float32")
+    kind = tf.as_dtype(dtype).as_numpy_dtype
+    total = np.zeros((16, 16), kind)
+    for column, row in zip(x.T.astype(kind), w.astype(kind), strict=True):
+        total = (total + np.outer(column, row).astype(kind)).astype(kind)
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(
-            y, x.astype(float) @ w, **CELL["tolerance"](x, w, dtype)
+            total.astype(float), x.astype(float) @ w, **CELL["tolerance"](x, w, dtype)
         )
-
-
-def test_the_recap_says_so_where_the_memory_is_not_told(capsys):
-    nobody = SimpleNamespace(guess=None, measured=None)
-    Cells("04_mnist_cnn").run("recap", names={"q": nobody})
-    assert "guess none, the least measured unknown." in capsys.readouterr().out

@@ -2,6 +2,8 @@
 looked at.
 """
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -27,40 +29,31 @@ def notebook():
 # One gradient, in arithmetic and in Keras
 
 
-def one_update(mistake, g, scale=2.0**15):
-    """One step of Keras's SGD(1.0) with a mistake, on a weight with the gradient g.
-
-    The weight is cast to float16 on its way to the loss, so the backward pass is
-    float16.
-    """
-    inner = SGD(1.0, global_clipnorm=1.0)
-    if mistake == "fixed, unchecked":
-        inner.loss_scale_factor, optimizer = scale, inner
-    else:
-        optimizer = keras.optimizers.LossScaleOptimizer(inner, initial_scale=scale)
-    weight = keras.Variable([0.0])
-    optimizer.build([weight])
-    with tf.GradientTape() as tape:
-        half = tf.cast(weight.value, tf.float16)
-        loss = tf.reduce_sum(tf.cast(half, tf.float32) * g)
-        scaled = loss if mistake == "scaling forgotten" else optimizer.scale_loss(loss)
-    gradients = tape.gradient(scaled, [weight.value])
-    assert gradients[0].dtype == "float32"
-    if mistake == "unscaled twice":
-        gradients = [gradient / scale for gradient in gradients]
-    if mistake == "clipped too early":
-        gradients, _ = tf.clip_by_global_norm(gradients, 1.0)
-    optimizer.apply(gradients, [weight])
-    return -float(keras.ops.convert_to_numpy(weight)[0])
+def one_update(notebook, mistake):
+    """A step of the notebook's with SGD(1.0), on one weight in float16."""
+    options = {"use_bias": False, "kernel_initializer": "zeros"}
+    dense = keras.layers.Dense(1, dtype="mixed_float16", **options)
+    model = keras.Sequential([keras.Input((1,)), dense])
+    optimizer = notebook["wrap"](SGD(1.0, global_clipnorm=1.0), mistake, fixed=2.0**15)
+    optimizer.build(model.trainable_variables)
+    notebook["make_step"](model, optimizer, mistake)(np.ones((1, 1)), None)
+    return -model.get_weights()[0].item()
 
 
 @pytest.mark.parametrize("mistake", ["right", *HIDDEN, "fixed, unchecked"])
-def test_one_gradient_goes_the_way_that_it_goes_in_keras(notebook, mistake):
+def test_one_gradient_goes_the_way_that_it_goes_in_keras(
+    notebook, mistake, monkeypatch
+):
     for size in (-36, -30, -20, -14, -7, -1, 4):
         g = 1.3 * 2.0**size
+
+        def loss(labels, outputs, g=g):
+            return tf.reduce_sum(tf.cast(outputs, "float32")) * g
+
+        monkeypatch.setitem(notebook, "loss_fn", loss)
         step = notebook["step_of_one"](g, mistake)
         assert (0 if step == "skipped" else float(step)) == pytest.approx(
-            0.1 * one_update(mistake, g), rel=0.05, nan_ok=True
+            0.1 * one_update(notebook, mistake), rel=0.05, nan_ok=True
         ), size
 
 
@@ -68,22 +61,18 @@ def test_one_gradient_goes_the_way_that_it_goes_in_keras(notebook, mistake):
 
 
 @pytest.mark.slow
-def test_sgd_shows_every_mistake_and_adam_hides_three(notebook, seed=2):
+def test_sgd_shows_every_mistake_and_adam_hides_three(notebook):
     run = notebook["run"]
-    found = {}
-    for mistake in ("right", *HIDDEN, "fixed, unchecked"):
-        for inner in (SGD(0.1, global_clipnorm=1.0), Adam(0.001, global_clipnorm=1.0)):
-            found[mistake, type(inner).__name__] = run(inner, mistake, seed)[:2]
-    best = {kind: found["right", kind] for kind in ("SGD", "Adam")}
-    assert min(accuracy for accuracy, _ in best.values()) > 0.75
+    best, loss_of_best, _ = run(Adam(0.001, global_clipnorm=1.0), "right", 2)
+    assert min(best, run(SGD(0.1, global_clipnorm=1.0), "right", 2)[0]) > 0.75
     for mistake in HIDDEN:
-        accuracy, loss = found[mistake, "SGD"]
+        accuracy, loss, _ = run(SGD(0.1, global_clipnorm=1.0), mistake, 2)
         assert accuracy < 0.3 and loss > 2, mistake
-        accuracy, loss = found[mistake, "Adam"]
-        assert accuracy > best["Adam"][0] - 0.1, mistake
-        assert 1.2 * best["Adam"][1] < loss < 1, mistake  # the loss gives it away
-    for kind in ("SGD", "Adam"):
-        accuracy, loss = found["fixed, unchecked", kind]
+        accuracy, loss, _ = run(Adam(0.001, global_clipnorm=1.0), mistake, 2)
+        assert accuracy > best - 0.1, mistake
+        assert 1.2 * loss_of_best < loss < 1, mistake  # the loss gives it away
+    for inner in (SGD(0.1, global_clipnorm=1.0), Adam(0.001, global_clipnorm=1.0)):
+        accuracy, loss, _ = run(inner, "fixed, unchecked", 2)
         assert accuracy < 0.2 and np.isnan(loss)
 
 
@@ -100,17 +89,12 @@ def test_one_of_three_means_survives_the_overflow(notebook):
 # What the text says of losses, of fit, and of what is compiled
 
 
-def test_a_tape_sums_several_losses_and_one_on_probabilities_cuts_logits(notebook):
+def test_a_loss_on_probabilities_cuts_logits(notebook):
     names = NOTEBOOK.run("snippet", "cut", names=dict(notebook))
     logits = names["logits"].numpy()
     gradient = names["gradient"]
     cut = (logits < 0) | (logits > 1)
     assert cut.any() and not gradient[cut].any()
-    weight = tf.Variable([1.0, 2.0])
-    with tf.GradientTape(persistent=True) as tape:
-        losses = weight**2
-        total = tf.reduce_sum(losses)
-    assert np.array_equal(tape.gradient(losses, weight), tape.gradient(total, weight))
 
 
 def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
@@ -129,9 +113,8 @@ def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
         ).history
         fits.append((history, model.get_weights()))
     (mine, ends), (kerass, others) = fits
-    assert mine["loss"][0] > 0.1 and all(
-        np.allclose(mine[k], kerass[k], 1e-4) for k in kerass
-    )
+    for metric, values in kerass.items():
+        np.testing.assert_allclose(mine[metric], values, 1e-4)
     assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(ends, others, strict=True))
 
 
@@ -152,10 +135,9 @@ def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(
 ):
     cells = "penalty-critic", "penalty-ways", "penalty-gradient", "penalty-errors"
     for line in NOTEBOOK.printed(*cells, names=dict(notebook)):
-        # then 2^8, 2^15
-        at_1, *large = [said.split(": ")[1] for said in line.split(" · ")][:3]
-        wrong = "left scaled" in line or "squared" in line
-        assert (
-            large == ["not finite"] * 2 if wrong else max(map(float, large)) < 0.03
-        ), line
+        at_1, *large = re.findall(r": (\S+|not finite)(?: ·|$)", line)[:3]
         assert float(at_1) < 0.03, line
+        if "left scaled" in line or "squared" in line:
+            assert large == ["not finite"] * 2, line
+        else:
+            assert max(map(float, large)) < 0.03, line

@@ -44,9 +44,6 @@ class Sheet:
             n: Question(notebook, n, each, called=called) for n, each in numbered
         }
 
-    def __repr__(self):
-        return f"Notebook {self.notebook} · {self.title}: exercises 1 to {len(self.exercises)}"
-
     def __getitem__(self, place):
         try:
             return self.questions[place]
@@ -54,10 +51,6 @@ class Sheet:
             known = f"1 to {len(self.exercises)}, such as `{self.called}[1]`"
             asked = f"you asked for {describe(place)}."
             raise IndexError(f"This notebook has exercises {known}; {asked}") from None
-
-    def __call__(self, place=None):
-        """`q(1)` is `q[1]`."""
-        return self[place]
 
     @property
     def guess(self):
@@ -86,12 +79,11 @@ class Sheet:
         """The guess beside what was measured: dicts, as in a hand-in's card."""
         rows = []
         for part, (quantity, unit) in self.prediction.measures.items():
-            guess, measured = (
-                value.get(part) if isinstance(value, dict) else value
-                for value in (self.guess, self.measured)
-            )
             row = {"quantity": quantity, "unit": unit, "predicted": None}
-            rows.append(row | {"guess": guess, "measured": measured})
+            for key in ("guess", "measured"):
+                value = getattr(self, key)
+                row[key] = value.get(part) if isinstance(value, dict) else value
+            rows.append(row)
         return rows
 
     def hand_in(self, name=""):
@@ -104,16 +96,15 @@ class Sheet:
         kernel.
         """
         known = store.entry(self.notebook)["drawn"]
-        whole = self.curve and known and len(known) == len(self.curve.at)
-        return dict(zip(self.curve.at, known, strict=True)) if whole else None
+        if not self.curve or not known or len(known) != len(self.curve.at):
+            return None
+        return dict(zip(self.curve.at, known, strict=True))
 
     @property
     def solved(self):
         """The numbers of the solved exercises, such as `[1, 3]`."""
         known = store.entry(self.notebook)["solved"]
-        return [
-            n for n, question in self.questions.items() if question.exercise.id in known
-        ]
+        return [n for n, each in self.questions.items() if each.exercise.id in known]
 
     def predict(self, *guesses):
         """Record one prediction, as in `q.predict(2.0)`, and return a `Note`; nothing
@@ -124,10 +115,10 @@ class Sheet:
         # a decimal comma makes two
         guess = guesses[0] if len(guesses) == 1 else guesses
         if guess is ...:
-            message = (
-                "No guess yet: replace `...` with your guess and run the cell again."
+            return feedback(
+                "not attempted",
+                "No guess yet: replace `...` with your guess and run the cell again.",
             )
-            return feedback("not attempted", message)
         value = self.prediction.read(guess)
         if value is None:
             wanted = f"a guess is {self.prediction.wanted}."
@@ -151,20 +142,17 @@ class Sheet:
 
     def summary(self):
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
-        guess = (
-            "no guess"
-            if self.guess is None
-            else f"your guess: {self.prediction.shown(self.guess)}"
-        )
+        guess = "no guess"
+        if self.guess is not None:
+            guess = f"your guess: {self.prediction.shown(self.guess)}"
         rows = [("Prediction", guess)]
         if self.curve:
             rows.append(("Drawn curve", "recorded" if self.drawn else "not drawn"))
         for n, question in self.questions.items():
             rows.append((str(question), "solved" if n in self.solved else "open"))
         note = f"{len(self.solved)} of {len(self.exercises)} exercises solved."
-        return Table(
-            f"Notebook {self.notebook} · {self.title}", ("Part", "State"), rows, note
-        )
+        title = f"Notebook {self.notebook} · {self.title}"
+        return Table(title, ("Part", "State"), rows, note)
 
 
 def _handed_in(sheets, name):
@@ -172,13 +160,13 @@ def _handed_in(sheets, name):
         how = 'Write your name in place of `...`, or `""` for none, and run the cell again.'
         return Note("Not handed in yet.", how)
     try:
-        path, found = hand_ins.save(sheets, name)
+        path = hand_ins.save(sheets, name)
     except ValueError as error:  # NoReport too
         return Note("Not handed in.", str(error))
-    solved = sum(len(each["solved"]) for each in found["progress"].values())
-    total = sum(int(each["of"]) for each in found["progress"].values())
-    parts = [f"{solved} of {total} exercises solved"] * (total > 0)
-    for row in found["card"]:
+    solved = sum(len(sheet.solved) for sheet in sheets)
+    total = sum(len(sheet.questions) for sheet in sheets)
+    parts = [f"{solved} of {total} exercises solved"] if total else []
+    for row in (row for sheet in sheets for row in sheet.card()):
         if row["guess"] is not None:
             guess, measured = map(_short, (row["guess"], row["measured"]))
             parts.append(f"{row['quantity']}: guessed {guess}, measured {measured}")
@@ -199,9 +187,11 @@ def hand_in(name="", of=None):
     """
     sheets = [load(notebook) for notebook in available()]
     begun = [s for s in sheets if s.guess is not None or s.measured or s.solved]
-    for sheet in begun if of is not None else ():
-        own = [each for each in of if each.notebook == sheet.notebook]
-        sheet.questions = {each.number: each for each in own}
+    if of is not None:
+        for sheet in begun:
+            sheet.questions = {
+                each.number: each for each in of if each.notebook == sheet.notebook
+            }
     return _handed_in(begun, name)
 
 
@@ -215,11 +205,11 @@ def load(notebook=None, called="q"):
 
     `called` is the name of the variable that holds them, for what they tell to write.
     """
-    name = next((n for n in available() if str(notebook) in (n, str(int(n)))), None)
-    if name is None:
-        choice = ", ".join(available())
+    name = str(notebook).zfill(2)
+    if name not in available():
+        known = ", ".join(available())
         raise ValueError(
-            f"No exercises for notebook {notebook!r}: choose one of {choice}."
+            f"No exercises for notebook {notebook!r}: choose one of {known}."
         )
     return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"), called)
 
@@ -245,7 +235,6 @@ def reset():
     try:
         store.clear()
     except OSError as error:
-        return Note(
-            "Not reset.", f"The progress file cannot be deleted: {error.strerror}."
-        )
+        why = f"The progress file cannot be deleted: {error.strerror}."
+        return Note("Not reset.", why)
     return Note("Reset.", "All guesses and solved exercises are forgotten.")

@@ -31,10 +31,8 @@ def number(answer, finite=True):
     (4.0, None, None, inf)
     """
     try:
-        if isinstance(answer, (bool, str, bytes)) or type(answer).__name__ in (
-            "bool",
-            "bool_",
-        ):
+        text = isinstance(answer, (str, bytes))
+        if text or type(answer).__name__ in ("bool", "bool_"):
             return None
         if getattr(answer, "shape", ()) != ():
             return None

@@ -5,7 +5,6 @@ import tempfile
 import numpy as np
 
 from .answers import a_layer, attempt, call, describe, missing_key, number
-from .functions import edited
 
 # --- three repairs --------------------------------------------------------------------
 
@@ -55,13 +54,6 @@ REPAIR_SLIPS = {
     "cannot be loaded": DRAWN | {"    def call": DRAWN["    def call"].replace("**options", "")},
     "loaded, the model gives other": DRAWN,
 }  # fmt: skip
-
-
-def repaired():
-    """The parts of the repaired model: {"positions": a class, "attention": None,
-    "head": …}.
-    """
-    return edited(CODE, "answer")
 
 
 def twin(parts):

@@ -143,16 +143,9 @@ def resume(function, _):
     """Stop a training, restore it elsewhere with the learner's checkpoint, and compare
     the two.
     """
-    import keras
-
-    from course_utils.training import dtype_policy
-
     first = Training(6)
     second = Training(7)
-    with (
-        dtype_policy(keras.config.dtype_policy()),
-        tempfile.TemporaryDirectory() as folder,
-    ):
+    with tempfile.TemporaryDirectory() as folder:
         checkpoint = made(function, first)
         first.train()
         saving = "Saving your checkpoint"
@@ -175,8 +168,8 @@ def difference(stopped, restored):
         restored.optimizer.build(restored.model.trainable_variables)
     state = restored.state()
     new = [
-        PARTS[name]
-        for name in PARTS
+        part
+        for name, part in PARTS.items()
         if not np.allclose(state[name], stopped[name], rtol=1e-3, atol=1e-5)
     ]
     if new:

@@ -3,7 +3,7 @@
 import struct
 
 from .answers import number
-from .judges import Choice, Fields, Number
+from .judges import Fields, Number, choices
 from .lab import lab
 
 # --- bits by hand -------------------------------------------------------------------
@@ -64,37 +64,28 @@ def lab_of_bits(answer):
 
 SIXTEEN = ("float16", "bfloat16", "neither")
 FORMATS = Fields(
-    {
-        "gradients": Choice(
-            "bfloat16",
-            {
+    choices(
+        SIXTEEN,
+        {
+            "gradients": {
                 "float16": "Its smallest number is 6e-8, so 1e-9 becomes 0 without a scale.",
                 "neither": "One of them reaches down to 9e-41, and nothing asks for many digits.",
             },
-            options=SIXTEEN,
-        ),
-        "scores": Choice(
-            "float16",
-            {
+            "scores": {
                 "bfloat16": "From 1 to 2 its gap is 1/128, about 0.008: 1.002 becomes 1.",
                 "neither": "From 1 to 2 one of them has a gap of 1/1024, about 0.001.",
             },
-            options=SIXTEEN,
-        ),
-        "counts": Choice(
-            "neither",
-            {
+            "counts": {
                 "float16": "It ends at 65,504, and skips whole numbers long before.",
                 "bfloat16": "It reaches far enough, but with 8 significant bits: 99,999 is lost.",
             },
-            options=SIXTEEN,
-        ),
-    }
+        },
+    )
 )
 LOST = {"gradients": "1e-9", "scores": "1.002", "counts": "99999"}
 
 
 def lab_of_format(answer):
-    """FloatLab at the number that the wrong choice loses, or the right one keeps."""
-    name, _ = FORMATS.first_wrong(answer)
+    """FloatLab at the number that the first wrong choice loses, or the right one keeps."""
+    name = next(name for name, judge in FORMATS.judges.items() if judge(answer[name]))
     return lab(LOST[name], "float16", "bfloat16")

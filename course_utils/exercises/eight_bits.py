@@ -3,7 +3,6 @@ budget.
 """
 
 import functools
-import itertools
 import math
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from course_utils.formats import blocks
 
 from .answers import call, describe, missing_key, number
+from .functions import edited
 
 # --- a block size ---------------------------------------------------------------------
 
@@ -21,24 +21,18 @@ rng = np.random.default_rng(11)
 sizes = 2 ** rng.uniform(-20, 0, (256, 1))
 gradients = (sizes * rng.uniform(0.5, 1, (256, 16))).ravel()
 """
-SIZES = (8, 16, 32, 64, 128)
 
 
 @functools.cache
-def zeros():
-    """The share of the task's gradients that become zero in MXFP4: {block: share}."""
-    names = {}
-    exec(GRADIENTS, names)
-    array = names["gradients"]
-    return {
-        size: float(np.mean(blocks.quantize(array, "mxfp4_e2m1", size).values == 0))
-        for size in SIZES
-    }
+def zeros(size):
+    """The share of the task's gradients that become zero in MXFP4, by blocks of a size."""
+    array = edited(GRADIENTS, "gradients")
+    return float(np.mean(blocks.quantize(array, "mxfp4_e2m1", size).values == 0))
 
 
 def too_long(size):
     """What is said of a block that makes too many gradients zero."""
-    return f"With blocks of {size} values {zeros()[size]:.0%} become zero."
+    return f"With blocks of {size:g} values {zeros(int(size)):.0%} become zero."
 
 
 # --- the scale of a block -------------------------------------------------------------
@@ -107,11 +101,10 @@ def scale_problem(function, block):
         return f"{verdict}. That is E4M3's scale, and MXFP4 ends at 6."
     if block.min() < 0 and scale < right / 8:
         return f"{verdict}. Values are of either sign: take their sizes."
-    factor = max(scale, right) / min(scale, right)
-    return (
-        f"{verdict}, {factor:g} times too {'large' if scale > right else 'small'}. Round the"
-        " logarithm down, and subtract 2."
-    )
+    wrong = f"{scale / right:g} times too large"
+    if scale < right:
+        wrong = f"{right / scale:g} times too small"
+    return f"{verdict}, {wrong}. Round the logarithm down, and subtract 2."
 
 
 # --- a delayed scale ------------------------------------------------------------------
@@ -134,22 +127,20 @@ DELAYED_SLIPS = {
     "upside down": {"448 / (2 * second)": "2 * second / 448"},
     "too small": {"2 * second": "200 * second"},
 }
-ORDINARY = np.full(16, 0.01)
-SPIKES = ("ordinary", "old", "newest", "grown")
-
-
-def _sizes(case):
-    sizes = ORDINARY.copy()
-    if case in ("old", "newest"):
-        sizes[5 if case == "old" else -1] *= 1000
-    if case == "grown":
-        sizes[-2:] *= 8
-    return sizes
+SPIKES = {  # which of 16 sizes, all 0.01, are larger, and how many times
+    "ordinary": (0, 1),
+    "old": (5, 1000),
+    "newest": (-1, 1000),
+    "grown": (slice(-2, None), 8),
+}
 
 
 def delayed_problem(function, case):
     """What is wrong with the learner's next scale after 16 sizes, or None."""
-    result = call(function, _sizes(case), end="`return` and the scale")
+    place, factor = SPIKES[case]
+    sizes = np.full(16, 0.01)
+    sizes[place] *= factor
+    result = call(function, sizes, end="`return` and the scale")
     scale = number(result)
     if scale is None or scale <= 0:
         return f"You return {describe(result)}: return one number above 0."
@@ -192,12 +183,8 @@ def lost(choice):
     return sum(POINTS[name][fmt] for name, fmt in choice.items())
 
 
-@functools.cache
-def best():
-    """The formats that lose least within the budget, as a dictionary."""
-    every = itertools.product(BITS, repeat=len(PARAMETERS))
-    choices = [dict(zip(PARAMETERS, formats, strict=True)) for formats in every]
-    return min((c for c in choices if megabytes(c) <= BUDGET), key=lost)
+# loses least within the budget
+BEST = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}
 
 
 def budget_problem(answer):
@@ -213,19 +200,12 @@ def budget_problem(answer):
         choice[name] = text
     total = megabytes(choice)
     if total > BUDGET:
-        bare = sum(
-            PARAMETERS[name] * (BITS[fmt] // 1) / 8 for name, fmt in choice.items()
-        )
-        if bare <= BUDGET:
-            return f"That takes {total:.0f} MB. Did you leave out the scales?"
         return f"That takes {total:.0f} MB, and {BUDGET} are there."
-    if choice == best():
+    if choice == BEST:
         return None
-    verdict = f"That takes {total:.0f} MB and loses {lost(choice):.1f} points"
+    why = "There is a choice that loses less."
     if choice["head"] == "mxfp4":
-        return f"{verdict}. The head loses most of all in four bits."
-    if choice["blocks"] == "mxfp4":
-        return (
-            f"{verdict}. The largest layer in four bits loses more than the embedding."
-        )
-    return f"{verdict}. There is a choice that loses less."
+        why = "The head loses most of all in four bits."
+    elif choice["blocks"] == "mxfp4":
+        why = "The largest layer in four bits loses more than the embedding."
+    return f"That takes {total:.0f} MB and loses {lost(choice):.1f} points. {why}"

@@ -138,6 +138,24 @@ def within(low, high):
     return read
 
 
+def several(most):
+    """A `read` that keeps numbers by name, each above 0 and at most what `most` has for
+    it.
+
+    >>> read = several({"speed": 9, "share": 1})
+    >>> read({"speed": 2, "share": 0.5}), read({"speed": 2, "share": 0}), read(2)
+    ({'speed': 2.0, 'share': 0.5}, None, None)
+    """
+
+    def read(guess):
+        if not isinstance(guess, dict) or set(guess) != set(most):
+            return None
+        values = {name: within(0, most[name])(guess[name]) for name in most}
+        return values if all(values.values()) else None
+
+    return read
+
+
 @dataclass(frozen=True)
 class Curve:
     """A curve that a learner draws before it is measured, as in `nb02.CURVE`:

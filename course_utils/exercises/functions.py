@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,12 +40,13 @@ class Function:
         return None
 
 
-def parts(values, comment=""):
-    """The cell of an answer in parts, one on each line: {name: its code, such as
-    "..."}.
-    """
-    lines = (f'    "{name}": {code},' for name, code in values.items())
-    return "\n".join([f"answer = {{{comment}", *lines, "}"])
+def parts(right):
+    """The cell of a right answer in parts, {name: text or number}, one on each line."""
+    lines = (
+        f'    "{name}": {json.dumps(value, ensure_ascii=False)},'
+        for name, value in right.items()
+    )
+    return "\n".join(["answer = {", *lines, "}"])
 
 
 def edit(code, edits):

@@ -56,9 +56,8 @@ def gather(title, sheets, card, name="", **more) -> dict:
     return checked(found | more)
 
 
-def save(sheets, name="") -> tuple[Path, dict]:
-    """Writes what is handed in of these sheets into the working folder: its path, and
-    the data.
+def save(sheets, name="") -> Path:
+    """Writes what is handed in of these sheets into the working folder: its path.
 
     Their own older file of the same notebooks gives way: another learner's has another
     checksum at its end. ValueError says what to do where something else has its name,
@@ -74,7 +73,7 @@ def save(sheets, name="") -> tuple[Path, dict]:
     path = Path("-".join(["hand-in", *words, *notebooks, checksum]) + ".json")
     text = json.dumps({"kind": KIND, **found}, ensure_ascii=False, indent=1)
     cure = "change the working folder with `%cd`, then run the cell again"
-    return write(text + "\n", path, "hand-in", KIND, cure).absolute(), found
+    return write(text + "\n", path, "hand-in", KIND, cure).absolute()
 
 
 def _progress(sheet):

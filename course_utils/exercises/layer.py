@@ -44,11 +44,7 @@ SLIPS = {  # a part of what is said, and the edits that make the right layer a w
     "off by 1; 0.01 is allowed": {f"+ {RAMP}": ""},
     "end `call` with `return`": {f"return {SUM}": "pass"},
 }
-POLICIES = (
-    ("mixed_float16", "float16"),
-    ("mixed_bfloat16", "bfloat16"),
-    ("float32", "float32"),
-)
+POLICIES = ("mixed_float16", "mixed_bfloat16", "float32")
 TOLERANCE = 1e-2
 CASTS = "Keras casts inputs and weights from `self.add_weight`, no `tf.Variable` and no constant."
 
@@ -62,32 +58,33 @@ def example():
     return inputs.astype(np.float32), gain.astype(np.float32)
 
 
-def check(answer, trial):
+def check(answer, policy):
     """What is wrong with a class of layers under a policy, or None."""
     import keras  # late: it loads TensorFlow
 
     from course_utils.training import dtype_policy
 
-    with dtype_policy(trial[0]):
+    with dtype_policy(policy):
         layer = call(answer)
         if not isinstance(layer, keras.layers.Layer):
             return f"That makes {describe(layer)}: give the class of your layer."
         try:
-            output = call(layer, example()[0], what=f"Under {trial[0]} your layer")
+            output = call(layer, example()[0], what=f"Under {policy} your layer")
         except Mistake as mistake:
             return f"{mistake}. {CASTS}"
         output_dtype = attempt(lambda: keras.backend.standardize_dtype(output.dtype))
         if output_dtype is None or getattr(output, "shape", None) is None:  # no tensor
             return f"Your layer returns {describe(output)}: end `call` with `return` and a tensor."
-        return _dtype_problem(layer, *trial, output_dtype) or _number_problem(
+        return _dtype_problem(layer, policy, output_dtype) or _number_problem(
             layer, keras
         )
 
 
-def _dtype_problem(layer, policy, dtype, output_dtype):
-    """What is wrong with a layer that returns this dtype where `dtype` is wanted."""
+def _dtype_problem(layer, policy, output_dtype):
+    """What is wrong with a layer that returns this dtype under a policy, or None."""
     from course_utils.precision.inside import works_in_float32
 
+    dtype = policy.removeprefix("mixed_")
     if output_dtype == "float32" != dtype:
         return (
             f"Under {policy} the output is float32: your layer promotes what Keras hands it in "

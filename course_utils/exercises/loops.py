@@ -38,13 +38,16 @@ FAULTS = {  # letter: what it is, and the edits
 }
 
 
-def made(step, policy="mixed_float16", wrapped=True):
-    """Return (model, optimizer, step) anew, of step(model, optimizer, loss_fn, x, y)."""
+def made(step, policy="mixed_float16"):
+    """Return (model, optimizer, step) anew, of step(model, optimizer, loss_fn, x, y).
+
+    Under mixed_float16 the optimizer is wrapped.
+    """
     import keras  # late: it loads TensorFlow, which takes seconds
 
     model = hidden_model(policy)
     optimizer = keras.optimizers.SGD(0.1, momentum=0.9, name="inner")
-    if wrapped:
+    if policy == "mixed_float16":
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer, name="outer")
     loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     return model, optimizer, partial(step, model, optimizer, loss_fn)
@@ -81,8 +84,8 @@ SLIPS = {  # a part of what is said, and the edits that make the right step a wr
 }  # fmt: skip
 
 
-def wrong(step, trial):
-    """What `probe` finds about a step in a trial, or how it clips otherwise than it
+def wrong(step, policy):
+    """What `probe` finds about a step under a policy, or how it clips otherwise than it
     should.
     """
     import keras
@@ -90,12 +93,11 @@ def wrong(step, trial):
     from course_utils.precision import Watched, findings
     from course_utils.training import dtype_policy
 
-    policy, wrapped = trial
-    kind = "LossScaleOptimizer" if wrapped else "plain optimizer"
+    kind = "LossScaleOptimizer" if policy == "mixed_float16" else "plain optimizer"
     printed = contextlib.redirect_stdout(io.StringIO())  # it is called many times
     # restored, whatever the step does
     with dtype_policy(keras.config.dtype_policy()), printed:
-        watched = Watched(partial(made, step, *trial), *batch)
+        watched = Watched(partial(made, step, policy), *batch)
         found = findings(watched)
     if found:
         fix = found[0].fix.partition("  #")[0]
@@ -108,6 +110,4 @@ def wrong(step, trial):
     return None
 
 
-judge = Function(
-    wrong, (("mixed_float16", True), ("float32", False), ("mixed_bfloat16", False))
-)
+judge = Function(wrong, ("mixed_float16", "float32", "mixed_bfloat16"))

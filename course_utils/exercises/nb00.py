@@ -1,7 +1,7 @@
 """Prediction and exercises of notebook 00."""
 
 from .engine import Exercise, Prediction, within
-from .judges import Fields, Number, refuting
+from .judges import Fields, Number, choices
 
 TITLE = "Start here"
 
@@ -28,46 +28,33 @@ NARROW = (
 )
 
 
-def run(right, why):
-    """The judge of one run; `why` says why each other verdict does not follow from it."""
-    return refuting(right, why, VERDICTS)
-
-
-RUNS = {
-    "A": run(
-        "float32",
-        {
+RUNS = choices(
+    VERDICTS,
+    {
+        "A": {
             "mixed_bfloat16": "the chip has a fast routine for it, and for a network this small"
             " the casts cost more than it saves. What was measured goes before what is listed.",
             "mixed_float16": "its interval lies below 1, so it is slower than float32.",
             "the same": "both intervals leave 1 out.",
             "cannot tell": "both intervals lie below 1, however near one of them comes.",
         },
-    ),
-    "B": run(
-        "mixed_float16",
-        {
+        "B": {
             "float32": "an interval that lies above 1 belongs to a policy that is faster.",
             "mixed_bfloat16": "its interval lies below 1.",
             "the same": "no interval holds 1.",
             "cannot tell": "no interval holds 1.",
         },
-    ),
-    "C": run(
-        "cannot tell",
-        dict.fromkeys(POLICIES, WIDE)
-        | {
+        "C": {
+            **dict.fromkeys(POLICIES, WIDE),
             "the same": "intervals this wide leave room for a gain of 20 % and for a loss.",
         },
-    ),
-    "D": run(
-        "the same",
-        dict.fromkeys(POLICIES, NARROW)
-        | {
+        "D": {
+            **dict.fromkeys(POLICIES, NARROW),
             "cannot tell": "the run has told: whichever is ahead, it is ahead by less than 2 %.",
         },
-    ),
-}
+    },
+    "not `{value}`: ",
+)
 
 # --- 2: a speedup to trust ------------------------------------------------------------
 
@@ -76,6 +63,25 @@ UNPAIRED = (
     "That is the ratio of two {}. A slow moment of the laptop hit steps of the same round:"
     " divide round by round, then take the median."
 )
+
+
+def other_ratio(value):
+    """What is said of a number that no listed mistake gives."""
+    if value < 0:
+        return (
+            "That is a relative change. A speedup is float32's time over the other's."
+        )
+    if value < 1:
+        return (
+            f"You gave {value:g}. In each round after the first mixed_float16 is faster, so its"
+            " speedup is above 1."
+        )
+    return (
+        f"You gave {value:g}. Divide float32's time by the other's in each round, leave"
+        " the first round out, and take the median."
+    )
+
+
 SPEEDUP = Number(
     1.75,
     # two decimals of it, and no other ratio's
@@ -99,21 +105,7 @@ SPEEDUP = Number(
         (36, 28): "That is a difference in ms. A speedup is a ratio and has no unit.",
         (1, 2): "A whole number is too coarse. Divide with `/`, and give two decimals.",
     },
-    rules=(
-        (
-            -0.7,
-            lambda value: value < 0,
-            "That is a relative change. A speedup is float32's time over the other's.",
-        ),
-        (
-            0.7,
-            lambda value: value < 1,
-            "You gave {value:g}. In each round after the first mixed_float16 is faster, so its"
-            " speedup is above 1.",
-        ),
-    ),
-    otherwise="You gave {value:g}. Divide float32's time by the other's in each round, leave"
-    " the first round out, and take the median.",
+    otherwise=other_ratio,
 )
 
 EXERCISES = [
@@ -142,7 +134,11 @@ mixed_float16 = [900, 96, 92, 40]
 ratios = [one / other for one, other in zip(float32, mixed_float16, strict=True)]
 answer = median(ratios[1:])""",
         answer=SPEEDUP,
-        wrong=[(2.5, "in each round")],
+        wrong=[
+            (2.5, "in each round"),
+            (-0.7, "a relative change"),
+            (0.7, "its speedup is above 1"),
+        ],
         hints=[
             "A speedup of 2 means half the time, 1 the same time, 0.5 twice the time.",
             "Each round has a ratio of its own. Leave the first round out.",

@@ -76,7 +76,7 @@ answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
     Exercise(
         id=10,
         minutes=3,
-        solution=parts({name: f'"{fmt}"' for name, fmt in codes.FORMATS.right.items()}),
+        solution=parts(codes.FORMATS.right),
         answer=codes.FORMATS,
         explore=codes.lab_of_format,
         hints=[

@@ -8,7 +8,7 @@ from . import layer, tensors
 from .answers import call, describe
 from .engine import Exercise, Prediction, within
 from .functions import Function, parts
-from .judges import Fields, refuting
+from .judges import Fields, choices
 
 TITLE = "Setting the policy"
 
@@ -37,37 +37,29 @@ WIDE = "mixed_float16, wide layers float32"
 
 
 CONVERTS = "each number is converted there and back, which takes longer than it saves."
+MACHINES = {
+    "T4": {
+        "float32": "its tensor cores stand idle then.",
+        "mixed_bfloat16": "its tensor cores multiply no bfloat16, and TensorFlow does not"
+        " warn.",
+    },
+    "H100": {
+        "float32": "its tensor cores multiply 16 bits faster.",
+        "mixed_float16": "as fast, and it needs a loss scale that bfloat16 spares you.",
+    },
+    "laptop": dict.fromkeys(PLAIN[1:], CONVERTS),
+}
+TWO_LAYERS = {
+    "T4, wide": {
+        "float32": "its tensor cores stand idle then, for two layers of thirty.",
+        "mixed_float16": "200,000 is infinity in float16, and a loss scale moves no"
+        " activation.",
+        "mixed_bfloat16": "it holds 200,000, but the T4 multiplies no bfloat16.",
+    },
+}
+NOT = "not `{value}`: "
 CHOOSE = Fields(
-    {
-        "T4": refuting(
-            "mixed_float16",
-            {
-                "float32": "its tensor cores stand idle then.",
-                "mixed_bfloat16": "its tensor cores multiply no bfloat16, and TensorFlow does not"
-                " warn.",
-            },
-            PLAIN,
-        ),
-        "H100": refuting(
-            "mixed_bfloat16",
-            {
-                "float32": "its tensor cores multiply 16 bits faster.",
-                "mixed_float16": "as fast, and it needs a loss scale that bfloat16 spares you.",
-            },
-            PLAIN,
-        ),
-        "laptop": refuting("float32", dict.fromkeys(PLAIN[1:], CONVERTS), PLAIN),
-        "T4, wide": refuting(
-            WIDE,
-            {
-                "float32": "its tensor cores stand idle then, for two layers of thirty.",
-                "mixed_float16": "200,000 is infinity in float16, and a loss scale moves no"
-                " activation.",
-                "mixed_bfloat16": "it holds 200,000, but the T4 multiplies no bfloat16.",
-            },
-            (*PLAIN, WIDE),
-        ),
-    }
+    choices(PLAIN, MACHINES, NOT) | choices((*PLAIN, WIDE), TWO_LAYERS, NOT)
 )
 
 # --- 5: a file that keeps its loss scale ----------------------------------------------
@@ -139,7 +131,7 @@ EXERCISES = [
     Exercise(
         id=6,
         minutes=2,
-        solution=parts({name: f'"{right}"' for name, right in CHOOSE.right.items()}),
+        solution=parts(CHOOSE.right),
         answer=CHOOSE,
         hints=[
             "For each: does the machine multiply float16, bfloat16, both, or neither?",
@@ -152,9 +144,7 @@ EXERCISES = [
     Exercise(
         id=11,
         minutes=3,
-        solution=parts(
-            {name: repr(right) for name, right in tensors.READING.right.items()}
-        ),
+        solution=parts(tensors.READING.right),
         answer=tensors.READING,
         hints=[
             "Diamonds stand in three places: on the way into a layer, below it at its weights, and"

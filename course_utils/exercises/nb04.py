@@ -18,6 +18,12 @@ PREDICTION = Prediction(
 # --- 1: which comparison is fair ------------------------------------------------------
 
 FAULTS = ("fair", "steps", "batch", "order")
+LOOK = {  # what to look at in each, and the right answer
+    "A": ("steps", "after a minute each, the faster one has trained longer."),
+    "B": ("batch", "a larger batch is often faster under float32 too."),
+    "C": ("order", "the laptop was cool for the one and warm for the other."),
+    "D": ("fair", "same steps, same batch, and a slow moment hits both."),
+}
 FAIR = Fields(
     {
         letter: Choice(
@@ -27,22 +33,9 @@ FAIR = Fields(
                 for other in FAULTS
                 if other != right
             },
-            options=FAULTS,
+            FAULTS,
         )
-        for letter, right, said in (
-            (
-                "A",
-                "steps",
-                "after a minute each, the faster one has trained longer.",
-            ),
-            (
-                "B",
-                "batch",
-                "a larger batch is often faster under float32 too.",
-            ),
-            ("C", "order", "the laptop was cool for the one and warm for the other."),
-            ("D", "fair", "same steps, same batch, and a slow moment hits both."),
-        )
+        for letter, (right, said) in LOOK.items()
     }
 )
 
@@ -114,7 +107,7 @@ EXERCISES = [
     Exercise(
         id=6,
         minutes=2,
-        solution=parts({"A": '"steps"', "B": '"batch"', "C": '"order"', "D": '"fair"'}),
+        solution=parts(FAIR.right),
         answer=FAIR,
         wrong=[({"A": "steps"}, "key 'B' is missing")],
         hints=[

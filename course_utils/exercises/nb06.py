@@ -3,7 +3,7 @@
 from . import loops
 from .engine import Exercise, Prediction, within
 from .functions import parts
-from .judges import Choice, Fields
+from .judges import Fields, choices
 
 TITLE = "Your own training loop"
 
@@ -26,12 +26,15 @@ LOOK = {  # a wrong answer, and what speaks against it
     "the scale never falls": "Then S would stay after an overflow. Does the message say so?",
     "the sum for the mean": "Each of the six takes one gradient for an update.",
 }
-LETTERS = {
-    letter: Choice(
-        right, {name: LOOK[name] for name in NAMES if name != right}, options=NAMES
+SIX_FAULTS = Fields(
+    choices(
+        NAMES,
+        {
+            letter: {name: LOOK[name] for name in NAMES if name != right}
+            for letter, (right, _) in loops.FAULTS.items()
+        },
     )
-    for letter, (right, _) in loops.FAULTS.items()
-}
+)
 SIX = """\
 from course_utils.exercises.loops import batch, six
 from course_utils.precision import probe
@@ -47,8 +50,8 @@ EXERCISES = [
 for letter, build_loop in six.items():
     print(letter, *(finding.message for finding in probe(build_loop, *batch)))
 """
-        + parts({letter: f'"{name}"' for letter, (name, _) in loops.FAULTS.items()}),
-        answer=Fields(LETTERS),
+        + parts(SIX_FAULTS.right),
+        answer=SIX_FAULTS,
         hints=[
             'Look at the messages: `print(*probe(six["A"], *batch), sep="\\n")`.',
             "The right loop is the one of which `probe` returns an empty list.",

@@ -4,7 +4,7 @@ from . import replicas
 from .answers import near
 from .engine import Exercise, Prediction, within
 from .functions import parts
-from .judges import Choice, Fields, Number, nearly
+from .judges import Fields, Number, choices, two_decimals
 
 TITLE = "Train on many devices without losing the weights"
 
@@ -60,9 +60,12 @@ ORDERS = Fields(
                 8 * SENT: "that is what all eight send together.",
                 SENT * 1e6: "that is in bytes. Divide by 10**6.",
             },
-            rules=(nearly(7, SENT, 0.02),),
             accept=lambda value: near(value, SENT, 0.002),
-            otherwise="you gave {value:.6g}. How many rounds are there, and how large is a part?",
+            otherwise=two_decimals(
+                SENT,
+                0.02,
+                "you gave {value:.6g}. How many rounds are there, and how large is a part?",
+            ),
             close=0.004,
         ),
     }
@@ -77,18 +80,23 @@ NO_SCALE = (
 FAILS = "section 6 tried that: it fails on TensorFlow, whatever the optimizer."
 LOST = "one overflow of another replica, and {}. Who asks the others?"
 SMALLER = "it would be right. With a smaller change TensorFlow is right too: which?"
-PLANS = {
-    "A": (
-        OWN,
-        {CURE: NO_SCALE, JAX: "it would be right. Does anything fail here without?"},
-    ),
-    "B": (CURE, {OWN: LOST.format("the weights are lost"), JAX: SMALLER}),
-    "C": (JAX, {OWN: FAILS, CURE: FAILS}),
-    "D": (CURE, {OWN: LOST.format("the other process waits for good"), JAX: SMALLER}),
-    "E": (JAX, {OWN: FAILS, CURE: FAILS}),
-}
 PLAN = Fields(
-    {name: Choice(right, wrong, options=WAYS) for name, (right, wrong) in PLANS.items()}
+    choices(
+        WAYS,
+        {
+            "A": {
+                CURE: NO_SCALE,
+                JAX: "it would be right. Does anything fail here without?",
+            },
+            "B": {OWN: LOST.format("the weights are lost"), JAX: SMALLER},
+            "C": {OWN: FAILS, CURE: FAILS},
+            "D": {
+                OWN: LOST.format("the other process waits for good"),
+                JAX: SMALLER,
+            },
+            "E": {OWN: FAILS, CURE: FAILS},
+        },
+    )
 )
 
 # --- 3: how far it scales -------------------------------------------------------------
@@ -164,6 +172,7 @@ answer = {
     "MB": 2 * 7 / 8 * 1_011_466 * 4 / 1e6,  # float32
 }""",
         answer=ORDERS,
+        wrong=[({**ORDERS.right, "MB": 7}, "give two decimals")],
         hints=[
             "Where is the bar of the gradients in the step that is skipped, and where is none?",
             "In each of 2 (N − 1) rounds a device sends one of N parts. Which dtype do gradients"
@@ -193,7 +202,7 @@ answer = {
     Exercise(
         id=9,
         minutes=2,
-        solution=parts({name: f'"{right}"' for name, (right, _) in PLANS.items()}),
+        solution=parts(PLAN.right),
         answer=PLAN,
         hints=[
             "First: does TensorFlow run it at all? Section 6 has the list.",

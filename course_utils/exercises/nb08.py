@@ -1,8 +1,9 @@
 """Prediction and exercises of notebook 08."""
 
+import math
+
 from . import smaller
-from .answers import number
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, several
 from .functions import Function
 
 TITLE = "Smaller still"
@@ -14,33 +15,17 @@ MEASURES = {
 }
 
 
-def factors(guess):
-    """Three factors above 0, {measure: number}, or None.
-
-    >>> factors({"file": 10, "packed": 10, "speed": 1.5})
-    {'file': 10.0, 'packed': 10.0, 'speed': 1.5}
-    """
-    if not isinstance(guess, dict) or set(guess) != set(MEASURES):
-        return None
-    values = {key: number(guess[key]) for key in MEASURES}
-    return values if all(value and value > 0 for value in values.values()) else None
-
-
-def shown(guess):
-    """The same in words."""
-    return (
-        f"file {guess['file']:g} and packed file {guess['packed']:g} times smaller,"
-        f" {guess['speed']:g} times as fast"
-    )
-
+SHOWN = (
+    "file {file:g} and packed file {packed:g} times smaller, {speed:g} times as fast"
+)
 
 PREDICTION = Prediction(
     measures={key: (quantity, "times") for key, quantity in MEASURES.items()},
     example={"file": 10, "packed": 10, "speed": 5},
-    read=factors,
-    said=lambda guess: f"{shown(guess).capitalize()}. Section 5 measures it.",
+    read=several(dict.fromkeys(MEASURES, math.inf)),
+    said=f"{SHOWN.capitalize()}. Section 5 measures it.".format_map,
     wanted='three factors, such as `guess = {"file": 2, "packed": 2, "speed": 2}`',
-    shown=shown,
+    shown=SHOWN.format_map,
 )
 
 EXERCISES = [

@@ -2,10 +2,9 @@
 computed.
 """
 
-import json
 from dataclasses import dataclass
 
-from course_utils import paths
+from course_utils.benchmark import records
 from course_utils.clinic import cases, elimination
 
 from .answers import describe, number
@@ -15,14 +14,13 @@ from .judges import Choice, Fields
 
 TITLE = "The debugging clinic"
 
-FILE = paths.data("measurements/clinic.json")
 try:
-    RECORD = json.loads(FILE.read_text(encoding="utf-8"))
+    RECORD = records.clinic()
     PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}
 except (OSError, ValueError, KeyError, TypeError):
     raise ValueError(
-        f"Notebook 09 has no exercises, because data/measurements/{FILE.name} is missing or "
-        "damaged: get this file of the course again."
+        "Notebook 09 has no exercises, because data/measurements/clinic.json is missing or"
+        " damaged: get this file of the course again."
     ) from None
 NUMBERS = {key: str(number) for number, key in enumerate(PATIENTS, 1)}
 SCALED = [
@@ -35,18 +33,17 @@ def against(patient, guess, asked=()):
     there, of those that were asked, else of all.
     """
     mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
-    tells = [i for i in RECORD["instruments"] if mine[i]["kind"] != theirs[i]["kind"]]
+    tells = [i for i in mine if mine[i]["kind"] != theirs[i]["kind"]]
     best = min(tells, key=lambda i: (i not in asked, elimination.minutes(RECORD, [i])))
     cause = PATIENTS[guess]["diagnosis"]
     if best not in asked:
         return f"It is not “{cause}”, though nothing that you read speaks against it. Ask `{best}`."
-    name, then, here = (each[best] for each in (RECORD["instruments"], theirs, mine))
-    reads = (
-        f"then {name['name']} reads “{then['kind']}”. Here it reads “{here['kind']}”."
-    )
-    return f"{cause}: {reads}"
+    name = RECORD["instruments"][best]["name"]
+    then, here = (readings[best]["kind"] for readings in (theirs, mine))
+    return f"{cause}: then {name} reads “{then}”. Here it reads “{here}”."
 
 
+CAUSES = Choice("", {}, tuple(PATIENTS))
 LIMIT = 10  # minutes
 
 
@@ -69,29 +66,23 @@ class Diagnosis:
         return cases.Named(self.patient, asked, self.patient)
 
     def read(self, answer):
+        return answer
+
+    def __call__(self, answer):
         if not isinstance(answer, cases.Named):
-            return None, (
+            return (
                 f"You gave {describe(answer)}: give `names(...)` of a case, with a word "
                 "from the list of causes."
             )
-        words = Choice(answer.patient, options=tuple(PATIENTS))
-        cause, problem = words.read(answer.cause)
-        return answer._replace(cause=cause), problem
-
-    def __call__(self, answer):
-        named, problem = self.read(answer)
-        if problem:
-            return problem
-        key, asked, cause = named
+        key, asked, word = answer
+        cause = CAUSES.read(word)
+        if cause is None:
+            return CAUSES(word)
+        this = f"That is patient {NUMBERS[key]}"
         if not self.only and int(NUMBERS[key]) < 5:
-            return (
-                f"That is patient {NUMBERS[key]}, of the core: take one of your ward."
-            )
+            return f"{this}, of the core: take one of your ward."
         if self.only and key != self.patient:
-            return (
-                f"That is patient {NUMBERS[key]}, and patient {NUMBERS[self.patient]} "
-                "waits."
-            )
+            return f"{this}, and patient {NUMBERS[self.patient]} waits."
         if cause != key:
             return against(key, cause, asked)
         enough = ", ".join(elimination.cheapest(RECORD, key))
@@ -120,25 +111,31 @@ class Diagnosis:
         yield right._replace(asked=everything), f"It is that, for {paid} minutes"
 
 
-def examined(made, keys, answer):
-    """The code that examines {name: patient} at the least price."""
-    asks = [
-        f'{name}.ask("{tool}")'
-        for name, key in keys.items()
-        for tool in elimination.cheapest(RECORD, key)
-    ]
-    return "\n".join(["from course_utils import clinic\n", made, *asks, answer])
+class Ward(Fields):
+    """The judge of several patients, none of them twice."""
+
+    def __call__(self, answer):
+        if problem := super().__call__(answer):
+            return problem
+        different = {answer[name].patient for name in self.judges}
+        if len(different) < len(self.judges):
+            return "You examined one patient twice: name the causes of three different ones."
+        return None
 
 
 def examination(id, minutes, patient, right, hint):
     """The exercise that asks for the cause of a patient of the core."""
     number = NUMBERS[patient]
     name = f"case_{number}"
-    made = f"{name} = clinic.Case({number})"
+    asks = (f'{name}.ask("{tool}")\n' for tool in elimination.cheapest(RECORD, patient))
     return Exercise(
         id=id,
         minutes=minutes,
-        solution=examined(made, {name: patient}, f'answer = {name}.names("{patient}")'),
+        solution=f"""\
+from course_utils import clinic
+
+{name} = clinic.Case({number})
+{"".join(asks)}answer = {name}.names("{patient}")""",
         answer=Diagnosis(patient),
         hints=[
             hint,
@@ -184,18 +181,18 @@ TRIAGE = Fields(
         for key, wrong in NOT_ITS_FAMILY.items()
     }
 )
-WARD = dict(
-    zip("abc", (case.patient["key"] for case in cases.ward("Ada")), strict=True)
+WARD = Ward(
+    {
+        name: Diagnosis(case.patient["key"], False)
+        for name, case in zip("abc", cases.ward("Ada"), strict=True)
+    }
 )
-NAMED = parts({name: f'{name}.names("{key}")' for name, key in WARD.items()})
 
 EXERCISES = [
     Exercise(
         id=1,
         minutes=2,
-        solution=parts(
-            {number: f'"{family}"' for number, family in TRIAGE.right.items()}
-        ),
+        solution=parts(TRIAGE.right),
         answer=TRIAGE,
         hints=[
             "Where no thick line is drawn, the loss is NaN in each step.",
@@ -235,8 +232,21 @@ EXERCISES = [
     Exercise(
         id=7,
         minutes=12,
-        solution=examined('a, b, c = clinic.ward("Ada")', WARD, NAMED),
-        answer=Fields({name: Diagnosis(key, False) for name, key in WARD.items()}),
+        solution="""\
+from course_utils import clinic
+
+a, b, c = clinic.ward("Ada")
+a.ask("scale")
+a.ask("probe")
+b.ask("examine")
+c.ask("examine")
+answer = {
+    "a": a.names("accumulate"),
+    "b": b.names("bfloat16"),
+    "c": c.names("epsilon"),
+}""",
+        answer=WARD,
+        wrong=[(dict.fromkeys("abc", WARD.right["a"]), "three different ones")],
         hints=[
             '`a.ask("examine")` and `a.ask("scale")` together take three minutes.',
             "Read the whole text of what `probe` finds.",

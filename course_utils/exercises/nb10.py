@@ -1,34 +1,11 @@
 """Prediction and exercises of notebook 10."""
 
 from . import capstone
-from .answers import number
-from .engine import Exercise, Prediction
+from .engine import Exercise, Prediction, several
 
 TITLE = "The capstone"
 
-GUESSED = {"speedup": 99, "memory": 9, "accuracy": 100}  # {name: its largest value}
-
-
-def three(guess):
-    """A guess of three numbers, {name: number}, or None.
-
-    >>> three({"speedup": 1.5, "memory": 0.5, "accuracy": 80})
-    {'speedup': 1.5, 'memory': 0.5, 'accuracy': 80.0}
-    """
-    if not isinstance(guess, dict) or set(guess) != set(GUESSED):
-        return None
-    values = {name: number(guess[name]) for name in GUESSED}
-    fit = all(
-        values[name] and 0 < values[name] <= most for name, most in GUESSED.items()
-    )
-    return values if fit else None
-
-
-def shown(guess):
-    """The same in words."""
-    said = f"{guess['speedup']:g} times as fast, {guess['memory']:g} times the memory"
-    return f"{said}, {guess['accuracy']:g} % right"
-
+SHOWN = "{speedup:g} times as fast, {memory:g} times the memory, {accuracy:g} % right"
 
 PREDICTION = Prediction(
     measures={
@@ -37,13 +14,12 @@ PREDICTION = Prediction(
         "accuracy": ("digits 5 to 9 told right", "%"),
     },
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
-    read=three,
-    said=lambda guess: f"You expect: {shown(guess)}. Section 7 measures it.",
+    read=several({"speedup": 99, "memory": 9, "accuracy": 100}),
+    said=f"You expect: {SHOWN}. Section 7 measures it.".format_map,
     wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
     " above 0 and at most 99, 9 and 100",
-    shown=shown,
+    shown=SHOWN.format_map,
 )
-
 
 EXERCISES = [
     Exercise(

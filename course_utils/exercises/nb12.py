@@ -3,7 +3,7 @@
 from . import checkpoint
 from .engine import Exercise, Prediction, within
 from .functions import parts
-from .judges import Choice, Fields
+from .judges import Fields, choices
 
 TITLE = "Stop, and go on"
 
@@ -16,52 +16,43 @@ PREDICTION = Prediction(
 )
 
 PARTS = ("data", "loss scale", "moments", "random_state")
-LOST = {  # what was lost, and what speaks against the others
-    "A": (
-        "data",
-        {
-            "loss scale": "The scale is that of the training left alone.",
-            "moments": "All 998 updates are still counted.",
-            "random_state": "Dropout does not choose the batch. Look at the labels.",
+SAME_BATCH = "The labels are the same, so it is the same batch."
+SAME_SCALE = "The scale is that of the training left alone."
+SAME_DRAWS = "The loss is the same, so Dropout drew the same mask."
+LOST = Fields(
+    choices(
+        PARTS,
+        {  # what was lost, by what speaks against the others
+            "A": {
+                "loss scale": SAME_SCALE,
+                "moments": "All 998 updates are still counted.",
+                "random_state": "Dropout does not choose the batch. Look at the labels.",
+            },
+            "B": {
+                "data": SAME_BATCH,
+                "moments": "All 998 updates are still counted. Why is the step skipped?",
+                "random_state": SAME_DRAWS,
+            },
+            "C": {
+                "data": SAME_BATCH,
+                "loss scale": SAME_SCALE,
+                "moments": "Without moments the update would have another length.",
+            },
+            "D": {
+                "data": SAME_BATCH,
+                "loss scale": SAME_SCALE,
+                "random_state": SAME_DRAWS,
+            },
         },
-    ),
-    "B": (
-        "loss scale",
-        {
-            "data": "The labels are the same, so it is the same batch.",
-            "moments": "All 998 updates are still counted. Why is the step skipped?",
-            "random_state": "The loss is the same, so Dropout drew the same mask.",
-        },
-    ),
-    "C": (
-        "random_state",
-        {
-            "data": "The labels are the same, so it is the same batch.",
-            "loss scale": "The scale is that of the training left alone.",
-            "moments": "Without moments the update would have another length.",
-        },
-    ),
-    "D": (
-        "moments",
-        {
-            "data": "The labels are the same, so it is the same batch.",
-            "loss scale": "The scale is that of the training left alone.",
-            "random_state": "The loss is the same, so Dropout drew the same mask.",
-        },
-    ),
-}
+    )
+)
 
 EXERCISES = [
     Exercise(
         id=2,
         minutes=4,
-        solution=parts({letter: f'"{part}"' for letter, (part, _) in LOST.items()}),
-        answer=Fields(
-            {
-                letter: Choice(part, others, options=PARTS)
-                for letter, (part, others) in LOST.items()
-            }
-        ),
+        solution=parts(LOST.right),
+        answer=LOST,
         hints=[
             "Which column differs from the training that was left alone? Start with D.",
             "The loss of a step depends on the batch, on the weights and on Dropout's mask.",

@@ -1,7 +1,7 @@
 """Prediction and exercises of notebook 13."""
 
 from .engine import Exercise, Prediction, within
-from .judges import Fields, Number, nearly
+from .judges import Fields, Number, two_decimals
 
 TITLE = "How far could it go?"
 
@@ -15,7 +15,8 @@ PREDICTION = Prediction(
 
 ROWS, INPUTS, OUTPUTS = 64, 512, 256
 FLOPS = 2 * ROWS * INPUTS * OUTPUTS
-NUMBERS = ROWS * INPUTS + INPUTS * OUTPUTS + ROWS * OUTPUTS
+READ, WEIGHTS, WRITTEN = ROWS * INPUTS, INPUTS * OUTPUTS, ROWS * OUTPUTS
+NUMBERS = READ + WEIGHTS + WRITTEN
 COUNT = Fields(
     {
         "flops": Number(
@@ -26,10 +27,9 @@ COUNT = Fields(
                 * FLOPS: "That is the whole step, with the two products of the way back."
                 " The forward pass is one of them.",
                 2
-                * ROWS
-                * OUTPUTS: "That is one multiplication for each result. Each result is"
+                * WRITTEN: "That is one multiplication for each result. Each result is"
                 " a sum over all 512 inputs.",
-                2 * INPUTS * OUTPUTS: "That is one row. The layer turns 64 of them.",
+                2 * WEIGHTS: "That is one row. The layer turns 64 of them.",
             },
             otherwise="{value:.9g} does not fit: two for each row, input and output.",
             asked="give one number",
@@ -39,9 +39,8 @@ COUNT = Fields(
             4 * NUMBERS,
             {
                 NUMBERS: "That counts numbers. In float32 each has 4 bytes.",
-                4 * (ROWS * INPUTS + ROWS * OUTPUTS): "The weights are read as well.",
-                4
-                * (ROWS * INPUTS + INPUTS * OUTPUTS): "The result is written as well.",
+                4 * (READ + WRITTEN): "The weights are read as well.",
+                4 * (READ + WEIGHTS): "The result is written as well.",
                 2 * NUMBERS: "In float32 a number has 4 bytes, not 2.",
             },
             otherwise="{value:.9g} does not fit: the layer reads its input and its weights, and"
@@ -88,9 +87,12 @@ ROOFLINE = Number(
         SPEEDUP
         - 1: "That is the gain. Give how many times as fast it is, as 2 for twice.",
     },
-    rules=(nearly(4, SPEEDUP, 0.02),),
-    otherwise="You gave {value:.4g}. In float32 the layer reaches 8.1 TFLOP/s; how many numbers"
-    " does memory bring in float16?",
+    otherwise=two_decimals(
+        SPEEDUP,
+        0.02,
+        "You gave {value:.4g}. In float32 the layer reaches 8.1 TFLOP/s; how many numbers"
+        " does memory bring in float16?",
+    ),
     asked="give one number, without quotes or units",
     close=0.005,
 )
@@ -148,6 +150,7 @@ in_float32 = min(8.1, 0.32 * 50)  # TFLOP/s: the peak, or what memory allows
 in_float16 = min(65, 0.32 * 100)
 answer = in_float16 / in_float32""",
         answer=ROOFLINE,
+        wrong=[(4, "give two decimals")],
         hints=[
             "Memory allows bytes per second times operations per byte. Compare that with the peak,"
             " once for each dtype.",

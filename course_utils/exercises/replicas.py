@@ -100,19 +100,16 @@ class Context:
         """The sum, or the mean, of what all replicas bring."""
         import tensorflow as tf
 
-        values = tf.nest.flatten(value)
-        if tf.bool in [tf.convert_to_tensor(each).dtype for each in values]:
+        dtypes = [tf.convert_to_tensor(each).dtype for each in tf.nest.flatten(value)]
+        if tf.bool in dtypes:
             raise TypeError(BOOL)
         if self.num_replicas_in_sync == 1:
             return value
         total = next(self._sums, None)
         if total is None:
             raise _Waits(value)
-        if "MEAN" not in str(reduce_op).upper():
-            return total
-        return tf.nest.map_structure(
-            lambda each: each / self.num_replicas_in_sync, total
-        )
+        share = 1 / self.num_replicas_in_sync if "MEAN" in str(reduce_op).upper() else 1
+        return tf.nest.map_structure(lambda each: each * share, total)
 
 
 def gradients_of(case):
@@ -147,8 +144,8 @@ def flags_of(check_finite, case):
         brought = []
         flags = []
         for rank, gradients in enumerate(gradients_of(case)):
-            context = Context(rank, count, sums)
             try:
+                context = Context(rank, count, sums)
                 flags.append(call(function, gradients, context, end="`return`"))
             except _Waits as waiting:
                 brought.append(waiting.value)
@@ -161,44 +158,44 @@ def flags_of(check_finite, case):
         if flags:
             raise Mistake(STUCK)
         sums.append(call(tf.nest.map_structure, lambda *all: tf.add_n(all), *brought))
-    words = [attempt(lambda flag=flag: str(np.asarray(flag))) for flag in flags]
-    if set(words) <= {"True", "False"}:
-        return [word == "True" for word in words]
-    raise Mistake(
-        f"Your function returns {describe(flags[0])}: return one True or False."
-    )
+    found = attempt(lambda: np.asarray(flags))
+    if found is None or found.dtype != bool or found.shape != (count,):
+        what = f"{describe(flags[0])}: return one True or False"
+        raise Mistake(f"Your function returns {what}.")
+    return found.tolist()
+
+
+def outcome(check_finite, case):
+    """The flags of a case, or a text that says what is wrong."""
+    try:
+        return flags_of(check_finite, case)
+    except Mistake as mistake:
+        return str(mistake)
 
 
 def outcomes(check_finite):
-    """What comes of each case: flags, or a text that says what is wrong."""
-    found = []
-    for case in CASES:
-        try:
-            found.append(flags_of(check_finite, case))
-        except Mistake as mistake:
-            found.append(str(mistake))
-    return found
+    """What comes of each case."""
+    return [outcome(check_finite, case) for case in CASES]
 
 
 def compare(check_finite, case):
     """The flags of a case, where they are wrong, and why, or None."""
     count, spoiled = case
     said = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
-    try:
-        flags = flags_of(check_finite, case)
-    except Mistake as mistake:
-        return f"{said} {STUCK}." if str(mistake) == STUCK else str(mistake)
+    flags = outcome(check_finite, case)
     if flags == [not spoiled] * count:
         return None
+    if isinstance(flags, str):
+        return f"{said} {STUCK}." if flags == STUCK else flags
     # what a learner prints is shown once
     with contextlib.redirect_stdout(io.StringIO()):
         found = outcomes(check_finite)
         listed = slipped(CODE, NAME, SLIPS)
         # of the listed one that returns the same in all cases
-        why = next((why for wrong, why in listed if outcomes(wrong) == found), None)
+        why = next((why for wrong, why in listed if outcomes(wrong) == found), "")
     if not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."
-    return f"{said} they return {flags}. {why or ''}".strip()
+    return f"{said} they return {flags}. {why}".strip()
 
 
 judge = Function(compare, CASES)

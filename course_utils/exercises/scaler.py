@@ -1,9 +1,8 @@
 """The judge of a loss scaler that a learner writes, in notebook 02: it trains a network
 with it.
 
-The network and its faint loss are the notebook's own: with a scale of 1 it learns
-nothing. The first batches are broken on purpose, and in some steps one number of a
-gradient is infinite.
+With a scale of 1 its network learns nothing. The first batches are broken on purpose,
+and in some steps one number of a gradient is infinite.
 """
 
 import contextlib
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .answers import Mistake, attempt, call, describe, number, untouched
-from .faint import Adam, pictures
+from . import faint
+from .answers import Mistake, attempt, call, describe, number
 from .functions import Function, edited
 
 CODE = """\
@@ -34,9 +33,7 @@ def after_backward(gradients, scale, good):
 START = 2.0**15
 GROWTH = 10
 STEPS = 900
-BROKEN = 100  # batches in front that hold NaN
 EVERY = 10  # steps from one measurement to the next
-FAINT = np.float32(2.0**-32)  # the weight of the loss
 FINITE, HALF, UNSCALED = (
     "np.isfinite(g).all()",
     "max(scale / 2, 1.0)",
@@ -78,42 +75,6 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
 }
 
 
-def network(policy):
-    """The autoencoder under a policy: `(weights, gradients(n, scale), missing())`.
-
-    `gradients` are those of the faint loss of step n times the scale, float32;
-    `missing` is the share of the pictures that is not restored.
-    """
-    import tensorflow as tf  # late, as all that loads it
-
-    from course_utils.models import autoencoder
-
-    model = autoencoder(policy)
-    variables = [w.value for w in model.weights]
-
-    def missing(images):
-        return tf.reduce_mean((model(images) - images) ** 2)
-
-    @tf.function
-    def backward(images, scale):
-        with tf.GradientTape() as tape:
-            scaled = FAINT * missing(images) * scale
-        return tape.gradient(scaled, variables)
-
-    def gradients(n, scale):
-        images = pictures()[16 * n % 1424 :][:16]
-        images = np.full_like(images, np.nan) if n < BROKEN else images
-        with np.errstate(over="ignore"):
-            found = [g.numpy() for g in backward(images, np.float32(scale))]
-        if n % 50 == 27:  # as where the largest gradient overflows, and it alone
-            found[n // 50 % 2].flat[0] = np.inf if n % 200 < 100 else -np.inf
-        return found
-
-    few = pictures()[:256]
-    measured = tf.function(missing)
-    return variables, gradients, lambda: float(measured(few) / np.mean(few**2))
-
-
 @dataclass
 class Run:
     """A training: the missing share every `EVERY` steps, the steps skipped, what is
@@ -124,23 +85,21 @@ class Run:
     skipped: int = 0
     scale: float = START  # at the end
     lowest: float = START
-    fault: str | None = None
-    broken: int | None = None  # the step after which the weights were not finite
+    fault: str = ""
+    broken: int = 0  # the step after which the weights were not finite
 
     @property
     def told(self):
         """How the training ended."""
         if self.broken:
             return f"After step {self.broken} the weights are not finite."
+        yours, full = (
+            f"{max(0, 1 - run.missing[-1]):.0%}" for run in (self, in_float32())
+        )
         return (
             f"After {STEPS} steps, {self.skipped} of them skipped, your network restores"
-            f" {restored(self)} of the pictures, float32's {restored(in_float32())}."
+            f" {yours} of the pictures, float32's {full}."
         )
-
-
-def restored(run):
-    """The share of the pictures that a network restores in the end, in words."""
-    return f"{max(0, 1 - run.missing[-1]):.0%}"
 
 
 @functools.cache
@@ -149,52 +108,53 @@ def in_float32():
     return train(edited(CODE, "after_backward"), "float32")
 
 
-def train(function, policy="mixed_float16"):
+@np.errstate(all="ignore")
+def train(function, dtype="float16"):
     """The `Run` with a learner's function; `Mistake` where that cannot be used."""
-    weights, gradients_of, missing = network(policy)
-    run = Run([missing()])
-    adam = Adam()
+    weights = faint.first_weights()
+    run = Run([faint.missing(weights, dtype)])
+    adam = faint.Adam()
     good = 0
     row = 0  # finite steps since the last overflow or doubling
     for n in range(STEPS):
-        gradients = gradients_of(n, run.scale)
-        given = [g.copy() for g in gradients], run.scale, good
-        result = call(function, *given, end="`return unscaled, scale, good`")
-        if problem := wrong_form(result, gradients):
-            raise Mistake(problem)
-        unscaled, scale, good = result
-        row = row % GROWTH + 1 if all(np.isfinite(g).all() for g in gradients) else 0
-        fault = wrong_step(gradients, run.scale, row, unscaled, number(scale))
+        gradients = faint.backward(weights, n, run.scale, dtype)
+        copies = [g.copy() for g in gradients]
+        end = "`return unscaled, scale, good`"
+        result = call(function, copies, run.scale, good, end=end)
+        unscaled, scale, good = formed(result, gradients)
+        row = row % GROWTH + 1 if np.isfinite(faint.flat(gradients)).all() else 0
+        fault = wrong_step(gradients, run.scale, row, unscaled, scale)
         if fault and not run.fault:
             run.fault = f"Step {n + 1} {fault}"
-        run.scale = number(scale)
-        run.lowest = min(run.scale, run.lowest)
+        run.scale = scale
+        run.lowest = min(scale, run.lowest)
         if unscaled is None:
             run.skipped += 1
         else:
-            with np.errstate(all="ignore"):
-                adam.update(weights, unscaled)
-        if not all(np.isfinite(w.numpy()).all() for w in weights):
+            weights = (weights - adam.step(faint.flat(unscaled))).astype("float32")
+        if not np.isfinite(weights).all():
             run.broken = n + 1
             break
         if (n + 1) % EVERY == 0:
-            run.missing.append(missing())
+            run.missing.append(faint.missing(weights, dtype))
     return run
 
 
-def wrong_form(result, gradients):
-    """What is wrong with the form of what a function returned, or None."""
+def formed(result, gradients):
+    """The three that a function returned; `Mistake` where they have another form."""
     parts = attempt(lambda: list(result))
     if parts is None or len(parts) != 3:
-        said = f"{describe(result)}; three values are needed: gradients or None, scale, good"
-        return f"Your function returns {said}."
-    unscaled, scale, _ = parts
+        wanted = "three values are needed: gradients or None, scale, good"
+        raise Mistake(f"Your function returns {describe(result)}; {wanted}.")
+    unscaled, scale, good = parts
     if number(scale) is None:
-        return f"Your function returns {describe(scale)} as the scale; give a finite number."
+        what = f"{describe(scale)} as the scale; give a finite number"
+        raise Mistake(f"Your function returns {what}.")
     shapes = attempt(lambda: [np.asarray(g, "float64").shape for g in unscaled])
-    if unscaled is None or shapes == [g.shape for g in gradients]:
-        return None
-    return f"Your function returns {describe(unscaled)} as gradients; give two arrays or None."
+    if unscaled is not None and shapes != [g.shape for g in gradients]:
+        what = f"{describe(unscaled)} as gradients; give two arrays or None"
+        raise Mistake(f"Your function returns {what}.")
+    return unscaled, number(scale), good
 
 
 def wrong_step(gradients, scale, row, unscaled, new):
@@ -211,25 +171,23 @@ def wrong_step(gradients, scale, row, unscaled, new):
         return None if new == scale / 2 or floor else f"overflows, {moved}: halve it."
     if unscaled is None:
         return "is sound, and yours skips it: all its numbers are finite."
-    if said := wrong_gradients(gradients, unscaled, scale):
+    right = faint.flat(gradients) / scale
+    if said := wrong_gradients(faint.flat(unscaled), right, scale):
         return said
-    if row < GROWTH and new == 2 * scale:
+    if row == GROWTH:
+        full = f"is the {GROWTH}th finite one in a row, {moved}: double it."
+        return None if new == 2 * scale else full
+    if new == 2 * scale:
         steps = f"{row} finite step{'s' * (row > 1)} in a row, not {GROWTH}"
         return f"doubles the scale after {steps}: a skip and a doubling set the counter to 0."
-    if row == GROWTH and new != 2 * scale:
-        return f"is the {GROWTH}th finite one in a row, {moved}: double it."
-    if row < GROWTH and new != scale:
-        return f"is finite, {moved}: only the {GROWTH}th in a row moves it."
-    return None
+    early = f"is finite, {moved}: only the {GROWTH}th in a row moves it."
+    return None if new == scale else early
 
 
-def wrong_gradients(gradients, unscaled, scale):
-    """What is wrong with the gradients that a function returned for these, or None."""
-    returned, right = (
-        np.concatenate([np.ravel(array).astype("float64") for array in arrays])
-        for arrays in (unscaled, gradients)
-    )
-    right /= scale
+def wrong_gradients(returned, right, scale):
+    """What is wrong with the gradients that a function returned in place of others, or
+    None.
+    """
     for factor, said in (
         (1, None),
         (scale, "returns its gradients as they were: divide them by the scale."),
@@ -276,9 +234,8 @@ def runs(function):
         "float32": in_float32(),
         "Keras's rule": train(edited(CODE, "after_backward", NO_FLOOR)),
     }
-    if not untouched(function):
-        with contextlib.suppress(Mistake):
-            trained["yours"] = train(function)
+    with contextlib.suppress(Mistake):
+        trained["yours"] = train(function)
     return {name: run.missing for name, run in trained.items()}
 
 

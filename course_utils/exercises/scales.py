@@ -90,12 +90,8 @@ TRIED = (0, 11, 34, 37, -15, 2**15, 15.5, 1000), (36, 38, 16, 2**37, 36.5)
 WHOLE = "give one whole number, the s of 2**s"
 CHOSEN = Fields(
     {
-        "s": Number(
-            33, dict.fromkeys(TRIED[0], misfit), (), misfit, WHOLE, accept=fits
-        ),
-        "overflow": Number(
-            37, dict.fromkeys(TRIED[1], first), (), first, WHOLE, close=0
-        ),
+        "s": Number(33, {TRIED[0]: misfit}, misfit, WHOLE, accept=fits),
+        "overflow": Number(37, {TRIED[1]: first}, first, WHOLE, close=0),
     }
 )
 

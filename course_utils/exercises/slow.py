@@ -20,6 +20,7 @@ SHOWS = {
 }
 REPAIRS = tuple(SHOWS)
 LATE = "bfloat16"  # what may be tried once nothing else is wrong
+NAMES = (*REPAIRS, LATE)
 BATCH = 256
 SMALL = 32
 WIDTH = 512
@@ -39,10 +40,9 @@ def colleague(repairs=()):
     import keras
     import tensorflow as tf
 
-    if unknown := [name for name in repairs if name not in (*REPAIRS, LATE)]:
-        raise ValueError(
-            f"{unknown[0]!r} is no repair: choose from {', '.join((*REPAIRS, LATE))}."
-        )
+    for name in repairs:
+        if name not in NAMES:
+            raise ValueError(f"{name!r} is no repair: choose from {', '.join(NAMES)}.")
     source = np.random.RandomState(8)
     images = source.rand(2 * BATCH, 784).astype("float32")
     labels = source.randint(0, 10, 2 * BATCH)
@@ -81,10 +81,9 @@ def colleague(repairs=()):
 
     def step():
         x, y = next(batches)
-        return [
-            float(train(x[n : n + size], y[n : n + size]))
-            for n in range(0, BATCH, size)
-        ][-1]
+        for n in range(0, BATCH, size):
+            loss = float(train(x[n : n + size], y[n : n + size]))
+        return loss
 
     return step
 
@@ -120,25 +119,24 @@ def judge(answer):
     "'graph' stands in the list twice. Each repair is made once."
     >>> judge(list(REPAIRS))
     """
-    asked = f"give a list of names, of {', '.join((*REPAIRS, LATE))}"
+    asked = f"give a list of names, of {', '.join(NAMES)}"
     if not isinstance(answer, list | tuple):
         return f"You gave {describe(answer)}: {asked}."
     for name in answer:
-        if not isinstance(name, str) or name not in (*REPAIRS, LATE):
+        if not isinstance(name, str) or name not in NAMES:
             return f"You gave {describe(name)} in the list: {asked}."
         if answer.count(name) > 1:
             return f"{name!r} stands in the list twice. Each repair is made once."
     left = [name for name in REPAIRS if name not in answer]
-    if LATE in answer and left:
+    if not left:
+        return None
+    if LATE in answer:
         return (
             "bfloat16 makes products faster at best, and this step spends its time elsewhere."
             " Take it out of the list, and try it after the six repairs."
         )
-    if not left:
-        return None
-    done = len(REPAIRS) - len(left)
-    parts = list(dict.fromkeys(SHOWS[name] for name in left))
+    parts = ", ".join(dict.fromkeys(SHOWS[name] for name in left))
     return (
-        f"You repaired {done} of 6 faults. The rest shows in these parts of the bar:"
-        f" {', '.join(parts)}."
+        f"You repaired {len(REPAIRS) - len(left)} of 6 faults. The rest shows in these parts of"
+        f" the bar: {parts}."
     )

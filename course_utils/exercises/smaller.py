@@ -34,34 +34,31 @@ def prune_problem(prune, trial):
     """What is wrong with the learner's pruning of an array of this shape, or None."""
     shape, share = trial
     size = int(np.prod(shape))
-    weights = np.random.RandomState(8).permutation(np.arange(1, size + 1)) / size
-    weights = np.where(weights * size % 2 > 0.5, weights, -weights).reshape(shape)
+    count = round(share * size)
+    ranks = np.random.RandomState(8).permutation(np.arange(1, size + 1)).reshape(shape)
+    weights = np.where(ranks % 2, ranks, -ranks) / size
     given = weights.copy()
     answer = call(prune, given, share, end="`return`")
-    pruned = None if answer is None else attempt(lambda: np.asarray(answer, float))
+    pruned = attempt(lambda: np.asarray(answer, float))
     if pruned is None:
         return f"It returns {describe(answer)}: return the array with its zeros."
     if pruned.shape != shape:
         return f"It returns the shape {pruned.shape}: keep the shape {shape}."
     if not np.array_equal(given, weights):
         return "It changes the array that it was given: change your own array, a copy."
-    zeros = np.sum(pruned == 0)
-    count = round(share * size)
-    if zeros != count:
+    gone = pruned == 0
+    if gone.sum() != count:
         return (
-            f"With the share {share:g} of {size} weights, {zeros} are zero: it has to be"
+            f"With the share {share:g} of {size} weights, {gone.sum()} are zero: it has to be"
             f" {count}."
         )
-    gone = np.sort(abs(weights[pruned == 0]))
-    order = np.sort(abs(weights), axis=None)
-    if count and np.array_equal(gone, order[-count:]):
+    if count and np.array_equal(gone, ranks > size - count):
         return "It sets the largest to zero: the smallest are to go."
-    if not np.array_equal(gone, order[:count]):
+    if not np.array_equal(gone, ranks <= count):
         return "Not the smallest are zero: compare by magnitude, without the sign."
-    same = np.array_equal(pruned[pruned != 0], weights[pruned != 0])
-    return (
-        None if same else "The weights that stay have changed: leave them as they are."
-    )
+    if not np.array_equal(pruned[~gone], weights[~gone]):
+        return "The weights that stay have changed: leave them as they are."
+    return None
 
 
 AFFINE = """\
@@ -94,19 +91,19 @@ def affine_problem(affine, trial):
     pair = attempt(lambda: tuple(map(number, found)))
     if pair is None or len(pair) != 2 or None in pair:
         return f"It returns {describe(found)}: return two numbers, (scale, zero)."
-    wide = max(high, 0.0) - min(low, 0.0)
-    right = wide / 255, round(-128 - min(low, 0.0) * 255 / wide)
     scale, zero = pair
+    right = (max(high, 0.0) - min(low, 0.0)) / 255
+    right_zero = round(-128 - min(low, 0.0) / right)
     said = f"For {low:g} to {high:g} you give the scale {scale:.4g} and the zero point {zero:.4g}"
-    if near(scale, right[1]) and near(zero, right[0]):
+    if near(scale, right_zero) and near(zero, right):
         return f"{said}. They come the other way around: (scale, zero)."
-    if near(scale, (high - low) / 255, 1e-3) and not near(scale, right[0], 1e-3):
-        return f"{said}. The range has to contain 0: widen it first."
-    if not near(scale, right[0], 1e-3):
+    if not near(scale, right, 1e-3):
+        if near(scale, (high - low) / 255, 1e-3):
+            return f"{said}. The range has to contain 0: widen it first."
         return f"{said}. There are 255 steps between 256 integers."
     if zero != round(zero):
         return f"{said}. The zero point has to be an integer."
-    return None if zero == right[1] else f"{said}. The lower end has to land on −128."
+    return None if zero == right_zero else f"{said}. The lower end has to land on −128."
 
 
 FLOAT32 = """\
@@ -156,16 +153,13 @@ def float32_problem(to_float32, policy):
         after = keras.config.dtype_policy().name
     if not isinstance(twin, keras.Model):
         return f"It returns {describe(twin)}: give the network itself."
-    narrow = [
-        layer.compute_dtype for layer in twin.layers if layer.compute_dtype != "float32"
-    ]
-    if narrow:
-        return f"A layer of it still computes in {narrow[0]}: build it under float32."
+    for dtype in (layer.compute_dtype for layer in twin.layers):
+        if dtype != "float32":
+            return f"A layer of it still computes in {dtype}: build it under float32."
     if after != policy:
         return (
             f"Afterwards the policy is {after}, and before it was {policy}: restore it."
         )
-    same = all(map(np.array_equal, twin.get_weights(), model.get_weights()))
-    return (
-        None if same else "It has weights of its own: copy those of the trained model."
-    )
+    if all(map(np.array_equal, twin.get_weights(), model.get_weights())):
+        return None
+    return "It has weights of its own: copy those of the trained model."

@@ -67,13 +67,10 @@ def test_an_overflow_on_any_replica_is_one_skipped_step_for_all(found, workers):
     one, other = workers
     assert one == other
     for ways, replicas in ((found, 2), (one, 1)):
-        assert (len(ways["play"]), len(ways["eager"])) == (5, 1)
-        for way in ("play", "eager"):
-            for name, result in ways[way].items():
-                assert (
-                    len(result["iterations"]) == len(result["weights"][0]) == replicas
-                )
-                compare(rig.patterns(2)[name], result)
+        assert len(ways["play"]) == 2
+        for name, result in ways["play"].items():
+            assert len(result["iterations"]) == len(result["weights"][0]) == replicas
+            compare(rig.patterns(2)[name], result)
 
 
 @pytest.mark.parametrize(

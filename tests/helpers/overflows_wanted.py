@@ -24,10 +24,10 @@ def compare(script, found):
 
 
 def fit_wanted(bad_batches):
+    """The scales before each of 6 batches, and whether it was applied."""
     loss_scale = DynamicLossScale(2.0**12, 2)
-    scales = []
-    applied = []
-    for batch in range(6):
-        scales.append(loss_scale.scale)
-        applied.append(loss_scale.update(batch not in bad_batches))
-    return [scales, applied]
+    batches = range(6)
+    steps = [
+        (loss_scale.scale, loss_scale.update(n not in bad_batches)) for n in batches
+    ]
+    return [list(part) for part in zip(*steps, strict=True)]
