@@ -1,46 +1,40 @@
 // BitSplit: 16 bits, divided between exponent and fraction over the sizes of tensors. All that can
 // be asked was counted in Python; here it is looked up. State lives in here, per host.
 
-import { ROW, drawAxis, placeTitles } from "./axis.mjs";
-import { SLIM, makeSlider, makeStrip, write } from "./bands.mjs";
+import { FEW, ROW, drawAxis, makeStrip, octaveAt, placeTitles } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
+import { draw, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
+import { explore, makeSlider } from "./drawing.mjs";
 import {
-  attach, draw, make, makeSpeaker, setAttributes, setChildren, setOne, setProperty, setText,
-} from "./dom.mjs";
-import { through, trace } from "./plot.mjs";
+  ENDING, SLIM, STARTING, fillPicture, makePicture, scaleLinear, through, trace, write,
+} from "./plot.mjs";
 import { part, percent, plural, raised, spelled } from "./words.mjs";
 
 const BITS = 16;
 const STRIP_HEIGHT = 30;
 const END = 160; // octaves from 1: float32 reaches less far
-const OUTSIDE = 0.005; // this share of a tensor's smallest values may lie beyond the picture
-const PLOT = { top: 24, height: 168, bottom: 50 }; // pixels, of the errors
+const [TOP, FLOOR, BELOW] = [24, 192, 50]; // pixels, of the errors
 const LOW = -4.5; // the errors' axis, as a power of ten: from here to 1, with overflow above it
 const MARKS = ["M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", "M-5,-5h10v10h-10z", "M-6,4.5h12l-6,-11z",
   "M-6,-4.5h12l-6,11z", "M-6,0l6,-6l6,6l-6,6z", "M-6,0h12M0,-6v12"];
 
-const markOf = (index) => draw("path.mark", { d: MARKS[index % MARKS.length] });
+const markOf = (index) => trace("mark", MARKS[index % MARKS.length]);
 const keyOf = (index) => draw("svg.key", { width: 14, height: 14,
   viewBox: "-7 -7 14 14", "aria-hidden": "true" }, markOf(index));
-const saidError = (error) => (error === null ? "overflow" : percent(error));
-const heightOf = (error) => (error === null ? 9
-  : PLOT.top + PLOT.height * (Math.log10(Math.max(error, 10 ** LOW)) / LOW));
+const errorName = (error) => (error === null ? "overflow" : percent(error));
+const powerAt = scaleLinear(LOW, 0, FLOOR, TOP);
+const heightOf = (error) => (error === null ? 9 : powerAt(Math.max(LOW, Math.log10(error))));
 
 // For each split [error or null, how many become zero, subnormal, overflow], at a loss scale.
 const scaleOf = ({ kept }, scale) => (kept.length > 1 ? scale : 0);
 const keptAt = (tensor, scale) => tensor.kept[scaleOf(tensor, scale)];
-const sumOfCounts = ({ counts }) => counts.reduce((sum, count) => sum + count, 0);
 
 // The octaves to show, [low, high): all tensors at every scale, but for a few far to the left.
 function octavesOf(tensors) {
-  const [lows, highs] = [[-16], [6]];
-  for (const tensor of tensors) {
-    const { counts, first, kept } = tensor;
-    let rest = OUTSIDE * sumOfCounts(tensor);
-    lows.push(first - 2 + Math.max(0, counts.findIndex((count) => (rest -= count) < 0)));
-    highs.push(first + counts.length + kept.length + 1);
-  }
-  return { low: Math.max(-END, Math.min(...lows)), high: Math.min(END, Math.max(...highs)) };
+  const lows = tensors.map((tensor) => octaveAt(FEW, tensor) - 2);
+  const highs = tensors.map(({ first, counts, kept }) => first + counts.length + kept.length + 1);
+  return { low: Math.max(-END, Math.min(-16, ...lows)),
+    high: Math.min(END, Math.max(6, ...highs)) };
 }
 
 // The boxes, and the border between exponent and fraction as a slider over them.
@@ -66,48 +60,43 @@ function makeBorder([least, most], choose) {
 // The error of each tensor over the place of the border, below the boxes.
 // → {element, update({here, errors, width, label})}: errors[tensor][split], null for overflow
 function makeErrors({ splits, bound }) {
-  const element = draw("svg.chart", { role: "img" });
-  const found = new Set(); // of the splits: the name of one stays, once found
-  const end = PLOT.top + PLOT.height;
+  const element = makePicture("chart");
+  const visited = new Set(); // splits, whose names stay
 
   function update({ here, errors, width, label }) {
     const [unit, slim] = [width / BITS, width < SLIM];
     const [left, right] = [2.4 * unit, 9.6 * unit];
     const places = splits.map(({ bits }) => (bits + 1) * unit);
-    found.add(here);
+    visited.add(here);
     // Where there is little room, the axis's name stands in the plot and has the unit.
-    const axis = draw("g.axis", slim
-      ? write(right - 2, heightOf(1) + 15, "error, %", { "text-anchor": "end" })
+    const axis = draw("g.axis", slim ? write(right - 2, heightOf(1) + 15, "error, %", ENDING)
       : write(0, 0, "relative error",
-        { transform: `translate(11,${PLOT.top + PLOT.height / 2})rotate(-90)` }),
+        { transform: `translate(11,${(TOP + FLOOR) / 2})rotate(-90)` }),
     ...[null, 1, 0.1, 0.01, 0.001, 0.0001].flatMap((error) => {
       const y = heightOf(error);
       const text = error === null ? "∞" : slim ? 100 * error : percent(error);
-      return [trace("rule", `M${left},${y}H${right}`),
-        write(left - 5, y + 4, text, { "text-anchor": "end" })];
+      return [trace("rule", `M${left},${y}H${right}`), write(left - 5, y + 4, text, ENDING)];
     }),
-    write(left - 5, end + 15, "E bits", { "text-anchor": "end" }),
-    ...splits.map(({ bits }, index) => write(places[index], end + 15, bits)));
-    const names = [...found].map((index) => {
+    write(left - 5, FLOOR + 15, "E bits", ENDING),
+    ...splits.map(({ bits }, index) => write(places[index], FLOOR + 15, bits)));
+    const names = [...visited].map((index) => {
       const { bits, name } = splits[index];
       const last = index === splits.length - 1;
       const row = last && slim ? 2 : bits % 3 ? 0 : 1; // neighbors stand in different ones
-      return write(last ? right : places[index], end + 31 + row * ROW, name.split("'")[0],
-        { class: "found", "text-anchor": last ? "end" : "middle" });
+      return write(last ? right : places[index], FLOOR + 31 + row * ROW, name.split("'")[0],
+        { class: "found", ...(last && ENDING) });
     });
     const y = heightOf(bound);
     const points = errors.map((row) => row.map((error, at) => [places[at], heightOf(error)]));
-    setAttributes(element, { width: right, height: end + PLOT.bottom + (slim ? ROW : 0),
-      "aria-label": label });
-    setChildren(element, [
-      draw("rect.fine", { x: left, y, width: right - left, height: end - y }), axis,
-      trace("guide", `M${places[here].toFixed(1)},0V${end}`),
-      write(left + 5, end - 6, `within ${percent(bound)}`, { class: "bound small",
-        "text-anchor": "start" }),
+    fillPicture(element, { width: right, height: FLOOR + BELOW + (slim ? ROW : 0), label, nodes: [
+      draw("rect.fine", { x: left, y, width: right - left, height: FLOOR - y }), axis,
+      trace("guide", `M${places[here]},0V${FLOOR}`),
+      write(left + 5, FLOOR - 6, `within ${percent(bound)}`,
+        { class: "bound small", ...STARTING }),
       ...points.map((row, index) => trace(`curve t${index}`, through(row))),
-      ...points.map((row, index) => draw(`g.t${index}`, {
-        transform: `translate(${row[here].map((place) => place.toFixed(1))})` }, markOf(index))),
-      ...names]);
+      ...points.map((row, index) =>
+        draw(`g.t${index}`, { transform: `translate(${row[here]})` }, markOf(index))),
+      ...names] });
   }
   return { element, update };
 }
@@ -141,9 +130,8 @@ function makeTensors(tensors, splits) {
       const own = scaleOf(tensor, scale);
       strip.update({ limits: splits[here], range, scale: own, width });
       const [, ...counts] = keptAt(tensor, scale)[here];
-      const all = sumOfCounts(tensor);
-      const words = ["zero", "subnormal", "overflow"]
-        .map((word, index) => counts[index] && `${word} ${part(counts[index], all)}`);
+      const words = ["zero", "subnormal", "overflow"].map((word, index) => counts[index]
+        && `${word} ${part(counts[index], tensor.total - tensor.zeros - tensor.bad)}`);
       setText(lost, [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ") || "normal");
     }
   }
@@ -152,24 +140,13 @@ function makeTensors(tensors, splits) {
 }
 
 // Build one BitSplit from the host's data.
-function build({ splits, bound, note, tensors }) {
+function buildSplit({ splits, bound, note, tensors }, set) {
   const state = { here: 3, scale: 0 }; // the split, by its place among them, and a power of two
-  let width = 0; // pixels, until it is shown
-  const set = (change) => {
-    Object.assign(state, change);
-    refresh();
-  };
-
-  const [name, verdict] = [make("b"), make("p.verdict")];
-  const count = make("span");
+  const [count, name, verdict] = [make("span"), make("b"), make("p.verdict")];
   const border = makeBorder([splits[0].bits, splits.at(-1).bits], (bits) =>
     set({ here: bits - splits[0].bits }));
   const chart = makeErrors({ splits, bound });
-  const readouts = tensors.map((tensor, index) => {
-    const value = make("dd");
-    return { value, element: make(`div.t${index}`,
-      make("dt", keyOf(index), tensor.name), value) };
-  });
+  const readouts = tensors.map(() => make("dd"));
   const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
   const slider = makeSlider("loss scale", 0, most, (scale) => set({ scale }));
   const power = make("output");
@@ -177,52 +154,42 @@ function build({ splits, bound, note, tensors }) {
     make("span", { "aria-hidden": "true" }, "loss scale"), power, slider.element);
   setProperty(scaling, "hidden", most === 0);
   const sizes = makeTensors(tensors, splits);
-  const speaker = makeSpeaker();
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
     + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
   const stage = make("div.stage", border.element,
-    make("div.errors", chart.element,
-      make("dl.readouts", ...readouts.map((one) => one.element))),
+    make("div.errors", chart.element, make("dl.readouts", ...tensors.map((tensor, index) =>
+      make(`div.t${index}`, make("dt", keyOf(index), tensor.name), readouts[index])))),
     scaling, sizes.element);
-  const element = make("div.explorer.bitsplit",
-    make("p.split", count, name), verdict, stage,
-    make("p.note", ...bad, note), speaker.element);
 
-  function refresh() {
+  function look(width) {
     const { here, scale } = state;
-    const { bits, name: known } = splits[here];
+    const { bits, name: title } = splits[here];
     const errors = tensors.map((tensor) => keptAt(tensor, scale).map(([error]) => error));
     const now = errors.map((row) => row[here]);
     const fits = (error) => error !== null && error <= bound;
     const worst = now.indexOf(now.includes(null) ? null : Math.max(...now));
-    const sum = `${bits} exponent + ${BITS - 1 - bits} fraction bits`;
-    const text = `${sum}${known && ": "}${known}`;
+    const sum = `${bits} exponent + ${BITS - 1 - bits} fraction bits${title && ": "}`;
     const fine = fits(now[worst]);
     const off = now[worst] === null ? "Overflow" : `Off by ${percent(now[worst])}`;
-    const said = fine ? `All within ${percent(bound)}, the worst ${percent(now[worst])}.`
+    const judgment = fine ? `All within ${percent(bound)}, the worst ${percent(now[worst])}.`
       : `${off}: ${tensors[worst].name}.`;
-    setText(count, `${sum}${known && ": "}`);
-    setText(name, known);
-    setText(verdict, said);
+    setText(count, sum);
+    setText(name, title);
+    setText(verdict, judgment);
     verdict.classList.toggle("fine", fine);
-    border.update(bits, text);
+    border.update(bits, sum + title);
     slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(power, `${raised(scale)} = ${2 ** scale}`);
-    readouts.forEach(({ value }, index) =>
-      setText(value, saidError(now[index]) + (fits(now[index]) ? " ✓" : "")));
-    const list = tensors.map((tensor, index) => `${tensor.name} ${saidError(now[index])}`);
-    const label = `Relative error with ${text}, loss scale ${spelled(scale)}: ${list.join(", ")}.`;
-    chart.update({ here, errors, width, label });
+    readouts.forEach((value, index) =>
+      setText(value, errorName(now[index]) + (fits(now[index]) ? " ✓" : "")));
+    const list = tensors.map((tensor, index) => `${tensor.name} ${errorName(now[index])}`);
+    chart.update({ here, errors, width, label:
+      `Relative error with ${sum}${title}, loss scale ${spelled(scale)}: ${list.join(", ")}.` });
     sizes.update({ here, scale, width });
-    speaker.say(`${text}. ${said}`);
+    return `${sum}${title}. ${judgment}`;
   }
-  function fit(next) {
-    width = next;
-    stage.style.setProperty("--unit", `${width / BITS}px`);
-    element.classList.toggle("slim", width < SLIM);
-    refresh();
-  }
-  return { element, measured: stage, fit };
+  return { state, measured: stage, look,
+    parts: [make("p.split", count, name), verdict, stage, make("p.note", ...bad, note)] };
 }
 
-attach("bitsplit", CSS, build);
+explore("bitsplit", CSS, buildSplit);

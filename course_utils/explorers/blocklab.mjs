@@ -1,10 +1,13 @@
 // BlockLab: 32 values that share a scale, and the bits that it leaves to each of them.
 
-import { bandsOf, clamp, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
+import { bandsOf, drawBand } from "./bands.mjs";
 import { octaveOf } from "./codec.mjs";
-import { attach, draw, labelled, make, makeChips, makeSelect, makeTable, setText } from "./dom.mjs";
-import { makeDrawing } from "./drawing.mjs";
-import { ENDING, multiples, rules, trace } from "./plot.mjs";
+import { draw, labelled, make, makeChips, makeSelect, makeTable, setText } from "./dom.mjs";
+import { explore, makeDial } from "./drawing.mjs";
+import {
+  ENDING, clamp, fillPicture, makePicture, multiples, rules, scaleLinear, trace, whilePressed,
+  write,
+} from "./plot.mjs";
 import { bitsOf, errorOf, quantize } from "./scales.mjs";
 import { counted, errorText, numberText, plural, raised, spelled } from "./words.mjs";
 
@@ -31,7 +34,11 @@ function scalesText({ scales, tensorScale }, { scale }, power) {
   return scales.map(one).join(" and ") + times;
 }
 
-function buildLab({ formats, tensors }) {
+const heightOf = scaleLinear(LOW, HIGH, FLOOR, TOP);
+const yOf = (octave) => heightOf(clamp(octave, LOW, HIGH));
+const octaveAtHeight = scaleLinear(FLOOR, TOP, LOW, HIGH);
+
+function buildLab({ formats, tensors }, set) {
   const blocks = tensors.map((tensor) => blocksOf(tensor.blocks));
   const last = tensors.length - 1; // the examples
   const state = { format: formats.findIndex(({ title }) => title === FIRST), ...load(0, 0) };
@@ -53,45 +60,38 @@ function buildLab({ formats, tensors }) {
     const size = Math.abs(start);
     const significand = size > 0 && size < Infinity ? size / 2 ** octaveOf(size) : 1;
     const next = octave < LOW ? 0 : Math.fround(significand * 2 ** (base + octave));
-    drawing.set({ values: values.map((value, index) =>
-      (index !== at ? value : start < 0 ? -next : next)) });
+    set({ values: values.with(at, start < 0 ? -next : next) });
   }
 
   function step(way) {
     const { length } = blocks[state.tensor];
-    drawing.set(load(state.tensor, (state.block + way + length) % length));
+    set(load(state.tensor, (state.block + way + length) % length));
   }
 
-  const drawing = makeDrawing("values", state, look);
-  const number = drawing.dial("at", "value", 0, COUNT - 1, "which value");
-  const [slider, shown] = [makeSlider("its size", LOW - 1, HIGH - 1, resize), make("output")];
+  const [picture, sentence] = [makePicture(), make("p.sentence")];
+  const number = makeDial("value", 0, COUNT - 1, (at) => set({ at }), "which value");
+  const sizeDial = makeDial("size", LOW - 1, HIGH - 1, resize, "its size");
   const choice = makeSelect(formats.map(({ title }, index) => [index, title]), state.format,
-    (index) => drawing.set({ format: Number(index) }));
+    (index) => set({ format: Number(index) }));
   const chips = makeChips("blocks", [
-    ...(last ? [[["your values"], () => drawing.set(load(0, 0))]] : []),
+    ...(last ? [[["your values"], () => set(load(0, 0))]] : []),
     [["previous block"], () => step(-1)], [["next block"], () => step(1)],
-    ...tensors[last].names.map((name, block) => [[name], () => drawing.set(load(last, block))])]);
+    ...tensors[last].names.map((name, block) => [[name], () => set(load(last, block))])]);
   const place = make("b");
   const { table, caption, fill } = makeTable("compact",
     ["format", "bits a value", "scale", "become 0", "wrong by", "whole tensor"]);
-  const element = make("div.explorer", make("div.options", labelled("format", choice), place),
-    chips.element, drawing.element, number.element,
-    make("div.drag", make("span", { "aria-hidden": "true" }, "size"), shown, slider.element),
-    drawing.sentence,
+  const parts = [make("div.options", labelled("format", choice), place), chips.element, picture,
+    number.element, sizeDial.element, sentence,
     make("p.note", "Drag a bar, or choose a value and its size. Outline: the value, with − below "
       + "if it is negative. Filled: what it becomes. Boxes: the bits that it keeps. Behind the "
       + "bars: where a value keeps all bits (blue), some (orange), none (hatched)."),
-    make("div.scroller", table), drawing.spoken);
+    make("div.scroller", table)];
 
-  const yOf = (octave) =>
-    FLOOR - ((clamp(octave, LOW, HIGH) - LOW) / (HIGH - LOW)) * (FLOOR - TOP);
-  whilePressed(drawing.element, (x, y, begins) => {
+  whilePressed(picture, (x, y, begins) => {
     if (begins) state.at = clamp(Math.floor((x - LEFT) / unit), 0, COUNT - 1);
-    const octave = Math.floor(LOW + ((FLOOR - y) / (FLOOR - TOP)) * (HIGH - LOW));
-    resize(clamp(octave, LOW - 1, HIGH - 1));
+    resize(clamp(Math.floor(octaveAtHeight(y)), LOW - 1, HIGH - 1));
   });
-  drawing.element.addEventListener("pointerup", () =>
-    slider.element.focus({ preventScroll: true }));
+  picture.addEventListener("pointerup", () => sizeDial.slider.focus({ preventScroll: true }));
 
   // Behind the bars, for each scale: what a value becomes there.
   function drawBands({ steps }, format, full) {
@@ -106,7 +106,7 @@ function buildLab({ formats, tensors }) {
         .flatMap(({ name, from, to }) => {
           const box = { x: LEFT + start * unit + 0.5, y: yOf(to), width: length * unit - 1,
             height: yOf(from) - yOf(to) };
-          return [draw(`rect.band.${name}`, { ...box }), ...hatching(name, box)];
+          return drawBand(name, box);
         });
     });
   }
@@ -158,24 +158,26 @@ function buildLab({ formats, tensors }) {
           + `${lost[index] === 1 ? "becomes" : "become"} 0, and the block is wrong by `
           + wrongText(error);
     const verb = result.scales.length > 1 ? "scales are" : "scale is";
-    const told = (power) => `In ${format.title} the ${verb} ${scalesText(result, format, power)}, `
+    const words = (power) => `In ${format.title} the ${verb} ${scalesText(result, format, power)}, `
       + `${outcome}. Value ${at + 1} is ${value}, becomes ${kept} and keeps `
       + `${plural(bits[at], "bit")}.`;
     const { names, total, errors: whole } = tensors[tensor];
     setText(place, names[block]);
-    number.show(at + 1, `value ${at + 1}, ${value}`);
-    setText(shown, numberText(Math.abs(values[at])));
-    slider.set(values[at] === 0 ? LOW - 1
-      : clamp(octaveOf(Math.abs(values[at])) - base, LOW, HIGH - 1), `${value}, becomes ${kept}`);
+    number.set(at, at + 1, `value ${at + 1}, ${value}`);
+    const size = Math.abs(values[at]);
+    sizeDial.set(size ? clamp(octaveOf(size) - base, LOW, HIGH - 1) : LOW - 1, numberText(size),
+      `${value}, becomes ${kept}`);
     setText(caption, `This block in every format; * is drawn. Whole tensor: what all `
       + `${counted(total)} values are wrong by, as they were.`);
     fill(formats.map((one, each) => [[one.title + (each === index ? " *" : "")], one.bits,
       scalesText(results[each], one, raised), `${lost[each]} of ${nonzero}`,
       wrongText(errors[each]), wrongText(whole[each])]));
-    return { words: told(raised), heard: told(spelled), nodes,
-      height: FLOOR + 16 + MOST_BITS * BOX };
+    setText(sentence, words(raised));
+    fillPicture(picture, { width, height: FLOOR + 16 + MOST_BITS * BOX, label: words(spelled),
+      nodes });
+    return words(spelled);
   }
-  return { element, fit: drawing.fit };
+  return { state, parts, look };
 }
 
-attach("blocklab", CSS, buildLab);
+explore("blocklab", CSS, buildLab);
