@@ -54,7 +54,7 @@ export function makeBathtub(choose) {
       zone.push(...drawBand("overflow", box));
       if (box.width > 80) {
         zone.push(write(box.x + box.width / 2, (TUB_TOP + TUB_FLOOR) / 2,
-          layer.nans + layer.infinities ? "not finite" : "overflow", { class: "zone" }));
+          layer.nans + layer.infinities ? "not finite" : "overflow", { class: "zone halo" }));
       }
     }
     const tick = (power, text = "") => write(xOf(power), TUB_HEIGHT - 4, raised(power) + text);
@@ -71,10 +71,10 @@ export function makeBathtub(choose) {
       nodes: [...zone, axis, ...others.map((one) => curve("other", one)), curve("curve", layer),
         trace("cursor", `M${x},${TUB_TOP}V${TUB_FLOOR + 12}`),
         write(TUB_LEFT + 8, TUB_TOP + 11, `relative error${slim ? "" : norms}`,
-          { class: "zone", ...STARTING }),
+          { class: "zone halo", ...STARTING }),
         circle("dot", 6, x, y),
         write(x + (before ? -13 : 13), Math.max(TUB_TOP + 32, y - 9), errorText(error),
-          { class: "reading", ...(before ? ENDING : STARTING) })] });
+          { class: "reading halo", ...(before ? ENDING : STARTING) })] });
     slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(shown, raised(scale) + (scale <= 24 ? ` = ${counted(2 ** scale)}` : ""));
   }

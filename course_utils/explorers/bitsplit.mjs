@@ -92,7 +92,7 @@ function makeErrors({ splits, bound }) {
       draw("rect.fine", { x: left, y, width: right - left, height: FLOOR - y }), axis,
       trace("guide", `M${places[here]},0V${FLOOR}`),
       write(left + 5, FLOOR - 6, `within ${percent(bound)}`,
-        { class: "bound small", ...STARTING }),
+        { class: "bound halo small", ...STARTING }),
       ...points.map((row, index) => trace(`curve t${index}`, through(row))),
       ...points.map((row, index) =>
         draw(`g.t${index}`, { transform: `translate(${row[here]})` }, markOf(index))),
@@ -156,10 +156,9 @@ function buildSplit({ splits, bound, note, tensors }, set) {
   const sizes = makeTensors(tensors, splits);
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
     + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
-  const stage = make("div.stage", border.element,
-    make("div.errors", chart.element, make("dl.readouts", ...tensors.map((tensor, index) =>
-      make(`div.t${index}`, make("dt", keyOf(index), tensor.name), readouts[index])))),
-    scaling, sizes.element);
+  const errorsBox = make("div.errors", chart.element,
+    make("dl.readouts", ...tensors.map((tensor, index) =>
+      make(`div.t${index}`, make("dt", keyOf(index), tensor.name), readouts[index]))));
 
   function look(width) {
     const { here, scale } = state;
@@ -188,8 +187,8 @@ function buildSplit({ splits, bound, note, tensors }, set) {
     sizes.update({ here, scale, width });
     return `${sum}${title}. ${judgment}`;
   }
-  return { state, measured: stage, look,
-    parts: [make("p.split", count, name), verdict, stage, make("p.note", ...bad, note)] };
+  return { state, look, parts: [make("p.split", count, name), verdict, border.element, errorsBox,
+    scaling, sizes.element, make("p.note", ...bad, note)] };
 }
 
 explore("bitsplit", CSS, buildSplit);

@@ -48,7 +48,7 @@ export function makeChart(pick) {
     const head = Math.sign(to - from) * Math.min(5, Math.abs(to - from));
     const end = to > width - 70;
     const name = write((to + (end ? -8 : 8)).toFixed(1), top + 15,
-      shift ? `${scaleText(2 ** scale)}·g` : "g", end ? ENDING : STARTING);
+      shift ? `${scaleText(2 ** scale)}·g` : "g", { class: "halo", ...(end ? ENDING : STARTING) });
     fillPicture(element, { width, height: plot.bottom + 22, label, nodes: [strip.element,
       trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""), group,
       draw("g.arrow", trace("", shift

@@ -7,12 +7,12 @@ const ROOMY = 840; // pixels: ScaleScope's controls stand beside its tabs
 
 // Build an explorer into each of its hosts. build(data, set) gives {state, parts, look}: the parts
 // are its elements, and look(width) shows the state in so many pixels, at each set(change) of it
-// and at each new width, and returns what is said aloud. `measured` is as in `put`.
+// and at each new width, and returns what is said aloud.
 export function explore(name, css, build) {
   attach(name, css, (data) => {
     const speaker = makeSpeaker();
     let room = 0; // pixels, until it is shown
-    const { state, parts, look, measured } = build(data, (change) => {
+    const { state, parts, look } = build(data, (change) => {
       Object.assign(state, change);
       speaker.say(look(room));
     });
@@ -24,7 +24,7 @@ export function explore(name, css, build) {
       element.classList.toggle("wide", width >= ROOMY);
       speaker.say(look(width));
     }
-    return { element, measured, fit };
+    return { element, fit };
   });
 }
 

@@ -38,7 +38,7 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
     const height = heightOf(Math.max(low, wall)) - RUN_TOP;
     zone.push(...drawBand("overflow", { x: RUN_LEFT, y: RUN_TOP, width: right - RUN_LEFT, height }),
       write(RUN_LEFT + 8, RUN_TOP + 15, `overflows ${limits.name}`,
-        { class: "zone", ...STARTING }));
+        { class: "zone halo", ...STARTING }));
   }
   const every = [1, 2, 4, 8, 16, 32].find((gap) => (high - low) / gap <= 9);
   const ends = new Set(run.map(({ next }) => next));

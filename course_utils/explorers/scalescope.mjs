@@ -67,8 +67,7 @@ function buildScope({ layers, formats, growth, tab }, set) {
     const fate = follow.update({ limits, scale, followed });
     return words || `${fate} ${label}`;
   }
-  return { state, look, parts: [toolbar, tabs.element, picture, follow.element],
-    measured: tabs.element };
+  return { state, look, parts: [toolbar, tabs.element, picture, follow.element] };
 }
 
 explore("scalescope", CSS, buildScope);

@@ -21,13 +21,11 @@ function describeGap(gap) {
   return gap.toFixed(1) + (chance < 0.01 ? "" : ` (the right class gets ${chance} %)`);
 }
 
-function buildCliff({ step, first, curves, samples }, set) {
+function buildCliff({ step, first, curves, samples, places }, set) {
   const state = { scale: 0, batch: 32 };
   const names = Object.keys(curves);
   const end = (curves.float32.values.length - 1) * step;
-  const zeroOf = (name) => curves[name].values.indexOf(0) * step;
-  const indices = samples.map((gap) => Math.round(clamp(gap, 0, end) / step));
-  const lost = (name) => indices.filter((index) => curves[name].values[index] === 0).length;
+  const { bfloat16, float16 } = curves;
 
   const [picture, sentence] = [makePicture(), make("p.sentence")];
   const shown = make("output.scale-text");
@@ -42,23 +40,23 @@ function buildCliff({ step, first, curves, samples }, set) {
     slider.element, make("div.keys", { "aria-hidden": "true" },
       "Size of the gradient of one wrong sample (equal lines stand side by side):",
       ...names.map((name) => make(`span.key.${name}`, name)),
-      samples.length ? "Dot: a sample of the batch, empty if it teaches nothing in bfloat16" : ""),
+      "Dot: a sample of the batch, empty if it teaches nothing in bfloat16"),
     picture, sentence];
 
-  // The samples as dots on bfloat16's line, those of one place in a pile; at the left edge those
+  // The samples as dots on bfloat16's line, near ones in a pile; at the left edge those
   // that are right, at the right edge those beyond the axis.
   function drawSamples(xOf, isSkipped) {
     const piles = new Map();
     return samples.map((gap, number) => {
-      const index = indices[number];
-      const [x, value] = [xOf(index * step), curves.bfloat16.values[index]];
+      const index = places[number];
+      const [x, value] = [xOf(index * step), bfloat16.values[index]];
       const key = gap > end ? "far" : Math.round(x / DOT);
-      const place = piles.get(key) ?? 0;
-      piles.set(key, place + 1);
-      const aside = DOT * (0.6 + Math.floor(place / PILE));
+      const below = piles.get(key) ?? 0; // dots in its pile
+      piles.set(key, below + 1);
+      const aside = DOT * (0.6 + Math.floor(below / PILE));
       return circle(`dot ${value ? "" : "lost"} ${isSkipped(index) ? "skipped float16" : ""}`, 4,
         x + (gap < 0 ? aside : gap > end ? -aside : 0),
-        yOf(gap < 0 ? 0 : value) - DOT * (place % PILE));
+        yOf(gap < 0 ? 0 : value) - DOT * (below % PILE));
     });
   }
 
@@ -80,9 +78,8 @@ function buildCliff({ step, first, curves, samples }, set) {
     const left = slim ? 30 : 64;
     const xOf = scaleLinear(0, end, left, width - 10);
     const share = scale - Math.log2(size) - first;
-    const [from, to] = curves.float16.broken[share] ?? [0, 0]; // indices, of none
+    const [from, to] = float16.broken[share];
     const isSkipped = (index) => index >= from && index < to;
-    const zero = zeroOf("bfloat16");
 
     // A zone, and above the plot what is from its left edge on.
     const zone = (y, name, start, stop, title) => [
@@ -92,13 +89,13 @@ function buildCliff({ step, first, curves, samples }, set) {
     // A curve, a little aside; where it is not finite it runs in the lane above.
     const lines = names.map((name, number) => trace(`curve ${name}`, through(
       curves[name].values.map((value, index) => {
-        const [start, stop] = curves[name].broken[share] ?? [];
+        const [start, stop] = curves[name].broken[share];
         return [xOf(index * step), index >= start && index < stop ? LANE
           : yOf(value) + (number - 1) * BESIDE];
       }))));
     const far = samples.filter((gap) => gap > end).length;
     const isRight = samples.filter((gap) => gap < 0).length;
-    const nodes = [...zone(32, "none", zero, end, "bfloat16: zero"),
+    const nodes = [...zone(32, "none", bfloat16.zero * step, end, "bfloat16: zero"),
       ...zone(16, "float16", from * step, to * step,
         slim ? "float16: step skipped" : "float16: not finite, step skipped,"),
       drawAxes(xOf, slim), ...lines, ...drawSamples(xOf, isSkipped),
@@ -106,14 +103,14 @@ function buildCliff({ step, first, curves, samples }, set) {
       write(left + 2, yOf(0) - DOT * Math.min(isRight, PILE) - 4,
         isRight ? `${isRight} right` : "", STARTING)];
 
-    const until = to ? `not finite from a gap of ${describeGap(from * step)} on. Below it`
+    const beyond = places.filter(isSkipped).length;
+    const until = to > from ? `not finite from a gap of ${describeGap(from * step)} on. Below it`
       : "finite at every gap. It";
-    const beyond = indices.filter(isSkipped).length;
-    const lesson = samples.length ? ` Of ${samples.length} samples ${lost("bfloat16")} teach `
-      + `nothing in bfloat16. In float16 ${lost("float16")} teach nothing, and the gradient of `
-      + `${beyond} is not finite${beyond ? ", so the step is skipped" : ""}.` : "";
-    const words = `float16's gradient is ${until} is right; from ${zero.toFixed(1)} on bfloat16's `
-      + `is zero, and from ${zeroOf("float16").toFixed(1)} on float16's too.${lesson}`;
+    const [zero, last] = [bfloat16, float16].map((curve) => (curve.zero * step).toFixed(1));
+    const words = `float16's gradient is ${until} is right; from ${zero} on bfloat16's is zero, `
+      + `and from ${last} on float16's too. Of ${samples.length} samples ${bfloat16.lost} teach `
+      + `nothing in bfloat16. In float16 ${float16.lost} teach nothing, and the gradient of `
+      + `${beyond} is not finite${beyond ? ", so the step is skipped" : ""}.`;
     slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
     setText(shown, `${raised(scale)} = ${counted(2 ** scale)}`);
     setText(sentence, words);
