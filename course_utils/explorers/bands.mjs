@@ -24,12 +24,10 @@ export function octaveAt(share, { counts, first }) {
 // The octaves to show, [low, high): the values where they are and the bands that they can reach,
 // but not what lies so far away that the rest would be a speck.
 export function rangeOf(layer, limits) {
-  const near = limits.top_octave < FAR;
+  const { zero_octave: zero, top_octave: top } = limits;
   const { length } = layer.counts;
-  if (near) {
-    const core = { low: limits.zero_octave - 19, high: limits.top_octave + 9 };
-    const low = length ? octaveAt(FEW, layer) - 2 : 0;
-    return { low: clamp(low, core.low - 21, core.low), high: core.high };
+  if (top < FAR) {
+    return { low: clamp(octaveAt(FEW, layer) - 2, zero - 40, zero - 19), high: top + 9 };
   }
   if (!length) return { low: -40, high: 30 };
   const middle = octaveAt(0.5, layer);
@@ -68,41 +66,28 @@ function hatching(name, box, className, gap) {
 export const drawBand = (name, box, gap = 7) =>
   [draw(`rect.band.${name}`, box), ...hatching(name, box, "hatch", gap)];
 
-// A histogram against the bands, with some room above it: it slides, and they stand still.
-// → {element, heights, update({limits, range, scale, width})}; other bands, of which each has its
-// range, or another width build it anew. `heights` are those of the bars, in pixels.
-export function makeStrip(layer, height, room = 3, gap = 5) {
-  const element = draw("svg.strip", { height, "aria-hidden": "true" });
-  const most = Math.max(1, ...layer.counts);
-  const heights = layer.counts.map((count) =>
-    (count ? Math.max(1.5, (count / most) * (height - room)) : 0));
-  let built = {};
-  let bars = []; // the same in each band, which cuts them off at its borders
+// How high the bars of a histogram are in so many pixels.
+export function barHeights({ counts }, height) {
+  const most = Math.max(1, ...counts);
+  return counts.map((count) => (count ? Math.max(1.5, (count / most) * height) : 0));
+}
 
-  function build(limits, range, width) {
-    const step = width / (range.high - range.low);
-    built = { limits, width, step };
-    setAttributes(element, { viewBox: `0 0 ${width} ${height}` });
-    const d = heights.map((tall, index) => (tall ? `M${(index * step).toFixed(2)},${height}`
-      + `v${-tall.toFixed(2)}h${step.toFixed(2)}v${tall.toFixed(2)}z` : "")).join("");
-    bars = bandsOf(limits, range).map(({ name, from, to }) => {
-      const box = { x: 0, y: 0, width: (to - from) * step, height };
-      const path = trace(`silhouette ${name}`, d);
-      const band = clipped({ ...box, x: (from - range.low) * step }, ...drawBand(name, box, gap),
-        path, ...hatching(name, box, "stripe", gap),
-        trace("border", from > range.low ? `M0,0V${height}` : ""));
-      return { band, path, from };
-    });
-    element.replaceChildren(...bars.map(({ band }) => band));
-  }
-  function update({ limits, range, scale, width }) {
-    if (built.limits !== limits || built.width !== width) build(limits, range, width);
-    for (const { path, from } of bars) {
-      const x = (layer.first + scale - from) * built.step;
-      path.style.transform = `translate(${x.toFixed(2)}px)`;
-    }
-  }
-  return { element, heights, update };
+// A histogram against the bands, in a box: it slides with the scale, and they stand still. `room` is
+// that above its bars, `gap` that between the lines of the hatching.
+export function drawStrip(layer, { limits, range, scale }, box, room = 3, gap = 5) {
+  const { width, height } = box;
+  const step = width / (range.high - range.low);
+  const d = barHeights(layer, height - room).map((tall, index) => (tall
+    ? `M${(index * step).toFixed(2)},${height}v${-tall.toFixed(2)}h${step.toFixed(2)}V${height}z`
+    : "")).join("");
+  return clipped(box, ...bandsOf(limits, range).map(({ name, from, to }) => {
+    const band = { x: 0, y: 0, width: (to - from) * step, height };
+    const bars = setAttributes(trace(`silhouette ${name}`, d), {
+      transform: `translate(${((layer.first + scale - from) * step).toFixed(2)})` });
+    return clipped({ ...band, x: (from - range.low) * step }, ...drawBand(name, band, gap),
+      bars, ...hatching(name, band, "stripe", gap),
+      trace("border", from > range.low ? `M0,0V${height}` : ""));
+  }));
 }
 
 // The octaves below a plot {left, width, step, bottom}, as powers of two.

@@ -2,8 +2,8 @@
 // its axis.
 
 import { LAST_SCALE, drawBand } from "./bands.mjs";
-import { draw, make, setText } from "./dom.mjs";
-import { makeSlider } from "./drawing.mjs";
+import { draw, make } from "./dom.mjs";
+import { makeDial } from "./drawing.mjs";
 import {
   ENDING, SLIM, STARTING, circle, clamp, fillPicture, makePicture, rules, scaleLinear, through,
   trace, whilePressed, write,
@@ -21,20 +21,17 @@ const yOf = (error) =>
   (error === Infinity ? TUB_TOP : decadeAt(Math.log10(clamp(error, GRID[0], 100))));
 
 // The bathtub with its slider. choose(exponent) asks for a scale.
-// → {element, update({layer, others, limits, scale, error, width})}
+// → {element, update({layer, layers, limits, scale, error, width})}
 export function makeBathtub(choose) {
-  const shown = make("output.scale-text");
-  const slider = makeSlider("loss scale", 0, LAST_SCALE, choose);
+  const dial = makeDial("loss scale S =", 0, LAST_SCALE, choose, "loss scale");
   const picture = makePicture("tub");
   const element = make("div.bathtub",
-    make("div.scale-head",
-      make("span.scale-name", { "aria-hidden": "true" }, "loss scale S ="), shown),
-    make("div.tub-box", picture, slider.element));
+    make("div.scale-head", dial.name, dial.output), make("div.tub-box", picture, dial.slider));
   let right = 0; // pixels
   whilePressed(picture, (x) =>
     choose(clamp(Math.round(scaleLinear(TUB_LEFT, right, 0, LAST_SCALE)(x)), 0, LAST_SCALE)));
 
-  function update({ layer, others, limits, scale, error, width }) {
+  function update({ layer, layers, limits, scale, error, width }) {
     right = width - TUB_RIGHT;
     const slim = width < SLIM;
     const xOf = scaleLinear(0, LAST_SCALE, TUB_LEFT, right);
@@ -63,6 +60,7 @@ export function makeBathtub(choose) {
       trace("first", `M${xOf(FIRST)},${TUB_TOP}V${TUB_FLOOR}`),
       ...(slim ? [0, 32, 48] : [0, 8, 24, 32, 40, 48]).map((power) => tick(power)),
       tick(FIRST, slim ? " Keras" : " Keras starts"));
+    const others = layers.filter((one) => one !== layer);
     const norms = ` ‖fl(S·g) ∕ S − g‖ ∕ ‖g‖${others.length ? " (thin: of each layer)" : ""}`;
     const [x, y] = [xOf(scale), yOf(error)];
     const before = x > width - 110;
@@ -75,8 +73,8 @@ export function makeBathtub(choose) {
         circle("dot", 6, x, y),
         write(x + (before ? -13 : 13), Math.max(TUB_TOP + 32, y - 9), errorText(error),
           { class: "reading halo", ...(before ? ENDING : STARTING) })] });
-    slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
-    setText(shown, raised(scale) + (scale <= 24 ? ` = ${counted(2 ** scale)}` : ""));
+    dial.set(scale, raised(scale) + (scale <= 24 ? ` = ${counted(2 ** scale)}` : ""),
+      `${spelled(scale)} = ${2 ** scale}`);
   }
   return { element, update };
 }

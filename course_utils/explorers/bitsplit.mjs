@@ -1,10 +1,10 @@
 // BitSplit: 16 bits, divided between exponent and fraction over the sizes of tensors. All that can
 // be asked was counted in Python; here it is looked up. State lives in here, per host.
 
-import { FEW, ROW, drawAxis, makeStrip, octaveAt, placeTitles } from "./bands.mjs";
+import { FEW, ROW, drawAxis, drawStrip, octaveAt, placeTitles } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
-import { draw, make, setAttributes, setOne, setProperty, setText } from "./dom.mjs";
-import { explore, makeSlider } from "./drawing.mjs";
+import { draw, make, setAttributes, setChildren, setProperty } from "./dom.mjs";
+import { explore, makeDial, makeSlider } from "./drawing.mjs";
 import {
   ENDING, SLIM, STARTING, fillPicture, makePicture, scaleLinear, through, trace, write,
 } from "./plot.mjs";
@@ -40,155 +40,124 @@ function octavesOf(tensors) {
 // The boxes, and the border between exponent and fraction as a slider over them.
 // → {element, update(bits, text)}
 function makeBorder([least, most], choose) {
-  const boxes = Array.from({ length: BITS }, () => make("span"));
-  const slider = makeSlider("exponent bits", least, most, choose, "border-slider");
-  const element = make("div.boxes",
-    make("div.cells", { "aria-hidden": "true" }, ...boxes), slider.element);
+  const cells = make("div.cells", { "aria-hidden": "true" });
+  const slider = makeSlider("exponent bits", least, most, choose, "slider border-slider");
   function update(bits, text) {
     const fields = fieldsOf({ exponentBits: bits, fractionBits: BITS - 1 - bits });
-    for (const [name, [from, count]] of Object.entries(fields)) {
-      for (const box of boxes.slice(from, from + count)) {
-        setOne(box, "class", `box ${name}`);
-        setText(box, name[0].toUpperCase());
-      }
-    }
+    setChildren(cells, Object.entries(fields).flatMap(([name, [, count]]) =>
+      Array.from({ length: count }, () => make(`span.box.${name}`, name[0].toUpperCase()))));
     slider.set(bits, text);
   }
-  return { element, update };
+  return { element: make("div.boxes", cells, slider.element), update };
 }
 
-// The error of each tensor over the place of the border, below the boxes.
-// → {element, update({here, errors, width, label})}: errors[tensor][split], null for overflow
-function makeErrors({ splits, bound }) {
-  const element = makePicture("chart");
-  const visited = new Set(); // splits, whose names stay
-
-  function update({ here, errors, width, label }) {
-    const [unit, slim] = [width / BITS, width < SLIM];
-    const [left, right] = [2.4 * unit, 9.6 * unit];
-    const places = splits.map(({ bits }) => (bits + 1) * unit);
-    visited.add(here);
-    // Where there is little room, the axis's name stands in the plot and has the unit.
-    const axis = draw("g.axis", slim ? write(right - 2, heightOf(1) + 15, "error, %", ENDING)
-      : write(0, 0, "relative error",
-        { transform: `translate(11,${(TOP + FLOOR) / 2})rotate(-90)` }),
-    ...[null, 1, 0.1, 0.01, 0.001, 0.0001].flatMap((error) => {
-      const y = heightOf(error);
-      const text = error === null ? "∞" : slim ? 100 * error : percent(error);
-      return [trace("rule", `M${left},${y}H${right}`), write(left - 5, y + 4, text, ENDING)];
-    }),
-    write(left - 5, FLOOR + 15, "E bits", ENDING),
-    ...splits.map(({ bits }, index) => write(places[index], FLOOR + 15, bits)));
-    const names = [...visited].map((index) => {
-      const { bits, name } = splits[index];
-      const last = index === splits.length - 1;
-      const row = last && slim ? 2 : bits % 3 ? 0 : 1; // neighbors stand in different ones
-      return write(last ? right : places[index], FLOOR + 31 + row * ROW, name.split("'")[0],
-        { class: "found", ...(last && ENDING) });
-    });
-    const y = heightOf(bound);
-    const points = errors.map((row) => row.map((error, at) => [places[at], heightOf(error)]));
-    fillPicture(element, { width: right, height: FLOOR + BELOW + (slim ? ROW : 0), label, nodes: [
-      draw("rect.fine", { x: left, y, width: right - left, height: FLOOR - y }), axis,
-      trace("guide", `M${places[here]},0V${FLOOR}`),
-      write(left + 5, FLOOR - 6, `within ${percent(bound)}`,
-        { class: "bound halo small", ...STARTING }),
-      ...points.map((row, index) => trace(`curve t${index}`, through(row))),
-      ...points.map((row, index) =>
-        draw(`g.t${index}`, { transform: `translate(${row[here]})` }, markOf(index))),
-      ...names] });
-  }
-  return { element, update };
-}
-
-// Each tensor's sizes against the bands of the split. → {element, update(view)}
-function makeTensors(tensors, splits) {
-  const range = octavesOf(tensors);
-  const rows = tensors.map((tensor, index) => {
-    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span.lost")];
-    return { tensor, strip, lost, element: make(`div.tensor.t${index}`,
-      make("p", keyOf(index), make("b", tensor.name), lost), strip.element) };
+// The error of each tensor over the place of the border: errors[tensor][split], null for overflow.
+// → {nodes, width, height}; the names of the splits that were `visited` stand below.
+function drawErrors({ splits, bound, here, visited, errors, width }) {
+  const [unit, slim] = [width / BITS, width < SLIM];
+  const [left, right] = [2.4 * unit, 9.6 * unit];
+  const places = splits.map(({ bits }) => (bits + 1) * unit);
+  // Where there is little room, the axis's name stands in the plot and has the unit.
+  const axis = draw("g.axis", slim ? write(right - 2, heightOf(1) + 15, "error, %", ENDING)
+    : write(0, 0, "relative error",
+      { transform: `translate(11,${(TOP + FLOOR) / 2})rotate(-90)` }),
+  ...[null, 1, 0.1, 0.01, 0.001, 0.0001].flatMap((error) => {
+    const y = heightOf(error);
+    const text = error === null ? "∞" : slim ? 100 * error : percent(error);
+    return [trace("rule", `M${left},${y}H${right}`), write(left - 5, y + 4, text, ENDING)];
+  }),
+  write(left - 5, FLOOR + 15, "E bits", ENDING),
+  ...splits.map(({ bits }, index) => write(places[index], FLOOR + 15, bits)));
+  const names = [...visited].map((index) => {
+    const { bits, name } = splits[index];
+    const last = index === splits.length - 1;
+    const row = last && slim ? 2 : bits % 3 ? 0 : 1; // neighbors stand in different ones
+    return write(last ? right : places[index], FLOOR + 31 + row * ROW, name.split("'")[0],
+      { class: "found", ...(last && ENDING) });
   });
-  const [titles, axis] = [draw("svg", { "aria-hidden": "true" }),
-    draw("svg", { height: 36, "aria-hidden": "true" })];
-  let plot = { width: 0 };
-  let inner = null; // the same, a little narrower: the titles' letters are no box
-  let most = 1; // rows of titles, whatever the split: what stands below does not move
+  const y = heightOf(bound);
+  const points = errors.map((row) => row.map((error, at) => [places[at], heightOf(error)]));
+  return { width: right, height: FLOOR + BELOW + (slim ? ROW : 0), nodes: [
+    draw("rect.fine", { x: left, y, width: right - left, height: FLOOR - y }), axis,
+    trace("guide", `M${places[here]},0V${FLOOR}`),
+    write(left + 5, FLOOR - 6, `within ${percent(bound)}`,
+      { class: "bound halo small", ...STARTING }),
+    ...points.map((row, index) => trace(`curve t${index}`, through(row))),
+    ...points.map((row, index) =>
+      draw(`g.t${index}`, { transform: `translate(${row[here]})` }, markOf(index))),
+    ...names] };
+}
 
-  function update({ here, scale, width }) {
-    if (plot.width !== width) {
-      plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
-      inner = { ...plot, left: 6, width: width - 12 };
-      most = Math.max(...splits.map((each) => placeTitles(each, range, inner).rows));
-      setOne(titles, "height", most * ROW + 6);
-      axis.replaceChildren(drawAxis(range, plot, "size of a value"));
-    }
-    const { group, rows: used } = placeTitles(splits[here], range, inner);
-    titles.replaceChildren(setAttributes(group, {
-      transform: `translate(0,${(most - used) * ROW})` }));
-    for (const { tensor, strip, lost } of rows) {
+// Each tensor's sizes against the bands of the split that is `here`, as a list of nodes.
+function drawTensors({ tensors, splits, range, here, scale, width }) {
+  const limits = splits[here];
+  const plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
+  const inner = { ...plot, left: 6, width: width - 12 }; // the titles' letters are no box
+  // What stands below does not move: there is room for the titles of every split.
+  const rowsOf = (each) => placeTitles(each, range, inner).rows;
+  const most = Math.max(...splits.map(rowsOf));
+  const { group, rows } = placeTitles(limits, range, inner);
+  setAttributes(group, { transform: `translate(0,${(most - rows) * ROW})` });
+  const hidden = { "aria-hidden": "true" };
+  return [draw("svg", { height: most * ROW + 6, ...hidden }, group),
+    ...tensors.map((tensor, index) => {
       const own = scaleOf(tensor, scale);
-      strip.update({ limits: splits[here], range, scale: own, width });
       const [, ...counts] = keptAt(tensor, scale)[here];
-      const words = ["zero", "subnormal", "overflow"].map((word, index) => counts[index]
-        && `${word} ${part(counts[index], tensor.total - tensor.zeros - tensor.bad)}`);
-      setText(lost, [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ") || "normal");
-    }
-  }
-  return { update,
-    element: make("div.tensors", titles, ...rows.map((row) => row.element), axis) };
+      const words = ["zero", "subnormal", "overflow"].map((word, which) => counts[which]
+        && `${word} ${part(counts[which], tensor.total - tensor.zeros - tensor.bad)}`);
+      const lost = [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ");
+      return make(`div.tensor.t${index}`,
+        make("p", keyOf(index), make("b", tensor.name), make("span.lost", lost || "normal")),
+        draw("svg.strip", { height: STRIP_HEIGHT, ...hidden }, drawStrip(tensor,
+          { limits, range, scale: own }, { x: 0, y: 0, width, height: STRIP_HEIGHT })));
+    }),
+    draw("svg", { height: 36, ...hidden }, drawAxis(range, plot, "size of a value"))];
 }
 
 // Build one BitSplit from the host's data.
 function buildSplit({ splits, bound, note, tensors }, set) {
   const state = { here: 3, scale: 0 }; // the split, by its place among them, and a power of two
-  const [count, name, verdict] = [make("span"), make("b"), make("p.verdict")];
+  const visited = new Set(); // splits, whose names stay
+  const range = octavesOf(tensors);
   const border = makeBorder([splits[0].bits, splits.at(-1).bits], (bits) =>
     set({ here: bits - splits[0].bits }));
-  const chart = makeErrors({ splits, bound });
-  const readouts = tensors.map(() => make("dd"));
   const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
-  const slider = makeSlider("loss scale", 0, most, (scale) => set({ scale }));
-  const power = make("output");
-  const scaling = make("div.scaling",
-    make("span", { "aria-hidden": "true" }, "loss scale"), power, slider.element);
+  const dial = makeDial("loss scale", 0, most, (scale) => set({ scale }));
+  const scaling = make("div.scaling", ...dial.parts);
   setProperty(scaling, "hidden", most === 0);
-  const sizes = makeTensors(tensors, splits);
+  const chart = makePicture("chart");
+  const [head, readouts, sizes] = [make("div"), make("dl.readouts"), make("div.tensors")];
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
     + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
-  const errorsBox = make("div.errors", chart.element,
-    make("dl.readouts", ...tensors.map((tensor, index) =>
-      make(`div.t${index}`, make("dt", keyOf(index), tensor.name), readouts[index]))));
 
   function look(width) {
     const { here, scale } = state;
-    const { bits, name: title } = splits[here];
-    const errors = tensors.map((tensor) => keptAt(tensor, scale).map(([error]) => error));
-    const now = errors.map((row) => row[here]);
+    const view = { splits, bound, tensors, range, visited: visited.add(here), here, scale, width,
+      errors: tensors.map((tensor) => keptAt(tensor, scale).map(([error]) => error)) };
+    const { bits, name } = splits[here];
+    const now = view.errors.map((row) => row[here]);
     const fits = (error) => error !== null && error <= bound;
     const worst = now.indexOf(now.includes(null) ? null : Math.max(...now));
-    const sum = `${bits} exponent + ${BITS - 1 - bits} fraction bits${title && ": "}`;
-    const fine = fits(now[worst]);
+    const sum = `${bits} exponent + ${BITS - 1 - bits} fraction bits${name && ": "}`;
     const off = now[worst] === null ? "Overflow" : `Off by ${percent(now[worst])}`;
-    const judgment = fine ? `All within ${percent(bound)}, the worst ${percent(now[worst])}.`
+    const verdict = fits(now[worst])
+      ? `All within ${percent(bound)}, the worst ${percent(now[worst])}.`
       : `${off}: ${tensors[worst].name}.`;
-    setText(count, sum);
-    setText(name, title);
-    setText(verdict, judgment);
-    verdict.classList.toggle("fine", fine);
-    border.update(bits, sum + title);
-    slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
-    setText(power, `${raised(scale)} = ${2 ** scale}`);
-    readouts.forEach((value, index) =>
-      setText(value, errorName(now[index]) + (fits(now[index]) ? " ✓" : "")));
+    setChildren(head, [make("p.split", make("span", sum), make("b", name)),
+      make(fits(now[worst]) ? "p.verdict.fine" : "p.verdict", verdict)]);
+    border.update(bits, sum + name);
+    dial.set(scale, `${raised(scale)} = ${2 ** scale}`, `${spelled(scale)} = ${2 ** scale}`);
+    setChildren(readouts, tensors.map((tensor, index) => make(`div.t${index}`,
+      make("dt", keyOf(index), tensor.name),
+      make("dd", errorName(now[index]) + (fits(now[index]) ? " ✓" : "")))));
     const list = tensors.map((tensor, index) => `${tensor.name} ${errorName(now[index])}`);
-    chart.update({ here, errors, width, label:
-      `Relative error with ${sum}${title}, loss scale ${spelled(scale)}: ${list.join(", ")}.` });
-    sizes.update({ here, scale, width });
-    return `${sum}${title}. ${judgment}`;
+    fillPicture(chart, { ...drawErrors(view), label:
+      `Relative error with ${sum}${name}, loss scale ${spelled(scale)}: ${list.join(", ")}.` });
+    setChildren(sizes, drawTensors(view));
+    return `${sum}${name}. ${verdict}`;
   }
-  return { state, look, parts: [make("p.split", count, name), verdict, border.element, errorsBox,
-    scaling, sizes.element, make("p.note", ...bad, note)] };
+  return { state, look, parts: [head, border.element,
+    make("div.errors", chart, readouts), scaling, sizes, make("p.note", ...bad, note)] };
 }
 
 explore("bitsplit", CSS, buildSplit);

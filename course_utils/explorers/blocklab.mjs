@@ -2,8 +2,8 @@
 
 import { bandsOf, drawBand } from "./bands.mjs";
 import { octaveOf } from "./codec.mjs";
-import { draw, labelled, make, makeChips, makeSelect, makeTable, setText } from "./dom.mjs";
-import { explore, makeDial } from "./drawing.mjs";
+import { draw, labelled, make, makeChips, makeTable, setText } from "./dom.mjs";
+import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
   ENDING, clamp, fillPicture, makePicture, multiples, rules, scaleLinear, trace, whilePressed,
   write,
@@ -71,8 +71,8 @@ function buildLab({ formats, tensors }, set) {
   const [picture, sentence] = [makePicture(), make("p.sentence")];
   const number = makeDial("value", 0, COUNT - 1, (at) => set({ at }), "which value");
   const sizeDial = makeDial("size", LOW - 1, HIGH - 1, resize, "its size");
-  const choice = makeSelect(formats.map(({ title }, index) => [index, title]), state.format,
-    (index) => set({ format: Number(index) }));
+  const choice = makeMenu(formats.map(({ title }) => title), (format) => set({ format }),
+    state.format);
   const chips = makeChips("blocks", [
     ...(last ? [[["your values"], () => set(load(0, 0))]] : []),
     [["previous block"], () => step(-1)], [["next block"], () => step(1)],
@@ -81,7 +81,7 @@ function buildLab({ formats, tensors }, set) {
   const { table, caption, fill } = makeTable("compact",
     ["format", "bits a value", "scale", "become 0", "wrong by", "whole tensor"]);
   const parts = [make("div.options", labelled("format", choice), place), chips.element, picture,
-    number.element, sizeDial.element, sentence,
+    make("div.drag", ...number.parts), make("div.drag", ...sizeDial.parts), sentence,
     make("p.note", "Drag a bar, or choose a value and its size. Outline: the value, with − below "
       + "if it is negative. Filled: what it becomes. Boxes: the bits that it keeps. Behind the "
       + "bars: where a value keeps all bits (blue), some (orange), none (hatched)."),
@@ -141,8 +141,8 @@ function buildLab({ formats, tensors }, set) {
     const nodes = [...drawBands(result, format, full),
       draw("g.axis", ...rules(LEFT, width - 2, multiples(8, base + LOW, base + HIGH).map((octave) =>
         [yOf(octave - base), raised(octave)])), write(LEFT - 6, FLOOR + 22, "bits", ENDING)),
-      bars("bar", result.values, (each) => isKept(each) && bits[each] === full),
-      bars("bar few", result.values, (each) => isKept(each) && bits[each] < full),
+      bars("bar normal", result.values, (each) => isKept(each) && bits[each] === full),
+      bars("bar subnormal", result.values, (each) => isKept(each) && bits[each] < full),
       bars("given", values, (each) => !isGone(each)), bars("given gone", values, isGone),
       trace("minus", values.map((value, each) =>
         (value < 0 ? `M${xOf(each)},${FLOOR + 7}h${thick}` : "")).join("")),

@@ -1,8 +1,8 @@
 // The histogram over the bands: it slides with the scale, and the bands stand still. A line marks
 // where the followed gradient lies, and an arrow shows how the scale brought it there.
 
-import { ROW, drawAxis, makeStrip, placeTitles } from "./bands.mjs";
-import { draw, setAttributes } from "./dom.mjs";
+import { ROW, barHeights, drawAxis, drawStrip, placeTitles } from "./bands.mjs";
+import { draw } from "./dom.mjs";
 import {
   ENDING, STARTING, clamp, fillPicture, makePicture, scaleLinear, trace, whilePressed, write,
 } from "./plot.mjs";
@@ -12,18 +12,16 @@ const [CHART_LEFT, CHART_HEIGHT, CHART_ROOM] = [8, 150, 34]; // pixels
 const FARTHEST = 999; // octaves: a scale may be 0 or infinite
 
 // The chart; pick(octave) is called where the reader presses, with the place before scaling.
-// → {element, update({layer, limits, range, scale, counts, width, size, label})}, `size` being the
-// followed gradient's place as a power of two.
+// → {element, update({layer, limits, range, scale, counts, width, followed, label})}
 export function makeChart(pick) {
   const element = makePicture("chart");
-  const strips = new Map(); // by layer
   let octaveAtPlace; // before scaling
   whilePressed(element, (x) => {
     const octave = octaveAtPlace(x);
     if (Number.isFinite(octave)) pick(octave);
   });
 
-  function update({ layer, limits, range, scale, counts, width, size, label }) {
+  function update({ layer, limits, range, scale, counts, width, followed, label }) {
     const [shift, right] = [clamp(scale, -FARTHEST, FARTHEST), width - CHART_LEFT];
     const placeOf = scaleLinear(range.low, range.high, CHART_LEFT, right);
     octaveAtPlace = (x) => scaleLinear(CHART_LEFT, right, range.low, range.high)(x) - scale;
@@ -33,23 +31,23 @@ export function makeChart(pick) {
     const { group, rows } = placeTitles(limits, range, plot, shares);
     const top = ROW * rows + 8;
     plot.bottom = top + CHART_HEIGHT;
-    if (!strips.has(layer)) strips.set(layer, makeStrip(layer, CHART_HEIGHT, CHART_ROOM, 7));
-    const strip = strips.get(layer);
-    strip.update({ limits, range, scale: shift, width: plot.width });
-    setAttributes(strip.element, { x: CHART_LEFT, y: top, width: plot.width });
+    const box = { x: CHART_LEFT, y: top, width: plot.width, height: CHART_HEIGHT };
+    const strip = drawStrip(layer, { limits, range, scale: shift }, box, CHART_ROOM, 7);
     // Where the bars were without a scale, cut off at the plot's left end.
-    const steps = strip.heights.flatMap((high, index) => {
+    const heights = barHeights(layer, CHART_HEIGHT - CHART_ROOM);
+    const steps = heights.flatMap((high, index) => {
       const [from, to] = [0, 1].map((more) => placeOf(layer.first + index + more));
       return to <= CHART_LEFT ? []
         : [`${Math.max(CHART_LEFT, from)},${(plot.bottom - high).toFixed(1)}H${to.toFixed(1)}`];
     });
+    const size = Math.log2(Math.abs(followed));
     const [from, to] = [size, size + shift].map((octave) =>
       clamp(placeOf(octave), CHART_LEFT, right));
     const head = Math.sign(to - from) * Math.min(5, Math.abs(to - from));
     const end = to > width - 70;
     const name = write((to + (end ? -8 : 8)).toFixed(1), top + 15,
       shift ? `${scaleText(2 ** scale)}·g` : "g", { class: "halo", ...(end ? ENDING : STARTING) });
-    fillPicture(element, { width, height: plot.bottom + 22, label, nodes: [strip.element,
+    fillPicture(element, { width, height: plot.bottom + 22, label, nodes: [strip,
       trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""), group,
       draw("g.arrow", trace("", shift
         ? `M${from},${top + 22}H${to}m${-head},-4l${head},4l${-head},4` : ""), name),

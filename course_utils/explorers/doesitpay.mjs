@@ -2,9 +2,9 @@
 // save memory.
 
 import {
-  draw, labelled, make, makeSelect, makeTable, setAttributes, setChildren, setOne, setText,
+  draw, labelled, make, makeTable, setAttributes, setChildren, setOne, setText,
 } from "./dom.mjs";
-import { explore, makeDial } from "./drawing.mjs";
+import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
   bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
 } from "./memory.mjs";
@@ -82,20 +82,18 @@ function buildDoesItPay({ networks, batches, points, note }, set) {
   const own = grid[start.place][start.width]; // of the network that was measured
   const state = { network: networks[0], batch: 0, ...start };
   const last = Math.log2(batches.at(-1));
-  const [sentence, picture] = [make("p.sentence"), makePicture()];
+  const [story, picture] = [make("div"), makePicture()];
   const batchDial = makeDial("batch", 0, batches.length - 1, (batch) => set({ batch }));
   const placeDial = makeDial("", 0, 0, (place) => set({ place }));
   const widthDial = makeDial("width", 0, 0, (width) => set({ width }));
-  const choice = makeSelect(networks.map(({ name }, index) => [index, name]), 0, (index) =>
+  const choice = makeMenu(networks.map(({ name }) => name), (index) =>
     set({ network: networks[index], ...networks[index].start }));
-  const stage = make("div", { role: "img" });
-  const reason = make("p.reason");
   const key = make("p.note");
   const about = make("p.note");
   const { table, fill } = makeTable("compact", ["part", "float32", "16 bits", "change"],
     "The bars' parts, from left to right");
   const parts = [make("div.options", labelled("network", choice)),
-    batchDial.element, placeDial.element, widthDial.element, sentence, stage, reason,
+    ...[batchDial, placeDial, widthDial].map((dial) => make("div.drag", ...dial.parts)), story,
     make("p.head", "Share of the sum of all parts that 16 bits save"),
     picture, key, make("div.scroller", table),
     make("details", make("summary", "What is counted, and what is left out"), about,
@@ -117,26 +115,26 @@ function buildDoesItPay({ networks, batches, points, note }, set) {
     const memory = { float32: partsOf(counts, batch, 32), "16 bits": partsOf(counts, batch, 16) };
     const most = Math.max(...Object.values(memory).map(sumOf));
     const list = Object.entries(memory).map(([name, one]) => `${name} ${bytesText(sumOf(one))}`);
-    setOne(stage, "aria-label", `Memory of a step: ${list.join(", ")}. The table has the parts.`);
-    setChildren(stage, Object.entries(memory).map(([name, one]) =>
-      makeBar(name, one, most, room - 140)));
+    const why = reasonOf(counts, width, place, unit);
+    const words = verdictOf(counts, batch, place, unit);
+    const isFine = savingOf(counts, batch).saved > 0;
+    setChildren(story, [make(isFine ? "p.sentence.fine" : "p.sentence", words),
+      make("div", { role: "img",
+        "aria-label": `Memory of a step: ${list.join(", ")}. The table has the parts.` },
+      ...Object.entries(memory).map(([name, one]) => makeBar(name, one, most, room - 140))),
+      make("p.reason", why)]);
     fill(Object.entries(PARTS).map(([part, text]) => {
       const [before, after] = Object.values(memory).map((one) => one[part]);
       return [[make(`span.swatch.${part}`), text], inBytes(before), inBytes(after),
         changeOf(before, after)];
     }));
 
-    const why = reasonOf(counts, width, place, unit);
-    setText(reason, why);
     setText(about, `${network.name}: ${network.note}`);
     const dtypes = [...new Set(measured.map(([, dtype]) => dtype))].join(" and ");
     setText(key, dtypes && `A diamond is the share that you measured in ${dtypes}. The line is `
       + "counted, and the count leaves some things out.");
-    sentence.classList.toggle("fine", savingOf(counts, batch).saved > 0);
-    const words = verdictOf(counts, batch, place, unit);
     const measures = measured.map(([size, dtype, share]) =>
       ` Measured in ${dtype} at batch ${size}: ${inPercent(share)}.`);
-    setText(sentence, words);
     fillPicture(picture, { width: room, height: FLOOR + 38,
       label: `What 16 bits save, over the batch. ${words} ${why}${measures.join("")}`,
       nodes: drawSaving(counts, batch, measured, last, room) });

@@ -1,6 +1,8 @@
 // What explorers share: their state and their width, and the sliders that change it.
 
-import { attach, make, makeSpeaker, setOne, setProperty, setText } from "./dom.mjs";
+import {
+  attach, make, makeSelect, makeSpeaker, setOne, setProperty, setText,
+} from "./dom.mjs";
 import { SLIM } from "./plot.mjs";
 
 const ROOMY = 840; // pixels: ScaleScope's controls stand beside its tabs
@@ -39,15 +41,18 @@ export function makeSlider(label, min, max, choose, name = "slider") {
   return { element, set };
 }
 
-// A slider in a line, with its name before it, and between them what it is set to.
-// → {element, name, slider, set(value, face, said)}
+// A slider with its name and what it is set to, to stand in a line or apart.
+// → {name, output, slider, parts, set(value, face, said)}
 export function makeDial(text, least, most, choose, label = text) {
-  const [name, shown] = [make("span", { "aria-hidden": "true" }, text), make("output")];
-  const slider = makeSlider(label, least, most, choose);
+  const [name, output] = [make("span", { "aria-hidden": "true" }, text), make("output")];
+  const { element: slider, set: setSlider } = makeSlider(label, least, most, choose);
   function set(value, face, said = face) {
-    slider.set(value, said);
-    setText(shown, face);
+    setSlider(value, said);
+    setText(output, face);
   }
-  return { element: make("div.drag", name, shown, slider.element), name,
-    slider: slider.element, set };
+  return { name, output, slider, set, parts: [name, output, slider] };
 }
+
+// A select of texts; choose(index) gets which.
+export const makeMenu = (texts, choose, chosen = 0) => makeSelect(
+  texts.map((text, index) => [index, text]), chosen, (index) => choose(Number(index)));

@@ -2,7 +2,7 @@
 
 import { makeBits } from "./bits.mjs";
 import { NEAREST, makeFormat, read } from "./codec.mjs";
-import { make, makeComplaint, setChildren, setOne, setText } from "./dom.mjs";
+import { make, makeComplaint, setChildren } from "./dom.mjs";
 import { errorText, numberText, scaleText } from "./words.mjs";
 
 // Three digits of a number as it is written: what is shown is what is followed.
@@ -27,18 +27,12 @@ export function makeFollow(choose) {
     onblur: () => { if (!wrong) show(); } });
   const complaint = makeComplaint(field, take,
     (stale) => element.classList.toggle("wrong", stale));
-  const [scaled, back, loss] = ["scaled", "back", "told"].map((name) => make(`b.${name}`));
-  const [times, divided] = [make("span"), make("span")];
-  const kind = make("span.kind");
-  const bits = make("div", { role: "img" });
   const station = (name, caption, ...content) => make(`div.station.${name}`,
     make("div.caption", ...caption), ...content);
+  const start = station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
+    "one gradient g"], field);
   const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
-    station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
-      "one gradient g"], field),
-    station("way", [times], scaled), complaint.element,
-    station("bits", ["stored as ", kind], bits),
-    station("end", [divided], back, " ", loss));
+    start, make("div"), complaint.element);
   function show() {
     field.value = String(current);
     wrong = false;
@@ -54,22 +48,20 @@ export function makeFollow(choose) {
     const stored = format.round(followed * 2 ** scale, NEAREST);
     const strip = makeBits(format);
     strip.show(stored);
-    setChildren(bits, [strip.element]);
     const digits = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
     const result = stored.value / 2 ** scale;
     const off = Math.abs(result / followed - 1) * 100;
     const isLost = stored.kind === "zero" || !Number.isFinite(result);
     const words = isLost ? "lost" : off ? `${errorText(off)} off` : "exact";
     const name = stored.kind.replace("nan", "NaN");
-    setText(times, `× ${scaleText(2 ** scale)} =`);
-    setText(divided, `÷ ${scaleText(2 ** scale)} =`);
-    setText(scaled, numberText(followed * 2 ** scale));
-    setText(kind, name);
-    setOne(element, "data-kind", stored.kind);
-    setText(back, numberText(result, 5));
-    setText(loss, words);
-    loss.classList.toggle("lost", isLost);
-    setOne(bits, "aria-label", digits);
+    setChildren(element, [start,
+      station("way", [`× ${scaleText(2 ** scale)} =`],
+        make("b.scaled", numberText(followed * 2 ** scale))),
+      complaint.element,
+      station("bits", ["stored as ", make(`span.kind.${stored.kind}`, name)],
+        make("div", { role: "img", "aria-label": digits }, strip.element)),
+      station("end", [`÷ ${scaleText(2 ** scale)} =`], make("b.back", numberText(result, 5)), " ",
+        make(isLost ? "b.told.lost" : "b.told", words))]);
     return `${numberText(followed)} is stored as ${digits}, ${name}; divided again ${words}.`;
   }
   return { element, update };

@@ -42,8 +42,7 @@ function makeCards(label, names, act) {
 function buildPanel({ instruments, patients }, set) {
   const files = patients.map(() => ({ asked: [], words: "" }));
   const state = { at: 0, file: files[0] }; // a patient's number, and what was done
-  const keys = Object.keys(instruments);
-  const cheap = [...keys].sort((a, b) => instruments[a].minutes - instruments[b].minutes);
+  const keys = Object.keys(instruments); // by their price
   const causes = [...patients].sort((a, b) => (a.diagnosis < b.diagnosis ? -1 : 1));
   const nameOf = (key) => instruments[key].name;
   const priceOf = (asked) =>
@@ -68,7 +67,7 @@ function buildPanel({ instruments, patients }, set) {
   });
 
   function judge(patient, other, asked) {
-    const [[read], [would]] = [asked, cheap].map((list) => against(patient, other, list));
+    const [[read], [would]] = [asked, keys].map((list) => against(patient, other, list));
     if (other === patient) {
       const rivals = patients.filter((one) => !against(patient, one, asked).length).length - 1;
       const proof = `${patient.cheapest.map(nameOf).join(", ")} (${priceOf(patient.cheapest)})`;

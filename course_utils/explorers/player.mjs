@@ -1,7 +1,7 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
 import { drawBand } from "./bands.mjs";
-import { draw, labelled, make, setOne, setProperty, setText } from "./dom.mjs";
+import { draw, labelled, make, setChildren, setOne, setProperty, setText } from "./dom.mjs";
 import { makeSlider } from "./drawing.mjs";
 import {
   ENDING, STARTING, circle, clamp, fillPicture, makePicture, multiples, scaleLinear, trace,
@@ -58,7 +58,7 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
   const mark = (name, size, step) => circle(name, size, xOf(step), yOf(run[step - 1].scale));
   return [...zone, axis,
     trace("line", `M${RUN_LEFT},${yOf(run[0].scale)}${line.join("")}`),
-    trace("skips", crosses.join("")), ...[...injected].map((step) => mark("ring", 7, step)),
+    trace("skips overflow", crosses.join("")), ...[...injected].map((step) => mark("ring overflow", 7, step)),
     trace("cursor", `M${xOf(chosen)},${RUN_TOP}V${RUN_FLOOR}`), mark("dot", 5, chosen)];
 }
 
@@ -89,12 +89,11 @@ export function makePlayer(set, firstGrowth) {
     set({});
     inject.focus(); // a disabled button would lose it
   });
-  const sentence = make("p.sentence");
-  const summary = make("p.note");
+  const story = make("div");
   const element = make("div.player",
     make("div.options", play, inject, row, clear,
       labelled("doubles after", growthField, "finite steps")),
-    make("div.trace-box", picture, slider.element), sentence, summary);
+    make("div.trace-box", picture, slider.element), story);
 
   function add(count) {
     for (let at = step; at < step + count && at <= STEPS; at += 1) injected.add(at);
@@ -132,10 +131,9 @@ export function makePlayer(set, firstGrowth) {
     const { next } = run.at(-1);
     const words = (power) => `${plural(skipped, "step")} of ${STEPS} skipped; after them the `
       + `scale is ${scaleText(next, power)}.`;
-    setText(summary, words(raised) + (next === 0
-      ? " Nothing stops its fall: at scale 0 the next finite gradient is divided by zero, and "
-        + "the weights are NaN."
-      : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : ""));
+    const end = next === 0 ? " Nothing stops its fall: at scale 0 the next finite gradient is "
+      + "divided by zero, and the weights are NaN."
+      : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : "";
     stepAtPlace = scaleLinear(RUN_LEFT, width - RUN_RIGHT, 0.5, STEPS + 0.5);
     const wall = overflowFrom(layer, limits) - 0.5;
     fillPicture(picture, { width, height: RUN_HEIGHT,
@@ -145,8 +143,8 @@ export function makePlayer(set, firstGrowth) {
     setProperty(clear, "disabled", injected.size === 0);
     const now = run[step - 1];
     slider.set(step, `step ${step}, scale ${scaleText(now.scale, spelled)}`);
-    setText(sentence, describeStep(now, limits.name, growth));
-    sentence.classList.toggle("skipped", !now.applied);
+    setChildren(story, [make(now.applied ? "p.sentence" : "p.sentence.skipped",
+      describeStep(now, limits.name, growth)), make("p.note", words(raised) + end)]);
     return { scale: Math.log2(now.scale),
       words: describeStep(now, limits.name, growth, spelled) };
   }

@@ -3,8 +3,8 @@
 import { rangeOf } from "./bands.mjs";
 import { makeBathtub } from "./bathtub.mjs";
 import { makeChart } from "./chart.mjs";
-import { labelled, make, makeSelect, makeTabs, setProperty, setText } from "./dom.mjs";
-import { explore } from "./drawing.mjs";
+import { labelled, make, makeTabs, setProperty, setText } from "./dom.mjs";
+import { explore, makeMenu } from "./drawing.mjs";
 import { makeFollow, rounded } from "./follow.mjs";
 import { makePlayer } from "./player.mjs";
 import { clamp } from "./plot.mjs";
@@ -22,10 +22,10 @@ function buildScope({ layers, formats, growth, tab }, set) {
     followed: tellingOne(whole) };
   const ranges = new Map(formats.map((limits) => [limits, rangeOf(whole, limits)]));
 
-  const select = makeSelect(formats.map(({ name }) => [name, name]), state.limits.name,
-    (chosen) => set({ limits: formats.find(({ name }) => name === chosen) }));
-  const which = makeSelect(layers.map(({ name }, index) => [index, shortName(name)]), 0,
-    (index) => set({ layer: layers[index] }));
+  const format = makeMenu(formats.map(({ name }) => name), (index) =>
+    set({ limits: formats[index] }));
+  const which = makeMenu(layers.map(({ name }) => shortName(name)), (index) =>
+    set({ layer: layers[index] }));
   const ofLayer = labelled("gradients of", which);
   setProperty(ofLayer, "hidden", layers.length === 1);
   const bathtub = makeBathtub((scale) => set({ scale }));
@@ -37,35 +37,30 @@ function buildScope({ layers, formats, growth, tab }, set) {
   const chart = makeChart((octave) => set({ followed: rounded(2 ** octave) }));
   const rest = make("span");
   const follow = makeFollow((followed) => set({ followed }));
-  const toolbar = make("div.options", labelled("format", select), ofLayer);
+  const toolbar = make("div.options", labelled("format", format), ofLayer);
   const picture = make("div.picture", chart.element,
     make("p.note", rest, make("span", "size after scaling · press to follow another gradient")));
 
   function look(width) {
-    const { layer, limits, followed } = state;
-    tabs.choose(state.tab);
-    let { scale } = state;
-    let words = "";
-    if (state.tab === "controller") {
-      ({ scale, words } = player.update({ layer, limits, growth: state.growth, width }));
-    } else player.stop();
-    const counts = survive(layer, limits, scale);
-    const error = errorAt(layer, limits, scale);
-    const label = describeSurvival(counts, limits.name, scale, error);
-    if (!words) {
-      bathtub.update({ layer, others: layers.filter((one) => one !== layer), limits, scale, error,
-        width });
-    }
-    chart.update({ layer, limits, range: ranges.get(limits), scale, counts, width, label,
-      size: Math.log2(Math.abs(followed)) });
+    const view = { ...state, layers, width, range: ranges.get(state.limits) };
+    const { layer, limits, tab: name } = view;
+    tabs.choose(name);
+    if (name === "controller") Object.assign(view, player.update(view));
+    else player.stop();
+    const { scale } = view;
+    view.counts = survive(layer, limits, scale);
+    view.error = errorAt(layer, limits, scale);
+    view.label = describeSurvival(view.counts, limits.name, scale, view.error);
+    if (name === "gradients") bathtub.update(view);
+    chart.update(view);
     layers.forEach((one, index) => {
-      const its = errorAt(one, limits, scale);
-      setText(which.options[index], shortName(one.name) + (its === null ? ""
-        : ` · ${errorText(its)}`));
+      const error = errorAt(one, limits, scale);
+      setText(which.options[index], shortName(one.name)
+        + (error === null ? "" : ` · ${errorText(error)}`));
     });
-    setText(rest, describeRest(counts));
-    const fate = follow.update({ limits, scale, followed });
-    return words || `${fate} ${label}`;
+    setText(rest, describeRest(view.counts));
+    const fate = follow.update(view);
+    return view.words ?? `${fate} ${view.label}`;
   }
   return { state, look, parts: [toolbar, tabs.element, picture, follow.element] };
 }

@@ -120,16 +120,14 @@ def error_text(error: float) -> str:
 
 def _layers(given):
     """Name of the layer -> its histogram."""
-    if not isinstance(given, dict):
-        return {"all": _histogram(given)}
-    if not given:
+    layers = given if isinstance(given, dict) else {"all": given}
+    if not layers:
         raise ValueError("The dict holds no layer: give a name and its gradients.")
-    return {str(name): _histogram(values) for name, values in given.items()}
-
-
-def _histogram(values):
-    counted = isinstance(values, counting.OctaveHistogram)
-    return values if counted else counting.OctaveHistogram.from_values(values)
+    kind = counting.OctaveHistogram
+    return {
+        str(name): values if isinstance(values, kind) else kind.from_values(values)
+        for name, values in layers.items()
+    }
 
 
 def parameters(name):

@@ -2,9 +2,9 @@
 // and on it the samples of a batch.
 
 import { draw, labelled, make, makeChips, makeSelect, setText } from "./dom.mjs";
-import { explore, makeSlider } from "./drawing.mjs";
+import { explore, makeDial } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, circle, clamp, fillPicture, makePicture, multiples, scaleLinear, through,
+  ENDING, SLIM, STARTING, circle, fillPicture, makePicture, multiples, scaleLinear, through,
   ticks, trace, write,
 } from "./plot.mjs";
 import { counted, raised, spelled } from "./words.mjs";
@@ -28,16 +28,15 @@ function buildCliff({ step, first, curves, samples, places }, set) {
   const { bfloat16, float16 } = curves;
 
   const [picture, sentence] = [makePicture(), make("p.sentence")];
-  const shown = make("output.scale-text");
-  const slider = makeSlider("loss scale", 0, 24, (scale) => set({ scale }));
+  const dial = makeDial("loss scale", 0, 24, (scale) => set({ scale }));
   const chips = makeChips("fixed scales", [0, 5, 10, 15].map((scale) => [
     [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => set({ scale })]));
   const batch = makeSelect([1, 32, 256].map((size) => [size, size]), state.batch,
     (size) => set({ batch: Number(size) }));
   const parts = [
-    make("div.scale-head", make("span", { "aria-hidden": "true" }, "loss scale"),
-      shown, chips.element, labelled("samples in the batch", batch)),
-    slider.element, make("div.keys", { "aria-hidden": "true" },
+    make("div.scale-head", dial.name, dial.output, chips.element,
+      labelled("samples in the batch", batch)),
+    dial.slider, make("div.keys", { "aria-hidden": "true" },
       "Size of the gradient of one wrong sample (equal lines stand side by side):",
       ...names.map((name) => make(`span.key.${name}`, name)),
       "Dot: a sample of the batch, empty if it teaches nothing in bfloat16"),
@@ -111,8 +110,8 @@ function buildCliff({ step, first, curves, samples, places }, set) {
       + `and from ${last} on float16's too. Of ${samples.length} samples ${bfloat16.lost} teach `
       + `nothing in bfloat16. In float16 ${float16.lost} teach nothing, and the gradient of `
       + `${beyond} is not finite${beyond ? ", so the step is skipped" : ""}.`;
-    slider.set(scale, `${spelled(scale)} = ${2 ** scale}`);
-    setText(shown, `${raised(scale)} = ${counted(2 ** scale)}`);
+    dial.set(scale, `${raised(scale)} = ${counted(2 ** scale)}`,
+      `${spelled(scale)} = ${2 ** scale}`);
     setText(sentence, words);
     const label = `Scale ${spelled(scale)}, batch of ${size}: ${words}`;
     fillPicture(picture, { width, height: FLOOR + 80, label, nodes });
