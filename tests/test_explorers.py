@@ -175,14 +175,6 @@ def test_of_a_long_tensor_every_value_counts_and_some_blocks_are_in_the_page():
         assert row[2:] == [f"{100 * lost:.3g}", f"{100 * off:.3g}"]
 
 
-def test_what_is_largest_elsewhere_is_told_with_each_block():
-    values = [[1.0] * 32, [-7.0] * 32, [np.nan] + [2.0] * 31]
-    tensor = Shown(BlockLab(values)).data["tensors"][0]
-    page = np.frombuffer(base64.b64decode(tensor["blocks"]), "<f4").reshape(3, 33)
-    assert str(page[:, 32].tolist()) == "[nan, nan, 7.0]"
-    assert set(tensor["errors"]) == {None}
-
-
 def test_the_static_table_says_what_tells_each_cause():
     record = RECORDS["recorded"]
     rows = {row[0]: row[1:] for row in EXPLORERS["panel"].rows}
@@ -216,11 +208,6 @@ def test_bad_arguments_are_refused_in_one_sentence(make, options, part):
     message = str(caught.value)
     assert part in message and message.endswith(".") and len(message) < 300
     assert ". " not in message and "\n" not in message
-
-
-def test_numbers_mean_what_they_print_and_formats_count_once():
-    data = Shown(FloatLab(0.1, ("bfloat16", "float16", "bfloat16"))).data
-    assert (data["entry"], data["shown"]) == ("0.1", ["bfloat16", "float16"])
 
 
 # The fragments

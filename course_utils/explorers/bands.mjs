@@ -72,8 +72,8 @@ export function barHeights({ counts }, height) {
   return counts.map((count) => (count ? Math.max(1.5, (count / most) * height) : 0));
 }
 
-// A histogram against the bands, in a box: it slides with the scale, and they stand still. `room` is
-// that above its bars, `gap` that between the lines of the hatching.
+// A histogram against the bands, in a box: it slides with the scale, and they stand still. `room`
+// is that above its bars, `gap` that between the lines of the hatching.
 export function drawStrip(layer, { limits, range, scale }, box, room = 3, gap = 5) {
   const { width, height } = box;
   const step = width / (range.high - range.low);

@@ -5,8 +5,8 @@ import { LAST_SCALE, drawBand } from "./bands.mjs";
 import { draw, make } from "./dom.mjs";
 import { makeDial } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, circle, clamp, fillPicture, makePicture, rules, scaleLinear, through,
-  trace, whilePressed, write,
+  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, rules, scaleLinear,
+  through, trace, whilePressed, write,
 } from "./plot.mjs";
 import { errorAt, overflowFrom } from "./survival.mjs";
 import { counted, errorText, raised, spelled } from "./words.mjs";
@@ -46,8 +46,7 @@ export function makeBathtub(choose) {
     const wall = Math.max(0, overflowFrom(layer, limits) - 0.5);
     const zone = [];
     if (wall < LAST_SCALE) {
-      const box = { x: xOf(wall), y: TUB_TOP, width: right - xOf(wall),
-        height: TUB_FLOOR - TUB_TOP };
+      const box = boxBetween(xOf(wall), right, TUB_TOP, TUB_FLOOR);
       zone.push(...drawBand("overflow", box));
       if (box.width > 80) {
         zone.push(write(box.x + box.width / 2, (TUB_TOP + TUB_FLOOR) / 2,

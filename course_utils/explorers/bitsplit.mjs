@@ -6,7 +6,7 @@ import { fieldsOf } from "./bits.mjs";
 import { draw, make, setAttributes, setChildren, setProperty } from "./dom.mjs";
 import { explore, makeDial, makeSlider } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, fillPicture, makePicture, scaleLinear, through, trace, write,
+  ENDING, SLIM, STARTING, boxBetween, fillPicture, makePicture, scaleLinear, through, trace, write,
 } from "./plot.mjs";
 import { part, percent, plural, raised, spelled } from "./words.mjs";
 
@@ -78,7 +78,7 @@ function drawErrors({ splits, bound, here, visited, errors, width }) {
   const y = heightOf(bound);
   const points = errors.map((row) => row.map((error, at) => [places[at], heightOf(error)]));
   return { width: right, height: FLOOR + BELOW + (slim ? ROW : 0), nodes: [
-    draw("rect.fine", { x: left, y, width: right - left, height: FLOOR - y }), axis,
+    draw("rect.fine", boxBetween(left, right, y, FLOOR)), axis,
     trace("guide", `M${places[here]},0V${FLOOR}`),
     write(left + 5, FLOOR - 6, `within ${percent(bound)}`,
       { class: "bound halo small", ...STARTING }),

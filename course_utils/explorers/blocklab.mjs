@@ -5,8 +5,8 @@ import { octaveOf } from "./codec.mjs";
 import { draw, labelled, make, makeChips, makeTable, setText } from "./dom.mjs";
 import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
-  ENDING, clamp, fillPicture, makePicture, multiples, rules, scaleLinear, trace, whilePressed,
-  write,
+  ENDING, boxBetween, clamp, fillPicture, makePicture, multiples, rules, scaleLinear, trace,
+  whilePressed, write,
 } from "./plot.mjs";
 import { bitsOf, errorOf, quantize } from "./scales.mjs";
 import { counted, errorText, numberText, plural, raised, spelled } from "./words.mjs";
@@ -103,26 +103,26 @@ function buildLab({ formats, tensors }, set) {
       const limits = { zero_octave: least - 1, normal_octave: least + full - 1,
         top_octave: zero + Math.log2(most) - 1 };
       return bandsOf(limits, { low: LOW, high: HIGH }).filter(({ name }) => name !== "overflow")
-        .flatMap(({ name, from, to }) => {
-          const box = { x: LEFT + start * unit + 0.5, y: yOf(to), width: length * unit - 1,
-            height: yOf(from) - yOf(to) };
-          return drawBand(name, box);
-        });
+        .flatMap(({ name, from, to }) => drawBand(name, boxBetween(LEFT + start * unit + 0.5,
+          LEFT + (start + length) * unit - 0.5, yOf(to), yOf(from))));
     });
   }
 
   function look(width) {
     const { format: index, tensor, block, base, at, values } = state;
     const format = formats[index];
-    const results = formats.map((one) => quantize(values, one, blocks[tensor][block].rest));
+    const results = formats.map((one) => {
+      const result = quantize(values, one, blocks[tensor][block].rest);
+      const isLost = (value, each) => value !== 0 && result.values[each] === 0;
+      return { ...result, lost: values.filter(isLost).length,
+        error: errorOf(result.values, values) };
+    });
     const result = results[index];
+    const { values: kept, lost, error } = result;
     const full = bitsOf(format, format.most);
-    const bits = values.map((_, each) =>
-      Math.min(full, bitsOf(format, result.values[each] / result.steps[each])));
+    const bits = kept.map((value, each) =>
+      Math.min(full, bitsOf(format, value / result.steps[each])));
     const nonzero = values.filter((value) => value !== 0).length;
-    const lost = results.map(({ values: kept }) =>
-      values.filter((value, each) => value !== 0 && kept[each] === 0).length);
-    const errors = results.map(({ values: kept }) => errorOf(kept, values));
 
     unit = (width - LEFT - 2) / COUNT;
     const xOf = (each) => (LEFT + (each + 0.18) * unit).toFixed(1);
@@ -136,13 +136,13 @@ function buildLab({ formats, tensors }, set) {
     const boxes = (name, countOf) => trace(name, values.flatMap((_, each) =>
       multiples(BOX, 0, BOX * (countOf(each) - 1)).map((y) =>
         `M${xOf(each)},${FLOOR + 14 + y}h${thick}v${BOX - 2}h-${thick}z`)).join(""));
-    const isGone = (each) => result.values[each] === 0;
-    const isKept = (each) => Number.isFinite(result.values[each]);
+    const isGone = (each) => kept[each] === 0;
+    const isKept = (each) => Number.isFinite(kept[each]);
     const nodes = [...drawBands(result, format, full),
       draw("g.axis", ...rules(LEFT, width - 2, multiples(8, base + LOW, base + HIGH).map((octave) =>
         [yOf(octave - base), raised(octave)])), write(LEFT - 6, FLOOR + 22, "bits", ENDING)),
-      bars("bar normal", result.values, (each) => isKept(each) && bits[each] === full),
-      bars("bar subnormal", result.values, (each) => isKept(each) && bits[each] < full),
+      bars("bar normal", kept, (each) => isKept(each) && bits[each] === full),
+      bars("bar subnormal", kept, (each) => isKept(each) && bits[each] < full),
       bars("given", values, (each) => !isGone(each)), bars("given gone", values, isGone),
       trace("minus", values.map((value, each) =>
         (value < 0 ? `M${xOf(each)},${FLOOR + 7}h${thick}` : "")).join("")),
@@ -150,28 +150,27 @@ function buildLab({ formats, tensors }, set) {
       draw("rect.chosen", { x: LEFT + at * unit, y: 1, width: unit,
         height: FLOOR + 14 + full * BOX })];
 
-    const [value, kept] = [numberText(values[at]), numberText(result.values[at])];
-    const error = errors[index];
+    const [value, becomes] = [numberText(values[at]), numberText(kept[at])];
     const outcome = !nonzero ? "and all values are 0"
       : !Number.isFinite(error) ? "and not every value is finite"
-        : `${lost[index]} of ${plural(nonzero, "nonzero value")} `
-          + `${lost[index] === 1 ? "becomes" : "become"} 0, and the block is wrong by `
+        : `${lost} of ${plural(nonzero, "nonzero value")} `
+          + `${lost === 1 ? "becomes" : "become"} 0, and the block is wrong by `
           + wrongText(error);
     const verb = result.scales.length > 1 ? "scales are" : "scale is";
     const words = (power) => `In ${format.title} the ${verb} ${scalesText(result, format, power)}, `
-      + `${outcome}. Value ${at + 1} is ${value}, becomes ${kept} and keeps `
+      + `${outcome}. Value ${at + 1} is ${value}, becomes ${becomes} and keeps `
       + `${plural(bits[at], "bit")}.`;
     const { names, total, errors: whole } = tensors[tensor];
     setText(place, names[block]);
     number.set(at, at + 1, `value ${at + 1}, ${value}`);
     const size = Math.abs(values[at]);
-    sizeDial.set(size ? clamp(octaveOf(size) - base, LOW, HIGH - 1) : LOW - 1, numberText(size),
-      `${value}, becomes ${kept}`);
+    sizeDial.set(size === 0 ? LOW - 1 : clamp(octaveOf(size) - base, LOW, HIGH - 1),
+      numberText(size), `${value}, becomes ${becomes}`);
     setText(caption, `This block in every format; * is drawn. Whole tensor: what all `
       + `${counted(total)} values are wrong by, as they were.`);
     fill(formats.map((one, each) => [[one.title + (each === index ? " *" : "")], one.bits,
-      scalesText(results[each], one, raised), `${lost[each]} of ${nonzero}`,
-      wrongText(errors[each]), wrongText(whole[each])]));
+      scalesText(results[each], one, raised), `${results[each].lost} of ${nonzero}`,
+      wrongText(results[each].error), wrongText(whole[each])]));
     setText(sentence, words(raised));
     fillPicture(picture, { width, height: FLOOR + 16 + MOST_BITS * BOX, label: words(spelled),
       nodes });

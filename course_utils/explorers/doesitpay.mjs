@@ -9,8 +9,8 @@ import {
   bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
 } from "./memory.mjs";
 import {
-  ENDING, SLIM, STARTING, circle, clamp, fillPicture, makePicture, multiples, rules, scaleLinear,
-  through, ticks, trace, write,
+  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples, rules,
+  scaleLinear, through, ticks, trace, write,
 } from "./plot.mjs";
 import { counted, numberText } from "./words.mjs";
 
@@ -52,8 +52,8 @@ function drawSaving(counts, batch, measured, last, width) {
     const { whole, saved } = savingOf(counts, size);
     return saved / whole;
   };
-  const zone = (name, from, to) => draw(`rect.${name}`, { x: LEFT, y: yOf(to),
-    width: right - LEFT, height: yOf(from) - yOf(to) });
+  const zone = (name, from, to) =>
+    draw(`rect.${name}`, boxBetween(LEFT, right, yOf(to), yOf(from)));
   const [equal, wall] = [equalAt(counts), []];
   if (equal >= 1 && equal <= 2 ** last) {
     const text = `equal at batch ${numberText(equal)}`;

@@ -68,11 +68,12 @@ export function makeSelect(choices, chosen, change) {
   return select;
 }
 
-// A row of small buttons under one name: [[face, act, attributes]], a face being a list of parts.
-export function makeChips(name, choices) {
+// A row of buttons of a `kind` under one name: [[face, act, attributes]], a face being a list of
+// parts.
+export function makeChips(name, choices, kind = "chip") {
   const chips = choices.map(([face, act, attributes]) =>
-    make("button.chip", { type: "button", onclick: act, ...attributes }, ...face));
-  const element = make("div.chips", { role: "toolbar", "aria-label": name }, ...chips);
+    make(`button.${kind}`, { type: "button", onclick: act, ...attributes }, ...face));
+  const element = make(`div.${kind}s`, { role: "toolbar", "aria-label": name }, ...chips);
   roveAmong(element, chips);
   return { element, chips };
 }

@@ -32,12 +32,8 @@ function describe(loss) {
 }
 
 // A toolbar of cards, each with a name and a line below it.
-function makeCards(label, names, act) {
-  const { element, chips } = makeChips(label, names.map((name, at) => [
-    [make("b", name), make("span")], () => act(at), { class: "card" }]));
-  setOne(element, "class", "cards");
-  return { element, cards: chips };
-}
+const makeCards = (label, names, act) => makeChips(label, names.map((name, at) =>
+  [[make("b", name), make("span")], () => act(at)]), "card");
 
 function buildPanel({ instruments, patients }, set) {
   const files = patients.map(() => ({ asked: [], words: "" }));
@@ -98,12 +94,12 @@ function buildPanel({ instruments, patients }, set) {
       setOne(chip, "aria-pressed", number === at);
       setOne(chip, "data-known", files[number].words.startsWith("Yes") ? "yes" : null);
     });
-    tools.cards.forEach((card, index) => {
+    tools.chips.forEach((card, index) => {
       const [key, open] = [keys[index], asked.includes(keys[index])];
       setOne(card, "aria-pressed", open);
       setText(card.lastChild, open ? patient.readings[key].text : priceOf([key]));
     });
-    answers.cards.forEach((card, index) => {
+    answers.chips.forEach((card, index) => {
       const by = out[index];
       setOne(card, "data-out", by ? "yes" : null);
       setText(card.lastChild, by ? `ruled out: ${nameOf(by)} would read `

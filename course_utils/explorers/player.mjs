@@ -4,8 +4,8 @@ import { drawBand } from "./bands.mjs";
 import { draw, labelled, make, setChildren, setOne, setProperty, setText } from "./dom.mjs";
 import { makeSlider } from "./drawing.mjs";
 import {
-  ENDING, STARTING, circle, clamp, fillPicture, makePicture, multiples, scaleLinear, trace,
-  whilePressed, write,
+  ENDING, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples, scaleLinear,
+  trace, whilePressed, write,
 } from "./plot.mjs";
 import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
@@ -35,8 +35,8 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
 
   const zone = []; // the scales at which something overflows, if they show
   if (wall < high) {
-    const height = heightOf(Math.max(low, wall)) - RUN_TOP;
-    zone.push(...drawBand("overflow", { x: RUN_LEFT, y: RUN_TOP, width: right - RUN_LEFT, height }),
+    const bottom = heightOf(Math.max(low, wall));
+    zone.push(...drawBand("overflow", boxBetween(RUN_LEFT, right, RUN_TOP, bottom)),
       write(RUN_LEFT + 8, RUN_TOP + 15, `overflows ${limits.name}`,
         { class: "zone halo", ...STARTING }));
   }
@@ -58,7 +58,8 @@ function drawRun(run, { injected, wall, limits, width, step: chosen }) {
   const mark = (name, size, step) => circle(name, size, xOf(step), yOf(run[step - 1].scale));
   return [...zone, axis,
     trace("line", `M${RUN_LEFT},${yOf(run[0].scale)}${line.join("")}`),
-    trace("skips overflow", crosses.join("")), ...[...injected].map((step) => mark("ring overflow", 7, step)),
+    trace("skips overflow", crosses.join("")),
+    ...[...injected].map((step) => mark("ring overflow", 7, step)),
     trace("cursor", `M${xOf(chosen)},${RUN_TOP}V${RUN_FLOOR}`), mark("dot", 5, chosen)];
 }
 

@@ -15,6 +15,10 @@ export const scaleLinear = (low, high, from, to) => (value) =>
 export const write = (x, y, text, more = {}) =>
   draw("text", { x, y, "text-anchor": "middle", ...more }, text);
 
+// What a rectangle between these ends is to SVG.
+export const boxBetween = (left, right, top, bottom) =>
+  ({ x: left, y: top, width: right - left, height: bottom - top });
+
 // A line, or whatever else a path can draw; and a dot.
 export const trace = (name, d) => draw("path", { class: name, d });
 export const circle = (name, r, cx, cy) => draw("circle", { class: name, r, cx, cy });

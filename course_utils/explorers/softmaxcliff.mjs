@@ -4,8 +4,8 @@
 import { draw, labelled, make, makeChips, makeSelect, setText } from "./dom.mjs";
 import { explore, makeDial } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, circle, fillPicture, makePicture, multiples, scaleLinear, through,
-  ticks, trace, write,
+  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples,
+  scaleLinear, through, ticks, trace, write,
 } from "./plot.mjs";
 import { counted, raised, spelled } from "./words.mjs";
 
@@ -21,11 +21,13 @@ function describeGap(gap) {
   return gap.toFixed(1) + (chance < 0.01 ? "" : ` (the right class gets ${chance} %)`);
 }
 
-function buildCliff({ step, first, curves, samples, places }, set) {
+function buildCliff({ step, first, curves, samples }, set) {
   const state = { scale: 0, batch: 32 };
   const names = Object.keys(curves);
   const end = (curves.float32.values.length - 1) * step;
-  const { bfloat16, float16 } = curves;
+  const zeroOf = (name) => curves[name].values.indexOf(0) * step;
+  const places = samples.map((gap) => Math.round(clamp(gap, 0, end) / step));
+  const lost = (name) => places.filter((place) => curves[name].values[place] === 0).length;
 
   const [picture, sentence] = [makePicture(), make("p.sentence")];
   const dial = makeDial("loss scale", 0, 24, (scale) => set({ scale }));
@@ -48,7 +50,7 @@ function buildCliff({ step, first, curves, samples, places }, set) {
     const piles = new Map();
     return samples.map((gap, number) => {
       const index = places[number];
-      const [x, value] = [xOf(index * step), bfloat16.values[index]];
+      const [x, value] = [xOf(index * step), curves.bfloat16.values[index]];
       const key = gap > end ? "far" : Math.round(x / DOT);
       const below = piles.get(key) ?? 0; // dots in its pile
       piles.set(key, below + 1);
@@ -77,24 +79,23 @@ function buildCliff({ step, first, curves, samples, places }, set) {
     const left = slim ? 30 : 64;
     const xOf = scaleLinear(0, end, left, width - 10);
     const share = scale - Math.log2(size) - first;
-    const [from, to] = float16.broken[share];
+    const [from, to] = curves.float16.broken[share] ?? [0, 0]; // of none
     const isSkipped = (index) => index >= from && index < to;
 
     // A zone, and above the plot what is from its left edge on.
     const zone = (y, name, start, stop, title) => [
-      draw(`rect.zone.${name}`, { x: xOf(start), y: LANE - 12,
-        width: xOf(stop) - xOf(start), height: FLOOR - LANE + 12 }),
+      draw(`rect.zone.${name}`, boxBetween(xOf(start), xOf(stop), LANE - 12, FLOOR)),
       write(xOf(end), y, stop > start ? `${title} from ${start.toFixed(1)} on` : "", ENDING)];
     // A curve, a little aside; where it is not finite it runs in the lane above.
     const lines = names.map((name, number) => trace(`curve ${name}`, through(
       curves[name].values.map((value, index) => {
-        const [start, stop] = curves[name].broken[share];
+        const [start, stop] = curves[name].broken[share] ?? [];
         return [xOf(index * step), index >= start && index < stop ? LANE
           : yOf(value) + (number - 1) * BESIDE];
       }))));
     const far = samples.filter((gap) => gap > end).length;
     const isRight = samples.filter((gap) => gap < 0).length;
-    const nodes = [...zone(32, "none", bfloat16.zero * step, end, "bfloat16: zero"),
+    const nodes = [...zone(32, "none", zeroOf("bfloat16"), end, "bfloat16: zero"),
       ...zone(16, "float16", from * step, to * step,
         slim ? "float16: step skipped" : "float16: not finite, step skipped,"),
       drawAxes(xOf, slim), ...lines, ...drawSamples(xOf, isSkipped),
@@ -103,12 +104,12 @@ function buildCliff({ step, first, curves, samples, places }, set) {
         isRight ? `${isRight} right` : "", STARTING)];
 
     const beyond = places.filter(isSkipped).length;
-    const until = to > from ? `not finite from a gap of ${describeGap(from * step)} on. Below it`
+    const until = to ? `not finite from a gap of ${describeGap(from * step)} on. Below it`
       : "finite at every gap. It";
-    const [zero, last] = [bfloat16, float16].map((curve) => (curve.zero * step).toFixed(1));
+    const [zero, last] = ["bfloat16", "float16"].map((name) => zeroOf(name).toFixed(1));
     const words = `float16's gradient is ${until} is right; from ${zero} on bfloat16's is zero, `
-      + `and from ${last} on float16's too. Of ${samples.length} samples ${bfloat16.lost} teach `
-      + `nothing in bfloat16. In float16 ${float16.lost} teach nothing, and the gradient of `
+      + `and from ${last} on float16's too. Of ${samples.length} samples ${lost("bfloat16")} teach `
+      + `nothing in bfloat16. In float16 ${lost("float16")} teach nothing, and the gradient of `
       + `${beyond} is not finite${beyond ? ", so the step is skipped" : ""}.`;
     dial.set(scale, `${raised(scale)} = ${counted(2 ** scale)}`,
       `${spelled(scale)} = ${2 ** scale}`);

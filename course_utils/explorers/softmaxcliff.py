@@ -34,17 +34,13 @@ class SoftmaxCliff:
             raise ValueError(
                 "A gap of the batch is not finite: give finite logit gaps."
             )
-        self.places = np.clip(np.rint(self.samples / STEP), 0, COUNT - 1).astype(int)
         axis = np.arange(COUNT, dtype="float32") * np.float32(STEP)
         self.curves = {}
         for dtype, policy in POLICIES.items():
             sizes = np.abs([gradients(policy, axis, 2.0**share) for share in SHARES])
             # a scale changes how many are finite, and none of those
-            values = np.round(sizes[0].astype(float), 3)
             self.curves[dtype] = {
-                "values": values.tolist(),
-                "zero": _ends(values == 0)[0],
-                "lost": int(np.sum(values[self.places] == 0)),
+                "values": np.round(sizes[0].astype(float), 3).tolist(),
                 "broken": [_ends(~np.isfinite(row)) for row in sizes],
             }
 
@@ -67,30 +63,31 @@ class SoftmaxCliff:
         heads = ["loss scale, batch of 32", *POLICIES]
         rows = [[f"2^{s} = {2**s:,}", *(self.outcome(d, s - 5) for d in POLICIES)]
                 for s in range(0, 21, 5)]  # fmt: skip
-        lost = [f"{curve['lost']} teach nothing" for curve in self.curves.values()]
+        lost = [f"{self.lost(dtype)} teach nothing" for dtype in POLICIES]
         rows.append([f"of {self.samples.size} samples", *lost])
         data = {
             "step": STEP,
             "first": SHARES[0],
             "curves": self.curves,
             "samples": self.samples.tolist(),
-            "places": self.places.tolist(),
         }
         return fragment.bundle("softmaxcliff", title, heads, rows, data)
 
     def outcome(self, dtype: str, share: int) -> str:
         """What becomes of a dtype's gradients, `share` being log2 of scale over batch."""
-        curve = self.curves[dtype]
-        starts = {
-            "not finite": curve["broken"][share - SHARES[0]][0],
-            "zero": curve["zero"],
-        }
-        parts = [f"{name} from {place * STEP:.1f}" for name, place in starts.items()
-                 if place < COUNT]  # fmt: skip
+        values = self.curves[dtype]["values"]
+        broken = self.curves[dtype]["broken"][share - SHARES[0]]
+        parts = [f"not finite from {broken[0] * STEP:.1f}"] if broken else []
+        parts += [f"zero from {values.index(0) * STEP:.1f}"] if 0 in values else []
         return ", ".join(parts) or "right at every gap"
+
+    def lost(self, dtype: str) -> int:
+        """How many samples of the batch have the gradient zero in a dtype."""
+        places = np.clip(np.rint(self.samples / STEP), 0, COUNT - 1).astype(int)
+        return int((np.array(self.curves[dtype]["values"])[places] == 0).sum())
 
 
 def _ends(mask):
-    """Where the places that are marked begin, and behind the last; COUNT for none."""
+    """Where the places that are marked begin, and behind the last; None without any."""
     places = np.flatnonzero(mask).tolist()
-    return [places[0], places[-1] + 1] if places else [COUNT, COUNT]
+    return [places[0], places[-1] + 1] if places else None
