@@ -12,7 +12,7 @@ export const FEW = 0.005; // of the smallest values may lie beyond the picture
 const FAR = 60; // octaves from 1: bands that begin farther out are not reached for
 export const ROW = 15; // pixels, of the names
 const [TICK, LETTER] = [48, 7.1]; // pixels: between two powers of two, and for a letter
-const SHARE = 12; // letters
+export const SHARE = 12; // letters
 
 // The octave up to which a share of the nonzero values lies.
 export function octaveAt(share, { counts, first }) {
@@ -66,28 +66,41 @@ function hatching(name, box, className, gap) {
 export const drawBand = (name, box, gap = 7) =>
   [draw(`rect.band.${name}`, box), ...hatching(name, box, "hatch", gap)];
 
-// How high the bars of a histogram are in so many pixels.
-export function barHeights({ counts }, height) {
-  const most = Math.max(1, ...counts);
-  return counts.map((count) => (count ? Math.max(1.5, (count / most) * height) : 0));
-}
+// A histogram against the bands, with some room above it: it slides, and they stand still.
+// → {element, heights, update({limits, range, scale, width})}; other bands, of which each has its
+// range, or another width build it anew. `heights` are those of the bars, in pixels.
+export function makeStrip(layer, height, room = 3, gap = 5) {
+  const element = draw("svg.strip", { height, "aria-hidden": "true" });
+  const most = Math.max(1, ...layer.counts);
+  const heights = layer.counts.map((count) =>
+    (count ? Math.max(1.5, (count / most) * (height - room)) : 0));
+  let built = {};
+  let bars = []; // the same in each band, which cuts them off at its borders
 
-// A histogram against the bands, in a box: it slides with the scale, and they stand still. `room`
-// is that above its bars, `gap` that between the lines of the hatching.
-export function drawStrip(layer, { limits, range, scale }, box, room = 3, gap = 5) {
-  const { width, height } = box;
-  const step = width / (range.high - range.low);
-  const d = barHeights(layer, height - room).map((tall, index) => (tall
-    ? `M${(index * step).toFixed(2)},${height}v${-tall.toFixed(2)}h${step.toFixed(2)}V${height}z`
-    : "")).join("");
-  return clipped(box, ...bandsOf(limits, range).map(({ name, from, to }) => {
-    const band = { x: 0, y: 0, width: (to - from) * step, height };
-    const bars = setAttributes(trace(`silhouette ${name}`, d), {
-      transform: `translate(${((layer.first + scale - from) * step).toFixed(2)})` });
-    return clipped({ ...band, x: (from - range.low) * step }, ...drawBand(name, band, gap),
-      bars, ...hatching(name, band, "stripe", gap),
-      trace("border", from > range.low ? `M0,0V${height}` : ""));
-  }));
+  function build(limits, range, width) {
+    const step = width / (range.high - range.low);
+    built = { limits, width, step };
+    setAttributes(element, { viewBox: `0 0 ${width} ${height}` });
+    const d = heights.map((tall, index) => (tall ? `M${(index * step).toFixed(2)},${height}`
+      + `v${-tall.toFixed(2)}h${step.toFixed(2)}v${tall.toFixed(2)}z` : "")).join("");
+    bars = bandsOf(limits, range).map(({ name, from, to }) => {
+      const box = { x: 0, y: 0, width: (to - from) * step, height };
+      const path = trace(`silhouette ${name}`, d);
+      const band = clipped({ ...box, x: (from - range.low) * step }, ...drawBand(name, box, gap),
+        path, ...hatching(name, box, "stripe", gap),
+        trace("border", from > range.low ? `M0,0V${height}` : ""));
+      return { band, path, from };
+    });
+    element.replaceChildren(...bars.map(({ band }) => band));
+  }
+  function update({ limits, range, scale, width }) {
+    if (built.limits !== limits || built.width !== width) build(limits, range, width);
+    for (const { path, from } of bars) {
+      const x = (layer.first + scale - from) * built.step;
+      path.style.transform = `translate(${x.toFixed(2)}px)`;
+    }
+  }
+  return { element, heights, update };
 }
 
 // The octaves below a plot {left, width, step, bottom}, as powers of two.
@@ -100,12 +113,12 @@ export function drawAxis(range, { left, width, step, bottom: y }, label) {
     write(left + width, y + 32, label, { class: "small", ...ENDING }));
 }
 
-// The bands' names above a plot, in as many rows of ROW pixels as keep them apart, each followed by
-// its share if there are shares, {name: text}. → {group, rows}
-export function placeTitles(limits, range, { left, width, step }, shares = null) {
+// Where the bands' names stand above a plot, in as many rows as keep them apart, with room for so
+// many letters more. → {titles, rows}
+export function layTitles(limits, range, { left, width, step }, more = 0) {
   const ends = []; // per row, where its last title ends
   const titles = bandsOf(limits, range).map((band) => {
-    const half = ((band.title.length + (shares ? SHARE : 0)) * LETTER) / 2;
+    const half = ((band.title.length + more) * LETTER) / 2;
     const place = left + ((band.from + band.to) / 2 - range.low) * step;
     const middle = clamp(place, left + half, left + width - half);
     let row = ends.findIndex((end) => end < middle - half - 8);
@@ -113,8 +126,13 @@ export function placeTitles(limits, range, { left, width, step }, shares = null)
     ends[row] = middle + half;
     return { ...band, place, middle, row };
   });
+  return { titles, rows: Math.max(1, ends.length) };
+}
+
+// The names in so many rows of ROW pixels, each followed by its share if there are shares, {name:
+// text}.
+export function drawTitles(titles, rows, shares = null) {
   const group = draw("g.titles");
-  const rows = Math.max(1, ends.length);
   for (const { name, title, place, middle, row } of titles) {
     const y = ROW * (rows - row);
     const x = middle + (shares ? ((title.length - SHARE) * LETTER) / 2 : 0);
@@ -122,5 +140,5 @@ export function placeTitles(limits, range, { left, width, step }, shares = null)
     group.append(draw(`text.title.${name}`, { x, y }, title));
     if (shares) group.append(draw("text.share", { x: x + 7, y }, shares[name]));
   }
-  return { group, rows };
+  return group;
 }

@@ -1,9 +1,9 @@
 // BitSplit: 16 bits, divided between exponent and fraction over the sizes of tensors. All that can
 // be asked was counted in Python; here it is looked up. State lives in here, per host.
 
-import { FEW, ROW, drawAxis, drawStrip, octaveAt, placeTitles } from "./bands.mjs";
+import { FEW, ROW, drawAxis, drawTitles, layTitles, makeStrip, octaveAt } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
-import { draw, make, setAttributes, setChildren, setProperty } from "./dom.mjs";
+import { draw, make, setChildren, setProperty, setText } from "./dom.mjs";
 import { explore, makeDial, makeSlider } from "./drawing.mjs";
 import {
   ENDING, SLIM, STARTING, boxBetween, fillPicture, makePicture, scaleLinear, through, trace, write,
@@ -88,37 +88,48 @@ function drawErrors({ splits, bound, here, visited, errors, width }) {
     ...names] };
 }
 
-// Each tensor's sizes against the bands of the split that is `here`, as a list of nodes.
-function drawTensors({ tensors, splits, range, here, scale, width }) {
-  const limits = splits[here];
-  const plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
-  const inner = { ...plot, left: 6, width: width - 12 }; // the titles' letters are no box
-  // What stands below does not move: there is room for the titles of every split.
-  const rowsOf = (each) => placeTitles(each, range, inner).rows;
-  const most = Math.max(...splits.map(rowsOf));
-  const { group, rows } = placeTitles(limits, range, inner);
-  setAttributes(group, { transform: `translate(0,${(most - rows) * ROW})` });
+// Each tensor's sizes against the bands of the split that is `here`. → {element, update(view)}
+function makeTensors(tensors, splits) {
+  const range = octavesOf(tensors);
   const hidden = { "aria-hidden": "true" };
-  return [draw("svg", { height: most * ROW + 6, ...hidden }, group),
-    ...tensors.map((tensor, index) => {
+  const rows = tensors.map((tensor, index) => {
+    const [strip, lost] = [makeStrip(tensor, STRIP_HEIGHT), make("span.lost")];
+    return { tensor, strip, lost, element: make(`div.tensor.t${index}`,
+      make("p", keyOf(index), make("b", tensor.name), lost), strip.element) };
+  });
+  const element = make("div.tensors");
+  let frame = {}; // what only the width changes
+
+  function makeFrame(width) {
+    const plot = { left: 0, width, bottom: 0, step: width / (range.high - range.low) };
+    const inner = { ...plot, left: 6, width: width - 12 }; // the titles' letters are no box
+    return { width, layouts: splits.map((each) => layTitles(each, range, inner)),
+      axis: draw("svg", { height: 36, ...hidden }, drawAxis(range, plot, "size of a value")) };
+  }
+  function update({ here, scale, width }) {
+    if (frame.width !== width) frame = makeFrame(width);
+    const limits = splits[here];
+    // What stands below does not move: there is room for the titles of every split.
+    const most = Math.max(...frame.layouts.map((layout) => layout.rows));
+    for (const { tensor, strip, lost } of rows) {
       const own = scaleOf(tensor, scale);
+      strip.update({ limits, range, scale: own, width });
       const [, ...counts] = keptAt(tensor, scale)[here];
-      const words = ["zero", "subnormal", "overflow"].map((word, which) => counts[which]
-        && `${word} ${part(counts[which], tensor.total - tensor.zeros - tensor.bad)}`);
-      const lost = [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ");
-      return make(`div.tensor.t${index}`,
-        make("p", keyOf(index), make("b", tensor.name), make("span.lost", lost || "normal")),
-        draw("svg.strip", { height: STRIP_HEIGHT, ...hidden }, drawStrip(tensor,
-          { limits, range, scale: own }, { x: 0, y: 0, width, height: STRIP_HEIGHT })));
-    }),
-    draw("svg", { height: 36, ...hidden }, drawAxis(range, plot, "size of a value"))];
+      const words = ["zero", "subnormal", "overflow"].map((word, index) => counts[index]
+        && `${word} ${part(counts[index], tensor.total - tensor.zeros - tensor.bad)}`);
+      setText(lost, [own && `× ${raised(own)}`, ...words].filter(Boolean).join(" · ") || "normal");
+    }
+    const titles = drawTitles(frame.layouts[here].titles, most);
+    setChildren(element, [draw("svg", { height: most * ROW + 6, ...hidden }, titles),
+      ...rows.map((row) => row.element), frame.axis]);
+  }
+  return { element, update };
 }
 
 // Build one BitSplit from the host's data.
 function buildSplit({ splits, bound, note, tensors }, set) {
   const state = { here: 3, scale: 0 }; // the split, by its place among them, and a power of two
   const visited = new Set(); // splits, whose names stay
-  const range = octavesOf(tensors);
   const border = makeBorder([splits[0].bits, splits.at(-1).bits], (bits) =>
     set({ here: bits - splits[0].bits }));
   const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
@@ -126,13 +137,13 @@ function buildSplit({ splits, bound, note, tensors }, set) {
   const scaling = make("div.scaling", ...dial.parts);
   setProperty(scaling, "hidden", most === 0);
   const chart = makePicture("chart");
-  const [head, readouts, sizes] = [make("div"), make("dl.readouts"), make("div.tensors")];
+  const [head, readouts, sizes] = [make("div"), make("dl.readouts"), makeTensors(tensors, splits)];
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "
     + `out: ${plural(tensor.bad, "value")} of ${tensor.name}. `);
 
   function look(width) {
     const { here, scale } = state;
-    const view = { splits, bound, tensors, range, visited: visited.add(here), here, scale, width,
+    const view = { splits, bound, visited: visited.add(here), here, scale, width,
       errors: tensors.map((tensor) => keptAt(tensor, scale).map(([error]) => error)) };
     const { bits, name } = splits[here];
     const now = view.errors.map((row) => row[here]);
@@ -153,11 +164,11 @@ function buildSplit({ splits, bound, note, tensors }, set) {
     const list = tensors.map((tensor, index) => `${tensor.name} ${errorName(now[index])}`);
     fillPicture(chart, { ...drawErrors(view), label:
       `Relative error with ${sum}${name}, loss scale ${spelled(scale)}: ${list.join(", ")}.` });
-    setChildren(sizes, drawTensors(view));
+    sizes.update(view);
     return `${sum}${name}. ${verdict}`;
   }
   return { state, look, parts: [head, border.element,
-    make("div.errors", chart, readouts), scaling, sizes, make("p.note", ...bad, note)] };
+    make("div.errors", chart, readouts), scaling, sizes.element, make("p.note", ...bad, note)] };
 }
 
 explore("bitsplit", CSS, buildSplit);

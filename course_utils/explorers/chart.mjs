@@ -1,8 +1,10 @@
 // The histogram over the bands: it slides with the scale, and the bands stand still. A line marks
 // where the followed gradient lies, and an arrow shows how the scale brought it there.
 
-import { ROW, barHeights, drawAxis, drawStrip, placeTitles } from "./bands.mjs";
-import { draw } from "./dom.mjs";
+import {
+  ROW, SHARE, drawAxis, drawTitles, layTitles, makeStrip,
+} from "./bands.mjs";
+import { draw, setAttributes } from "./dom.mjs";
 import {
   ENDING, STARTING, clamp, fillPicture, makePicture, scaleLinear, trace, whilePressed, write,
 } from "./plot.mjs";
@@ -15,6 +17,7 @@ const FARTHEST = 999; // octaves: a scale may be 0 or infinite
 // → {element, update({layer, limits, range, scale, counts, width, followed, label})}
 export function makeChart(pick) {
   const element = makePicture("chart");
+  const strips = new Map(); // by layer
   let octaveAtPlace; // before scaling
   whilePressed(element, (x) => {
     const octave = octaveAtPlace(x);
@@ -28,14 +31,15 @@ export function makeChart(pick) {
     const plot = { left: CHART_LEFT, width: right - CHART_LEFT, step: placeOf(1) - placeOf(0) };
     const shares = Object.fromEntries(Object.entries(counts).map(([name, count]) =>
       [name, part(count, counts.nonzero)]));
-    const { group, rows } = placeTitles(limits, range, plot, shares);
+    const { titles, rows } = layTitles(limits, range, plot, SHARE);
     const top = ROW * rows + 8;
     plot.bottom = top + CHART_HEIGHT;
-    const box = { x: CHART_LEFT, y: top, width: plot.width, height: CHART_HEIGHT };
-    const strip = drawStrip(layer, { limits, range, scale: shift }, box, CHART_ROOM, 7);
+    if (!strips.has(layer)) strips.set(layer, makeStrip(layer, CHART_HEIGHT, CHART_ROOM, 7));
+    const strip = strips.get(layer);
+    strip.update({ limits, range, scale: shift, width: plot.width });
+    setAttributes(strip.element, { x: CHART_LEFT, y: top, width: plot.width });
     // Where the bars were without a scale, cut off at the plot's left end.
-    const heights = barHeights(layer, CHART_HEIGHT - CHART_ROOM);
-    const steps = heights.flatMap((high, index) => {
+    const steps = strip.heights.flatMap((high, index) => {
       const [from, to] = [0, 1].map((more) => placeOf(layer.first + index + more));
       return to <= CHART_LEFT ? []
         : [`${Math.max(CHART_LEFT, from)},${(plot.bottom - high).toFixed(1)}H${to.toFixed(1)}`];
@@ -47,8 +51,9 @@ export function makeChart(pick) {
     const end = to > width - 70;
     const name = write((to + (end ? -8 : 8)).toFixed(1), top + 15,
       shift ? `${scaleText(2 ** scale)}·g` : "g", { class: "halo", ...(end ? ENDING : STARTING) });
-    fillPicture(element, { width, height: plot.bottom + 22, label, nodes: [strip,
-      trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""), group,
+    fillPicture(element, { width, height: plot.bottom + 22, label, nodes: [strip.element,
+      trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""),
+      drawTitles(titles, rows, shares),
       draw("g.arrow", trace("", shift
         ? `M${from},${top + 22}H${to}m${-head},-4l${head},4l${-head},4` : ""), name),
       trace("marker", `M${to.toFixed(2)},${top}V${plot.bottom}m-5,8l5,-8l5,8z`)] });

@@ -47,7 +47,7 @@ export function setChildren(node, children) {
   const old = [...node.childNodes];
   children.forEach((child, index) => {
     if (index >= old.length) node.append(child);
-    else if (!child.isEqualNode(old[index])) old[index].replaceWith(child);
+    else if (child !== old[index] && !child.isEqualNode(old[index])) old[index].replaceWith(child);
   });
   for (const child of old.slice(children.length)) child.remove();
 }

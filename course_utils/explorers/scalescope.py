@@ -155,10 +155,11 @@ def _errors(layer):
     """For each format the error at scales 2^0, 2^1, … until it is finite and stays the
     same.
     """
-    found = {}
+    by_format = {}
     for name in FORMATS:
-        errors = [layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1)]
-        found[name] = [in_percent(error) for error in errors if error < math.inf]
-        while found[name][1:] and found[name][-1] == found[name][-2]:
-            found[name].pop()
-    return found
+        exact = (layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1))
+        errors = [in_percent(error) for error in exact if error < math.inf]
+        while errors[1:] and errors[-1] == errors[-2]:
+            errors.pop()
+        by_format[name] = errors
+    return by_format
