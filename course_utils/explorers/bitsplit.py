@@ -35,52 +35,49 @@ class BitSplit:
 
     def __init__(self, **tensors):
         self.note = NOTE if tensors else NOTE + RECORDED
-        self.tensors = _recorded() if not tensors else {}
-        for name, values in tensors.items():
-            scales = SCALES if name.startswith("gradient") else (0,)
-            # half a letter is none
-            shown = name.encode("utf-8", "backslashreplace").decode()
-            self.tensors[shown] = splits.survey(values, scales)
+        self.tensors = {
+            name: splits.survey(values, SCALES if name.startswith("gradient") else [0])
+            for name, values in tensors.items()
+        } or _recorded()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"
-        kept = {name: found["kept"] for name, found in self.tensors.items()}
-        scaled = {
-            f"{name} × 2^{SHOWN}": k[SHOWN] for name, k in kept.items() if len(k) > 1
+        kept = {name: tensor["kept"] for name, tensor in self.tensors.items()}
+        columns = {name: scales[0] for name, scales in kept.items()}
+        columns |= {
+            f"{name} × 2^{SHOWN}": scales[SHOWN]
+            for name, scales in kept.items()
+            if len(scales) > 1
         }
-        columns = {name: k[0] for name, k in kept.items()} | scaled
         rows = []
         for place, bits in enumerate(splits.EXPONENT_BITS):
             name = f"{bits} + {15 - bits} {splits.NAMES.get(bits, '')}".rstrip()
             errors = [column[place][0] for column in columns.values()]
-            rows.append(
-                [name, *("overflow" if e is None else percent(e) for e in errors)]
-            )
+            texts = [
+                "overflow" if error is None else percent(error) for error in errors
+            ]
+            rows.append([name, *texts])
         heads = ["exponent + fraction bits", *columns]
         return fragment.bundle("bitsplit", title, heads, rows, self._data())
 
     def _data(self):
+        names = splits.NAMES
         return {
             "bound": BOUND,
             "note": self.note,
             "splits": [
-                {
-                    "bits": bits,
-                    "name": splits.NAMES.get(bits, ""),
-                    **splits.limits(bits),
-                }
+                {"bits": bits, "name": names.get(bits, ""), **splits.limits(bits)}
                 for bits in splits.EXPONENT_BITS
             ],
-            "tensors": [
-                {"name": name, **found} for name, found in self.tensors.items()
-            ],
+            "tensors": [{"name": name, **one} for name, one in self.tensors.items()],
         }
 
 
 def _recorded():
     early, late = (records.splits()[epoch] for epoch in (EARLY, LATE))
-    kept = {"weights": late["weights"], "activations": late["activations"]}
-    shown = ((EARLY, early), (LATE, late))
-    return kept | {
-        f"gradients, epoch {epoch}": found["gradients"] for epoch, found in shown
+    return {
+        "weights": late["weights"],
+        "activations": late["activations"],
+        f"gradients, epoch {EARLY}": early["gradients"],
+        f"gradients, epoch {LATE}": late["gradients"],
     }

@@ -1,10 +1,13 @@
 // BlockLab: 32 values that share a scale, and the bits that it leaves to each of them.
 
-import { bandsOf, clamp, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
+import { bandsOf, drawBand } from "./bands.mjs";
 import { octaveOf } from "./codec.mjs";
-import { attach, draw, labelled, make, makeChips, makeSelect, makeTable, setText } from "./dom.mjs";
-import { makeDrawing } from "./drawing.mjs";
-import { ENDING, multiples, rules, trace } from "./plot.mjs";
+import { draw, labelled, make, makeChips, makeTable, setText } from "./dom.mjs";
+import { explore, makeDial, makeMenu } from "./drawing.mjs";
+import {
+  ENDING, boxBetween, clamp, fillPicture, makePicture, multiples, rules, scaleLinear, trace,
+  whilePressed, write,
+} from "./plot.mjs";
 import { bitsOf, errorOf, quantize } from "./scales.mjs";
 import { counted, errorText, numberText, plural, raised, spelled } from "./words.mjs";
 
@@ -31,7 +34,11 @@ function scalesText({ scales, tensorScale }, { scale }, power) {
   return scales.map(one).join(" and ") + times;
 }
 
-function buildLab({ formats, tensors }) {
+const heightOf = scaleLinear(LOW, HIGH, FLOOR, TOP);
+const yOf = (octave) => heightOf(clamp(octave, LOW, HIGH));
+const octaveAtHeight = scaleLinear(FLOOR, TOP, LOW, HIGH);
+
+function buildLab({ formats, tensors }, set) {
   const blocks = tensors.map((tensor) => blocksOf(tensor.blocks));
   const last = tensors.length - 1; // the examples
   const state = { format: formats.findIndex(({ title }) => title === FIRST), ...load(0, 0) };
@@ -53,45 +60,38 @@ function buildLab({ formats, tensors }) {
     const size = Math.abs(start);
     const significand = size > 0 && size < Infinity ? size / 2 ** octaveOf(size) : 1;
     const next = octave < LOW ? 0 : Math.fround(significand * 2 ** (base + octave));
-    drawing.set({ values: values.map((value, index) =>
-      (index !== at ? value : start < 0 ? -next : next)) });
+    set({ values: values.with(at, start < 0 ? -next : next) });
   }
 
   function step(way) {
     const { length } = blocks[state.tensor];
-    drawing.set(load(state.tensor, (state.block + way + length) % length));
+    set(load(state.tensor, (state.block + way + length) % length));
   }
 
-  const drawing = makeDrawing("values", state, look);
-  const number = drawing.dial("at", "value", 0, COUNT - 1, "which value");
-  const [slider, shown] = [makeSlider("its size", LOW - 1, HIGH - 1, resize), make("output")];
-  const choice = makeSelect(formats.map(({ title }, index) => [index, title]), state.format,
-    (index) => drawing.set({ format: Number(index) }));
+  const [picture, sentence] = [makePicture(), make("p.sentence")];
+  const number = makeDial("value", 0, COUNT - 1, (at) => set({ at }), "which value");
+  const sizeDial = makeDial("size", LOW - 1, HIGH - 1, resize, "its size");
+  const choice = makeMenu(formats.map(({ title }) => title), (format) => set({ format }),
+    state.format);
   const chips = makeChips("blocks", [
-    ...(last ? [[["your values"], () => drawing.set(load(0, 0))]] : []),
+    ...(last ? [[["your values"], () => set(load(0, 0))]] : []),
     [["previous block"], () => step(-1)], [["next block"], () => step(1)],
-    ...tensors[last].names.map((name, block) => [[name], () => drawing.set(load(last, block))])]);
+    ...tensors[last].names.map((name, block) => [[name], () => set(load(last, block))])]);
   const place = make("b");
   const { table, caption, fill } = makeTable("compact",
     ["format", "bits a value", "scale", "become 0", "wrong by", "whole tensor"]);
-  const element = make("div.explorer", make("div.options", labelled("format", choice), place),
-    chips.element, drawing.element, number.element,
-    make("div.drag", make("span", { "aria-hidden": "true" }, "size"), shown, slider.element),
-    drawing.sentence,
+  const parts = [make("div.options", labelled("format", choice), place), chips.element, picture,
+    make("div.drag", ...number.parts), make("div.drag", ...sizeDial.parts), sentence,
     make("p.note", "Drag a bar, or choose a value and its size. Outline: the value, with − below "
       + "if it is negative. Filled: what it becomes. Boxes: the bits that it keeps. Behind the "
       + "bars: where a value keeps all bits (blue), some (orange), none (hatched)."),
-    make("div.scroller", table), drawing.spoken);
+    make("div.scroller", table)];
 
-  const yOf = (octave) =>
-    FLOOR - ((clamp(octave, LOW, HIGH) - LOW) / (HIGH - LOW)) * (FLOOR - TOP);
-  whilePressed(drawing.element, (x, y, begins) => {
+  whilePressed(picture, (x, y, begins) => {
     if (begins) state.at = clamp(Math.floor((x - LEFT) / unit), 0, COUNT - 1);
-    const octave = Math.floor(LOW + ((FLOOR - y) / (FLOOR - TOP)) * (HIGH - LOW));
-    resize(clamp(octave, LOW - 1, HIGH - 1));
+    resize(clamp(Math.floor(octaveAtHeight(y)), LOW - 1, HIGH - 1));
   });
-  drawing.element.addEventListener("pointerup", () =>
-    slider.element.focus({ preventScroll: true }));
+  picture.addEventListener("pointerup", () => sizeDial.slider.focus({ preventScroll: true }));
 
   // Behind the bars, for each scale: what a value becomes there.
   function drawBands({ steps }, format, full) {
@@ -103,26 +103,26 @@ function buildLab({ formats, tensors }) {
       const limits = { zero_octave: least - 1, normal_octave: least + full - 1,
         top_octave: zero + Math.log2(most) - 1 };
       return bandsOf(limits, { low: LOW, high: HIGH }).filter(({ name }) => name !== "overflow")
-        .flatMap(({ name, from, to }) => {
-          const box = { x: LEFT + start * unit + 0.5, y: yOf(to), width: length * unit - 1,
-            height: yOf(from) - yOf(to) };
-          return [draw(`rect.band.${name}`, { ...box }), ...hatching(name, box)];
-        });
+        .flatMap(({ name, from, to }) => drawBand(name, boxBetween(LEFT + start * unit + 0.5,
+          LEFT + (start + length) * unit - 0.5, yOf(to), yOf(from))));
     });
   }
 
   function look(width) {
     const { format: index, tensor, block, base, at, values } = state;
     const format = formats[index];
-    const results = formats.map((one) => quantize(values, one, blocks[tensor][block].rest));
+    const results = formats.map((one) => {
+      const result = quantize(values, one, blocks[tensor][block].rest);
+      const isLost = (value, each) => value !== 0 && result.values[each] === 0;
+      return { ...result, lost: values.filter(isLost).length,
+        error: errorOf(result.values, values) };
+    });
     const result = results[index];
+    const { values: kept, lost, error } = result;
     const full = bitsOf(format, format.most);
-    const bits = values.map((_, each) =>
-      Math.min(full, bitsOf(format, result.values[each] / result.steps[each])));
+    const bits = kept.map((value, each) =>
+      Math.min(full, bitsOf(format, value / result.steps[each])));
     const nonzero = values.filter((value) => value !== 0).length;
-    const lost = results.map(({ values: kept }) =>
-      values.filter((value, each) => value !== 0 && kept[each] === 0).length);
-    const errors = results.map(({ values: kept }) => errorOf(kept, values));
 
     unit = (width - LEFT - 2) / COUNT;
     const xOf = (each) => (LEFT + (each + 0.18) * unit).toFixed(1);
@@ -136,13 +136,13 @@ function buildLab({ formats, tensors }) {
     const boxes = (name, countOf) => trace(name, values.flatMap((_, each) =>
       multiples(BOX, 0, BOX * (countOf(each) - 1)).map((y) =>
         `M${xOf(each)},${FLOOR + 14 + y}h${thick}v${BOX - 2}h-${thick}z`)).join(""));
-    const isGone = (each) => result.values[each] === 0;
-    const isKept = (each) => Number.isFinite(result.values[each]);
+    const isGone = (each) => kept[each] === 0;
+    const isKept = (each) => Number.isFinite(kept[each]);
     const nodes = [...drawBands(result, format, full),
       draw("g.axis", ...rules(LEFT, width - 2, multiples(8, base + LOW, base + HIGH).map((octave) =>
         [yOf(octave - base), raised(octave)])), write(LEFT - 6, FLOOR + 22, "bits", ENDING)),
-      bars("bar", result.values, (each) => isKept(each) && bits[each] === full),
-      bars("bar few", result.values, (each) => isKept(each) && bits[each] < full),
+      bars("bar normal", kept, (each) => isKept(each) && bits[each] === full),
+      bars("bar subnormal", kept, (each) => isKept(each) && bits[each] < full),
       bars("given", values, (each) => !isGone(each)), bars("given gone", values, isGone),
       trace("minus", values.map((value, each) =>
         (value < 0 ? `M${xOf(each)},${FLOOR + 7}h${thick}` : "")).join("")),
@@ -150,32 +150,33 @@ function buildLab({ formats, tensors }) {
       draw("rect.chosen", { x: LEFT + at * unit, y: 1, width: unit,
         height: FLOOR + 14 + full * BOX })];
 
-    const [value, kept] = [numberText(values[at]), numberText(result.values[at])];
-    const error = errors[index];
+    const [value, becomes] = [numberText(values[at]), numberText(kept[at])];
     const outcome = !nonzero ? "and all values are 0"
       : !Number.isFinite(error) ? "and not every value is finite"
-        : `${lost[index]} of ${plural(nonzero, "nonzero value")} `
-          + `${lost[index] === 1 ? "becomes" : "become"} 0, and the block is wrong by `
+        : `${lost} of ${plural(nonzero, "nonzero value")} `
+          + `${lost === 1 ? "becomes" : "become"} 0, and the block is wrong by `
           + wrongText(error);
     const verb = result.scales.length > 1 ? "scales are" : "scale is";
-    const told = (power) => `In ${format.title} the ${verb} ${scalesText(result, format, power)}, `
-      + `${outcome}. Value ${at + 1} is ${value}, becomes ${kept} and keeps `
+    const words = (power) => `In ${format.title} the ${verb} ${scalesText(result, format, power)}, `
+      + `${outcome}. Value ${at + 1} is ${value}, becomes ${becomes} and keeps `
       + `${plural(bits[at], "bit")}.`;
     const { names, total, errors: whole } = tensors[tensor];
     setText(place, names[block]);
-    number.show(at + 1, `value ${at + 1}, ${value}`);
-    setText(shown, numberText(Math.abs(values[at])));
-    slider.set(values[at] === 0 ? LOW - 1
-      : clamp(octaveOf(Math.abs(values[at])) - base, LOW, HIGH - 1), `${value}, becomes ${kept}`);
+    number.set(at, at + 1, `value ${at + 1}, ${value}`);
+    const size = Math.abs(values[at]);
+    sizeDial.set(size === 0 ? LOW - 1 : clamp(octaveOf(size) - base, LOW, HIGH - 1),
+      numberText(size), `${value}, becomes ${becomes}`);
     setText(caption, `This block in every format; * is drawn. Whole tensor: what all `
       + `${counted(total)} values are wrong by, as they were.`);
     fill(formats.map((one, each) => [[one.title + (each === index ? " *" : "")], one.bits,
-      scalesText(results[each], one, raised), `${lost[each]} of ${nonzero}`,
-      wrongText(errors[each]), wrongText(whole[each])]));
-    return { words: told(raised), heard: told(spelled), nodes,
-      height: FLOOR + 16 + MOST_BITS * BOX };
+      scalesText(results[each], one, raised), `${results[each].lost} of ${nonzero}`,
+      wrongText(results[each].error), wrongText(whole[each])]));
+    setText(sentence, words(raised));
+    fillPicture(picture, { width, height: FLOOR + 16 + MOST_BITS * BOX, label: words(spelled),
+      nodes });
+    return words(spelled);
   }
-  return { element, fit: drawing.fit };
+  return { state, parts, look };
 }
 
-attach("blocklab", CSS, buildLab);
+explore("blocklab", CSS, buildLab);

@@ -27,14 +27,16 @@ TITLES = {
 def parameters(name: str) -> dict:
     """What JavaScript has to know of a format of `blocks.FORMATS`, for JSON."""
     info = blocks.FORMATS[name]
-    found = _element(info.etype) | {"title": TITLES[name], "size": info.k}
-    found["emax"] = info.etype.emax
-    scale = {"ocp_e8m0": "power", "ocp_e4m3": "e4m3", "binary32": "float32"}
-    found["scale"] = "none" if name == "e4m3" else scale[info.stype.name]
-    found["e4m3"] = _element(info.stype) if name == "nvfp4" else None
+    scales = {"ocp_e8m0": "power", "ocp_e4m3": "e4m3", "binary32": "float32"}
     shared = info.stype.k / info.k if info.k else 0
-    found["bits"] = f"{info.etype.k + shared:g}"
-    return found
+    return _element(info.etype) | {
+        "title": TITLES[name],
+        "size": info.k,
+        "bits": f"{info.etype.k + shared:g}",
+        "emax": info.etype.emax,
+        "scale": "none" if name == "e4m3" else scales[info.stype.name],
+        "e4m3": _element(info.stype) if name == "nvfp4" else None,
+    }
 
 
 def _element(info):
@@ -94,22 +96,22 @@ class BlockLab:
         heads = ["format", "bits a value", "become 0, %", "wrong by, %"]
         formats = list(map(parameters, TITLES))
         rows = []
-        for found, zeros, error in zip(
+        for row, zeros, error in zip(
             formats, first["zeros"], first["errors"], strict=True
         ):
             wrong = "NaN" if error is None else f"{100 * error:.3g}"
-            rows.append([found["title"], found["bits"], f"{100 * zeros:.3g}", wrong])
+            rows.append([row["title"], row["bits"], f"{100 * zeros:.3g}", wrong])
         data = {"formats": formats, "tensors": self.tensors}
         return fragment.bundle("blocklab", title, heads, rows, data)
 
 
 def _tensor(values, names=None):
     """What the page holds of a tensor: blocks, their names, and each format's error."""
-    kept = {name: blocks.quantize(values, name).values for name in TITLES}
+    results = [blocks.quantize(values, name).values.ravel() for name in TITLES]
     with np.errstate(over="ignore", invalid="ignore"):
         flat = np.asarray(values).astype(np.float32).ravel()
         length = np.linalg.norm(flat.astype(float)) or 1
-        errors = [np.linalg.norm(q.ravel() - flat) / length for q in kept.values()]
+        errors = [float(np.linalg.norm(kept - flat)) / length for kept in results]
     rows = np.pad(flat, (0, -flat.size % COUNT)).reshape(-1, COUNT)
     peaks = np.abs(rows).max(axis=1)
     count = len(rows)
@@ -117,14 +119,13 @@ def _tensor(values, names=None):
     # behind each block the largest size in all the others
     rests = [np.delete(peaks, at).max(initial=0) for at in some]
     packed = np.column_stack([rows[some], rests]).astype("<f4").tobytes()
-    nonzero = max(1, np.count_nonzero(flat))
+    nonzero = flat != 0
     return {
         "total": flat.size,
         "blocks": base64.b64encode(packed).decode(),
         "names": names or [f"block {at + 1:,} of {count:,}" for at in some],
         "zeros": [
-            np.count_nonzero((q.ravel() == 0) & (flat != 0)) / nonzero
-            for q in kept.values()
+            np.sum(kept[nonzero] == 0) / max(1, nonzero.sum()) for kept in results
         ],
-        "errors": [float(e) if np.isfinite(e) else None for e in errors],
+        "errors": [error if np.isfinite(error) else None for error in errors],
     }

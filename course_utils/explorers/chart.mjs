@@ -1,69 +1,62 @@
 // The histogram over the bands: it slides with the scale, and the bands stand still. A line marks
 // where the followed gradient lies, and an arrow shows how the scale brought it there.
 
-import { ROW, drawAxis, placeTitles } from "./axis.mjs";
-import { clamp, makeStrip, whilePressed, write } from "./bands.mjs";
-import { draw, setAttributes, setChildren } from "./dom.mjs";
-import { ENDING, STARTING, trace } from "./plot.mjs";
+import {
+  ROW, SHARE, drawAxis, drawTitles, layTitles, makeStrip,
+} from "./bands.mjs";
+import { draw, setAttributes } from "./dom.mjs";
+import {
+  ENDING, STARTING, clamp, fillPicture, makePicture, scaleLinear, trace, whilePressed, write,
+} from "./plot.mjs";
 import { part, scaleText } from "./words.mjs";
 
-const PLOT = { left: 8, height: 150, room: 34 }; // pixels
+const [CHART_LEFT, CHART_HEIGHT, CHART_ROOM] = [8, 150, 34]; // pixels
 const FARTHEST = 999; // octaves: a scale may be 0 or infinite
-const SHARE = 12; // letters
 
 // The chart; pick(octave) is called where the reader presses, with the place before scaling.
-// → {element, update({layer, limits, range, scale, found, width, size, label})}, `size` being the
-// followed gradient's place as a power of two.
+// → {element, update({layer, limits, range, scale, counts, width, followed, label})}
 export function makeChart(pick) {
-  const element = draw("svg.chart", { role: "img" });
-  const { left, height, room } = PLOT;
+  const element = makePicture("chart");
   const strips = new Map(); // by layer
-  let octaveAt = () => null;
+  let octaveAtPlace; // before scaling
   whilePressed(element, (x) => {
-    const octave = octaveAt(x);
-    if (octave !== null) pick(octave);
+    const octave = octaveAtPlace(x);
+    if (Number.isFinite(octave)) pick(octave);
   });
 
-  function update({ layer, limits, range, scale, found, width, size, label }) {
-    const [shift, inner] = [clamp(scale, -FARTHEST, FARTHEST), width - 2 * left];
-    const step = inner / (range.high - range.low);
-    const placeOf = (octave) => left + (octave - range.low) * step;
-    octaveAt = (x) => (Math.abs(shift) === FARTHEST ? null
-      : range.low + (x - left) / step - shift);
-    const plot = { left, width: inner, step };
-    const { group, rows, texts } = placeTitles(limits, range, plot, SHARE);
+  function update({ layer, limits, range, scale, counts, width, followed, label }) {
+    const [shift, right] = [clamp(scale, -FARTHEST, FARTHEST), width - CHART_LEFT];
+    const placeOf = scaleLinear(range.low, range.high, CHART_LEFT, right);
+    octaveAtPlace = (x) => scaleLinear(CHART_LEFT, right, range.low, range.high)(x) - scale;
+    const plot = { left: CHART_LEFT, width: right - CHART_LEFT, step: placeOf(1) - placeOf(0) };
+    const shares = Object.fromEntries(Object.entries(counts).map(([name, count]) =>
+      [name, part(count, counts.nonzero)]));
+    const { titles, rows } = layTitles(limits, range, plot, SHARE);
     const top = ROW * rows + 8;
-    plot.bottom = top + height;
-    const tall = plot.bottom + 22;
-    if (!strips.has(layer)) strips.set(layer, makeStrip(layer, height, room, 7));
+    plot.bottom = top + CHART_HEIGHT;
+    if (!strips.has(layer)) strips.set(layer, makeStrip(layer, CHART_HEIGHT, CHART_ROOM, 7));
     const strip = strips.get(layer);
-    strip.update({ limits, range, scale: shift, width: inner });
-    setAttributes(strip.element, { x: left, y: top, width: inner });
-    for (const [name, title] of texts) { // the band's share behind its name
-      const x = Number(title.getAttribute("x")) + (title.textContent.length - SHARE) * 3.55;
-      setAttributes(title, { x });
-      group.append(draw("text.share", { x: x + 7, y: title.getAttribute("y") },
-        part(found[name], found.nonzero)));
-    }
+    strip.update({ limits, range, scale: shift, width: plot.width });
+    setAttributes(strip.element, { x: CHART_LEFT, y: top, width: plot.width });
     // Where the bars were without a scale, cut off at the plot's left end.
     const steps = strip.heights.flatMap((high, index) => {
       const [from, to] = [0, 1].map((more) => placeOf(layer.first + index + more));
-      return to <= left ? []
-        : [`${Math.max(left, from)},${(plot.bottom - high).toFixed(1)}H${to.toFixed(1)}`];
+      return to <= CHART_LEFT ? []
+        : [`${Math.max(CHART_LEFT, from)},${(plot.bottom - high).toFixed(1)}H${to.toFixed(1)}`];
     });
+    const size = Math.log2(Math.abs(followed));
     const [from, to] = [size, size + shift].map((octave) =>
-      clamp(placeOf(octave), left, width - left));
+      clamp(placeOf(octave), CHART_LEFT, right));
     const head = Math.sign(to - from) * Math.min(5, Math.abs(to - from));
     const end = to > width - 70;
     const name = write((to + (end ? -8 : 8)).toFixed(1), top + 15,
-      shift ? `${scaleText(2 ** scale)}·g` : "g", end ? ENDING : STARTING);
-    setAttributes(element, { width, height: tall, viewBox: `0 0 ${width} ${tall}`,
-      "aria-label": label });
-    setChildren(element, [strip.element,
-      trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""), group,
+      shift ? `${scaleText(2 ** scale)}·g` : "g", { class: "halo", ...(end ? ENDING : STARTING) });
+    fillPicture(element, { width, height: plot.bottom + 22, label, nodes: [strip.element,
+      trace("outline", steps.length ? `M${steps.join("L")}` : ""), drawAxis(range, plot, ""),
+      drawTitles(titles, rows, shares),
       draw("g.arrow", trace("", shift
         ? `M${from},${top + 22}H${to}m${-head},-4l${head},4l${-head},4` : ""), name),
-      trace("marker", `M${to.toFixed(2)},${top}V${plot.bottom}m-5,8l5,-8l5,8z`)]);
+      trace("marker", `M${to.toFixed(2)},${top}V${plot.bottom}m-5,8l5,-8l5,8z`)] });
   }
   return { element, update };
 }

@@ -1,15 +1,17 @@
 // DoesItPay: what a training step keeps in float32 and in 16 bits, and from which batch on 16 bits
 // save memory.
 
-import { SLIM, clamp, write } from "./bands.mjs";
 import {
-  attach, draw, labelled, make, makeSelect, makeTable, setAttributes, setChildren, setOne, setText,
+  draw, labelled, make, makeTable, setAttributes, setChildren, setOne, setText,
 } from "./dom.mjs";
-import { makeDrawing } from "./drawing.mjs";
+import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
   bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
 } from "./memory.mjs";
-import { ENDING, STARTING, multiples, rules, through, ticks, trace } from "./plot.mjs";
+import {
+  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples, rules,
+  scaleLinear, through, ticks, trace, write,
+} from "./plot.mjs";
 import { counted, numberText } from "./words.mjs";
 
 const [TOP, FLOOR, LEFT, RIGHT] = [20, 210, 48, 20]; // pixels, the last from the right
@@ -42,15 +44,16 @@ function makeBar(name, parts, most, width) {
 // each share that was measured.
 function drawSaving(counts, batch, measured, last, width) {
   const right = width - RIGHT;
-  const xOf = (size) => LEFT + ((right - LEFT) * Math.log2(size)) / last;
-  const yOf = (share) => TOP + ((FLOOR - TOP) * (HIGH - clamp(share, LOW, HIGH))) / (HIGH - LOW);
+  const placeOf = scaleLinear(0, last, LEFT, right);
+  const xOf = (size) => placeOf(Math.log2(size));
+  const heightOf = scaleLinear(LOW, HIGH, FLOOR, TOP);
+  const yOf = (share) => heightOf(clamp(share, LOW, HIGH));
   const shareAt = (size) => {
     const { whole, saved } = savingOf(counts, size);
     return saved / whole;
   };
-  const zone = (name, from, to) => draw(`rect.${name}`, { x: LEFT, y: yOf(to),
-    width: right - LEFT, height: yOf(from) - yOf(to) });
-  const sizes = multiples(1 / NEAR, 0, last).map((power) => 2 ** power);
+  const zone = (name, from, to) =>
+    draw(`rect.${name}`, boxBetween(LEFT, right, yOf(to), yOf(from)));
   const [equal, wall] = [equalAt(counts), []];
   if (equal >= 1 && equal <= 2 ** last) {
     const text = `equal at batch ${numberText(equal)}`;
@@ -63,40 +66,38 @@ function drawSaving(counts, batch, measured, last, width) {
       [yOf(percent / 100), `${percent} %`.replace("-", "−")])),
     trace("", `M${LEFT},${yOf(0)}H${right}`),
     ...ticks(FLOOR, multiples(width < SLIM ? 4 : 2, 0, last).map((power) =>
-      [xOf(2 ** power), counted(2 ** power)])));
+      [placeOf(power), counted(2 ** power)])));
   return [zone("less", 0, HIGH), zone("more", LOW, 0), axis,
     write(LEFT + 6, TOP + 15, "16 bits save", STARTING),
     write(right - 6, FLOOR - 8, "16 bits cost", ENDING), ...wall,
-    trace("curve", through(sizes.map((size) => [xOf(size), yOf(shareAt(size))]))),
+    trace("curve", through(multiples(1 / NEAR, 0, last).map((power) =>
+      [placeOf(power), yOf(shareAt(2 ** power))]))),
     ...measured.map(([size, dtype, share]) =>
       trace(`point ${dtype}`, `M${xOf(size)},${yOf(share)}m-6,0l6,-6l6,6l-6,6z`)),
-    draw("circle.here", { cx: xOf(batch), cy: yOf(shareAt(batch)), r: 6 })];
+    circle("here", 6, xOf(batch), yOf(shareAt(batch)))];
 }
 
-function buildDoesItPay({ networks, batches, points, note }) {
+function buildDoesItPay({ networks, batches, points, note }, set) {
   const [{ start, counts: grid }] = networks;
   const own = grid[start.place][start.width]; // of the network that was measured
   const state = { network: networks[0], batch: 0, ...start };
   const last = Math.log2(batches.at(-1));
-  const drawing = makeDrawing("saving", state, look);
-  const dials = { batch: drawing.dial("batch", "batch", 0, batches.length - 1),
-    place: drawing.dial("place", "", 0, 0), width: drawing.dial("width", "width", 0, 0) };
-  const choice = makeSelect(networks.map(({ name }, index) => [index, name]), 0, (index) =>
-    drawing.set({ network: networks[index], ...networks[index].start }));
-  const stage = make("div", { role: "img" });
-  const reason = make("p.reason");
+  const [story, picture] = [make("div"), makePicture()];
+  const batchDial = makeDial("batch", 0, batches.length - 1, (batch) => set({ batch }));
+  const placeDial = makeDial("", 0, 0, (place) => set({ place }));
+  const widthDial = makeDial("width", 0, 0, (width) => set({ width }));
+  const choice = makeMenu(networks.map(({ name }) => name), (index) =>
+    set({ network: networks[index], ...networks[index].start }));
   const key = make("p.note");
   const about = make("p.note");
   const { table, fill } = makeTable("compact", ["part", "float32", "16 bits", "change"],
     "The bars' parts, from left to right");
-  const element = make("div.explorer",
-    make("div.options", labelled("network", choice)),
-    ...Object.values(dials).map((dial) => dial.element), drawing.sentence, stage, reason,
+  const parts = [make("div.options", labelled("network", choice)),
+    ...[batchDial, placeDial, widthDial].map((dial) => make("div.drag", ...dial.parts)), story,
     make("p.head", "Share of the sum of all parts that 16 bits save"),
-    drawing.element, key, make("div.scroller", table),
+    picture, key, make("div.scroller", table),
     make("details", make("summary", "What is counted, and what is left out"), about,
-      make("p.note", note)),
-    drawing.spoken);
+      make("p.note", note))];
 
   function look(room) {
     const { network } = state;
@@ -104,41 +105,42 @@ function buildDoesItPay({ networks, batches, points, note }) {
     const [batch, place, width] = [batches[state.batch], places[state.place], widths[state.width]];
     const counts = network.counts[state.place][state.width];
     const measured = counts === own ? points : [];
-    setText(dials.place.name, unit);
-    setAttributes(dials.place.slider, { max: places.length - 1, "aria-label": unit });
-    setAttributes(dials.width.slider, { max: widths.length - 1 });
-    dials.batch.show(counted(batch));
-    dials.place.show(placesText(place, unit).replace(` ${unit}`, ""));
-    dials.width.show(counted(width));
+    setText(placeDial.name, unit);
+    setAttributes(placeDial.slider, { max: places.length - 1, "aria-label": unit });
+    setOne(widthDial.slider, "max", widths.length - 1);
+    batchDial.set(state.batch, counted(batch));
+    placeDial.set(state.place, placesText(place, unit).replace(` ${unit}`, ""));
+    widthDial.set(state.width, counted(width));
 
-    const parts = { float32: partsOf(counts, batch, 32), "16 bits": partsOf(counts, batch, 16) };
-    const most = Math.max(...Object.values(parts).map(sumOf));
-    const list = Object.entries(parts).map(([name, one]) => `${name} ${bytesText(sumOf(one))}`);
-    setOne(stage, "aria-label", `Memory of a step: ${list.join(", ")}. The table has the parts.`);
-    setChildren(stage, Object.entries(parts).map(([name, one]) =>
-      makeBar(name, one, most, room - 140)));
+    const memory = { float32: partsOf(counts, batch, 32), "16 bits": partsOf(counts, batch, 16) };
+    const most = Math.max(...Object.values(memory).map(sumOf));
+    const list = Object.entries(memory).map(([name, one]) => `${name} ${bytesText(sumOf(one))}`);
+    const why = reasonOf(counts, width, place, unit);
+    const words = verdictOf(counts, batch, place, unit);
+    const isFine = savingOf(counts, batch).saved > 0;
+    setChildren(story, [make(isFine ? "p.sentence.fine" : "p.sentence", words),
+      make("div", { role: "img",
+        "aria-label": `Memory of a step: ${list.join(", ")}. The table has the parts.` },
+      ...Object.entries(memory).map(([name, one]) => makeBar(name, one, most, room - 140))),
+      make("p.reason", why)]);
     fill(Object.entries(PARTS).map(([part, text]) => {
-      const [before, after] = Object.values(parts).map((one) => one[part]);
+      const [before, after] = Object.values(memory).map((one) => one[part]);
       return [[make(`span.swatch.${part}`), text], inBytes(before), inBytes(after),
         changeOf(before, after)];
     }));
 
-    const why = reasonOf(counts, width, place, unit);
-    setText(reason, why);
     setText(about, `${network.name}: ${network.note}`);
     const dtypes = [...new Set(measured.map(([, dtype]) => dtype))].join(" and ");
     setText(key, dtypes && `A diamond is the share that you measured in ${dtypes}. The line is `
       + "counted, and the count leaves some things out.");
-    element.classList.toggle("slim", room < SLIM);
-    drawing.sentence.classList.toggle("fine", savingOf(counts, batch).saved > 0);
-    const words = verdictOf(counts, batch, place, unit);
     const measures = measured.map(([size, dtype, share]) =>
       ` Measured in ${dtype} at batch ${size}: ${inPercent(share)}.`);
-    return { words, heard: `${network.name}, width ${counted(width)}. ${words}`,
+    fillPicture(picture, { width: room, height: FLOOR + 38,
       label: `What 16 bits save, over the batch. ${words} ${why}${measures.join("")}`,
-      height: FLOOR + 38, nodes: drawSaving(counts, batch, measured, last, room) };
+      nodes: drawSaving(counts, batch, measured, last, room) });
+    return `${network.name}, width ${counted(width)}. ${words}`;
   }
-  return { element, fit: drawing.fit };
+  return { state, parts, look };
 }
 
-attach("doesitpay", CSS, buildDoesItPay);
+explore("doesitpay", CSS, buildDoesItPay);

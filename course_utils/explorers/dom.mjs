@@ -47,7 +47,7 @@ export function setChildren(node, children) {
   const old = [...node.childNodes];
   children.forEach((child, index) => {
     if (index >= old.length) node.append(child);
-    else if (!child.isEqualNode(old[index])) old[index].replaceWith(child);
+    else if (child !== old[index] && !child.isEqualNode(old[index])) old[index].replaceWith(child);
   });
   for (const child of old.slice(children.length)) child.remove();
 }
@@ -68,11 +68,12 @@ export function makeSelect(choices, chosen, change) {
   return select;
 }
 
-// A row of small buttons under one name: [[face, act, attributes]], a face being a list of parts.
-export function makeChips(name, choices) {
+// A row of buttons of a `kind` under one name: [[face, act, attributes]], a face being a list of
+// parts.
+export function makeChips(name, choices, kind = "chip") {
   const chips = choices.map(([face, act, attributes]) =>
-    make("button.chip", { type: "button", onclick: act, ...attributes }, ...face));
-  const element = make("div.chips", { role: "toolbar", "aria-label": name }, ...chips);
+    make(`button.${kind}`, { type: "button", onclick: act, ...attributes }, ...face));
+  const element = make(`div.${kind}s`, { role: "toolbar", "aria-label": name }, ...chips);
   roveAmong(element, chips);
   return { element, chips };
 }
@@ -200,38 +201,27 @@ function guardKeys(root) {
 }
 
 // Put what build(data) gives, {element, fit(width)}, into a host's shadow root. `fit` is called
-// with the width of `measured` (or the element) in whole pixels when it changes. A page that is
-// printed gets narrower without a ResizeObserver being told.
-function put(host, css, { element, measured = element, fit }) {
+// with the element's width in whole pixels when it changes. A page that is printed gets narrower
+// without a ResizeObserver being told.
+function put(host, css, { element, fit }) {
   const root = host.attachShadow({ mode: "open" });
   root.append(make("style", css), element);
   guardKeys(root);
-  const { paddingLeft, paddingRight } = getComputedStyle(measured);
-  let width = measured.getBoundingClientRect().width - parseFloat(paddingLeft)
-    - parseFloat(paddingRight); // as the observer has it, who is told at the first frame
   let fitted = 0;
   const refit = (most = Infinity) => {
-    const next = Math.floor(Math.min(width, most));
+    const next = Math.floor(Math.min(element.getBoundingClientRect().width, most));
     if (next > 0 && next !== fitted) fit(fitted = next); // else it is not shown
   };
-  refit();
+  refit(); // the observer is told at the first frame
   addEventListener("beforeprint", () => refit(PAPER));
   addEventListener("afterprint", () => refit());
-  new ResizeObserver(([{ contentRect }]) => {
-    width = contentRect.width;
-    refit();
-  }).observe(measured);
+  new ResizeObserver(() => refit()).observe(element);
 }
 
-// Build an explorer into each of its hosts. Others may use its attribute, with data that
-// build(data) cannot read: the console says why, and the next host may be one.
+// Build an explorer into each of its hosts that has none.
 export function attach(name, css, build) {
   const all = document.querySelectorAll(`[data-${name}] > script[type="application/json"]`);
   for (const { parentElement: host, textContent } of all) {
-    try {
-      if (!host.shadowRoot) put(host, css, build(JSON.parse(textContent)));
-    } catch (error) {
-      reportError(error);
-    }
+    if (!host.shadowRoot) put(host, css, build(JSON.parse(textContent)));
   }
 }

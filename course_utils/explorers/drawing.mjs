@@ -1,45 +1,58 @@
-// What explorers with one drawing share: the drawing with what is told of it, and the sliders that
-// change it.
+// What explorers share: their state and their width, and the sliders that change it.
 
-import { makeSlider } from "./bands.mjs";
-import { draw, make, makeSpeaker, setAttributes, setChildren, setText } from "./dom.mjs";
+import {
+  attach, make, makeSelect, makeSpeaker, setOne, setProperty, setText,
+} from "./dom.mjs";
+import { SLIM } from "./plot.mjs";
 
-// A drawing that is made anew at each change of `state` and at each new width. `look(width)` gives
-// {nodes, height, words}, and where they differ from the words the `label` of the drawing and what
-// is `heard`. → {element, sentence, spoken, set(change), fit(width), dial}; the sentence shows the
-// words.
-export function makeDrawing(name, state, look) {
-  const element = draw(`svg.drawing.${name}`, { role: "img" });
-  const sentence = make("p.sentence");
-  const speaker = makeSpeaker();
-  let width = 0; // pixels, until it is shown
-  function refresh() {
-    const { nodes, height, words, heard = words, label = heard } = look(width);
-    setAttributes(element, { width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": label });
-    setChildren(element, nodes);
-    setText(sentence, words);
-    speaker.say(heard);
-  }
-  function set(change) {
-    Object.assign(state, change);
-    refresh();
-  }
-  function fit(given) {
-    width = given;
-    refresh();
-  }
-  // A slider for `key` of the state, with its name before it, and between them what it is set to.
-  // → {element, name, slider, show(face, said)}
-  function dial(key, text, least, most, label = text) {
-    const [before, shown] = [make("span", { "aria-hidden": "true" }, text), make("output")];
-    const slider = makeSlider(label, least, most, (step) => set({ [key]: step }));
-    function show(face, said = face) {
-      slider.set(state[key], said);
-      setText(shown, face);
+const ROOMY = 840; // pixels: ScaleScope's controls stand beside its tabs
+
+// Build an explorer into each of its hosts. build(data, set) gives {state, parts, look}: the parts
+// are its elements, and look(width) shows the state in so many pixels, at each set(change) of it
+// and at each new width, and returns what is said aloud.
+export function explore(name, css, build) {
+  attach(name, css, (data) => {
+    const speaker = makeSpeaker();
+    let room = 0; // pixels, until it is shown
+    const { state, parts, look } = build(data, (change) => {
+      Object.assign(state, change);
+      speaker.say(look(room));
+    });
+    const element = make(`div.explorer.${name}`, ...parts, speaker.element);
+    function fit(width) {
+      room = width;
+      element.style.setProperty("--width", `${width}px`);
+      element.classList.toggle("slim", width < SLIM);
+      element.classList.toggle("wide", width >= ROOMY);
+      speaker.say(look(width));
     }
-    return { element: make("div.drag", before, shown, slider.element), name: before,
-      slider: slider.element, show };
-  }
-  return { element, sentence, spoken: speaker.element, set, fit, dial };
+    return { element, fit };
+  });
 }
+
+// A slider over whole numbers. → {element, set(value, what is said of it)}
+export function makeSlider(label, min, max, choose, name = "slider") {
+  const element = make("input", { type: "range", class: name, min, max, step: 1,
+    "aria-label": label, oninput: () => choose(Number(element.value)) });
+  function set(value, said) {
+    setProperty(element, "value", String(value));
+    setOne(element, "aria-valuetext", said);
+  }
+  return { element, set };
+}
+
+// A slider with its name and what it is set to, to stand in a line or apart.
+// → {name, output, slider, parts, set(value, face, said)}
+export function makeDial(text, least, most, choose, label = text) {
+  const [name, output] = [make("span", { "aria-hidden": "true" }, text), make("output")];
+  const { element: slider, set: setSlider } = makeSlider(label, least, most, choose);
+  function set(value, face, said = face) {
+    setSlider(value, said);
+    setText(output, face);
+  }
+  return { name, output, slider, set, parts: [name, output, slider] };
+}
+
+// A select of texts; choose(index) gets which.
+export const makeMenu = (texts, choose, chosen = 0) => makeSelect(
+  texts.map((text, index) => [index, text]), chosen, (index) => choose(Number(index)));

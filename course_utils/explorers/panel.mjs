@@ -1,9 +1,9 @@
 // InstrumentPanel: a patient's symptom, instruments at a price in minutes, and the causes left.
 
-import { write } from "./bands.mjs";
-import { attach, draw, make, makeChips, makeSpeaker, setOne, setText } from "./dom.mjs";
+import { draw, make, makeChips, setAttributes, setChildren, setOne, setText } from "./dom.mjs";
+import { explore } from "./drawing.mjs";
 import { against } from "./elimination.mjs";
-import { through, trace } from "./plot.mjs";
+import { makePicture, scaleLinear, through, trace, write } from "./plot.mjs";
 import { numberText, plural } from "./words.mjs";
 
 const [WIDE, TALL] = [320, 180]; // units of the drawing, which is as wide as its column
@@ -13,8 +13,8 @@ const note = (text) => make("p.note", text);
 function drawLosses({ loss, healthy }, width, height, pad) {
   const known = [...loss, ...healthy].filter((value) => value !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const x = (at) => pad + (at / (healthy.length - 1)) * (width - 2 * pad);
-  const y = (value) => height - pad - ((value - low) / (high - low || 1)) * (height - 2 * pad);
+  const x = scaleLinear(0, healthy.length - 1, pad, width - pad);
+  const y = scaleLinear(low, high, height - pad, pad);
   const line = (values) =>
     through(values.map((value, at) => (value === null ? null : [x(at), y(value)])));
   const cross = `m${-pad / 2},${-pad / 2}l${pad},${pad}m0,${-pad}l${-pad},${pad}`;
@@ -32,43 +32,38 @@ function describe(loss) {
 }
 
 // A toolbar of cards, each with a name and a line below it.
-function makeCards(label, names, act) {
-  const { element, chips } = makeChips(label, names.map((name, at) => [
-    [make("b", name), make("span")], () => act(at), { class: "card" }]));
-  setOne(element, "class", "cards");
-  return { element, cards: chips };
-}
+const makeCards = (label, names, act) => makeChips(label, names.map((name, at) =>
+  [[make("b", name), make("span")], () => act(at)]), "card");
 
-function buildPanel({ instruments, patients }) {
-  const files = patients.map(() => ({ asked: [], answer: "" }));
-  const keys = Object.keys(instruments);
-  const cheap = [...keys].sort((a, b) => instruments[a].minutes - instruments[b].minutes);
+function buildPanel({ instruments, patients }, set) {
+  const files = patients.map(() => ({ asked: [], words: "" }));
+  const state = { at: 0, file: files[0] }; // a patient's number, and what was done
+  const keys = Object.keys(instruments); // by their price
   const causes = [...patients].sort((a, b) => (a.diagnosis < b.diagnosis ? -1 : 1));
   const nameOf = (key) => instruments[key].name;
   const priceOf = (asked) =>
     plural(asked.reduce((sum, key) => sum + instruments[key].minutes, 0), "minute");
-  const speaker = makeSpeaker();
-  const symptom = make("p.symptom");
-  const sentence = make("p.sentence");
-  const answer = make("p.answer");
-  const plot = draw("svg.plot", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img" });
-  let at = 0; // the patient's number
-  const set = (change) => refresh(Object.assign(files[at], change));
+  const [symptom, sentence, answer] = ["symptom", "sentence", "answer"].map((name) =>
+    make(`p.${name}`));
+  const plot = setAttributes(makePicture("plot"), { viewBox: `0 0 ${WIDE} ${TALL}` });
 
-  const room = makeChips("patients", patients.map((patient, number) => [[
+  const room = makeChips("patients", patients.map((patient, at) => [[
     draw("svg.small", { viewBox: "0 0 48 28", "aria-hidden": "true" },
-      ...drawLosses(patient, 48, 28, 4)), make("span", `patient ${number + 1}`)],
-  () => refresh(files[at = number])]));
+      ...drawLosses(patient, 48, 28, 4)), make("span", `patient ${at + 1}`)],
+  () => set({ at, file: files[at] })]));
   const tools = makeCards("instruments", keys.map(nameOf), (index) => {
-    const [{ asked }, key] = [files[at], keys[index]];
-    set({ answer: "", asked: asked.includes(key) ? asked.filter((one) => one !== key)
-      : [...asked, key] });
+    const { file } = state;
+    const others = file.asked.filter((key) => key !== keys[index]);
+    const asked = others.length < file.asked.length ? others : [...others, keys[index]];
+    set({ file: Object.assign(file, { asked, words: "" }) });
   });
-  const answers = makeCards("causes", causes.map(({ diagnosis }) => diagnosis), (index) =>
-    set({ answer: judge(patients[at], causes[index], files[at].asked) }));
+  const answers = makeCards("causes", causes.map(({ diagnosis }) => diagnosis), (index) => {
+    const { at, file } = state;
+    set({ file: Object.assign(file, { words: judge(patients[at], causes[index], file.asked) }) });
+  });
 
   function judge(patient, other, asked) {
-    const [[read], [would]] = [asked, cheap].map((list) => against(patient, other, list));
+    const [[read], [would]] = [asked, keys].map((list) => against(patient, other, list));
     if (other === patient) {
       const rivals = patients.filter((one) => !against(patient, one, asked).length).length - 1;
       const proof = `${patient.cheapest.map(nameOf).join(", ")} (${priceOf(patient.cheapest)})`;
@@ -84,10 +79,11 @@ function buildPanel({ instruments, patients }) {
       : `No, though nothing that you read speaks against it. What would: ${nameOf(would)}.`;
   }
 
-  function refresh({ asked, answer: words } = files[at]) {
+  function look() {
+    const { at, file: { asked, words } } = state;
     const patient = patients[at];
     const out = causes.map((cause) => against(patient, cause, asked)[0]);
-    plot.replaceChildren(...drawLosses(patient, WIDE, TALL, 14), write(WIDE / 2, TALL - 4, "step"));
+    setChildren(plot, [...drawLosses(patient, WIDE, TALL, 14), write(WIDE / 2, TALL - 4, "step")]);
     setOne(plot, "aria-label",
       `Loss ${describe(patient.loss)}; cured, ${describe(patient.healthy)}.`);
     setText(symptom, patient.symptom);
@@ -96,30 +92,29 @@ function buildPanel({ instruments, patients }) {
     setText(answer, words);
     room.chips.forEach((chip, number) => {
       setOne(chip, "aria-pressed", number === at);
-      setOne(chip, "data-known", files[number].answer.startsWith("Yes") ? "yes" : null);
+      setOne(chip, "data-known", files[number].words.startsWith("Yes") ? "yes" : null);
     });
-    tools.cards.forEach((card, index) => {
+    tools.chips.forEach((card, index) => {
       const [key, open] = [keys[index], asked.includes(keys[index])];
       setOne(card, "aria-pressed", open);
       setText(card.lastChild, open ? patient.readings[key].text : priceOf([key]));
     });
-    answers.cards.forEach((card, index) => {
+    answers.chips.forEach((card, index) => {
       const by = out[index];
       setOne(card, "data-out", by ? "yes" : null);
       setText(card.lastChild, by ? `ruled out: ${nameOf(by)} would read `
         + `“${causes[index].readings[by].text}”` : "");
     });
     const newest = asked.length ? patient.readings[asked.at(-1)].text : patient.symptom;
-    speaker.say(words || `${newest} ${sentence.textContent}`);
+    return words || `${newest} ${sentence.textContent}`;
   }
-  const element = make("div.explorer", room.element,
+  const parts = [room.element,
     make("div.case",
       make("div", plot, note("Thick: loss. Thin: the same run, cured. ✕: not a number.")),
       make("div", symptom, note("Instruments: press to read one, again to put it away."),
         tools.element, sentence)),
-    note("Causes: name one. What fits, fits among these."), answer, answers.element,
-    speaker.element);
-  return { element, fit: () => refresh() };
+    note("Causes: name one. What fits, fits among these."), answer, answers.element];
+  return { state, parts, look };
 }
 
-attach("panel", CSS, buildPanel);
+explore("panel", CSS, buildPanel);

@@ -1,14 +1,16 @@
 // The controller tab: dynamic loss scaling played over the histogram, step by step.
 
-import { clamp, hatching, makeSlider, whilePressed, write } from "./bands.mjs";
+import { drawBand } from "./bands.mjs";
+import { draw, labelled, make, setChildren, setOne, setProperty, setText } from "./dom.mjs";
+import { makeSlider } from "./drawing.mjs";
 import {
-  draw, labelled, make, setAttributes, setChildren, setOne, setProperty, setText,
-} from "./dom.mjs";
-import { multiples, trace } from "./plot.mjs";
+  ENDING, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples, scaleLinear,
+  trace, whilePressed, write,
+} from "./plot.mjs";
 import { FIRST_SCALE, STEPS, overflowFrom, playLossScale } from "./survival.mjs";
 import { describeStep, plural, raised, scaleText, spelled } from "./words.mjs";
 
-const TRACE = { height: 200, left: 46, right: 12, top: 10, bottom: 166 }; // pixels
+const [RUN_LEFT, RUN_RIGHT, RUN_TOP, RUN_FLOOR, RUN_HEIGHT] = [46, 12, 10, 166, 200]; // pixels
 const TICK_MS = 90; // per step while it plays
 const IN_A_ROW = 10;
 const LONGEST_GROWTH = 100;
@@ -25,88 +27,78 @@ function spanOf(run) {
 // The scale over the steps of a run as a line, with a cross where one is skipped, a ring where an
 // overflow was injected, and a cursor at one of them.
 function drawRun(run, { injected, wall, limits, width, step: chosen }) {
-  const { left, top, bottom } = TRACE;
-  const right = width - TRACE.right;
-  const stride = (right - left) / run.length;
+  const right = width - RUN_RIGHT;
   const { low, high } = spanOf(run);
-  const xOf = (step) => left + (step - 0.5) * stride;
-  const yOf = (scale) =>
-    bottom - ((clamp(Math.log2(scale), low, high) - low) / (high - low)) * (bottom - top);
+  const xOf = scaleLinear(0.5, STEPS + 0.5, RUN_LEFT, right);
+  const heightOf = scaleLinear(low, high, RUN_FLOOR, RUN_TOP);
+  const yOf = (scale) => heightOf(clamp(Math.log2(scale), low, high));
 
   const zone = []; // the scales at which something overflows, if they show
   if (wall < high) {
-    const height = yOf(2 ** Math.max(low, wall)) - top;
-    const box = { x: left, y: top, width: right - left, height };
-    zone.push(draw("rect.band.overflow", { ...box }), ...hatching("overflow", box),
-      write(left + 8, top + 15, `overflows ${limits.name}`,
-        { class: "zone", "text-anchor": "start" }));
+    const bottom = heightOf(Math.max(low, wall));
+    zone.push(...drawBand("overflow", boxBetween(RUN_LEFT, right, RUN_TOP, bottom)),
+      write(RUN_LEFT + 8, RUN_TOP + 15, `overflows ${limits.name}`,
+        { class: "zone halo", ...STARTING }));
   }
   const every = [1, 2, 4, 8, 16, 32].find((gap) => (high - low) / gap <= 9);
   const ends = new Set(run.map(({ next }) => next));
-  const marks = multiples(every, low, high).map((power) => [yOf(2 ** power) + 4, raised(power)])
-    .filter(([y]) => (!ends.has(0) || y < bottom - 10) && (!ends.has(Infinity) || y > top + 18));
-  if (ends.has(0)) marks.unshift([bottom + 4, "0"]);
-  if (ends.has(Infinity)) marks.unshift([top + 4, "∞"]);
-  const axis = draw("g.axis", trace("", `M${left},${top}V${bottom}H${right}`),
-    ...marks.map(([y, text]) => write(left - 6, y, text, { "text-anchor": "end" })),
-    ...[1, 50, 100, 150, 200].map((step) => write(xOf(step), bottom + 15, `${step}`)),
-    write(right, bottom + 29, "step", { class: "small", "text-anchor": "end" }));
+  const marks = multiples(every, low, high).map((power) => [heightOf(power), raised(power)])
+    .filter(([y]) => (!ends.has(0) || y < RUN_FLOOR - 14)
+      && (!ends.has(Infinity) || y > RUN_TOP + 14));
+  if (ends.has(0)) marks.unshift([RUN_FLOOR, "0"]);
+  if (ends.has(Infinity)) marks.unshift([RUN_TOP, "∞"]);
+  const axis = draw("g.axis", trace("", `M${RUN_LEFT},${RUN_TOP}V${RUN_FLOOR}H${right}`),
+    ...marks.map(([y, text]) => write(RUN_LEFT - 6, y + 4, text, ENDING)),
+    ...[1, 50, 100, 150, 200].map((step) => write(xOf(step), RUN_FLOOR + 15, `${step}`)),
+    write(right, RUN_FLOOR + 29, "step", { class: "small", ...ENDING }));
 
-  const line = run.map(({ step, scale }) =>
-    `V${yOf(scale).toFixed(1)}H${(left + step * stride).toFixed(1)}`);
+  const line = run.map(({ step, scale }) => `V${yOf(scale)}H${xOf(step + 0.5)}`);
   const crosses = run.filter(({ applied }) => !applied).map(({ step, scale }) =>
-    `M${(xOf(step) - 3.5).toFixed(1)},${(yOf(scale) - 3.5).toFixed(1)}l7,7m0,-7l-7,7`);
-  const circle = (name, r, { step, scale }) => draw("circle", { class: name, r,
-    cx: xOf(step).toFixed(1), cy: yOf(scale).toFixed(1) });
+    `M${xOf(step) - 3.5},${yOf(scale) - 3.5}l7,7m0,-7l-7,7`);
+  const mark = (name, size, step) => circle(name, size, xOf(step), yOf(run[step - 1].scale));
   return [...zone, axis,
-    trace("line", `M${left},${yOf(run[0].scale).toFixed(1)}${line.join("")}`),
-    trace("skips", crosses.join("")),
-    ...[...injected].map((step) => circle("ring", 7, run[step - 1])),
-    trace("cursor", `M${xOf(chosen).toFixed(1)},${top}V${bottom}`),
-    circle("dot", 5, run[chosen - 1])];
+    trace("line", `M${RUN_LEFT},${yOf(run[0].scale)}${line.join("")}`),
+    trace("skips overflow", crosses.join("")),
+    ...[...injected].map((step) => mark("ring overflow", 7, step)),
+    trace("cursor", `M${xOf(chosen)},${RUN_TOP}V${RUN_FLOOR}`), mark("dot", 5, chosen)];
 }
 
-// The tab. on: {growth(steps), scale(exponent, text)}, called with the scale of the step to show.
-// → {element, update({layer, limits, growth, width}), stop()}
-export function makePlayer(on) {
+// The tab; set(change) of the explorer's state shows everything anew, this too.
+// → {element, stop(), update({layer, limits, growth, width})}, which gives what the step that is
+// shown has: {scale, words}, as an exponent and to be said.
+export function makePlayer(set, firstGrowth) {
   let step = 1;
   let timer = 0;
-  let view = null;
+  let stepAtPlace;
   const injected = new Set();
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const picture = draw("svg.trace", { role: "img" });
-  whilePressed(picture, (x) => {
-    const share = (x - TRACE.left) / (view.width - TRACE.left - TRACE.right);
-    go(Math.round(share * STEPS + 0.5));
-  });
-  const button = (text, onclick) => make("button.button", { type: "button", onclick },
-    text);
-  const slider = makeSlider("step", 1, STEPS, (to) => go(to));
-  const growth = make("input.growth", { type: "number", min: 1, max: LONGEST_GROWTH,
-    step: 1, required: "", oninput: () => {
-      const { valid } = growth.validity;
-      setOne(growth, "aria-invalid", valid ? null : "true");
-      if (valid) on.growth(Number(growth.value));
+  const picture = makePicture("trace");
+  whilePressed(picture, (x) => go(Math.round(stepAtPlace(x))));
+  const button = (text, onclick) => make("button.button", { type: "button", onclick }, text);
+  const slider = makeSlider("step", 1, STEPS, go);
+  const growthField = make("input.growth", { type: "number", min: 1, max: LONGEST_GROWTH,
+    value: firstGrowth, step: 1, required: "", oninput: () => {
+      const { valid } = growthField.validity;
+      setOne(growthField, "aria-invalid", valid ? null : "true");
+      if (valid) set({ growth: Number(growthField.value) });
     } });
-  const play = button("", () => toggle());
+  const play = button("", toggle);
   const inject = button("Inject overflow", () => add(1));
   const row = button(`${IN_A_ROW} in a row`, () => add(IN_A_ROW));
   const clear = button("Clear", () => {
     injected.clear();
-    render();
+    set({});
     inject.focus(); // a disabled button would lose it
   });
-  const sentence = make("p.sentence");
-  const summary = make("p.note");
+  const story = make("div");
   const element = make("div.player",
     make("div.options", play, inject, row, clear,
-      labelled("doubles after", growth, "finite steps")),
-    make("div.trace-box", picture, slider.element),
-    sentence, summary);
+      labelled("doubles after", growthField, "finite steps")),
+    make("div.trace-box", picture, slider.element), story);
 
   function add(count) {
     for (let at = step; at < step + count && at <= STEPS; at += 1) injected.add(at);
-    render();
+    set({});
   }
   function stop() {
     clearInterval(timer);
@@ -116,7 +108,7 @@ export function makePlayer(on) {
   function go(to) {
     stop();
     step = clamp(to, 1, STEPS);
-    render();
+    set({});
   }
   // Run by itself; or, where motion is not wanted, one step per click.
   function toggle() {
@@ -130,39 +122,33 @@ export function makePlayer(on) {
     timer = setInterval(() => {
       step += 1;
       if (step >= STEPS || !element.isConnected) stop();
-      render();
+      set({});
     }, TICK_MS);
   }
 
-  function render() {
-    const { layer, limits, growth: steps, width } = view;
-    const run = playLossScale(layer, limits, steps, injected);
+  function update({ layer, limits, growth, width }) {
+    const run = playLossScale(layer, limits, growth, injected);
     const skipped = run.filter(({ applied }) => !applied).length;
     const { next } = run.at(-1);
     const words = (power) => `${plural(skipped, "step")} of ${STEPS} skipped; after them the `
       + `scale is ${scaleText(next, power)}.`;
-    setText(summary, words(raised) + (next === 0
-      ? " Nothing stops its fall: at scale 0 the next finite gradient is divided by zero, and "
-        + "the weights are NaN."
-      : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : ""));
-    setAttributes(picture, { width, height: TRACE.height,
-      viewBox: `0 0 ${width} ${TRACE.height}`,
-      "aria-label": `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
-        + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}` });
+    const end = next === 0 ? " Nothing stops its fall: at scale 0 the next finite gradient is "
+      + "divided by zero, and the weights are NaN."
+      : next === Infinity ? " Nothing stops its rise: at infinity every step is skipped." : "";
+    stepAtPlace = scaleLinear(RUN_LEFT, width - RUN_RIGHT, 0.5, STEPS + 0.5);
     const wall = overflowFrom(layer, limits) - 0.5;
-    setChildren(picture, drawRun(run, { injected, wall, limits, width, step }));
+    fillPicture(picture, { width, height: RUN_HEIGHT,
+      label: `The loss scale over ${STEPS} steps in ${limits.name}: it starts at `
+        + `${scaleText(FIRST_SCALE, spelled)}. ${words(spelled)}`,
+      nodes: drawRun(run, { injected, wall, limits, width, step }) });
     setProperty(clear, "disabled", injected.size === 0);
     const now = run[step - 1];
     slider.set(step, `step ${step}, scale ${scaleText(now.scale, spelled)}`);
-    setText(sentence, describeStep(now, limits.name, steps));
-    sentence.classList.toggle("skipped", !now.applied);
-    on.scale(Math.log2(now.scale), describeStep(now, limits.name, steps, spelled));
+    setChildren(story, [make(now.applied ? "p.sentence" : "p.sentence.skipped",
+      describeStep(now, limits.name, growth)), make("p.note", words(raised) + end)]);
+    return { scale: Math.log2(now.scale),
+      words: describeStep(now, limits.name, growth, spelled) };
   }
   stop();
-  function update(next) {
-    if (!view) growth.value = String(next.growth);
-    view = next;
-    render();
-  }
   return { element, update, stop };
 }

@@ -15,14 +15,11 @@ FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 LONGEST_GROWTH = 100  # steps
 LAST_SCALE = 48  # the right end of the slider, as an exponent
 TABLE_SCALES = (0, 3, 9, 15, 24, 32)
+RESULTS = ("rounded_to_zero", "subnormal", "normal", "overflow")
 HEADS = [
-    "loss scale",
-    "relative error",
-    "rounded to zero",
-    "subnormal",
-    "normal",
-    "overflow",
-]
+    "loss scale", "relative error", *(name.replace("_", " ") for name in RESULTS)
+]  # fmt: skip
+COUNTERS = ("zeros", "nans", "infinities", "first", "counts", "powers")
 
 
 class ScaleScope:
@@ -45,14 +42,13 @@ class ScaleScope:
 
     def __init__(self, gradients, growth_steps=20, tab="gradients"):
         if growth_steps not in range(1, LONGEST_GROWTH + 1):
-            shown = quoted(str(growth_steps))
             raise ValueError(
-                f"growth_steps is {shown}: give a whole number from 1 to {LONGEST_GROWTH}."
+                f"growth_steps is {quoted(str(growth_steps))}: "
+                f"give a whole number from 1 to {LONGEST_GROWTH}."
             )
         if tab not in TABS:
-            shown = quoted(str(tab))
             raise ValueError(
-                f"There is no tab {shown}: choose one of {', '.join(TABS)}."
+                f"There is no tab {quoted(str(tab))}: choose one of {', '.join(TABS)}."
             )
         self.growth_steps = int(growth_steps)
         self.tab = tab
@@ -66,22 +62,17 @@ class ScaleScope:
             title += f", of which {bad:,} NaN or infinite"
         rows = []
         for scale in TABLE_SCALES:
-            found = self.whole.survival("float16", scale)
-            counts = (
-                found.rounded_to_zero,
-                found.subnormal,
-                found.normal,
-                found.overflow,
-            )
+            survival = self.whole.survival("float16", scale)
+            counts = [getattr(survival, name) for name in RESULTS]
             error = error_text(in_percent(self.whole.relative_error("float16", scale)))
             shares = [percent(count / (sum(counts) or 1)) for count in counts]
             rows.append([f"2^{scale} = {2**scale}", error, *shares])
         return fragment.bundle("scalescope", title, HEADS, rows, self._data())
 
     def _data(self):
-        layers = [("all layers", self.whole)] * (len(self.layers) > 1) + [
-            *self.layers.items()
-        ]
+        layers = [*self.layers.items()]
+        if len(layers) > 1:
+            layers.insert(0, ("all layers", self.whole))
         return {
             "growth": self.growth_steps,
             "tab": self.tab,
@@ -129,16 +120,14 @@ def error_text(error: float) -> str:
 
 def _layers(given):
     """Name of the layer -> its histogram."""
-    if not isinstance(given, dict):
-        return {"all": _histogram(given)}
-    if not given:
+    layers = given if isinstance(given, dict) else {"all": given}
+    if not layers:
         raise ValueError("The dict holds no layer: give a name and its gradients.")
-    return {str(name): _histogram(values) for name, values in given.items()}
-
-
-def _histogram(values):
-    counted = isinstance(values, counting.OctaveHistogram)
-    return values if counted else counting.OctaveHistogram.from_values(values)
+    kind = counting.OctaveHistogram
+    return {
+        str(name): values if isinstance(values, kind) else kind.from_values(values)
+        for name, values in layers.items()
+    }
 
 
 def parameters(name):
@@ -156,22 +145,21 @@ def parameters(name):
 def _plain(layer):
     """A histogram for JSON, as short as may be."""
     data = layer.as_data()
-    kept = {
-        name: data[name] for name in ("zeros", "nans", "infinities", "first", "counts")
-    }
     # zeros come last in a row
     above = [[count for count in row if count] for row in data["above"]]
-    return {**kept, "powers": data["powers"], "above": above, "errors": _errors(layer)}
+    counters = {name: data[name] for name in COUNTERS}
+    return counters | {"above": above, "errors": _errors(layer)}
 
 
 def _errors(layer):
     """For each format the error at scales 2^0, 2^1, … until it is finite and stays the
     same.
     """
-    found = {}
+    by_format = {}
     for name in FORMATS:
-        errors = [layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1)]
-        found[name] = [in_percent(error) for error in errors if error < math.inf]
-        while found[name][1:] and found[name][-1] == found[name][-2]:
-            found[name].pop()
-    return found
+        exact = (layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1))
+        errors = [in_percent(error) for error in exact if error < math.inf]
+        while errors[1:] and errors[-1] == errors[-2]:
+            errors.pop()
+        by_format[name] = errors
+    return by_format

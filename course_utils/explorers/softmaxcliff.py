@@ -28,23 +28,20 @@ class SoftmaxCliff:
     Example: `SoftmaxCliff(gradients, gaps)`
     """
 
-    def __init__(self, gradients, gaps=()):
+    def __init__(self, gradients, gaps):
         self.samples = np.sort(np.round(np.asarray(gaps, dtype=float), 1))
         if not np.isfinite(self.samples).all():
             raise ValueError(
                 "A gap of the batch is not finite: give finite logit gaps."
             )
-        gaps = np.arange(COUNT, dtype="float32") * np.float32(STEP)
+        axis = np.arange(COUNT, dtype="float32") * np.float32(STEP)
         self.curves = {}
         for dtype, policy in POLICIES.items():
-            found = np.abs([gradients(policy, gaps, 2.0**share) for share in SHARES])
-            broken = [np.flatnonzero(~np.isfinite(row)) for row in found]
+            sizes = np.abs([gradients(policy, axis, 2.0**share) for share in SHARES])
             # a scale changes how many are finite, and none of those
             self.curves[dtype] = {
-                "values": np.round(found[0].astype(float), 3).tolist(),
-                "broken": [
-                    [int(at[0]), int(at[-1]) + 1] if at.size else None for at in broken
-                ],
+                "values": np.round(sizes[0].astype(float), 3).tolist(),
+                "broken": [_ends(~np.isfinite(row)) for row in sizes],
             }
 
     @staticmethod
@@ -64,11 +61,10 @@ class SoftmaxCliff:
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "SoftmaxCliff: at which logit gaps a wrong sample has which gradient"
         heads = ["loss scale, batch of 32", *POLICIES]
-        rows = [[f"2^{s} = {2**s:,}", *(self.told(d, s - 5) for d in POLICIES)]
+        rows = [[f"2^{s} = {2**s:,}", *(self.outcome(d, s - 5) for d in POLICIES)]
                 for s in range(0, 21, 5)]  # fmt: skip
-        if self.samples.size:
-            lost = [f"{self.lost(dtype)} teach nothing" for dtype in POLICIES]
-            rows.append([f"of {self.samples.size} samples", *lost])
+        lost = [f"{self.lost(dtype)} teach nothing" for dtype in POLICIES]
+        rows.append([f"of {self.samples.size} samples", *lost])
         data = {
             "step": STEP,
             "first": SHARES[0],
@@ -77,10 +73,10 @@ class SoftmaxCliff:
         }
         return fragment.bundle("softmaxcliff", title, heads, rows, data)
 
-    def told(self, dtype: str, share: int) -> str:
+    def outcome(self, dtype: str, share: int) -> str:
         """What becomes of a dtype's gradients, `share` being log2 of scale over batch."""
         values = self.curves[dtype]["values"]
-        broken = self.curves[dtype]["broken"][share + 8]
+        broken = self.curves[dtype]["broken"][share - SHARES[0]]
         parts = [f"not finite from {broken[0] * STEP:.1f}"] if broken else []
         parts += [f"zero from {values.index(0) * STEP:.1f}"] if 0 in values else []
         return ", ".join(parts) or "right at every gap"
@@ -89,3 +85,9 @@ class SoftmaxCliff:
         """How many samples of the batch have the gradient zero in a dtype."""
         places = np.clip(np.rint(self.samples / STEP), 0, COUNT - 1).astype(int)
         return int((np.array(self.curves[dtype]["values"])[places] == 0).sum())
+
+
+def _ends(mask):
+    """Where the places that are marked begin, and behind the last; None without any."""
+    places = np.flatnonzero(mask).tolist()
+    return [places[0], places[-1] + 1] if places else None

@@ -22,10 +22,8 @@ class Shown(Panel):
 
     def cells(self, column):
         """{format: the text in a column of the table}."""
-        rows = [
-            row.inner_text().split("\t")
-            for row in self.inside.locator("tbody tr").all()
-        ]
+        lines = self.inside.locator("tbody").inner_text().splitlines()
+        rows = [line.split("\t") for line in lines]
         return {row[0].removesuffix(" *"): row[column] for row in rows}
 
     def place(self, value, share):
@@ -66,9 +64,8 @@ def test_dragging_one_value_takes_the_bits_of_the_others(show):
     mouse.move(*panel.place(5, 0.5))
     mouse.down()
     for share, lost in ((0.62, 0), (0.8, 31), (0.52, 0), (0.9, 31)):
-        mouse.move(
-            *panel.place(28, share), steps=3
-        )  # the bar stays the one of the start
+        # the bar stays the one of the start
+        mouse.move(*panel.place(28, share), steps=3)
         expect(panel.sentence).to_contain_text(f" {lost} of 32 nonzero values")
         expect(panel.sentence).to_contain_text("Value 5 ")
     mouse.up()
@@ -76,23 +73,20 @@ def test_dragging_one_value_takes_the_bits_of_the_others(show):
     panel.press("Home")
     expect(panel.sentence).to_contain_text("0 of 31 nonzero values")
     expect(panel.sentence).to_contain_text("Value 5 is 0, becomes 0 and keeps 0 bits.")
-    panel.button("even values").click()
-    expect(panel.sentence).to_contain_text("0 of 32 nonzero values")
 
 
 def test_by_keyboard_alone_and_said(show):
     panel = show(width=360)
     panel.button("even values").focus()
     panel.press("Enter")
-    slider = panel.slider("which value")
-    slider.focus()
+    panel.slider("which value").focus()
     panel.press("Home")
     panel.slider("its size").focus()
     lost = []
     for _ in range(8):
         panel.press("ArrowUp")
         lost.append(int(panel.cells(3)["MXFP4"].split()[0]))
-    assert lost == sorted(lost) and lost[0] == 0 and lost[-1] == 31
+    assert lost == sorted(lost) and (lost[0], lost[-1]) == (0, 31)
     expect(panel.spoken).to_contain_text("In MXFP4 the scale is 2^5, 31 of 32")
     assert panel.drawing.get_attribute("aria-label") == panel.spoken.inner_text()
     panel.format.select_option(label="NVFP4")
@@ -105,14 +99,12 @@ def test_what_is_not_finite_and_a_single_value_are_shown(show):
     expect(panel.sentence).to_contain_text(
         "not every value is finite. Value 1 is 1, becomes NaN"
     )
-    assert set(panel.cells(4).values()) == set(panel.cells(5).values()) == {"NaN"}
-    for step in (0, 20, -1):  # Home gives back a number
-        panel.slider("which value").evaluate(SET, 1)
-        panel.slider("its size").evaluate(SET, step)
+    assert {*panel.cells(4).values(), *panel.cells(5).values()} == {"NaN"}
+    panel.slider("which value").evaluate(SET, 1)
+    panel.slider("its size").evaluate(SET, 0)  # which gives back a number
     expect(panel.sentence).to_contain_text("Value 2 is ")
     assert panel.cells(4)["MXFP4"] != "NaN"
     panel = show([-3e-42])
     expect(panel.sentence).to_contain_text("1 of 1 nonzero value becomes 0")
-    panel.button("your values").click()
     panel.button("zeros").click()
     expect(panel.sentence).to_contain_text("2⁻¹²⁷, and all values are 0. Value 1 is 0")
