@@ -86,12 +86,12 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
     assert told() == [] and panel.entry.get_attribute("aria-invalid") is None
     place = panel.row("float32").bounding_box()
     panel.entry.fill("0x12345")
-    expect(panel.message).to_contain_text("16 bits")
+    expect(panel.message).to_contain_text("0x12345")
     assert panel.entry.get_attribute("aria-invalid") == "true"
     assert panel.value("float16") == panel.text("float16", "kind") == "infinity"
     assert panel.row("float32").bounding_box() == place
     # What is shown is that of the number before it, which is said and seen.
-    expect(panel.message).to_contain_text("is outside. The rows still show 65520.")
+    expect(panel.message).to_contain_text("from 0x0 to 0xFFFF. The rows still show 65520.")
     for part in (".rows", ".formula", ".lens-panel"):
         expect(panel.inside.locator(part)).to_have_css("opacity", "0.45")
     panel.entry.fill("2")
@@ -105,7 +105,7 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
 def test_chips_rounding_and_saturation(show):
     panel = show()
     for text in ["0.1", "π", "2^-24", "-4200000000", "NaN"]:
-        panel.inside.locator(f".chip[data-entry='{text}']").click()
+        panel.button(text.replace("π", "pi")).click()
         assert panel.hex("float16") == formats.encode(text, "float16").hex, text
     panel.entry.fill("65520")
     panel.inside.get_by_label("rounding").select_option("up")
@@ -145,7 +145,7 @@ def test_keys_on_the_bits(show):
     # bit.
     panel.press("f")
     panel.press("Tab")
-    assert panel.row("bfloat16").get_attribute("class").split() == ["row", "selected"]
+    assert panel.row("bfloat16").get_attribute("class").endswith(" selected")
     panel.press("Shift+Tab")
     assert panel.active("node.dataset.index") == "6"
     panel.button("0.1").focus()
@@ -231,7 +231,7 @@ def test_the_lens_moves_x_across_the_overflow(show, pages):
     mouse.up()
     assert first < 65504 < float(panel.entry.input_value())
     assert panel.value("float16") == "infinity"
-    panel.row("float32").locator(".name").click()
+    panel = show("1", ["float32"])  # on a written page the mouse still holds the other's x
     for entry in ("3.4e38", "-16777217", "1e-40", "0.1"):  # neighbors are told apart
         panel.entry.fill(entry)
         labels = panel.inside.locator(".lens .main .bin-text").all_text_contents()
