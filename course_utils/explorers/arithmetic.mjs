@@ -5,15 +5,14 @@ import { meant, readable, short } from "./digits.mjs";
 import { make, makeChips, makeSelect, makeTable, setOne, setText } from "./dom.mjs";
 import { isCode, understand } from "./entries.mjs";
 
-// The sum of two numbers of a format. What a float64 cuts off moves its last bit, so that it is
-// rounded to a format as the exact sum is. The others need no such care: products are exact, and no
-// quotient of short significands comes near a number of the format, or a tie, without being it.
+// The sum of two numbers of a format. One that is smaller than the last bit of a float64 moves that
+// bit, so that the sum is rounded to a format as the exact one is. Nothing else needs such care:
+// where a float64 rounds, no number of the format, and no tie, is near.
 function add(a, b, rounding) {
   const sum = a + b;
   if (sum === 0 && rounding === "down") return -(-a - b); // 1 − 1 is −0 (IEEE 754)
-  const second = sum - a;
-  const rest = a - (sum - second) + (b - second); // exact (Knuth's TwoSum)
-  return rest ? sum + Math.sign(rest) * Math.abs(sum) * 2 ** -52 : sum;
+  const lost = sum === a ? b : sum === b ? a : 0;
+  return lost ? sum * (1 + Math.sign(lost * sum) * 2 ** -52) : sum;
 }
 const OPERATIONS = {
   add: ["+", add],
@@ -53,19 +52,17 @@ function story(given, operands, operation, exactly, stored) {
 }
 
 // One operation in one format: {texts, told, sentence}, where the texts are the operands, the exact
-// result and the rounded one; there are none where that is NaN, which the format does not have.
+// result and the rounded one.
 export function calculate(format, mode, given, operation) {
   const [sign, work] = OPERATIONS[operation];
   const operands = given.map((value) => format.round(value, mode));
-  const [left, right] = operands.map((operand) => operand?.value);
-  const exactly = work(left, right, mode.rounding); // NaN of undefined
+  const [left, right] = operands.map((operand) => operand?.value ?? NaN);
+  const exactly = work(left, right, mode.rounding);
   const stored = format.round(exactly, mode);
-  if (stored === null) {
-    const told = { kind: "lost", text: "no NaN in this format" };
-    return { told, sentence: `${format.name}: ${told.text}` };
-  }
-  const told = story(given, operands, operation, exactly, stored);
-  const texts = [`${show(left)} ${sign} ${show(right)}`, meant(exactly, 14, 9), show(stored.value)];
+  const told = stored ? story(given, operands, operation, exactly, stored)
+    : { kind: "lost", text: "no NaN in this format" };
+  const texts = [`${show(left)} ${sign} ${show(right)}`, meant(exactly, 14, 9),
+    stored ? show(stored.value) : "–"];
   return { texts, told,
     sentence: `${format.name}: ${texts[0]} gives ${texts[2]}${told.text && `, ${told.text}`}` };
 }
@@ -85,7 +82,7 @@ export function makeArithmetic(say) {
     [["1 + ε"], () => addTo1(0)], [["1 + ε/2"], () => addTo1(1)],
     [["2048 + 1"], () => set("2048", "add", "1")]]);
   const message = make("p.message", { role: "status" });
-  const { table, body } = makeTable("results",
+  const { table, fill } = makeTable("results",
     ["format", "stored", "exact result", "rounded", "what happened"],
     "Each number is rounded to the format. The exact result of these is rounded once more.");
   const element = make("div.arithmetic-panel",
@@ -111,14 +108,6 @@ export function makeArithmetic(say) {
     if (wrong) setText(message, wrong);
     return value;
   }
-  function rowOf(format, { texts, told }) {
-    const error = { class: "error", "data-kind": told.kind };
-    const cells = texts ? [make("td", texts[0]), make("td", texts[1]),
-      make("td", make("b", texts[2])), make("td", error, told.text)]
-      : [make("td", { colspan: "4", ...error }, told.text)];
-    return make("tr", { "data-format": format.name },
-      make("th", { scope: "row" }, format.name), ...cells);
-  }
   // → the sentence for the selected format; undefined where an operand cannot be read.
   function render() {
     setText(message, "");
@@ -126,10 +115,11 @@ export function makeArithmetic(say) {
     const isStale = given.includes(undefined);
     table.classList.toggle("stale", isStale);
     if (isStale) return undefined;
-    const results = new Map(view.shown.map((format) =>
-      [format, calculate(format, view.mode, given, operation.value)]));
-    body.replaceChildren(...[...results].map((result) => rowOf(...result)));
-    return results.get(view.selected).sentence;
+    const results = view.shown.map((format) =>
+      calculate(format, view.mode, given, operation.value));
+    fill(results.map(({ texts, told }, index) => [[view.shown[index].name], texts[0], texts[1],
+      make("b", texts[2]), make("span.error", { "data-kind": told.kind }, told.text)]));
+    return results[view.shown.indexOf(view.selected)].sentence;
   }
   return { element, update: (next) => { view = next; render(); }, set };
 }

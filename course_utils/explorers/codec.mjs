@@ -28,15 +28,13 @@ export function read(text) {
   return entry.startsWith("-") ? -size : size;
 }
 
-// A size, counted in steps between neighbors, as the nearest whole number of them.
+// A number of steps between neighbors, as the nearest whole one.
 export function toEven(steps) {
   const nearest = Math.round(steps); // a tie goes up
-  return nearest - steps === 0.5 && nearest % 2 === 1 ? nearest - 1 : nearest;
+  return nearest - steps === 0.5 && nearest % 2 ? nearest - 1 : nearest;
 }
-
-// How a size becomes a whole number of steps.
-const WHOLE = { nearest_even: toEven, nearest_away: Math.round, toward_zero: Math.floor,
-  away: Math.ceil };
+const WHOLE = { nearest_even: toEven, toward_zero: Math.trunc, up: Math.ceil, down: Math.floor,
+  nearest_away: (steps) => Math.sign(steps) * Math.round(Math.abs(steps)) };
 
 // The power of two at or below a size.
 export function octaveOf(size) {
@@ -67,24 +65,19 @@ export function makeFormat(row) {
     return Math.sign(order) * (leading + (size % perOctave)) * ulpOf(size);
   }
 
-  function encodeSize(size, direction, saturate) {
-    if (size === Infinity) return saturate ? largest : tooLarge;
-    const octave = Math.max(lowest, octaveOf(size));
-    const whole = WHOLE[direction](size / 2 ** (octave - fractionBits));
-    // The leading bit of `whole` adds one to the exponent field; so does a carry out of it.
-    const code = (octave - lowest) * perOctave + whole;
-    if (code <= largest) return code;
-    return saturate || direction === "toward_zero" ? largest : tooLarge;
-  }
+  // What is larger than the largest value is rounded like this one, which no tie is near.
+  const most = valueAt(largest) + 0.75 * ulpOf(largest);
 
   // The code of a number, null for NaN where the format has none.
   function encode(value, { rounding, saturate }) {
     if (Number.isNaN(value)) return nanCode;
-    const negative = isNegative(value);
-    const [outward, inward] = negative ? ["down", "up"] : ["up", "down"];
-    const directions = { [outward]: "away", [inward]: "toward_zero" };
-    const code = encodeSize(Math.abs(value), directions[rounding] ?? rounding, saturate);
-    return negative ? signBit + code : code;
+    const near = Math.max(-most, Math.min(most, value));
+    const octave = Math.max(lowest, octaveOf(Math.abs(near)));
+    const whole = Math.abs(WHOLE[rounding](near / 2 ** (octave - fractionBits)));
+    // The leading bit of `whole` adds one to the exponent field; so does a carry out of it.
+    let code = (octave - lowest) * perOctave + whole;
+    if (code > largest || !Number.isFinite(value)) code = saturate ? largest : tooLarge;
+    return isNegative(value) ? signBit + code : code;
   }
 
   function decode(code) {

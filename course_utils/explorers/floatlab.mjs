@@ -5,7 +5,7 @@ import { makeFormat } from "./codec.mjs";
 import { exact, meant } from "./digits.mjs";
 import {
   attach, labelled, make, makeChips, makeComplaint, makeSelect, makeSpeaker, makeTabs, powerOfTwo,
-  setOne, setProperty, setText,
+  setChildren, setOne, setProperty, setText,
 } from "./dom.mjs";
 import { ROUNDINGS, isCode, understand } from "./entries.mjs";
 import { makeLens } from "./lens.mjs";
@@ -49,7 +49,7 @@ function makeToolbar(names, state, on) {
     text === "2^-24" ? powerOfTwo(-24) : [text.replace("-", "−")],
     () => (text === "2048+1" ? on.add() : on.entry(text.toLowerCase())),
     { "aria-label": text.replace("π", "pi") }]));
-  const codes = makeSelect(names.map((name) => [name, name]), state.selected.name, on.select);
+  const codes = makeSelect([], null, on.select);
   const rounding = makeSelect(Object.entries(ROUNDINGS), state.rounding,
     (name) => on.set({ rounding: name }));
   const saturate = make("input", { type: "checkbox",
@@ -75,13 +75,8 @@ function makeToolbar(names, state, on) {
     const shown = state.shown.map(({ name }) => name);
     complaint.tell(state.message);
     setProperty(field, "value", state.entry);
+    setChildren(codes, shown.map((name) => make("option", name)));
     setProperty(codes, "value", state.selected.name);
-    for (const option of codes.options) {
-      // A hidden option alone can still be chosen by typing its first letters.
-      for (const name of ["hidden", "disabled"]) {
-        setProperty(option, name, !shown.includes(option.value));
-      }
-    }
     for (const box of boxes) {
       setProperty(box, "checked", shown.includes(box.value));
       setProperty(box, "disabled", box.checked && shown.length === 1);

@@ -53,10 +53,9 @@ export function makeLens(move) {
     const x = clip(spotOf(view.x));
     const spot = between(LEFT + half, wanted, width - half - 8);
     if (Math.abs(spot - x) >= half + 5) return spot;
-    const beside = [x + half + 6, x - half - 6]
-      .filter((one) => one - half > from && one + half < to);
-    beside.sort((one, other) => Math.abs(one - spot) - Math.abs(other - spot));
-    return beside[0] ?? null;
+    const side = spot < x ? -1 : 1;
+    const beside = [side, -side].map((one) => x + one * (half + 6));
+    return beside.find((one) => one - half > from && one + half < to) ?? null;
   }
 
   // One lane: its bins in two tints, a tick per value, and labels where there is room.
