@@ -21,7 +21,7 @@ const tickText = (value, digits) =>
 export function makeLens(move) {
   const note = make("p.note");
   const lanes = draw("g");
-  const line = draw("path.x-line", { "aria-hidden": "true" });
+  const line = draw("path.x-line");
   const flag = draw("text.x-text", { y: 12, "aria-hidden": "true" });
   const knob = draw("g.knob", {
     role: "slider", tabindex: "0", "aria-label": "x, the number to round",
@@ -40,8 +40,8 @@ export function makeLens(move) {
   const spotOf = (value) => LEFT + share(value) * (right() - LEFT);
   const clip = (spot) => between(LEFT, spot, right());
 
-  function choosePiece() {
-    const { x, selected } = view;
+  // The window stays until x comes to its ends, or another format is selected.
+  function choosePiece({ x, selected }) {
     const at = piece?.format === selected ? share(x) : 0;
     if (at > 0.08 && at < 0.92) return;
     if (!isHeld) piece = { ...windowAround(selected, x), format: selected };
@@ -74,49 +74,41 @@ export function makeLens(move) {
       return lane;
     }
     const own = placeOf(format, view.mode, view.x);
+    const isOwn = ({ place }) => place === own;
+    const digits = digitsBetween(format, piece);
     const shapes = { even: "", odd: "", beyond: "", here: "", ticks: "" };
-    const visible = bins.map(({ place, from, to, value, beyond }) => ({
-      place, value, beyond, from: clip(spotOf(from)), to: clip(spotOf(to)), tick: spotOf(value) }))
-      .filter(({ from, to }) => from < to);
-    const hasTick = ({ beyond, tick }) => !beyond && tick === clip(tick);
-    for (const bin of visible) {
-      const [from, to] = [bin.from.toFixed(1), bin.to.toFixed(1)];
+    const texts = [];
+    const taken = []; // of the line below the main lane
+    // The bin of x comes first, so that it has a label.
+    for (const bin of [...bins.filter(isOwn), ...bins.filter((other) => !isOwn(other))]) {
+      const [from, to] = [clip(spotOf(bin.from)), clip(spotOf(bin.to))];
+      if (from === to) continue;
+      const tick = spotOf(bin.value);
+      const hasTick = !bin.beyond && tick === clip(tick);
       const shape = `M${from},${top}H${to}v${height}H${from}z`;
       shapes[bin.beyond ? "beyond" : bin.place % 2 ? "odd" : "even"] += shape;
-      if (isMain && bin.place === own) shapes.here = shape;
-      if (hasTick(bin)) {
-        shapes.ticks += `M${bin.tick.toFixed(1)},${top + height}v${isMain ? -14 : -5}`;
+      if (isMain && isOwn(bin)) shapes.here = shape;
+      if (hasTick) shapes.ticks += `M${tick},${top + height}v${isMain ? -14 : -5}`;
+
+      const text = bin.beyond ?? tickText(bin.value, digits);
+      const half = text.length * 3.8 + 3;
+      const name = `bin-text${bin.beyond ? " beyond-text" : ""}${isOwn(bin) ? " here-text" : ""}`;
+      if (isMain && !bin.beyond) {
+        const x = between(LEFT, tick, width - half);
+        const isFree = taken.every((other) => Math.abs(other.x - x) > other.half + half + 4);
+        if (!isFree || !hasTick) continue;
+        taken.push({ x, half });
+        texts.push(draw("text", { x, y: top + height + 17, class: name }, text));
+      } else {
+        const middle = (from + to) / 2;
+        let x = to - from < 2 * half + 4 ? null : fitText(half, middle, from, to);
+        if (isOwn(bin) && !isMain) x ??= fitText(half, middle, LEFT, right());
+        if (x !== null) texts.push(draw("text", { x, y, class: name }, text));
       }
     }
     const fill = (kind) => draw(`path.${kind}`, { d: shapes[kind] });
     lane.append(fill("even"), fill("odd"), fill("beyond"), draw("rect.lane-box", box), fill("here"),
-      fill("ticks"));
-
-    const digits = digitsBetween(format, piece);
-    const taken = []; // of the line below the main lane
-    function label(bin) {
-      const isOwn = bin.place === own;
-      const text = bin.beyond ?? tickText(bin.value, digits);
-      const half = text.length * 3.8 + 3;
-      const isBelow = isMain && !bin.beyond;
-      let x = null;
-      if (isBelow) {
-        const spot = between(LEFT, bin.tick, width - half);
-        const isFree = taken.every((other) => Math.abs(other.spot - spot) > other.half + half + 4);
-        if (!isFree || !hasTick(bin)) return;
-        taken.push({ spot, half });
-        x = spot;
-      } else {
-        const middle = (bin.from + bin.to) / 2;
-        if (bin.to - bin.from >= 2 * half + 4) x = fitText(half, middle, bin.from, bin.to);
-        if (isOwn && !isMain) x ??= fitText(half, middle, LEFT, right());
-        if (x === null) return;
-      }
-      const name = `bin-text${bin.beyond ? " beyond-text" : ""}${isOwn ? " here-text" : ""}`;
-      lane.append(draw("text", { x, y: isBelow ? top + height + 17 : y, class: name }, text));
-    }
-    visible.filter(({ place }) => place === own).forEach(label); // it comes first
-    visible.filter(({ place }) => place !== own).forEach(label);
+      fill("ticks"), ...texts);
     return lane;
   }
 
@@ -128,7 +120,7 @@ export function makeLens(move) {
       setText(note, `${what} on the number line: enter a number to see its neighbors.`);
       return;
     }
-    choosePiece();
+    choosePiece(view);
     const others = shown.filter((format) => format !== selected);
     const height = BELOW + others.length * LANE;
     setOne(svg, "viewBox", `0 0 ${width} ${height}`);

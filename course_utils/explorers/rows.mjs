@@ -23,14 +23,13 @@ export function makeRow(format, on) {
     const code = next(direction);
     if (code !== null) on.edit(code);
   }
-  const makeStep = (direction, face, text) => make("button.step", {
-    type: "button", tabindex: "-1", title: `${text} to the next value (${face})`,
+  const makeStep = (direction, face, text) => make("button.button.step", {
+    tabindex: "-1", title: `${text} to the next value (${face})`,
     "aria-label": `${text} in ${format.name}`, onclick: () => step(direction) }, face);
   const [down, up] = [makeStep(-1, "↓", "step down"), makeStep(1, "↑", "step up")];
   const { element: strip, bits, ghost, show } = makeBits(format, (...place) =>
-    ({ type: "button", "aria-label": bitLabel(...place) }));
-  const name = make("button.name", { type: "button", tabindex: "-1", onclick: on.select },
-    format.name);
+    ({ "aria-label": bitLabel(...place) }));
+  const name = make("button.name", { tabindex: "-1", onclick: on.select }, format.name);
   const hex = make("code.hex");
   const [value, kind, error] = ["value", "kind", "error"].map((part) => make(`span.${part}`));
 
