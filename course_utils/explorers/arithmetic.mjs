@@ -67,9 +67,9 @@ export function calculate(format, mode, given, operation) {
     sentence: `${format.name}: ${texts[0]} gives ${texts[2]}${told.text && `, ${told.text}`}` };
 }
 
-// The arithmetic tab; say(text) speaks. → {element, update({shown, selected, mode}), set}, where
-// set(a, operation, b) enters an operation.
-export function makeArithmetic(say) {
+// The arithmetic tab, of the state that floatlab.mjs keeps; say(text) speaks.
+// → {element, render(), set}, where set(a, operation, b) enters an operation.
+export function makeArithmetic(state, say) {
   const makeField = (name, value) => make("input.operand", { type: "text", value,
     spellcheck: "false", autocomplete: "off", "aria-label": name, oninput: speak });
   const fields = [makeField("first number", "2048"), makeField("second number", "1")];
@@ -77,7 +77,7 @@ export function makeArithmetic(say) {
   const operation = makeSelect(signs, "add", speak);
   operation.setAttribute("aria-label", "operation");
   // 1 and a ULP of it, or half of one.
-  const addTo1 = (half) => set("1", "add", `2^${-view.selected.fractionBits - half}`);
+  const addTo1 = (half) => set("1", "add", `2^${-state.selected.fractionBits - half}`);
   const presets = makeChips("presets", [
     [["1 + ε"], () => addTo1(0)], [["1 + ε/2"], () => addTo1(1)],
     [["2048 + 1"], () => set("2048", "add", "1")]]);
@@ -89,7 +89,6 @@ export function makeArithmetic(say) {
     make("div.operation", fields[0], operation, fields[1], presets.element), message,
     make("div.scroller", { tabindex: "0", role: "group", "aria-label": "results" },
       table));
-  let view = null;
 
   function set(first, name, second) {
     [fields[0].value, operation.value, fields[1].value] = [first, name, second];
@@ -103,7 +102,8 @@ export function makeArithmetic(say) {
   // The number in a field, or undefined after saying why there is none.
   function read(field) {
     const { value, message: wrong = "" } = isCode(field.value)
-      ? { message: "Codes go into the field at the top." } : understand(field.value, view.selected);
+      ? { message: "Codes go into the field at the top." }
+      : understand(field.value, state.selected);
     setOne(field, "aria-invalid", wrong ? "true" : null);
     if (wrong) setText(message, wrong);
     return value;
@@ -115,11 +115,11 @@ export function makeArithmetic(say) {
     const isStale = given.includes(undefined);
     table.classList.toggle("stale", isStale);
     if (isStale) return undefined;
-    const results = view.shown.map((format) =>
-      calculate(format, view.mode, given, operation.value));
-    fill(results.map(({ texts, told }, index) => [[view.shown[index].name], texts[0], texts[1],
+    const results = state.shown.map((format) =>
+      calculate(format, state, given, operation.value));
+    fill(results.map(({ texts, told }, index) => [[state.shown[index].name], texts[0], texts[1],
       make("b", texts[2]), make("span.error", { "data-kind": told.kind }, told.text)]));
-    return results[view.shown.indexOf(view.selected)].sentence;
+    return results[state.shown.indexOf(state.selected)].sentence;
   }
-  return { element, update: (next) => { view = next; render(); }, set };
+  return { element, render, set };
 }

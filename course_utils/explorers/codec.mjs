@@ -45,10 +45,9 @@ export function octaveOf(size) {
 // A format with its codec, from what Python's `parameters` knows of it. A mode is
 // {rounding, saturate}. Codes in the order of their values are counted from zero: a code without
 // its sign bit, negative where that bit is set.
-export function makeFormat(row) {
-  const { name, bits, bias, has_infinity: hasInfinity } = row;
-  const { exponent_bits: exponentBits, fraction_bits: fractionBits } = row;
-  const { largest_code: largest, nan_code: nanCode } = row;
+export function makeFormat({ name, bits, bias, has_infinity: hasInfinity,
+  exponent_bits: exponentBits, fraction_bits: fractionBits, largest_code: largest,
+  nan_code: nanCode }) {
   const signBit = 2 ** (bits - 1);
   const perOctave = 2 ** fractionBits; // so many codes
   const lowest = 1 - bias; // the octave of the smallest normal number

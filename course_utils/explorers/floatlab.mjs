@@ -116,9 +116,9 @@ function build(data) {
     light: (bits) => light(format, bits),
   })]));
   const formula = makeFormula((bits) => light(state.selected, bits));
-  const lens = makeLens((value) => readEntry(entryOf(value)));
+  const lens = makeLens(state, (value) => readEntry(entryOf(value)));
   const speaker = makeSpeaker();
-  const arithmetic = makeArithmetic(speaker.say);
+  const arithmetic = makeArithmetic(state, speaker.say);
   const tabs = makeTabs({
     lens: { title: "Number line", element: lens.element },
     arithmetic: { title: "Arithmetic", element: arithmetic.element },
@@ -184,7 +184,7 @@ function build(data) {
   }
 
   function refresh() {
-    const { value: x, edited, selected, rounding, saturate } = state;
+    const { value: x, edited, selected } = state;
     toolbar.update();
     for (const part of [list, formula.element, tabs.element]) {
       setProperty(part, "hidden", x === null); // there is nothing to show yet
@@ -209,8 +209,7 @@ function build(data) {
     setOne(list, "style", `--left: ${most(({ exponentBits }) => 1 + exponentBits)}; `
       + `--right: ${most(({ fractionBits }) => fractionBits)}`);
     tabs.choose(state.tab);
-    const panel = state.tab === "lens" ? lens : arithmetic;
-    panel.update({ x, shown: state.shown, selected, mode: { rounding, saturate } });
+    (state.tab === "lens" ? lens : arithmetic).render();
   }
 
   readEntry(data.entry);

@@ -16,9 +16,9 @@ const between = (low, value, high) => Math.max(low, Math.min(high, value));
 const tickText = (value, digits) =>
   readable(value, value < 0 ? 13 : 12, digits).replace("≈ ", "");
 
-// The lens tab. move(value) is called when x is dragged or moved by keys.
-// → {element, fit(width), update({x, selected, shown, mode})}, formats given as such.
-export function makeLens(move) {
+// The lens tab, of the state that floatlab.mjs keeps. move(value) is called when x is dragged or
+// moved by keys. → {element, fit(width), render()}
+export function makeLens(state, move) {
   const note = make("p.note");
   const lanes = draw("g");
   const line = draw("path.x-line");
@@ -30,7 +30,6 @@ export function makeLens(move) {
   const svg = draw("svg.lens", { role: "group", "aria-label": "number line around x" },
     lanes, line, flag, knob);
   const element = make("div.lens-panel", svg, note);
-  let view = null; // what update got
   let piece = null; // the window {low, high, unit, format}
   let isHeld = false; // while x is dragged
   let width = 640;
@@ -41,7 +40,8 @@ export function makeLens(move) {
   const clip = (spot) => between(LEFT, spot, right());
 
   // The window stays until x comes to its ends, or another format is selected.
-  function choosePiece({ x, selected }) {
+  function choosePiece() {
+    const { value: x, selected } = state;
     const at = piece?.format === selected ? share(x) : 0;
     if (at > 0.08 && at < 0.92) return;
     if (!isHeld) piece = { ...windowAround(selected, x), format: selected };
@@ -50,7 +50,7 @@ export function makeLens(move) {
   // The middle of a text, `half` of it on each side, between from and to, beside the line of x;
   // null if it fits nowhere.
   function fitText(half, wanted, from, to) {
-    const x = clip(spotOf(view.x));
+    const x = clip(spotOf(state.value));
     const spot = between(LEFT + half, wanted, width - half - 8);
     if (Math.abs(spot - x) >= half + 5) return spot;
     const side = spot < x ? -1 : 1;
@@ -60,12 +60,12 @@ export function makeLens(move) {
 
   // One lane: its bins in two tints, a tick per value, and labels where there is room.
   function makeLane(format, top, height) {
-    const isMain = format === view.selected;
+    const isMain = format === state.selected;
     const y = top + height / 2 + 4;
     const box = { x: LEFT, y: top, width: right() - LEFT, height };
     const lane = draw("g", { class: isMain ? "lane main" : "lane", "data-lane": format.name },
       draw("text.lane-name", { x: 0, y }, format.name));
-    const bins = binsBetween(format, view.mode, piece.low, piece.high);
+    const bins = binsBetween(format, state, piece.low, piece.high);
     if (bins === null) {
       const text = "too dense to draw";
       lane.append(draw("rect.dense", box));
@@ -73,7 +73,7 @@ export function makeLens(move) {
       if (x !== null) lane.append(draw("text.lane-note", { x, y }, text));
       return lane;
     }
-    const own = placeOf(format, view.mode, view.x);
+    const own = placeOf(format, state, state.value);
     const isOwn = ({ place }) => place === own;
     const digits = digitsBetween(format, piece);
     const shapes = { even: "", odd: "", beyond: "", here: "", ticks: "" };
@@ -113,14 +113,14 @@ export function makeLens(move) {
   }
 
   function render() {
-    const { x, selected, shown, mode } = view;
+    const { value: x, selected, shown } = state;
     svg.toggleAttribute("hidden", !Number.isFinite(x));
     if (!Number.isFinite(x)) {
       const what = Number.isNaN(x) ? "NaN is not" : "Infinity has no place";
       setText(note, `${what} on the number line: enter a number to see its neighbors.`);
       return;
     }
-    choosePiece(view);
+    choosePiece();
     const others = shown.filter((format) => format !== selected);
     const height = BELOW + others.length * LANE;
     setOne(svg, "viewBox", `0 0 ${width} ${height}`);
@@ -138,12 +138,12 @@ export function makeLens(move) {
     setText(flag, at > 1 ? `${name} →` : at < 0 ? `← ${name}` : name);
     const half = flag.textContent.length * 4 + 2;
     setOne(flag, "x", between(half, spot, width - half));
-    setText(note, `${binSentence(selected, mode, x, digits)} `
+    setText(note, `${binSentence(selected, state, x, digits)} `
       + "Drag x, or focus it and press ← or →.");
     // For assistive technology: the place in percent (ARIA wants decimals, and 6e-8 is none).
     setOne(knob, "aria-valuenow", Math.round(1000 * between(0, at, 1)) / 10);
     setOne(knob, "aria-valuetext",
-      `${text}, in ${selected.name} ${readable(selected.round(x, mode).value, 24)}`);
+      `${text}, in ${selected.name} ${readable(selected.round(x, state).value, 24)}`);
   }
 
   knob.addEventListener("keydown", (event) => {
@@ -152,7 +152,7 @@ export function makeLens(move) {
     if (isCommand(event) || !(stride || event.key in ends)) return;
     const grain = piece.unit / GRAINS;
     const nearest = stride > 0 ? Math.floor : Math.ceil; // grain, if x is between two
-    move(ends[event.key] ?? (nearest(view.x / grain) + stride) * grain);
+    move(ends[event.key] ?? (nearest(state.value / grain) + stride) * grain);
     event.preventDefault();
   });
 
@@ -193,7 +193,7 @@ export function makeLens(move) {
 
   function fit(next) {
     width = next;
-    if (view) render();
+    if (piece) render();
   }
-  return { element, fit, update: (next) => { view = next; render(); } };
+  return { element, fit, render };
 }
