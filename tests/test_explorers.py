@@ -27,7 +27,7 @@ from course_utils.explorers import (
     floatlab,
     scalescope,
 )
-from course_utils.formats import blocks, numerals
+from course_utils.formats import blocks
 from course_utils.gradients import splits
 
 ATTACK = "</script><img src=x onerror=alert(1)>"

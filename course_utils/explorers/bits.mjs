@@ -11,31 +11,31 @@ export const fieldsOf = ({ exponentBits, fractionBits }) => ({
 // → {element, bits, ghost, show(stored)}, the last with what a codec decodes, or null.
 export function makeBits(format, buttonOf = null) {
   const bits = [];
-  const [tag, state] = buttonOf ? ["button", "aria-pressed"] : ["span", "data-on"];
   const field = ([name, [, width]]) => {
-    const mine = Array.from({ length: width }, (_, index) => make(tag, {
-      class: `bit ${name}`, "data-index": bits.length + index, [state]: "false",
+    const mine = Array.from({ length: width }, (_, index) => make(buttonOf ? "button" : "span", {
+      class: `bit ${name}`, "data-index": bits.length + index,
       ...buttonOf?.(name, width - 1 - index, width) }));
     bits.push(...mine);
-    const letter = name[0].toUpperCase();
     return make(`span.field.${name}`,
-      make("span.tag", { "aria-hidden": "true" },
-        name === "sign" ? letter : `${letter} ${width}`),
+      make("span.tag", { "aria-hidden": "true" }, name === "sign" ? "S"
+        : `${name[0].toUpperCase()} ${width}`),
       make("span.cells", ...mine));
   };
   const [sign, exponent, fraction] = Object.entries(fieldsOf(format)).map(field);
-  const lead = make("span.lead", { title: "the leading bit, which is not stored" }, "1");
-  const ghost = make("span.ghost", { "aria-hidden": "true" }, lead,
-    make("span.point", "."));
+  const lead = make("span.lead", { title: "the leading bit, which is not stored" });
+  const ghost = make("span.ghost", { "aria-hidden": "true" }, lead, make("span.point", "."));
   const element = make("div.strip",
     make("span.left", sign, exponent),
     make("span.right", ghost, fraction));
 
   function show(stored) {
     const digits = stored ? stored.sign + stored.exponent + stored.fraction : "";
-    bits.forEach((bit, index) => setOne(bit, state, String(digits[index] === "1")));
-    const { kind } = stored ?? {};
-    setText(lead, kind === "normal" ? "1" : kind === "subnormal" || kind === "zero" ? "0" : "");
+    bits.forEach((bit, index) => {
+      const isOn = digits[index] === "1";
+      bit.classList.toggle("on", isOn);
+      if (buttonOf) setOne(bit, "aria-pressed", isOn);
+    });
+    setText(lead, { normal: "1", subnormal: "0", zero: "0" }[stored?.kind] ?? "");
   }
   return { element, bits, ghost, show };
 }

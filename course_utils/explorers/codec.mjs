@@ -12,6 +12,7 @@ const WORDS = new Map([["nan", NaN], ["inf", Infinity], ["infinity", Infinity], 
 const DECIMAL = /^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/;
 const POWER_OF_TWO = /^2(?:\^|\*\*)([+-]?\d+)$/;
 const ZERO = /^[0.]+(?:e|$)/;
+
 // The number that a text means, or null. What lies beyond a float64 is its largest or smallest,
 // which are still far outside every format.
 export function read(text) {
@@ -27,15 +28,13 @@ export function read(text) {
   return entry.startsWith("-") ? -size : size;
 }
 
-// A size, counted in steps between neighbors, as the nearest whole number of them.
+// A number of steps between neighbors, as the nearest whole one.
 export function toEven(steps) {
   const nearest = Math.round(steps); // a tie goes up
-  return nearest - steps === 0.5 && nearest % 2 === 1 ? nearest - 1 : nearest;
+  return nearest - steps === 0.5 && nearest % 2 ? nearest - 1 : nearest;
 }
-
-// How a size becomes a whole number of steps.
-const WHOLE = { nearest_even: toEven, nearest_away: Math.round, toward_zero: Math.floor,
-  away: Math.ceil };
+const WHOLE = { nearest_even: toEven, toward_zero: Math.trunc, up: Math.ceil, down: Math.floor,
+  nearest_away: (steps) => Math.sign(steps) * Math.round(Math.abs(steps)) };
 
 // The power of two at or below a size.
 export function octaveOf(size) {
@@ -44,68 +43,66 @@ export function octaveOf(size) {
 }
 
 // A format with its codec, from what Python's `parameters` knows of it. A mode is
-// {rounding, saturate}.
-export function makeFormat(row) {
-  const { name, bits, bias, has_infinity: hasInfinity } = row;
-  const { exponent_bits: exponentBits, fraction_bits: fractionBits } = row;
-  const { largest_code: largest, nan_code: nanCode } = row;
+// {rounding, saturate}. Codes in the order of their values are counted from zero: a code without
+// its sign bit, negative where that bit is set.
+export function makeFormat({ name, bits, bias, has_infinity: hasInfinity,
+  exponent_bits: exponentBits, fraction_bits: fractionBits, largest_code: largest,
+  nan_code: nanCode }) {
   const signBit = 2 ** (bits - 1);
   const perOctave = 2 ** fractionBits; // so many codes
   const lowest = 1 - bias; // the octave of the smallest normal number
   // Too large: infinity, else NaN, else the largest value.
   const tooLarge = hasInfinity ? largest + 1 : nanCode ?? largest;
+  const exponentOf = (size) => Math.floor(size / perOctave);
+  const ulpOf = (size) => 2 ** (Math.max(exponentOf(size), 1) - bias - fractionBits);
+  const orderOf = (code) => (code < signBit ? code : signBit - code);
 
-  function encodeSize(size, direction, saturate) {
-    if (size === Infinity) return saturate ? largest : tooLarge;
-    const octave = Math.max(lowest, octaveOf(size));
-    const whole = WHOLE[direction](size / 2 ** (octave - fractionBits));
-    // The leading bit of `whole` adds one to the exponent field; so does a carry out of it.
-    const code = (octave - lowest) * perOctave + whole;
-    if (code <= largest) return code;
-    return saturate || direction === "toward_zero" ? largest : tooLarge;
+  // The value at a place in the order; beyond the largest one they go on as if there were more.
+  function valueAt(order) {
+    const size = Math.abs(order);
+    const leading = exponentOf(size) ? perOctave : 0;
+    return Math.sign(order) * (leading + (size % perOctave)) * ulpOf(size);
   }
+
+  // What is larger than the largest value is rounded like this one, which no tie is near.
+  const most = valueAt(largest) + 0.75 * ulpOf(largest);
 
   // The code of a number, null for NaN where the format has none.
   function encode(value, { rounding, saturate }) {
     if (Number.isNaN(value)) return nanCode;
-    const negative = isNegative(value);
-    const outward = negative ? "down" : "up";
-    const inward = negative ? "up" : "down";
-    const directions = { [outward]: "away", [inward]: "toward_zero" };
-    const code = encodeSize(Math.abs(value), directions[rounding] ?? rounding, saturate);
-    return negative ? signBit + code : code;
+    const near = Math.max(-most, Math.min(most, value));
+    const octave = Math.max(lowest, octaveOf(Math.abs(near)));
+    const whole = Math.abs(WHOLE[rounding](near / 2 ** (octave - fractionBits)));
+    // The leading bit of `whole` adds one to the exponent field; so does a carry out of it.
+    let code = (octave - lowest) * perOctave + whole;
+    if (code > largest || !Number.isFinite(value)) code = saturate ? largest : tooLarge;
+    return isNegative(value) ? signBit + code : code;
   }
 
   function decode(code) {
     const text = code.toString(2).padStart(bits, "0");
-    const sign = text[0] === "1" ? -1 : 1;
-    const size = code % signBit;
-    const exponent = Math.floor(size / perOctave);
-    const leading = exponent ? perOctave : 0;
-    const ulp = 2 ** (Math.max(exponent, 1) - bias - fractionBits);
-    let kind = exponent ? "normal" : size ? "subnormal" : "zero";
-    let value = sign * (leading + (size % perOctave)) * ulp;
+    const order = orderOf(code);
+    const size = Math.abs(order);
+    let kind = exponentOf(size) ? "normal" : size ? "subnormal" : "zero";
+    let value = code === signBit ? -0 : valueAt(order);
     if (size > largest) {
       kind = hasInfinity && size === largest + 1 ? "infinity" : "nan";
-      value = kind === "nan" ? NaN : sign * Infinity;
+      value = kind === "nan" ? NaN : order * Infinity;
     }
-    return { format: name, code, kind, value,
+    return { format: name, code, kind, value, ulp: ulpOf(size), // of a finite value
       sign: text[0],
       exponent: text.slice(1, 1 + exponentBits),
       fraction: text.slice(1 + exponentBits),
-      hex: `0x${code.toString(16).toUpperCase().padStart(Math.ceil(bits / 4), "0")}`,
-      ulp: size > largest ? null : ulp };
+      hex: `0x${code.toString(16).toUpperCase().padStart(Math.ceil(bits / 4), "0")}` };
   }
 
   // The neighbor up (1) or down (-1) as nextafter gives it (−0 is on the way up), or null.
   function step(code, direction) {
-    const size = code % signBit;
+    const order = orderOf(code);
+    const next = order + direction;
     const last = hasInfinity ? largest + 1 : largest;
-    if (size > last) return null; // NaN
-    const sign = direction < 0 ? signBit : 0;
-    if (size === 0) return sign + 1;
-    if (code - size !== sign) return code - 1; // toward zero
-    return size === last ? null : code + 1;
+    if (Math.max(Math.abs(order), Math.abs(next)) > last) return null; // NaN has none either
+    return next < 0 || (next === 0 && order < 0) ? signBit - next : next;
   }
 
   // What a number becomes, decoded, or null.
@@ -114,5 +111,5 @@ export function makeFormat(row) {
     return code === null ? null : decode(code);
   }
   return { name, bits, exponentBits, fractionBits, bias, hasInfinity, largest,
-    encode, decode, round, step };
+    encode, decode, round, step, orderOf, valueAt };
 }

@@ -1,4 +1,4 @@
-// What somebody enters, or a sentence about what cannot be read: those of formats/numerals.py.
+// What somebody enters, or a sentence about what cannot be read, such as formats/numerals.py has.
 
 import { read } from "./codec.mjs";
 
@@ -9,44 +9,27 @@ export const ROUNDINGS = {
   up: "up, toward +∞",
   down: "down, toward −∞",
 };
-const CODE = /^0(?:x[0-9a-f]+|b[01]+)$/i;
-const ACCEPTED = "a decimal number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan";
 
-// An entry that cannot be read; the message is one sentence for the learner.
-export class EntryError extends Error {}
-
-const quote = (text) => `"${text.length > 40 ? `${text.slice(0, 37)}...` : text}"`;
-
-// Whether a text is meant as a code ("0x…", "0b…"), to be read with parseCode.
+// Whether a text is meant as a code, "0x…" or "0b…".
 export const isCode = (text) => /^\s*[+-]?0[xb]/i.test(text);
 
-// The number that a text means, or an EntryError.
-export function parse(text) {
-  const number = read(text);
-  if (number === null) throw new EntryError(complaint(text.trim()));
-  return number;
-}
-
-function complaint(entry) {
-  if (entry === "") return `The entry is empty: give ${ACCEPTED}.`;
-  if (entry.includes(",") && /^[+\-−]?\d/.test(entry)) {
-    return `${quote(entry)} has a comma: write a point for decimals and nothing for thousands.`;
-  }
-  if (isCode(entry)) {
-    return `${quote(entry)} is a code and not a number: give it to decode, with its format.`;
-  }
-  return `${quote(entry)} is not a number: give ${ACCEPTED}.`;
-}
-
-// A format's code that a text means, or an EntryError.
-export function parseCode(text, { name, bits }) {
+// What a text means: {value}, {value, code} if it is a code of the format, or {message}.
+export function understand(text, { name, bits, decode }) {
   const entry = text.trim();
-  if (!CODE.test(entry)) {
-    throw new EntryError(`${quote(entry)} is not a code: give text like 0x3C00 or 0b0110.`);
+  const quoted = `"${entry.length > 40 ? `${entry.slice(0, 37)}...` : entry}"`;
+  if (isCode(entry)) {
+    const code = Number(entry); // NaN where a digit is wrong
+    if (code < 2 ** bits) return { code, value: decode(code).value };
+    const most = (2 ** bits - 1).toString(16).toUpperCase();
+    return { message: `${quoted} is not a code of ${name}: its ${bits} bits go from 0x0 to `
+      + `0x${most}.` };
   }
-  const code = Number(entry);
-  if (code < 2 ** bits) return code;
-  const most = (2 ** bits - 1).toString(16).toUpperCase();
-  throw new EntryError(`${name} has ${bits} bits, so its codes go from 0 to 0x${most}: `
-    + `${quote(entry)} is outside.`);
+  const value = read(entry);
+  if (value !== null) return { value };
+  if (/\d,/.test(entry)) {
+    return { message: `${quoted} has a comma: write a point for decimals and nothing for `
+      + "thousands." };
+  }
+  return { message: `${entry ? `${quoted} is not a number` : "The entry is empty"}: give a decimal `
+    + "number such as 0.1 or -6.5e-8, a power such as 2^-24, pi, inf or nan." };
 }

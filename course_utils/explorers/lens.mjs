@@ -1,12 +1,12 @@
 // The lens: the number line around x, cut into the bins that round to one value each.
 
-import {
-  beyondName, binSentence, binsBetween, digitsBetween, isSame, nudged, onGrid, windowAround,
-} from "./bins.mjs";
+import { binSentence, binsBetween, digitsBetween, placeOf, windowAround } from "./bins.mjs";
 import { meant, readable } from "./digits.mjs";
 import { draw, isCommand, make, setOne, setText } from "./dom.mjs";
 
-const LENS = { lane: 26, main: 48, labels: 24, head: 100, top: 34, grain: 32 };
+const [LEFT, TOP, MAIN, LANE] = [100, 34, 48, 26]; // pixels: the lanes' left end, top and heights
+const BELOW = TOP + MAIN + 24; // behind the labels of the main lane
+const GRAINS = 32; // in a unit: where x goes
 const SLIDE = 8; // pixels sideways, before a finger moves x: it may be about to scroll the page
 const STRIDES = { // in grains
   ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -16, PageUp: 16 };
@@ -16,14 +16,13 @@ const between = (low, value, high) => Math.max(low, Math.min(high, value));
 const tickText = (value, digits) =>
   readable(value, value < 0 ? 13 : 12, digits).replace("≈ ", "");
 
-// The lens tab. on: {move(value)} when x is dragged or moved by keys.
-// → {element, fit(width), update({x, selected, shown, mode})}, formats given as such.
-export function makeLens(on) {
+// The lens tab, of the state that floatlab.mjs keeps. move(value) is called when x is dragged or
+// moved by keys. → {element, fit(width), render()}
+export function makeLens(state, move) {
   const note = make("p.note");
   const lanes = draw("g");
-  const line = draw("path.x-line", { "aria-hidden": "true" });
-  const flag = draw("text.x-text", {
-    "text-anchor": "middle", y: 12, "aria-hidden": "true" });
+  const line = draw("path.x-line");
+  const flag = draw("text.x-text", { y: 12, "aria-hidden": "true" });
   const knob = draw("g.knob", {
     role: "slider", tabindex: "0", "aria-label": "x, the number to round",
     "aria-valuemin": 0, "aria-valuemax": 100 },
@@ -31,102 +30,90 @@ export function makeLens(on) {
   const svg = draw("svg.lens", { role: "group", "aria-label": "number line around x" },
     lanes, line, flag, knob);
   const element = make("div.lens-panel", svg, note);
-  let view = null; // what update got
   let piece = null; // the window {low, high, unit, format}
-  let held = false; // while x is dragged
+  let isHeld = false; // while x is dragged
   let width = 640;
 
-  const left = LENS.head;
   const right = () => width - 10;
   const share = (value) => (value - piece.low) / (piece.high - piece.low);
-  const placeOf = (value) => left + share(value) * (right() - left);
-  const clip = (place) => between(left, place, right());
-  const becomes = (format) => format.round(view.x, view.mode).value;
+  const spotOf = (value) => LEFT + share(value) * (right() - LEFT);
+  const clip = (spot) => between(LEFT, spot, right());
 
+  // The window stays until x comes to its ends, or another format is selected.
   function choosePiece() {
-    const { x, selected } = view;
-    if (piece?.format === selected) {
-      const at = share(x);
-      if (held || (at > 0.08 && at < 0.92)) return;
-    }
-    const { value: last, ulp } = selected.decode(selected.largest);
-    const far = Math.abs(x) > last + 2 * ulp;
-    piece = { ...windowAround(selected, far ? Math.sign(x) * last : x), format: selected };
+    const { value: x, selected } = state;
+    const at = piece?.format === selected ? share(x) : 0;
+    if (at > 0.08 && at < 0.92) return;
+    if (!isHeld) piece = { ...windowAround(selected, x), format: selected };
+  }
+
+  // The middle of a text, `half` of it on each side, between from and to, beside the line of x;
+  // null if it fits nowhere.
+  function fitText(half, wanted, from, to) {
+    const x = clip(spotOf(state.value));
+    const spot = between(LEFT + half, wanted, width - half - 8);
+    if (Math.abs(spot - x) >= half + 5) return spot;
+    const side = spot < x ? -1 : 1;
+    const beside = [side, -side].map((one) => x + one * (half + 6));
+    return beside.find((one) => one - half > from && one + half < to) ?? null;
   }
 
   // One lane: its bins in two tints, a tick per value, and labels where there is room.
-  // → {lane, bin}: the lane, and the bin of x.
-  function drawLane(format, top, height, isMain) {
+  function makeLane(format, top, height) {
+    const isMain = format === state.selected;
     const y = top + height / 2 + 4;
-    const box = { x: left, y: top, width: right() - left, height };
+    const box = { x: LEFT, y: top, width: right() - LEFT, height };
     const lane = draw("g", { class: isMain ? "lane main" : "lane", "data-lane": format.name },
       draw("text.lane-name", { x: 0, y }, format.name));
-    const bins = binsBetween(format, view.mode, piece.low, piece.high);
+    const bins = binsBetween(format, state, piece.low, piece.high);
     if (bins === null) {
       const text = "too dense to draw";
-      lane.append(draw("rect.dense", { ...box }));
-      const x = placeText(text.length * 3.4, (left + right()) / 2, left, right());
+      lane.append(draw("rect.dense", box));
+      const x = fitText(text.length * 3.4, (LEFT + right()) / 2, LEFT, right());
       if (x !== null) lane.append(draw("text.lane-note", { x, y }, text));
-      return { lane };
+      return lane;
     }
-    const stored = becomes(format);
-    const fills = { even: "", odd: "", beyond: "", here: "", ticks: "" };
-    const visible = bins.map((bin) => ({ bin,
-      from: clip(placeOf(bin.from)), to: clip(placeOf(bin.to)), tick: placeOf(bin.value),
-      mine: isSame(bin, stored) && view.x >= bin.from && view.x <= bin.to }))
-      .filter(({ from, to }) => from < to);
-    for (const { bin, from, to, tick, mine } of visible) {
-      const shape = `M${from.toFixed(1)},${top}H${to.toFixed(1)}v${height}H${from.toFixed(1)}z`;
-      fills[beyondName(bin.value) ? "beyond" : bin.odd ? "odd" : "even"] += shape;
-      if (mine && isMain) fills.here = shape;
-      if (tick >= left && tick <= right()) {
-        fills.ticks += `M${tick.toFixed(1)},${top + height}v${isMain ? -14 : -5}`;
-      }
-    }
-    const fill = (kind) => draw(`path.${kind}`, { d: fills[kind] });
-    lane.append(fill("even"), fill("odd"), fill("beyond"),
-      draw("rect.lane-box", { ...box }), fill("here"), fill("ticks"));
+    const own = placeOf(format, state, state.value);
+    const isOwn = ({ place }) => place === own;
     const digits = digitsBetween(format, piece);
+    const shapes = { even: "", odd: "", beyond: "", here: "", ticks: "" };
+    const texts = [];
     const taken = []; // of the line below the main lane
-    visible.sort((one, other) => Number(other.mine) - Number(one.mine));
-    for (const { bin, from, to, tick, mine } of visible) {
-      const beyond = beyondName(bin.value);
-      const text = beyond ?? tickText(bin.value, digits);
+    // The bin of x comes first, so that it has a label.
+    for (const bin of [...bins.filter(isOwn), ...bins.filter((other) => !isOwn(other))]) {
+      const [from, to] = [clip(spotOf(bin.from)), clip(spotOf(bin.to))];
+      if (from === to) continue;
+      const tick = spotOf(bin.value);
+      const hasTick = !bin.beyond && tick === clip(tick);
+      const shape = `M${from},${top}H${to}v${height}H${from}z`;
+      shapes[bin.beyond ? "beyond" : bin.place % 2 ? "odd" : "even"] += shape;
+      if (isMain && isOwn(bin)) shapes.here = shape;
+      if (hasTick) shapes.ticks += `M${tick},${top + height}v${isMain ? -14 : -5}`;
+
+      const text = bin.beyond ?? tickText(bin.value, digits);
       const half = text.length * 3.8 + 3;
-      let x = null;
-      if (isMain && !beyond) {
-        const place = between(left, tick, width - half);
-        const free = taken.every((other) => Math.abs(other.place - place) > other.half + half + 4);
-        if (!free || tick < left - 1 || tick > right() + 1) continue;
-        taken.push({ place, half });
-        x = place;
+      const name = `bin-text${bin.beyond ? " beyond-text" : ""}${isOwn(bin) ? " here-text" : ""}`;
+      if (isMain && !bin.beyond) {
+        const x = between(LEFT, tick, width - half);
+        const isFree = taken.every((other) => Math.abs(other.x - x) > other.half + half + 4);
+        if (!isFree || !hasTick) continue;
+        taken.push({ x, half });
+        texts.push(draw("text", { x, y: top + height + 17, class: name }, text));
       } else {
         const middle = (from + to) / 2;
-        if (to - from >= 2 * half + 4) x = placeText(half, middle, from, to);
-        if (mine && !isMain) x ??= placeText(half, middle, left, right());
-        if (x === null) continue;
+        let x = to - from < 2 * half + 4 ? null : fitText(half, middle, from, to);
+        if (isOwn(bin) && !isMain) x ??= fitText(half, middle, LEFT, right());
+        if (x !== null) texts.push(draw("text", { x, y, class: name }, text));
       }
-      const name = `bin-text${beyond ? " beyond-text" : ""}${mine ? " here-text" : ""}`;
-      lane.append(draw("text", { x, y: isMain && !beyond ? top + height + 17 : y, class: name },
-        text));
     }
-    return { lane, bin: visible[0].mine ? visible[0].bin : null };
-  }
-
-  // The place of a text, `half` of it on each side, between from and to, beside the line of x;
-  // null if it fits nowhere.
-  function placeText(half, place, from, to) {
-    const x = clip(placeOf(view.x));
-    const at = between(left + half, place, width - half - 8);
-    if (Math.abs(at - x) >= half + 5) return at;
-    const nearby = [x + half + 6, x - half - 6]
-      .filter((spot) => spot - half > from && spot + half < to)
-      .sort((one, other) => Math.abs(one - at) - Math.abs(other - at));
-    return nearby[0] ?? null;
+    const fill = (kind) => draw(`path.${kind}`, { d: shapes[kind] });
+    lane.append(fill("even"), fill("odd"), fill("beyond"), draw("rect.lane-box", box), fill("here"),
+      fill("ticks"), ...texts);
+    return lane;
   }
 
   function render() {
-    const { x, selected, shown, mode } = view;
+    const { value: x, selected, shown } = state;
     svg.toggleAttribute("hidden", !Number.isFinite(x));
     if (!Number.isFinite(x)) {
       const what = Number.isNaN(x) ? "NaN is not" : "Infinity has no place";
@@ -135,64 +122,63 @@ export function makeLens(on) {
     }
     choosePiece();
     const others = shown.filter((format) => format !== selected);
-    const below = LENS.top + LENS.main + LENS.labels;
-    const height = below + others.length * LENS.lane;
+    const height = BELOW + others.length * LANE;
     setOne(svg, "viewBox", `0 0 ${width} ${height}`);
     setOne(svg, "height", height);
-    const main = drawLane(selected, LENS.top, LENS.main, true);
-    lanes.replaceChildren(main.lane, ...others.map((format, index) =>
-      drawLane(format, below + index * LENS.lane, LENS.lane - 4, false).lane));
+    lanes.replaceChildren(makeLane(selected, TOP, MAIN), ...others.map((format, index) =>
+      makeLane(format, BELOW + index * LANE, LANE - 4)));
     const at = share(x);
-    const place = clip(placeOf(x));
-    line.setAttribute("d", `M${place},18V${LENS.top + LENS.main}`
-      + (others.length ? `M${place},${below}V${height - 4}` : ""));
-    knob.setAttribute("transform", `translate(${place},${LENS.top - 8})`);
+    const spot = clip(spotOf(x));
+    setOne(line, "d", `M${spot},18V${TOP + MAIN}`
+      + (others.length ? `M${spot},${BELOW}V${height - 4}` : ""));
+    setOne(knob, "transform", `translate(${spot},${TOP - 8})`);
     const digits = digitsBetween(selected, piece);
     const text = meant(x, 18, Math.max(9, digits + 2));
     const name = text.startsWith("≈") ? `x ${text}` : `x = ${text}`;
     setText(flag, at > 1 ? `${name} →` : at < 0 ? `← ${name}` : name);
     const half = flag.textContent.length * 4 + 2;
-    flag.setAttribute("x", between(half, place, width - half));
-    const sentence = main.bin ? `${binSentence(selected, mode, main.bin, digits)} ` : "";
-    setText(note, `${sentence}Drag x, or focus it and press ← or →.`);
+    setOne(flag, "x", between(half, spot, width - half));
+    setText(note, `${binSentence(selected, state, x, digits)} `
+      + "Drag x, or focus it and press ← or →.");
     // For assistive technology: the place in percent (ARIA wants decimals, and 6e-8 is none).
     setOne(knob, "aria-valuenow", Math.round(1000 * between(0, at, 1)) / 10);
     setOne(knob, "aria-valuetext",
-      `${text}, in ${selected.name} ${readable(becomes(selected), 24)}`);
+      `${text}, in ${selected.name} ${readable(selected.round(x, state).value, 24)}`);
   }
 
   knob.addEventListener("keydown", (event) => {
-    if (isCommand(event)) return;
     const ends = { Home: piece.low, End: piece.high };
-    if (event.key in STRIDES) {
-      on.move(nudged(view.selected, view.x, STRIDES[event.key], LENS.grain));
-    } else if (event.key in ends) on.move(ends[event.key]);
-    else return;
+    const stride = STRIDES[event.key];
+    if (isCommand(event) || !(stride || event.key in ends)) return;
+    const grain = piece.unit / GRAINS;
+    const nearest = stride > 0 ? Math.floor : Math.ceil; // grain, if x is between two
+    move(ends[event.key] ?? (nearest(state.value / grain) + stride) * grain);
     event.preventDefault();
   });
 
-  // Move x to the pointer, on a grid of grains.
+  // Move x to the pointer, on a grain.
   function follow({ clientX }) {
     const box = svg.getBoundingClientRect();
-    const place = ((clientX - box.left) / box.width) * width;
-    const portion = between(0, (place - left) / (right() - left), 1);
-    const grain = piece.unit / LENS.grain;
-    on.move(onGrid(piece.low + portion * (piece.high - piece.low) + grain / 2, grain));
+    const spot = ((clientX - box.left) / box.width) * width;
+    const portion = between(0, (spot - LEFT) / (right() - LEFT), 1);
+    const grain = piece.unit / GRAINS;
+    const x = piece.low + portion * (piece.high - piece.low);
+    move(Math.floor(x / grain + 0.5) * grain);
   }
   // Where a finger began, until it slides. Sideways only: the browser takes the rest as scrolling.
   let start = null;
   svg.addEventListener("pointerdown", (event) => {
-    const place = event.clientX - svg.getBoundingClientRect().left;
-    if (event.button !== 0 || place < left - 12) return;
+    const spot = event.clientX - svg.getBoundingClientRect().left;
+    if (event.button !== 0 || spot < LEFT - 12) return;
     event.preventDefault();
-    held = true;
+    isHeld = true;
     svg.setPointerCapture(event.pointerId);
     knob.focus({ preventScroll: true });
     start = event.pointerType === "touch" ? event.clientX : null;
     if (start === null) follow(event);
   });
   svg.addEventListener("pointermove", (event) => {
-    if (!held || (start !== null && Math.abs(event.clientX - start) < SLIDE)) return;
+    if (!isHeld || (start !== null && Math.abs(event.clientX - start) < SLIDE)) return;
     start = null;
     follow(event);
   });
@@ -200,15 +186,14 @@ export function makeLens(on) {
     if (start !== null) follow(event); // a tap
   });
   svg.addEventListener("lostpointercapture", () => {
-    held = false;
+    isHeld = false;
     start = null;
     render();
   });
 
   function fit(next) {
-    if (Math.round(next) === width) return;
-    width = Math.round(next);
-    if (view) render();
+    width = next;
+    if (piece) render();
   }
-  return { element, fit, update: (next) => { view = next; render(); } };
+  return { element, fit, render };
 }

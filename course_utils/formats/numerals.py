@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 LONGEST = 2_000  # characters
-# Powers beyond these are far outside every format, whatever the digits before them say.
-TEN, TWO = 5_000, 20_000
+# Powers beyond this are far outside every format, whatever the digits before them say.
+FAR = 20_000
 PI = Fraction(31415926535897932384626433832795028841971, 10**40)
 BLANKS = " \t\r\n\u00a0"
 NUMBER = re.compile(
@@ -51,11 +51,10 @@ def parse(text: str) -> Fraction | float:
     if found["infinity"] or found["nan"]:
         return math.copysign(math.inf if found["infinity"] else math.nan, sign)
     if found["two"]:
-        return sign * Fraction(2) ** _bounded(found["two"], TWO)
+        return sign * Fraction(2) ** _bounded(found["two"])
     if not found["decimal"]:
         return sign * PI
-    ten = Fraction(10) ** _bounded(found["ten"] or "0", TEN)
-    number = sign * Fraction(found["decimal"]) * ten
+    number = sign * Fraction(f"{found['decimal']}e{_bounded(found['ten'] or 0)}")
     return number if number or sign > 0 else -0.0
 
 
@@ -124,8 +123,8 @@ def _is_whole(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _bounded(exponent, limit):
-    return max(-limit, min(limit, int(exponent)))
+def _bounded(exponent):
+    return max(-FAR, min(FAR, int(exponent)))
 
 
 def _complaint(text):

@@ -2,8 +2,10 @@
 aloud.
 """
 
+import itertools
 import re
 
+import numpy as np
 import pytest
 from explorer_pages import SET, Panel
 from playwright.sync_api import expect
@@ -40,14 +42,8 @@ class Shown(Panel):
     def bits(self, name):
         return self.row(name).locator(".bit").evaluate_all(DIGITS)
 
-    def text(self, name, part):
+    def text(self, name, part="value"):
         return self.row(name).locator(f".{part}").inner_text()
-
-    def value(self, name):
-        return self.text(name, "value")
-
-    def hex(self, name):
-        return self.text(name, "hex")
 
 
 def test_a_click_flips_a_bit_and_every_row_follows(show):
@@ -55,47 +51,44 @@ def test_a_click_flips_a_bit_and_every_row_follows(show):
     assert panel.bits("float16") == "0010111001100110"
     panel.bit("float16", 0).click()
     assert panel.bits("float16") == "1010111001100110"
-    assert panel.value("float16") == panel.value("float32") == "−0.0999755859375"
-    assert panel.hex("bfloat16") == formats.encode("-0.0999755859375", "bfloat16").hex
+    assert panel.text("float16") == panel.text("float32") == "−0.0999755859375"
+    code = formats.encode("-0.0999755859375", "bfloat16").hex
+    assert panel.text("bfloat16", "hex") == code
     assert panel.bit("float16", 0).get_attribute("aria-pressed") == "true"
     assert panel.entry.input_value() == "-0.0999755859375"
     expect(panel.spoken).to_have_text("float16: −0.0999755859375, normal, no error")
     # A NaN keeps the bits that were clicked.
     panel.entry.fill("nan")
-    assert panel.value("float4_e2m1fn") == "no NaN here"
+    assert panel.text("float4_e2m1fn") == "no NaN here"
     panel.bit("float16", 15).click()
     panel.bit("float16", 0).click()
-    assert panel.hex("float16") == "0xFE01" and panel.text("float16", "kind") == "NaN"
+    assert panel.text("float16", "hex") == "0xFE01"
     panel.entry.fill("65504")
     panel.button("step up in float16").click()
-    assert panel.value("float16") == "infinity"
+    assert panel.text("float16") == "infinity"
     assert panel.button("step up in float16").is_disabled()
 
 
 def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
     panel = show("twelve", width=900)
     expect(panel.message).to_contain_text("twelve")
-    for part in (".rows", ".formula", ".tabbed"):  # there are no numbers yet
-        expect(panel.inside.locator(part)).to_be_hidden()
-    panel.entry.press("ControlOrMeta+a")
-    panel.entry.press_sequentially("65520")
+    expect(panel.inside.locator(".rows")).to_be_hidden()  # there is no number yet
+    panel.entry.fill("65520")
     expect(panel.message).to_be_empty()
     told = panel.heard(".toolbar .message")
-    for text in ["", "-", "-2", "-2^", "-2^-", "-2^-2", "-2^-24", "65520"]:
+    for text in ["", "-", "-2^", "-2^-24", "65520"]:
         panel.entry.evaluate(SET, text)
     assert told() == [] and panel.entry.get_attribute("aria-invalid") is None
     place = panel.row("float32").bounding_box()
     panel.entry.fill("0x12345")
-    expect(panel.message).to_contain_text("16 bits")
-    assert panel.entry.get_attribute("aria-invalid") == "true"
-    assert panel.value("float16") == panel.text("float16", "kind") == "infinity"
-    assert panel.row("float32").bounding_box() == place
     # What is shown is that of the number before it, which is said and seen.
-    expect(panel.message).to_contain_text("is outside. The rows still show 65520.")
+    expect(panel.message).to_contain_text("to 0xFFFF. The rows still show 65520.")
+    assert panel.entry.get_attribute("aria-invalid") == "true"
+    assert panel.text("float16") == "infinity"
+    assert panel.row("float32").bounding_box() == place
     for part in (".rows", ".formula", ".lens-panel"):
         expect(panel.inside.locator(part)).to_have_css("opacity", "0.45")
     panel.entry.fill("2")
-    expect(panel.message).to_be_empty()
     expect(panel.inside.locator(".stale")).to_have_count(0)
     panel.entry.press_sequentially("x")
     panel.press("Tab")  # or at once where the field is left
@@ -104,54 +97,37 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
 
 def test_chips_rounding_and_saturation(show):
     panel = show()
-    for text in ["0.1", "π", "2^-24", "-4200000000", "NaN"]:
-        panel.inside.locator(f".chip[data-entry='{text}']").click()
-        assert panel.hex("float16") == formats.encode(text, "float16").hex, text
+    for text in ["0.1", "pi", "2^-24", "-4200000000", "NaN"]:
+        panel.button(text).click()
+        code = formats.encode(text, "float16").hex
+        assert panel.text("float16", "hex") == code, text
     panel.entry.fill("65520")
     panel.inside.get_by_label("rounding").select_option("up")
-    assert panel.hex("float16") == "0x7C00"
+    assert panel.text("float16", "hex") == "0x7C00"
     panel.inside.get_by_label("saturate").set_checked(True)
-    assert panel.hex("float16") == "0x7BFF"
+    assert panel.text("float16", "hex") == "0x7BFF"
     panel.button("2048+1").click()
     expect(panel.inside.get_by_role("cell", name="2048 + 1").first).to_be_visible()
 
 
 def test_keys_on_the_bits(show):
     panel = show("1")
-    panel.entry.focus()
-    for _ in range(7):
-        panel.press("Tab")
-    assert panel.active("node.ariaLabel") == "sign bit, 1 for negative"
     panel.bit("float16", 0).focus()
-    for key, index in [
-        ("ArrowRight", 1),
-        ("ArrowRight", 2),
-        ("ArrowLeft", 1),
-        ("End", 15),
-        # fmt: skip
-        ("ArrowRight", 15),
-        ("Home", 0),
-        ("e", 1),
-        ("f", 6),
-        ("S", 0),
-    ]:
+    keys = "ArrowRight ArrowRight ArrowLeft End ArrowRight Home e f S"
+    for key, index in zip(keys.split(), (1, 2, 1, 15, 15, 0, 1, 6, 0), strict=True):
         panel.press(key)
         assert panel.active("Number(node.dataset.index)") == index, key
     for key, value in [("Space", "−1"), ("Enter", "1"), ("ArrowUp", "1.0009765625"),
                        ("ArrowDown", "1"), ("ArrowDown", "0.99951171875")]:  # fmt: skip
         panel.press(key)
-        assert panel.value("float16") == value, key
+        assert panel.text("float16") == value, key
     # One stop per row: Tab goes to the next format's bits, and comes back to the same
     # bit.
     panel.press("f")
     panel.press("Tab")
-    assert panel.row("bfloat16").get_attribute("class").split() == ["row", "selected"]
+    assert panel.row("bfloat16").get_attribute("class").endswith(" selected")
     panel.press("Shift+Tab")
     assert panel.active("node.dataset.index") == "6"
-    panel.button("0.1").focus()
-    for key in ("ArrowRight", "End", "Enter"):  # among the examples, to the last one
-        panel.press(key)
-    assert panel.entry.input_value() == "nan"
 
 
 def test_bits_and_terms_light_each_other(show):
@@ -162,50 +138,37 @@ def test_bits_and_terms_light_each_other(show):
     panel.bit("float16", 2).hover()
     assert lit.all_inner_texts() == ["215 − 15", "8"]
     panel.inside.locator(".formula .term.sign").hover()
-    indices = "bits => bits.map(bit => bit.dataset.index)"
-    assert panel.row("float16").locator(".bit.lit").evaluate_all(indices) == ["0"]
-    assert (
-        panel.bit("float16", 7).get_attribute("aria-label")
-        == "fraction bit 8, weight 2^-2"
-    )
+    label = panel.row("float16").locator(".bit.lit").get_attribute("aria-label")
+    assert label == "sign bit, 1 for negative"
 
 
 def test_a_code_is_read_as_the_label_says(show):
     panel = show("0", ["float32", "float16", "bfloat16"])
     panel.entry.fill("0x3C00")
-    panel.bit("float16", 0).focus()
-    assert panel.entry.input_value() == "0x3C00"
-    panel.press("Tab")
+    panel.bit("bfloat16", 0).focus()
     expect(panel.codes).to_have_value("bfloat16")
-    assert (
-        panel.entry.input_value()
-        == panel.value("float16")
-        == panel.value("bfloat16")
-        == "1"
-    )
+    assert panel.entry.input_value() == panel.text("bfloat16") == "1"
     panel.entry.fill("0x3C00")
     panel.codes.select_option("float16")
-    assert panel.entry.input_value() == panel.hex("float16") == "0x3C00"
+    assert panel.entry.input_value() == panel.text("float16", "hex") == "0x3C00"
     # Only shown formats can be chosen.
     panel.inside.locator(".formats summary").click()
     panel.inside.get_by_label("float16", exact=True).uncheck()
     assert panel.entry.input_value() == "1"
     expect(panel.row("float16")).to_be_hidden()
+    assert panel.codes.inner_text().split() == ["float32", "bfloat16"]
 
 
 def test_escape_closes_an_open_popup_first(show, pages):
     panel = show("1")
-    pages.page.evaluate("document.escapes = 0")
-    pages.page.evaluate(
-        "document.addEventListener('keydown', e => document.escapes += 1)"
-    )
+    heard = "document.addEventListener('keydown', () => document.escapes += 1)"
+    pages.page.evaluate(f"document.escapes = 0; {heard}")
     panel.inside.locator(".formats summary").click()
     panel.inside.get_by_label("tf32", exact=True).focus()
-    panel.press("Escape")
-    expect(panel.inside.locator(".formats .boxes")).to_be_hidden()
-    assert pages.page.evaluate("document.escapes") == 0
-    panel.press("Escape")
-    assert pages.page.evaluate("document.escapes") == 1
+    for escapes in (0, 1):
+        panel.press("Escape")
+        expect(panel.inside.locator(".formats .boxes")).to_be_hidden()
+        assert pages.page.evaluate("document.escapes") == escapes
 
 
 def test_the_lens_moves_x_across_the_overflow(show, pages):
@@ -214,45 +177,40 @@ def test_the_lens_moves_x_across_the_overflow(show, pages):
     assert "65504" in panel.slider.get_attribute("aria-valuetext")
     panel.press("ArrowRight")
     assert panel.entry.input_value() == "65520"
-    assert panel.value("float16") == "infinity"
+    assert panel.text("float16") == "infinity"
     assert "infinity" in panel.slider.get_attribute("aria-valuetext")
-    for entry in ("-6e-8", "1e300", "65520"):
-        panel.entry.fill(entry)
-        # no 6e-8
-        assert re.fullmatch(r"\d+(\.\d)?", panel.slider.get_attribute("aria-valuenow"))
-    panel.inside.locator("svg.lens").scroll_into_view_if_needed()
-    lens = panel.inside.locator("svg.lens").bounding_box()
+    lens = panel.inside.locator("svg.lens")
+    lens.scroll_into_view_if_needed()
+    box = lens.bounding_box()
     mouse = pages.page.mouse
-    y = lens["y"] + 50
-    mouse.move(lens["x"] + lens["width"] * 0.3, y)
+    y = box["y"] + 50
+    mouse.move(box["x"] + box["width"] * 0.3, y)
     mouse.down()
     first = float(panel.entry.input_value())
-    mouse.move(lens["x"] + lens["width"] * 0.9, y, steps=8)
+    mouse.move(box["x"] + box["width"] * 0.9, y, steps=8)
     mouse.up()
     assert first < 65504 < float(panel.entry.input_value())
-    assert panel.value("float16") == "infinity"
-    panel.row("float32").locator(".name").click()
-    for entry in ("3.4e38", "-16777217", "1e-40", "0.1"):  # neighbors are told apart
+
+
+def test_labels_of_the_lens_tell_neighbors_apart(show):
+    panel = show("1", ["float32"])
+    for entry in ("3.4e38", "-16777217", "1e-40", "0.1"):
         panel.entry.fill(entry)
         labels = panel.inside.locator(".lens .main .bin-text").all_text_contents()
         assert len(labels) > 3 and len(set(labels)) == len(labels), labels
+        place = panel.slider.get_attribute("aria-valuenow")
+        assert re.fullmatch(r"\d+(\.\d)?", place)  # no 6e-8
 
 
-def swipe(page, start, *moves):
-    """A finger goes down at a point, moves by steps of (dx, dy), and is lifted."""
+def swipe(page, place, *moves):
+    """A finger goes down at a place, moves by steps of (dx, dy), and is lifted."""
     touch = page.context.new_cdp_session(page)
-    x, y = start
-
-    def send(kind, *points):
-        touch.send(
-            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)}
-        )
-
-    send("touchStart", {"x": x, "y": y})
-    for dx, dy in moves:
-        x, y = x + dx, y + dy
-        send("touchMove", {"x": x, "y": y})
-    send("touchEnd")
+    places = itertools.accumulate([place, *moves], np.add)
+    points = [[{"x": float(x), "y": float(y)}] for x, y in places]
+    kinds = ["touchStart", *["touchMove"] * len(moves), "touchEnd"]
+    for kind, touched in zip(kinds, [*points, []], strict=True):
+        event = {"type": kind, "touchPoints": touched}
+        touch.send("Input.dispatchTouchEvent", event)
     touch.detach()
 
 
@@ -279,29 +237,26 @@ def test_a_finger_that_scrolls_changes_nothing(show, pages):
     swipe(page, middle(line), *up)
     page.wait_for_function("before => scrollY > before + 30", arg=before)
     assert panel.entry.input_value() == "0.1"
-    # Sideways it moves x; a touch on the spot does too, and flips a bit.
+    # Sideways it moves x; a touch on the spot does too.
     x, y = middle(line)
     swipe(page, (x, y), *[(6, 0)] * 8)
     moved = panel.entry.input_value()
     assert float(moved) > 0.1
     swipe(page, (x - 40, y))
     expect(panel.entry).not_to_have_value(moved)
-    panel.entry.fill("0")
-    panel.bit("float16", 0).tap()
-    assert panel.bits("float16").startswith("10")
 
 
 def test_arithmetic_in_every_format(show):
     panel = show("1")
     panel.tab("Arithmetic")
     heard = panel.heard(".spoken")
-    row = panel.inside.locator(".results tr[data-format=float16]")
     panel.button("2048 + 1").click()
     expect(panel.spoken).to_contain_text("float16: 2048 + 1 gives 2048")
     assert len(heard()) == 1
     panel.inside.get_by_label("first number").fill("1")
     panel.inside.get_by_label("second number").fill("3")
     panel.inside.get_by_label("operation").select_option("div")
+    row = panel.inside.get_by_role("row", name=re.compile("^float16"))
     expect(row.locator("b")).to_have_text("0.333251953125")
     panel.inside.get_by_label("second number").fill("0x3C00")
     expect(panel.inside.locator(".results")).to_have_css("opacity", "0.45")
@@ -315,4 +270,4 @@ def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
     panel = Shown(page.locator("[data-floatlab]"))
     expect(panel.entry).to_be_hidden()
     page.locator("summary", has_text="See why in FloatLab").click()
-    assert panel.value("float16") == "65504" and panel.too_far_out() == []
+    assert panel.text("float16") == "65504" and panel.too_far_out() == []
