@@ -9,6 +9,7 @@ were made of, and a test compares it.
 
 import hashlib
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def script(entry):
 def main():
     BUILT.mkdir(exist_ok=True)
     for entry in sorted(SOURCES.glob("*.mjs")):
-        if "\nattach(" in entry.read_text(encoding="utf-8"):
+        if STYLES in re.findall(r"\b[A-Z]+\b", entry.read_text(encoding="utf-8")):
             path = BUILT / f"{entry.stem}.html"
             path.write_text(script(entry), encoding="utf-8")
             print(f"{path.name} {path.stat().st_size:,} bytes")

@@ -218,10 +218,15 @@ function put(host, css, { element, fit }) {
   new ResizeObserver(() => refit()).observe(element);
 }
 
-// Build an explorer into each of its hosts that has none.
+// Build an explorer into each of its hosts. Others may use its attribute, with data that
+// build(data) cannot read: the console says why, and the next host may be one.
 export function attach(name, css, build) {
   const all = document.querySelectorAll(`[data-${name}] > script[type="application/json"]`);
   for (const { parentElement: host, textContent } of all) {
-    if (!host.shadowRoot) put(host, css, build(JSON.parse(textContent)));
+    try {
+      if (!host.shadowRoot) put(host, css, build(JSON.parse(textContent)));
+    } catch (error) {
+      reportError(error);
+    }
   }
 }

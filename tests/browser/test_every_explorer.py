@@ -164,6 +164,16 @@ def test_nothing_stands_out_of_paper(shown):
 
 
 @each
+def test_a_stranger_with_the_attribute_of_a_host_is_passed_over(name, pages):
+    html = made(SOURCES[name])._repr_mimebundle_()["text/html"]
+    data = [f'<script type="application/json">{text}</script>' for text in ("{", "5")]
+    strangers = "".join(f"<div data-{name}>{text}</div>" for text in ["", *data])
+    pages.open(f"<!doctype html>{strangers}{html}", 1000)
+    expect(pages.page.locator(".explorer")).to_be_visible()
+    pages.wrong.clear()  # the console may say what it thinks of them
+
+
+@each
 def test_sliders_are_moved_by_keys_and_say_where_they_are(shown):
     panel = shown()
     for slider in panel.inside.get_by_role("slider").all():
