@@ -5,6 +5,8 @@ does harm.
 import copy
 import json
 import os
+import sys
+import types
 from html.parser import HTMLParser
 
 import numpy as np
@@ -129,6 +131,18 @@ def ran(capsys, *arguments):
     status = main(["class-board", *map(str, arguments)])
     out, err = capsys.readouterr()
     return status, out.splitlines(), err.splitlines()
+
+
+def test_on_colab_a_hand_in_is_downloaded(tmp_path, monkeypatch, progress_file):
+    monkeypatch.chdir(tmp_path)
+    taken = []
+    colab = types.ModuleType("google.colab")
+    colab.files = types.SimpleNamespace(download=taken.append)
+    monkeypatch.setitem(sys.modules, "google.colab", colab)
+    q = exercises.load("00")
+    q.predict(2.0)
+    q.hand_in("Ana")
+    assert [str(path) for path in tmp_path.glob("hand-in-Ana*")] == taken
 
 
 def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(

@@ -38,7 +38,13 @@ PANELS = {
         [
             (MENU, 1, "select_option", "float32", "weights are float32"),
             (MENU, 0, "select_option", "Prices", "0 of 1 layers hand on 16 bits"),
-            (MENU, 1, "select_option", "mixed_bfloat16", "gets bfloat16, casts it to float32"),
+            (
+                MENU,
+                1,
+                "select_option",
+                "mixed_bfloat16",
+                "gets bfloat16, casts it to float32",
+            ),
         ],
     ),
     "13_how_far": (
