@@ -45,6 +45,9 @@ class Sheet:
             n: Question(notebook, n, each, called=called) for n, each in numbered
         }
 
+    def __repr__(self):
+        return f"Notebook {self.notebook} · {self.title}: exercises 1 to {len(self.exercises)}"
+
     def __getitem__(self, place):
         try:
             return self.questions[place]
