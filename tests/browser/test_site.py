@@ -80,6 +80,13 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
                 built = hosts.evaluate_all("all => all.map(one => !!one.shadowRoot)")
                 assert all(built), (path, name)
                 alive |= {name} if built else set()
+        page.goto((site / "ledger.html").as_uri())
+        ends = "all => Math.max(...all.map(one => one.getBoundingClientRect().right))"
+        assert page.locator("td").evaluate_all(ends) <= width
+        page.emulate_media(media="print")
+        for navigation in (".skip-to-content", ".sidebar-drawer", ".toc-drawer"):
+            assert not page.locator(navigation).is_visible(), navigation
+        page.emulate_media(media="screen")
         page.goto((site / "index.html").as_uri())
         explorer = page.locator("[data-floatlab]")
         expect(explorer).to_be_in_viewport()
