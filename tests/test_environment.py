@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh
-    tools/lab_settings.json"""
+    tools/lab_settings.json tools/package-lock.json"""
 TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq"
 
 # A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should

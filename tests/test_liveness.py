@@ -17,6 +17,7 @@ def chain(*types, size=100):
     """Operations that each read what the one before has made."""
     return [
         Operation(
+            f"op{n}",
             kind,
             (f"{n - 1}",) * (n > 0),
             {f"{n}": size},
@@ -52,13 +53,13 @@ def test_an_operation_may_write_over_an_input_that_nobody_reads_after_it():
 
 def test_the_order_of_independent_operations_decides():
     """Three branches that each make much and keep little, and two run at a time."""
-    step = [Operation("MatMul", (), {"x": 1}, frozenset())]
+    step = [Operation("x", "MatMul", (), {"x": 1}, frozenset())]
     for branch in "abc":
         first, after = f"{branch}0", frozenset({len(step)})
-        step.append(Operation("MatMul", ("x",), {first: 100}, frozenset({0})))
-        step.append(Operation("MatMul", (first,), {f"{branch}1": 10}, after))
+        step.append(Operation("op", "MatMul", ("x",), {first: 100}, frozenset({0})))
+        step.append(Operation("op", "MatMul", (first,), {f"{branch}1": 10}, after))
     after = frozenset({2, 4, 6})
-    step.append(Operation("AddN", ("a1", "b1", "c1"), {"y": 10}, after))
+    step.append(Operation("sum", "AddN", ("a1", "b1", "c1"), {"y": 10}, after))
     assert len({peak(step, seed) for seed in range(50)}) > 1
 
 

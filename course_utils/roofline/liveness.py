@@ -29,6 +29,7 @@ WORKERS = 2
 class Operation(NamedTuple):
     """One operation of a graph, in the order in which the graph was built."""
 
+    name: str
     type: str  # such as "MatMul"
     reads: tuple[str, ...]  # the arrays that it reads, a view by what it shows
     makes: dict[str, int]  # the arrays that it makes, with their bytes
@@ -63,10 +64,10 @@ def operations(build_model, policy: str, x, y) -> list[Operation]:
         after = frozenset(numbers[each.name] for each in before)
         if op.type in VIEWS:
             shows.update(zip((t.name for t in op.outputs), reads, strict=False))
-            result.append(Operation(op.type, (), {}, after))
+            result.append(Operation(op.name, op.type, (), {}, after))
             continue
         makes = {t.name: _size(t) for t in op.outputs if _size(t)}
-        result.append(Operation(op.type, reads, makes, after))
+        result.append(Operation(op.name, op.type, reads, makes, after))
     return result
 
 
@@ -87,8 +88,8 @@ def peak(step: list[Operation], seed: int = 0, least: int = 0) -> int:
     nothing.
 
     Example:
-        >>> make = Operation("MatMul", (), {"a:0": 100}, frozenset())
-        >>> use = Operation("Relu", ("a:0",), {"b:0": 100}, frozenset({0}))
+        >>> make = Operation("a", "MatMul", (), {"a:0": 100}, frozenset())
+        >>> use = Operation("b", "Relu", ("a:0",), {"b:0": 100}, frozenset({0}))
         >>> peak([make, use]), peak([make, use._replace(type="MatMul")])
         (100, 200)
     """
