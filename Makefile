@@ -171,10 +171,10 @@ slides: $(VENV)/lab.stamp
 	    $(if $(wildcard dist/slides/node_modules),$(OFFLINE)) --TagRemovePreprocessor.enabled=True \
 	    --TagRemovePreprocessor.remove_cell_tags="$(SOLUTIONS)" $(foreach n,$(or $(NAMES),$(LONGEST)),notebooks/solved/$(n)_*.ipynb)
 
-# The quick tests and the blank notebooks in environments of their own, one at a time (2.8 GB): on each Python
-# with the newest versions that requirements.txt admits and with the oldest. On 3.13, Colab's, one more leg has
-# oneDNN off, which stands for a processor without fast bfloat16, and one runs the notebooks alone on the packages
-# of Colab's TPU runtimes, as if a TPU were there. The lines that begin with == are worth keeping, in tests/records.
+# The quick tests in environments of their own, one at a time (2.8 GB): on each Python with the newest versions that
+# requirements.txt admits and with the oldest. The blank notebooks run where nothing else runs them: on the oldest of all,
+# with oneDNN off, which stands for a processor without fast bfloat16, and on the packages of Colab's TPU runtimes, as if a
+# TPU were there (`make full` has the newest and Colab's own). The lines that begin with == are worth keeping, in tests/records.
 OLDEST = tensorflow==2.20.* keras==3.13.* ipywidgets==7.7.1
 TPU    = REQUIREMENTS=tests/colab-tpu-requirements.txt COLAB_RELEASE_TAG=ci COLAB_TPU_1VM=1 TPU_ACCELERATOR_TYPE=v5e-1
 
@@ -186,8 +186,8 @@ matrix:
 	    echo "== $$name: $$result, $$(.matrix/bin/python -c 'from course_utils.benchmark import start; print(start.versions())')"; \
 	}; \
 	for version in 3.11 3.12 3.13; do \
-	    leg "Python $$version, newest" VERSIONS=$$version quick blank; \
-	    leg "Python $$version, oldest" VERSIONS=$$version OLDER="$(OLDEST)" quick blank; \
+	    leg "Python $$version, newest" VERSIONS=$$version quick; \
+	    leg "Python $$version, oldest" VERSIONS=$$version OLDER="$(OLDEST)" quick $$(test $$version != 3.11 || echo blank); \
 	done; \
 	leg "Python 3.13, oneDNN off" VERSIONS=3.13 TF_ENABLE_ONEDNN_OPTS=0 quick blank; \
 	leg "Python 3.13, TPU" VERSIONS=3.13 $(TPU) blank; \
