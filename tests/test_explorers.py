@@ -196,8 +196,6 @@ def test_the_static_table_says_what_tells_each_cause():
     ("make", "options", "part"),
     [
         (FloatLab, {"formats": ["float12"]}, '"float12": choose one of float32, tf32,'),
-        (ScaleScope, {"gradients": [1.0], "tab": "lens"}, '"lens": choose one of'),
-        (ScaleScope, {"gradients": [1.0], "growth_steps": 2.5}, "whole number"),
         (ScaleScope, {"gradients": {}}, "no layer"),
         (BitSplit, {"weights": ["a"]}, "has no octaves"),
         (BlockLab, {"values": [[1.0], [1.0, 2.0]]}, "one at least"),

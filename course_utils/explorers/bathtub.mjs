@@ -2,10 +2,10 @@
 // its axis.
 
 import { LAST_SCALE, drawBand } from "./bands.mjs";
-import { draw, make } from "./dom.mjs";
+import { PAPER, draw, make } from "./dom.mjs";
 import { makeDial } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, rules, scaleLinear,
+  ENDING, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, rules, scaleLinear,
   through, trace, whilePressed, write,
 } from "./plot.mjs";
 import { errorAt, overflowFrom } from "./survival.mjs";
@@ -33,7 +33,7 @@ export function makeBathtub(choose) {
 
   function update({ layer, layers, limits, scale, error, width }) {
     right = width - TUB_RIGHT;
-    const slim = width < SLIM;
+    const slim = width < PAPER;
     const xOf = scaleLinear(0, LAST_SCALE, TUB_LEFT, right);
     // The errors at every scale as a line, which goes up where something overflows.
     function curve(name, one) {

@@ -3,10 +3,10 @@
 
 import { FEW, ROW, drawAxis, drawTitles, layTitles, makeStrip, octaveAt } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
-import { draw, make, setChildren, setProperty, setText } from "./dom.mjs";
+import { PAPER, draw, make, setChildren, setProperty, setText } from "./dom.mjs";
 import { explore, makeDial, makeSlider } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, boxBetween, fillPicture, makePicture, scaleLinear, through, trace, write,
+  ENDING, STARTING, boxBetween, fillPicture, makePicture, scaleLinear, through, trace, write,
 } from "./plot.mjs";
 import { part, percent, plural, raised, spelled } from "./words.mjs";
 
@@ -54,7 +54,7 @@ function makeBorder([least, most], choose) {
 // The error of each tensor over the place of the border: errors[tensor][split], null for overflow.
 // → {nodes, width, height}; the names of the splits that were `visited` stand below.
 function drawErrors({ splits, bound, here, visited, errors, width }) {
-  const [unit, slim] = [width / BITS, width < SLIM];
+  const [unit, slim] = [width / BITS, width < PAPER];
   const [left, right] = [2.4 * unit, 9.6 * unit];
   const places = splits.map(({ bits }) => (bits + 1) * unit);
   // Where there is little room, the axis's name stands in the plot and has the unit.

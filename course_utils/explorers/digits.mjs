@@ -40,7 +40,7 @@ export function readable(value, longest = 24, digits = 12) {
   return `≈ ${short(value, digits)}`;
 }
 
-// The same of a number that need not be a value of a format, as an entry or a quotient: where 15
+// The same of a number that need not be a value of a format, as an entry: where 15
 // digits mean the same float64, they are what was meant.
 export function meant(value, longest = 24, digits = 12) {
   const text = readable(value, longest, digits);

@@ -2,14 +2,14 @@
 // save memory.
 
 import {
-  draw, labelled, make, makeTable, setAttributes, setChildren, setOne, setText,
+  PAPER, draw, labelled, make, makeTable, setAttributes, setChildren, setOne, setText,
 } from "./dom.mjs";
 import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
   bytesText, equalAt, partsOf, placesText, reasonOf, savingOf, sumOf, verdictOf,
 } from "./memory.mjs";
 import {
-  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples, rules,
+  ENDING, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples, rules,
   scaleLinear, through, ticks, trace, write,
 } from "./plot.mjs";
 import { counted, numberText } from "./words.mjs";
@@ -65,7 +65,7 @@ function drawSaving(counts, batch, measured, last, width) {
     ...rules(LEFT, right, [-10, 0, 10, 20, 30, 40, 50].map((percent) =>
       [yOf(percent / 100), `${percent} %`.replace("-", "−")])),
     trace("", `M${LEFT},${yOf(0)}H${right}`),
-    ...ticks(FLOOR, multiples(width < SLIM ? 4 : 2, 0, last).map((power) =>
+    ...ticks(FLOOR, multiples(width < PAPER ? 4 : 2, 0, last).map((power) =>
       [placeOf(power), counted(2 ** power)])));
   return [zone("less", 0, HIGH), zone("more", LOW, 0), axis,
     write(LEFT + 6, TOP + 15, "16 bits save", STARTING),

@@ -2,7 +2,9 @@
 
 const SPEAK_AFTER_MS = 400;
 const COMPLAIN_AFTER_MS = 600; // without a key
-const PAPER = 540; // pixels: what an A4 page leaves for an output; shared.css says it too
+// Pixels: what an A4 page leaves for an output, as shared.css says too. Where there is less, things
+// move closer together.
+export const PAPER = 540;
 const SVG = "http://www.w3.org/2000/svg";
 
 // Set attributes: on… adds a listener, null leaves out.
@@ -56,17 +58,8 @@ export function setChildren(node, children) {
 export const powerOfTwo = (exponent) =>
   ["2", make("sup", String(exponent).replace("-", "−"))];
 
-// A label and its control in one line, with more text behind.
-export const labelled = (text, control, ...more) =>
-  make("label.labelled", make("span", text), control, ...more);
-
-// A select with [value, text] choices; `change` gets the chosen value.
-export function makeSelect(choices, chosen, change) {
-  const select = make("select", { onchange: () => change(select.value) });
-  for (const [value, text] of choices) select.append(make("option", { value }, text));
-  select.value = chosen;
-  return select;
-}
+// A label and its control in one line.
+export const labelled = (text, control) => make("label.labelled", make("span", text), control);
 
 // A row of buttons of a `kind` under one name: [[face, act, attributes]], a face being a list of
 // parts.
@@ -105,15 +98,19 @@ export function makeSpeaker() {
   return { element, say };
 }
 
-// What is wrong with a field, told below it, but not while somebody types there: `read(text)` gets
-// each text, and `warn(wrong)` whether the field is marked. → {element, tell(message | null)}
-export function makeComplaint(field, read, warn) {
-  const element = make("p.message", { role: "status" });
+// A field, and below it what is wrong with it, but not while somebody types there: `read(text)`
+// gets each text, and `warn(wrong)` whether the field is marked.
+// → {field, message, tell(message | null)}
+export function makeEntry(label, read, warn) {
+  const field = make("input.entry", { type: "text", "aria-label": label,
+    spellcheck: "false", autocomplete: "off", autocapitalize: "off",
+    oninput: type, onchange: settle, onblur: settle });
+  const message = make("p.message", { role: "status" });
   let pause = null; // the timer that runs while somebody types
-  let message = null;
+  let complaint = null;
   function show() {
-    const wrong = message !== null && pause === null;
-    setText(element, wrong ? message : "");
+    const wrong = complaint !== null && pause === null;
+    setText(message, wrong ? complaint : "");
     setOne(field, "aria-invalid", wrong ? "true" : null);
     warn(wrong);
   }
@@ -127,20 +124,19 @@ export function makeComplaint(field, read, warn) {
     pause = setTimeout(settle, COMPLAIN_AFTER_MS);
     read(field.value);
   }
-  setAttributes(field, { oninput: type, onchange: settle, onblur: settle });
   function tell(next) {
-    message = next;
+    complaint = next;
     show();
   }
-  return { element, tell };
+  return { field, message, tell };
 }
 
 // Whether a key goes with Ctrl, Alt or ⌘: then it is the browser's or the notebook's.
 export const isCommand = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 // One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them, and
-// from the last on to the first if it goes `round`. `chosen(index)` is called when they do.
-export function roveAmong(group, buttons, chosen = () => {}, round = true) {
+// from the last on to the first if it goes `round`.
+export function roveAmong(group, buttons, round = true) {
   const settle = (to) => buttons.forEach((button, index) => {
     setProperty(button, "tabIndex", index === to ? 0 : -1);
   });
@@ -154,32 +150,10 @@ export function roveAmong(group, buttons, chosen = () => {}, round = true) {
     const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
     if (!(event.key in targets)) return;
     const aim = targets[event.key];
-    const to = round ? (aim + last + 1) % (last + 1) : Math.max(0, Math.min(last, aim));
-    chosen(to);
-    buttons[to].focus();
+    buttons[round ? (aim + last + 1) % (last + 1) : Math.max(0, Math.min(last, aim))].focus();
     event.preventDefault();
   });
   settle(0);
-  return settle;
-}
-
-// Tabs for {name: {title, element}}. → {element, choose(name)}; chosen(name) asks for one.
-export function makeTabs(panels, chosen) {
-  const names = Object.keys(panels);
-  const tabs = names.map((name) => make("button.tab", { type: "button", role: "tab",
-    "data-tab": name, onclick: () => chosen(name) }, panels[name].title));
-  const list = make("div.tabs", { role: "tablist", "aria-label": "views" }, ...tabs);
-  const settle = roveAmong(list, tabs, (index) => chosen(names[index]));
-  const bodies = names.map((name) => setAttributes(panels[name].element, {
-    role: "tabpanel", "aria-label": panels[name].title }));
-  function choose(chosenName) {
-    names.forEach((name, index) => {
-      setOne(tabs[index], "aria-selected", String(name === chosenName));
-      setProperty(bodies[index], "hidden", name !== chosenName);
-    });
-    settle(names.indexOf(chosenName));
-  }
-  return { element: make("section.tabbed", list, ...bodies), choose };
 }
 
 // JupyterLab listens on the document, where it sees the host and not the field or button in its

@@ -1,11 +1,8 @@
 // What explorers share: their state and their width, and the sliders that change it.
 
-import {
-  attach, make, makeSelect, makeSpeaker, setOne, setProperty, setText,
-} from "./dom.mjs";
-import { SLIM } from "./plot.mjs";
+import { PAPER, attach, make, makeSpeaker, setOne, setProperty, setText } from "./dom.mjs";
 
-const ROOMY = 840; // pixels: ScaleScope's controls stand beside its tabs
+const ROOMY = 840; // pixels: ScaleScope's controls stand beside its scale
 
 // Build an explorer into each of its hosts. build(data, set) gives {state, parts, look}: the parts
 // are its elements, and look(width) shows the state in so many pixels, at each set(change) of it
@@ -22,7 +19,7 @@ export function explore(name, css, build) {
     function fit(width) {
       room = width;
       element.style.setProperty("--width", `${width}px`);
-      element.classList.toggle("slim", width < SLIM);
+      element.classList.toggle("slim", width < PAPER);
       element.classList.toggle("wide", width >= ROOMY);
       speaker.say(look(width));
     }
@@ -54,5 +51,9 @@ export function makeDial(text, least, most, choose, label = text) {
 }
 
 // A select of texts; choose(index) gets which.
-export const makeMenu = (texts, choose, chosen = 0) => makeSelect(
-  texts.map((text, index) => [index, text]), chosen, (index) => choose(Number(index)));
+export function makeMenu(texts, choose, chosen = 0) {
+  const menu = make("select", { onchange: () => choose(menu.selectedIndex) },
+    ...texts.map((text) => make("option", text)));
+  menu.selectedIndex = chosen;
+  return menu;
+}

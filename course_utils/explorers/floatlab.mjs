@@ -1,17 +1,16 @@
 // FloatLab: one number, and what each format keeps of it. State lives in here, per host.
 
-import { makeArithmetic } from "./arithmetic.mjs";
 import { makeFormat } from "./codec.mjs";
 import { exact, meant } from "./digits.mjs";
 import {
-  attach, labelled, make, makeChips, makeComplaint, makeSelect, makeSpeaker, makeTabs, powerOfTwo,
-  setChildren, setOne, setProperty, setText,
+  labelled, make, makeChips, makeEntry, powerOfTwo, setChildren, setOne, setProperty, setText,
 } from "./dom.mjs";
+import { explore, makeMenu } from "./drawing.mjs";
 import { ROUNDINGS, isCode, understand } from "./entries.mjs";
 import { makeLens } from "./lens.mjs";
 import { makeFormula, makeRow } from "./rows.mjs";
 
-const CHIPS = ["0.1", "π", "2^-24", "65504", "2048+1", "-4200000000", "NaN"];
+const CHIPS = ["0.1", "π", "2^-24", "65504", "2049", "-4200000000", "NaN"];
 const KEYS = [
   ["← →", "another bit, another example; move x on the number line"],
   ["Home End", "the first bit, the last bit"],
@@ -19,6 +18,9 @@ const KEYS = [
   ["↑ ↓", "step up or down to the next value"],
   ["S E F", "to the sign, the exponent, the fraction"],
 ];
+
+// A number as an entry: its digits, infinity or nan.
+const entryOf = (value) => exact(value).replace("−", "-").toLowerCase();
 
 // A button that opens a small panel above what follows; Escape and leaving it close it.
 function makePopup(name, face, content, attributes = {}) {
@@ -38,143 +40,50 @@ function makePopup(name, face, content, attributes = {}) {
   return popup;
 }
 
-// The controls above the rows: entry, examples, rounding, formats.
-// on: {entry(text), stale(bool), add(), select(name), set(changes), show(name, bool)}
-// → {element, update()}; `state` as build keeps it.
-function makeToolbar(names, state, on) {
-  const field = make("input.entry", { type: "text", "aria-label": "Number or code",
-    spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
-  const complaint = makeComplaint(field, on.entry, on.stale);
-  const chips = makeChips("examples", CHIPS.map((text) => [
-    text === "2^-24" ? powerOfTwo(-24) : [text.replace("-", "−")],
-    () => (text === "2048+1" ? on.add() : on.entry(text.toLowerCase())),
-    { "aria-label": text.replace("π", "pi") }]));
-  const codes = makeSelect([], null, on.select);
-  const rounding = makeSelect(Object.entries(ROUNDINGS), state.rounding,
-    (name) => on.set({ rounding: name }));
-  const saturate = make("input", { type: "checkbox",
-    onchange: () => on.set({ saturate: saturate.checked }) });
-  const boxes = names.map((name) => make("input", { type: "checkbox", value: name,
-    onchange: ({ target }) => on.show(name, target.checked) }));
-  const count = make("span");
-  const element = make("div.toolbar",
-    make("div.entry-line",
-      make("div.entry-box",
-        make("span.entry-name", "Number or code"), field,
-        make("label.entry-codes", "codes are read as ", codes)),
-      chips.element),
-    complaint.element,
-    make("div.options", labelled("rounding", rounding),
-      make("label.check", saturate, " saturate"),
-      makePopup("formats", ["Formats ", count], boxes.map((box) =>
-        make("label", box, " ", box.value)), { role: "group", "aria-label": "formats to show" }),
-      makePopup("keys", ["Keys"], [make("dl", ...KEYS.flatMap(([key, what]) => [
-        make("dt", key), make("dd", what)]))])));
-
-  function update() {
-    const shown = state.shown.map(({ name }) => name);
-    complaint.tell(state.message);
-    setProperty(field, "value", state.entry);
-    setChildren(codes, shown.map((name) => make("option", name)));
-    setProperty(codes, "value", state.selected.name);
-    for (const box of boxes) {
-      setProperty(box, "checked", shown.includes(box.value));
-      setProperty(box, "disabled", box.checked && shown.length === 1);
-    }
-    setText(count, `${shown.length} of ${names.length}`);
-  }
-  return { element, update };
-}
-
 // Build one FloatLab from the host's data.
-function build(data) {
+function buildLab(data, set) {
   const formats = new Map(data.formats.map((row) => [row.name, makeFormat(row)]));
-  const shown = data.shown.map((name) => formats.get(name));
-  const all = [...new Set([...shown, ...formats.values()])]; // in the order of the rows
+  const first = data.shown.map((name) => formats.get(name));
+  const all = [...new Set([...first, ...formats.values()])]; // in the order of the rows
   const float16First = !isCode(data.entry) && data.shown.includes("float16");
   const state = {
     entry: data.entry, // what the field shows
     value: null, // the last good number, exact; null before the first one
-    edited: null, // {format, code} while a row's own bits are the number
+    edited: null, // what a row's own bits are, decoded, while they are the number
     message: null, // what is wrong with the entry
-    shown,
-    selected: float16First ? formats.get("float16") : shown[0],
+    shown: first,
+    selected: float16First ? formats.get("float16") : first[0],
     rounding: "nearest_even",
     saturate: false,
-    tab: "lens",
   };
-  function set(changes) {
-    Object.assign(state, changes);
-    refresh();
-  }
 
-  const toolbar = makeToolbar([...formats.keys()], state, {
-    entry: readEntry, add: addTo2048, select: readCodesAs, set, show: showFormat, stale: dim });
-  const rows = new Map(all.map((format) => [format, makeRow(format, {
-    select: () => select(format),
-    edit: (code) => edit(format, code),
-    light: (bits) => light(format, bits),
-  })]));
-  const formula = makeFormula((bits) => light(state.selected, bits));
-  const lens = makeLens(state, (value) => readEntry(entryOf(value)));
-  const speaker = makeSpeaker();
-  const arithmetic = makeArithmetic(state, speaker.say);
-  const tabs = makeTabs({
-    lens: { title: "Number line", element: lens.element },
-    arithmetic: { title: "Arithmetic", element: arithmetic.element },
-  }, (tab) => set({ tab }));
-  const list = make("div.rows", ...[...rows.values()].map(({ element }) => element));
-  const element = make("div.explorer.floatlab",
-    toolbar.element, list, formula.element, tabs.element, speaker.element);
-
-  // A number as an entry: its digits, infinity or nan.
-  const entryOf = (value) => exact(value).replace("−", "-").toLowerCase();
-  function readEntry(entry) {
-    const { code, value, message = null } = understand(entry, state.selected);
-    Object.assign(state, { entry, message });
+  // What an entry changes, where a code is one of a format.
+  function take(entry, format = state.selected) {
+    const { code, value, message = null } = understand(entry, format);
     if (message === null) {
-      state.value = value;
-      state.edited = code === undefined ? null : { format: state.selected, code };
-    } else if (state.value !== null) {
-      state.message += ` The rows still show ${meant(state.value)}.`;
+      return { entry, message, value, edited: code === undefined ? null : format.decode(code) };
     }
-    refresh();
+    const still = state.value === null ? "" : ` The rows still show ${meant(state.value)}.`;
+    return { entry, message: message + still };
   }
-  function addTo2048() {
-    set({ tab: "arithmetic" });
-    if (state.value === null) readEntry("2048"); // there is nothing to show yet
-    arithmetic.set("2048", "add", "1");
-  }
-
-  // Dim what shows another number than the entry.
-  function dim(isStale) {
-    for (const part of [list, formula.element, lens.element]) {
-      part.classList.toggle("stale", isStale);
-    }
-  }
+  Object.assign(state, take(data.entry));
 
   // Make a row's bit pattern the number.
   function edit(format, code) {
-    const { value } = format.decode(code);
-    set({ edited: { format, code }, value, message: null, selected: format,
-      entry: entryOf(value) });
+    const edited = format.decode(code);
+    const { value } = edited;
+    set({ edited, value, message: null, selected: format, entry: entryOf(value) });
   }
   // Make a row the selected one. A code in the field would be read as another format's there.
   function select(format) {
     if (state.selected === format) return;
-    state.selected = format;
-    if (isCode(state.entry) && !state.message) state.entry = entryOf(state.value);
-    refresh();
+    const isCodeOfThis = isCode(state.entry) && !state.message;
+    set({ selected: format, entry: isCodeOfThis ? entryOf(state.value) : state.entry });
   }
-  function readCodesAs(name) {
-    state.selected = formats.get(name);
-    if (isCode(state.entry)) readEntry(state.entry);
-    else refresh();
-  }
-  function showFormat(name, isShown) {
+  function showFormat({ target: { value, checked } }) {
     state.shown = all.filter((format) =>
-      (format.name === name ? isShown : state.shown.includes(format)));
-    if (state.shown.includes(state.selected)) refresh();
+      (format.name === value ? checked : state.shown.includes(format)));
+    if (state.shown.includes(state.selected)) set({});
     else select(state.shown[0]);
   }
   function light(format, bits) {
@@ -183,46 +92,81 @@ function build(data) {
     if (format === state.selected) formula.light(lit);
   }
 
-  function refresh() {
-    const { value: x, edited, selected } = state;
-    toolbar.update();
-    for (const part of [list, formula.element, tabs.element]) {
-      setProperty(part, "hidden", x === null); // there is nothing to show yet
+  // The controls above the rows
+  const { field, message, tell } = makeEntry("Number or code", (text) => set(take(text)),
+    (isStale) => results.classList.toggle("stale", isStale)); // then they show another number
+  const chips = makeChips("examples", CHIPS.map((text) => [
+    text === "2^-24" ? powerOfTwo(-24) : [text.replace("-", "−")],
+    () => set(take(text.toLowerCase())), { "aria-label": text.replace("π", "pi") }]));
+  const codes = makeMenu([], (index) => {
+    const selected = state.shown[index];
+    set({ selected, ...(isCode(state.entry) && take(state.entry, selected)) });
+  });
+  const rounding = makeMenu(Object.values(ROUNDINGS), (index) =>
+    set({ rounding: Object.keys(ROUNDINGS)[index] }));
+  const saturate = make("input", { type: "checkbox",
+    onchange: () => set({ saturate: saturate.checked }) });
+  const boxes = data.formats.map(({ name }) =>
+    make("input", { type: "checkbox", value: name, onchange: showFormat }));
+  const count = make("span");
+  const toolbar = make("div.toolbar",
+    make("div.entry-line",
+      make("div.entry-box",
+        make("span.entry-name", "Number or code"), field,
+        make("label.entry-codes", "codes are read as ", codes)),
+      chips.element),
+    message,
+    make("div.options", labelled("rounding", rounding),
+      make("label.check", saturate, " saturate"),
+      makePopup("formats", ["Formats ", count], boxes.map((box) =>
+        make("label", box, " ", box.value)), { role: "group", "aria-label": "formats to show" }),
+      makePopup("keys", ["Keys"], [make("dl", ...KEYS.flatMap(([key, what]) => [
+        make("dt", key), make("dd", what)]))])));
+
+  // What they show
+  const rows = new Map(all.map((format) => [format, makeRow(format, {
+    select: () => select(format),
+    edit: (code) => edit(format, code),
+    light: (bits) => light(format, bits),
+  })]));
+  const formula = makeFormula((bits) => light(state.selected, bits));
+  const lens = makeLens(state, (value) => set(take(entryOf(value))));
+  const list = make("div.rows", ...[...rows.values()].map(({ element }) => element));
+  const results = make("div", list, formula.element, lens.element);
+
+  function look(width) {
+    const { value: x, edited, shown, selected } = state;
+    tell(state.message);
+    setProperty(field, "value", state.entry);
+    setChildren(codes, shown.map(({ name }) => make("option", name)));
+    codes.selectedIndex = shown.indexOf(selected);
+    for (const box of boxes) {
+      box.checked = shown.includes(formats.get(box.value));
+      box.disabled = box.checked && shown.length === 1;
     }
-    if (x === null) {
-      speaker.say("");
-      return;
-    }
+    setText(count, `${shown.length} of ${all.length}`);
+    setProperty(results, "hidden", x === null); // there is nothing to show yet
+    if (x === null) return "";
+
+    let words = "";
     for (const [format, row] of rows) {
-      setProperty(row.element, "hidden", !state.shown.includes(format));
-    }
-    for (const format of state.shown) {
-      const stored = edited?.format === format ? format.decode(edited.code)
-        : format.round(x, state);
-      const sentence = rows.get(format).update(x, stored, format === selected);
+      const isShown = shown.includes(format);
+      setProperty(row.element, "hidden", !isShown);
+      if (!isShown) continue;
+      const stored = edited?.format === format.name ? edited : format.round(x, state);
+      const sentence = row.update(x, stored, format === selected);
       if (format === selected) {
         formula.update(stored, format);
-        speaker.say(state.message ? "" : sentence); // a message speaks for itself
+        words = sentence;
       }
     }
-    const most = (count) => Math.max(...state.shown.map(count));
+    const most = (bitsOf) => Math.max(...shown.map(bitsOf));
     setOne(list, "style", `--left: ${most(({ exponentBits }) => 1 + exponentBits)}; `
       + `--right: ${most(({ fractionBits }) => fractionBits)}`);
-    tabs.choose(state.tab);
-    (state.tab === "lens" ? lens : arithmetic).render();
+    lens.render(width);
+    return state.message ? "" : words; // a message speaks for itself
   }
-
-  readEntry(data.entry);
-  // The classes do what a container query would, which makes every click a fifth slower.
-  function fit(width) {
-    element.classList.toggle("wide", width > 800);
-    element.classList.toggle("narrow", width <= 800);
-    element.classList.toggle("medium", width >= 540);
-    element.classList.toggle("slim", width <= 400);
-    element.style.setProperty("--width", `${width}px`);
-    lens.fit(width);
-  }
-  return { element, fit };
+  return { state, look, parts: [toolbar, results] };
 }
 
-attach("floatlab", CSS, build);
+explore("floatlab", CSS, buildLab);

@@ -2,8 +2,8 @@
 
 import { makeBits } from "./bits.mjs";
 import { NEAREST, makeFormat, read } from "./codec.mjs";
-import { make, makeComplaint, setChildren } from "./dom.mjs";
-import { errorText, numberText, scaleText } from "./words.mjs";
+import { make, makeEntry, setChildren } from "./dom.mjs";
+import { errorText, numberText, raised } from "./words.mjs";
 
 // Three digits of a number as it is written: what is shown is what is followed.
 export const rounded = (value) => Number(value.toPrecision(3));
@@ -17,26 +17,25 @@ export function makeFollow(choose) {
     const number = read(text);
     wrong = !Number.isFinite(number) || number === 0;
     const entry = text.trim() ? `"${text.trim()}"` : "An empty field";
-    complaint.tell(wrong ? `${entry} is not a gradient to follow: `
+    tell(wrong ? `${entry} is not a gradient to follow: `
       + "give a finite number other than 0, such as 6e-8, -1.5 or 2^-24. "
       + `The pictures still show g = ${current}.` : null);
     if (!wrong) choose(number);
   }
-  const field = make("input.entry", { type: "text", "aria-label": "gradient to follow",
-    spellcheck: "false", autocomplete: "off", maxlength: 40,
-    onblur: () => { if (!wrong) show(); } });
-  const complaint = makeComplaint(field, take,
+  const { field, message, tell } = makeEntry("gradient to follow", take,
     (stale) => element.classList.toggle("wrong", stale));
+  field.maxLength = 40;
+  field.addEventListener("blur", () => { if (!wrong) show(); });
   const station = (name, caption, ...content) => make(`div.station.${name}`,
     make("div.caption", ...caption), ...content);
   const start = station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
     "one gradient g"], field);
   const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
-    start, make("div"), complaint.element);
+    start, make("div"), message);
   function show() {
     field.value = String(current);
     wrong = false;
-    complaint.tell(null);
+    tell(null);
   }
 
   function update({ limits, scale, followed }) {
@@ -55,12 +54,12 @@ export function makeFollow(choose) {
     const words = isLost ? "lost" : off ? `${errorText(off)} off` : "exact";
     const name = stored.kind.replace("nan", "NaN");
     setChildren(element, [start,
-      station("way", [`× ${scaleText(2 ** scale)} =`],
+      station("way", [`× ${raised(scale)} =`],
         make("b.scaled", numberText(followed * 2 ** scale))),
-      complaint.element,
+      message,
       station("bits", ["stored as ", make(`span.kind.${stored.kind}`, name)],
         make("div", { role: "img", "aria-label": digits }, strip.element)),
-      station("end", [`÷ ${scaleText(2 ** scale)} =`], make("b.back", numberText(result, 5)), " ",
+      station("end", [`÷ ${raised(scale)} =`], make("b.back", numberText(result, 5)), " ",
         make(isLost ? "b.told.lost" : "b.told", words))]);
     return `${numberText(followed)} is stored as ${digits}, ${name}; divided again ${words}.`;
   }

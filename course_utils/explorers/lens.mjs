@@ -3,6 +3,7 @@
 import { binSentence, binsBetween, digitsBetween, placeOf, windowAround } from "./bins.mjs";
 import { meant, readable } from "./digits.mjs";
 import { draw, isCommand, make, setOne, setText } from "./dom.mjs";
+import { clamp } from "./plot.mjs";
 
 const [LEFT, TOP, MAIN, LANE] = [100, 34, 48, 26]; // pixels: the lanes' left end, top and heights
 const BELOW = TOP + MAIN + 24; // behind the labels of the main lane
@@ -10,14 +11,13 @@ const GRAINS = 32; // in a unit: where x goes
 const SLIDE = 8; // pixels sideways, before a finger moves x: it may be about to scroll the page
 const STRIDES = { // in grains
   ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -16, PageUp: 16 };
-const between = (low, value, high) => Math.max(low, Math.min(high, value));
 
 // A number in digits that tell it from the next one.
 const tickText = (value, digits) =>
   readable(value, value < 0 ? 13 : 12, digits).replace("≈ ", "");
 
-// The lens tab, of the state that floatlab.mjs keeps. move(value) is called when x is dragged or
-// moved by keys. → {element, fit(width), render()}
+// The lens, of the state that floatlab.mjs keeps. move(value) is called when x is dragged or moved
+// by keys. → {element, render(width)}
 export function makeLens(state, move) {
   const note = make("p.note");
   const lanes = draw("g");
@@ -32,12 +32,12 @@ export function makeLens(state, move) {
   const element = make("div.lens-panel", svg, note);
   let piece = null; // the window {low, high, unit, format}
   let isHeld = false; // while x is dragged
-  let width = 640;
+  let width = 0;
 
   const right = () => width - 10;
   const share = (value) => (value - piece.low) / (piece.high - piece.low);
   const spotOf = (value) => LEFT + share(value) * (right() - LEFT);
-  const clip = (spot) => between(LEFT, spot, right());
+  const clip = (spot) => clamp(spot, LEFT, right());
 
   // The window stays until x comes to its ends, or another format is selected.
   function choosePiece() {
@@ -51,7 +51,7 @@ export function makeLens(state, move) {
   // null if it fits nowhere.
   function fitText(half, wanted, from, to) {
     const x = clip(spotOf(state.value));
-    const spot = between(LEFT + half, wanted, width - half - 8);
+    const spot = clamp(wanted, LEFT + half, width - half - 8);
     if (Math.abs(spot - x) >= half + 5) return spot;
     const side = spot < x ? -1 : 1;
     const beside = [side, -side].map((one) => x + one * (half + 6));
@@ -94,7 +94,7 @@ export function makeLens(state, move) {
       const half = text.length * 3.8 + 3;
       const name = `bin-text${bin.beyond ? " beyond-text" : ""}${isOwn(bin) ? " here-text" : ""}`;
       if (isMain && !bin.beyond) {
-        const x = between(LEFT, tick, width - half);
+        const x = clamp(tick, LEFT, width - half);
         const isFree = taken.every((other) => Math.abs(other.x - x) > other.half + half + 4);
         if (!isFree || !hasTick) continue;
         taken.push({ x, half });
@@ -112,7 +112,8 @@ export function makeLens(state, move) {
     return lane;
   }
 
-  function render() {
+  function render(next = width) {
+    width = next;
     const { value: x, selected, shown } = state;
     svg.toggleAttribute("hidden", !Number.isFinite(x));
     if (!Number.isFinite(x)) {
@@ -137,11 +138,11 @@ export function makeLens(state, move) {
     const name = text.startsWith("≈") ? `x ${text}` : `x = ${text}`;
     setText(flag, at > 1 ? `${name} →` : at < 0 ? `← ${name}` : name);
     const half = flag.textContent.length * 4 + 2;
-    setOne(flag, "x", between(half, spot, width - half));
+    setOne(flag, "x", clamp(spot, half, width - half));
     setText(note, `${binSentence(selected, state, x, digits)} `
       + "Drag x, or focus it and press ← or →.");
     // For assistive technology: the place in percent (ARIA wants decimals, and 6e-8 is none).
-    setOne(knob, "aria-valuenow", Math.round(1000 * between(0, at, 1)) / 10);
+    setOne(knob, "aria-valuenow", Math.round(1000 * clamp(at, 0, 1)) / 10);
     setOne(knob, "aria-valuetext",
       `${text}, in ${selected.name} ${readable(selected.round(x, state).value, 24)}`);
   }
@@ -160,7 +161,7 @@ export function makeLens(state, move) {
   function follow({ clientX }) {
     const box = svg.getBoundingClientRect();
     const spot = ((clientX - box.left) / box.width) * width;
-    const portion = between(0, (spot - LEFT) / (right() - LEFT), 1);
+    const portion = clamp((spot - LEFT) / (right() - LEFT), 0, 1);
     const grain = piece.unit / GRAINS;
     const x = piece.low + portion * (piece.high - piece.low);
     move(Math.floor(x / grain + 0.5) * grain);
@@ -191,9 +192,5 @@ export function makeLens(state, move) {
     render();
   });
 
-  function fit(next) {
-    width = next;
-    if (piece) render();
-  }
-  return { element, fit, render };
+  return { element, render };
 }

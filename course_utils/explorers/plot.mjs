@@ -2,7 +2,6 @@
 
 import { draw, setAttributes, setChildren } from "./dom.mjs";
 
-export const SLIM = 560; // pixels: narrower, and things move closer together
 export const ENDING = { "text-anchor": "end" }; // of a text that ends at its place
 export const STARTING = { "text-anchor": "start" };
 export const clamp = (value, least, most) => Math.max(least, Math.min(most, value));

@@ -63,7 +63,7 @@ export function makeRow(format, on) {
     onfocusout: darken, onpointerover: lightFor, onpointerleave: darken },
   make("div.head", name, hex), strip,
   make("div.facts", value, kind, error, make("span.steps", down, up)));
-  roveAmong(element, bits, undefined, false);
+  roveAmong(element, bits, false);
 
   function update(entered, decoded, isSelected) {
     stored = decoded;

@@ -3,10 +3,9 @@
 import { rangeOf } from "./bands.mjs";
 import { makeBathtub } from "./bathtub.mjs";
 import { makeChart } from "./chart.mjs";
-import { labelled, make, makeTabs, setProperty, setText } from "./dom.mjs";
+import { labelled, make, setProperty, setText } from "./dom.mjs";
 import { explore, makeMenu } from "./drawing.mjs";
 import { makeFollow, rounded } from "./follow.mjs";
-import { makePlayer } from "./player.mjs";
 import { clamp } from "./plot.mjs";
 import { errorAt, survive } from "./survival.mjs";
 import { describeRest, describeSurvival, errorText, shortName } from "./words.mjs";
@@ -16,10 +15,9 @@ const tellingOne = ({ first, counts }) => rounded(
   1.6 * 2 ** (counts.length ? clamp(-27, first, first + counts.length - 1) : -27));
 
 // Build one ScaleScope from the host's data.
-function buildScope({ layers, formats, growth, tab }, set) {
+function buildScope({ layers, formats }, set) {
   const [whole] = layers;
-  const state = { limits: formats[0], scale: 0, growth, tab, layer: whole,
-    followed: tellingOne(whole) };
+  const state = { limits: formats[0], scale: 0, layer: whole, followed: tellingOne(whole) };
   const ranges = new Map(formats.map((limits) => [limits, rangeOf(whole, limits)]));
 
   const format = makeMenu(formats.map(({ name }) => name), (index) =>
@@ -29,11 +27,6 @@ function buildScope({ layers, formats, growth, tab }, set) {
   const ofLayer = labelled("gradients of", which);
   setProperty(ofLayer, "hidden", layers.length === 1);
   const bathtub = makeBathtub((scale) => set({ scale }));
-  const player = makePlayer(set, growth);
-  const tabs = makeTabs({
-    gradients: { title: "You set S", element: bathtub.element },
-    controller: { title: "A controller sets S", element: player.element },
-  }, (name) => set({ tab: name }));
   const chart = makeChart((octave) => set({ followed: rounded(2 ** octave) }));
   const rest = make("span");
   const follow = makeFollow((followed) => set({ followed }));
@@ -42,27 +35,18 @@ function buildScope({ layers, formats, growth, tab }, set) {
     make("p.note", rest, make("span", "size after scaling · press to follow another gradient")));
 
   function look(width) {
-    const view = { ...state, layers, width, range: ranges.get(state.limits) };
-    const { layer, limits, tab: name } = view;
-    tabs.choose(name);
-    if (name === "controller") Object.assign(view, player.update(view));
-    else player.stop();
-    const { scale } = view;
-    view.counts = survive(layer, limits, scale);
-    view.error = errorAt(layer, limits, scale);
+    const { layer, limits, scale } = state;
+    const view = { ...state, layers, width, range: ranges.get(limits),
+      counts: survive(layer, limits, scale), error: errorAt(layer, limits, scale) };
     view.label = describeSurvival(view.counts, limits.name, scale, view.error);
-    if (name === "gradients") bathtub.update(view);
+    bathtub.update(view);
     chart.update(view);
-    layers.forEach((one, index) => {
-      const error = errorAt(one, limits, scale);
-      setText(which.options[index], shortName(one.name)
-        + (error === null ? "" : ` · ${errorText(error)}`));
-    });
+    layers.forEach((one, index) => setText(which.options[index],
+      `${shortName(one.name)} · ${errorText(errorAt(one, limits, scale))}`));
     setText(rest, describeRest(view.counts));
-    const fate = follow.update(view);
-    return view.words ?? `${fate} ${view.label}`;
+    return `${follow.update(view)} ${view.label}`;
   }
-  return { state, look, parts: [toolbar, tabs.element, picture, follow.element] };
+  return { state, look, parts: [toolbar, bathtub.element, picture, follow.element] };
 }
 
 explore("scalescope", CSS, buildScope);

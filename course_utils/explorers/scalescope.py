@@ -7,12 +7,9 @@ import math
 from course_utils import formats as numbers
 from course_utils import gradients as counting
 from course_utils.explorers import fragment
-from course_utils.formats.numerals import quoted
 
-TABS = ("gradients", "controller")
 FACTS = ("name", "bits", "exponent_bits", "fraction_bits", "bias", "has_infinity")
 FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
-LONGEST_GROWTH = 100  # steps
 LAST_SCALE = 48  # the right end of the slider, as an exponent
 TABLE_SCALES = (0, 3, 9, 15, 24, 32)
 RESULTS = ("rounded_to_zero", "subnormal", "normal", "overflow")
@@ -31,8 +28,6 @@ class ScaleScope:
     Args:
         gradients: an array, a list of arrays, a `gradients.OctaveHistogram`, or a dict of those
             by layer, in the order to show them.
-        growth_steps: after how many finite steps the controller doubles its scale, 1 to 100.
-        tab: what to show first, "gradients" or "controller": dynamic loss scaling, step by step.
 
     Raises:
         ValueError, TypeError: with one sentence that says what is accepted.
@@ -40,18 +35,7 @@ class ScaleScope:
     Example: `ScaleScope({"conv": tape_gradients[0], "dense": tape_gradients[2]})`
     """
 
-    def __init__(self, gradients, growth_steps=20, tab="gradients"):
-        if growth_steps not in range(1, LONGEST_GROWTH + 1):
-            raise ValueError(
-                f"growth_steps is {quoted(str(growth_steps))}: "
-                f"give a whole number from 1 to {LONGEST_GROWTH}."
-            )
-        if tab not in TABS:
-            raise ValueError(
-                f"There is no tab {quoted(str(tab))}: choose one of {', '.join(TABS)}."
-            )
-        self.growth_steps = int(growth_steps)
-        self.tab = tab
+    def __init__(self, gradients):
         self.layers = _layers(gradients)
         self.whole = sum(self.layers.values(), counting.OctaveHistogram.from_values([]))
 
@@ -74,8 +58,6 @@ class ScaleScope:
         if len(layers) > 1:
             layers.insert(0, ("all layers", self.whole))
         return {
-            "growth": self.growth_steps,
-            "tab": self.tab,
             "formats": [parameters(name) for name in FORMATS],
             "layers": [{"name": name} | _plain(layer) for name, layer in layers],
         }

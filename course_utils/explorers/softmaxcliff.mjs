@@ -1,10 +1,10 @@
 // SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes,
 // and on it the samples of a batch.
 
-import { draw, labelled, make, makeChips, makeSelect, setText } from "./dom.mjs";
-import { explore, makeDial } from "./drawing.mjs";
+import { PAPER, draw, labelled, make, makeChips, setText } from "./dom.mjs";
+import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
-  ENDING, SLIM, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples,
+  ENDING, STARTING, boxBetween, circle, clamp, fillPicture, makePicture, multiples,
   scaleLinear, through, ticks, trace, write,
 } from "./plot.mjs";
 import { counted, raised, spelled } from "./words.mjs";
@@ -12,6 +12,7 @@ import { counted, raised, spelled } from "./words.mjs";
 const [LANE, TOP, FLOOR, BESIDE] = [50, 86, 256, 5]; // pixels, the last between equal lines
 const BOTTOM = 246; // pixels: where a gradient is zero
 const [DOT, PILE] = [10, 8]; // pixels from dot to dot, dots in a column
+const BATCHES = [1, 32, 256];
 const CHANCES = [[0.5, "50 %"], [0.01, "1 %"], [1e-4, "0.01 %"], [1e-6, "10⁻⁶"], [1e-8, "10⁻⁸"]];
 const yOf = scaleLinear(0, 1, BOTTOM, TOP);
 
@@ -22,7 +23,7 @@ function describeGap(gap) {
 }
 
 function buildCliff({ step, first, curves, samples }, set) {
-  const state = { scale: 0, batch: 32 };
+  const state = { scale: 0, batch: BATCHES[1] };
   const names = Object.keys(curves);
   const end = (curves.float32.values.length - 1) * step;
   const zeroOf = (name) => curves[name].values.indexOf(0) * step;
@@ -33,8 +34,7 @@ function buildCliff({ step, first, curves, samples }, set) {
   const dial = makeDial("loss scale", 0, 24, (scale) => set({ scale }));
   const chips = makeChips("fixed scales", [0, 5, 10, 15].map((scale) => [
     [raised(scale) + (scale === 15 ? ", Keras's first" : "")], () => set({ scale })]));
-  const batch = makeSelect([1, 32, 256].map((size) => [size, size]), state.batch,
-    (size) => set({ batch: Number(size) }));
+  const batch = makeMenu(BATCHES, (index) => set({ batch: BATCHES[index] }), 1);
   const parts = [
     make("div.scale-head", dial.name, dial.output, chips.element,
       labelled("samples in the batch", batch)),
@@ -75,7 +75,7 @@ function buildCliff({ step, first, curves, samples }, set) {
 
   function look(width) {
     const { scale, batch: size } = state;
-    const slim = width < SLIM;
+    const slim = width < PAPER;
     const left = slim ? 30 : 64;
     const xOf = scaleLinear(0, end, left, width - 10);
     const share = scale - Math.log2(size) - first;

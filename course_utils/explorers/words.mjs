@@ -8,12 +8,6 @@ export const raised = (exponent) => "2" + String(exponent).replace("-", "⁻").r
   /[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
 export const spelled = (exponent) => `2^${exponent}`;
 
-// A scale as a power of two: it may be 0 or infinity.
-export function scaleText(scale, power = raised) {
-  if (scale === 0) return "0";
-  return scale === Infinity ? "∞" : power(Math.round(Math.log2(scale)));
-}
-
 // A share in percent, as scalescope.py writes it: little is never 0, and almost all not 100.
 export function percent(share) {
   const value = share * 100;
@@ -57,9 +51,8 @@ export function describeSurvival(found, format, scale, error) {
   const shares = [[found.zero, "rounded to zero"], [found.subnormal, "subnormal"],
     [found.normal, "normal"], [found.overflow, "overflow"]];
   const parts = shares.map(([count, name]) => `${part(count, found.nonzero)} ${name}`);
-  const told = error === null ? "" : `, relative error ${errorText(error)}`;
-  return `At scale ${scaleText(2 ** scale, spelled)} in ${format}${told}; of the nonzero gradients `
-    + `${parts.join(", ")}.`;
+  return `At scale ${spelled(scale)} in ${format}, relative error ${errorText(error)}; of the `
+    + `nonzero gradients ${parts.join(", ")}.`;
 }
 
 // What the shares leave out.
@@ -70,25 +63,4 @@ export function describeRest({ alreadyZero, nonfinite, nonzero }) {
   const bad = nonfinite ? ` ${plural(nonfinite, "value")} came in as NaN or infinity: no scale `
     + "mends that." : "";
   return `Shares of the ${shares}${bad}`;
-}
-
-const REASONS = {
-  injected: () => "an overflow was injected",
-  broken: () => "the weights are NaN, so every gradient is",
-  input: () => "the gradients hold NaN or infinity at every scale",
-  infinite: () => "the loss times infinity is not finite",
-  overflow: (format) => `the scaled gradients overflow ${format}`,
-};
-
-// What happens in one step of the controller.
-export function describeStep(row, format, growthSteps, power = raised) {
-  const head = `step ${row.step}: scale ${scaleText(row.scale, power)}, `;
-  const next = `next scale ${scaleText(row.next, power)}`;
-  if (row.reason === "zero") {
-    return `${head}applied: scaled by 0, every gradient is 0, which counts as finite, and 0 / 0 `
-      + "makes the weights NaN";
-  }
-  if (!row.applied) return `${head}skipped: ${REASONS[row.reason](format)}; ${next}`;
-  const grown = row.next === row.scale ? "" : `, after ${plural(growthSteps, "finite step")}`;
-  return `${head}applied; ${next}${grown}`;
 }

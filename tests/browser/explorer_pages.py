@@ -62,9 +62,6 @@ class Panel:
     def slider(self, name):
         return self.inside.get_by_role("slider", name=name)
 
-    def tab(self, name):
-        self.inside.get_by_role("tab", name=name, exact=True).click()
-
     def heard(self, selector):
         """A function that gives all texts that an element shows from now on."""
         node = self.inside.locator(selector)

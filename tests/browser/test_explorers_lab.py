@@ -88,18 +88,11 @@ def test_no_serious_accessibility_violation(window, name, theme):
     window.page.add_style_tag(content="body { height: 100vh }")
     found.inside.first.evaluate("one => one.scrollIntoView()")
     try:
-        tabs = found.inside.get_by_role("tab").all_inner_texts() or [None]
-        for tab, popup in zip(tabs, (".formats", ".keys"), strict=False):
-            if tab:
-                found.tab(tab)
-            found.inside.locator(f"{popup} summary").evaluate_all(
-                "all => all.forEach((summary) => summary.click())"
-            )
-            if name == "floatlab":
-                entry = "bad" if tab == tabs[0] else "1.5"
+        states = [(".formats", "bad"), (".keys", "1.5")]
+        for popup, entry in states if name == "floatlab" else [("", "")]:
+            if popup:
+                found.inside.locator(f"{popup} summary").click()
                 found.inside.get_by_label("Number or code").fill(entry)
-            elif tab and tab == tabs[1]:
-                found.button("Inject overflow").click()
             window.page.wait_for_timeout(700)  # a complaint comes after a pause
             axe = Axe().run(window.page, context=f"[data-{name}]", options={})
             response = axe.response

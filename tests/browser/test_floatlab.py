@@ -86,8 +86,10 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
     assert panel.entry.get_attribute("aria-invalid") == "true"
     assert panel.text("float16") == "infinity"
     assert panel.row("float32").bounding_box() == place
+    stale = panel.inside.locator(".stale")
+    expect(stale).to_have_css("opacity", "0.45")
     for part in (".rows", ".formula", ".lens-panel"):
-        expect(panel.inside.locator(part)).to_have_css("opacity", "0.45")
+        expect(stale.locator(part)).to_be_visible()
     panel.entry.fill("2")
     expect(panel.inside.locator(".stale")).to_have_count(0)
     panel.entry.press_sequentially("x")
@@ -97,17 +99,15 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
 
 def test_chips_rounding_and_saturation(show):
     panel = show()
-    for text in ["0.1", "pi", "2^-24", "-4200000000", "NaN"]:
+    for text in ["0.1", "pi", "2^-24", "65504", "2049", "-4200000000", "NaN"]:
         panel.button(text).click()
         code = formats.encode(text, "float16").hex
         assert panel.text("float16", "hex") == code, text
     panel.entry.fill("65520")
-    panel.inside.get_by_label("rounding").select_option("up")
+    panel.inside.get_by_label("rounding").select_option("up, toward +∞")
     assert panel.text("float16", "hex") == "0x7C00"
     panel.inside.get_by_label("saturate").set_checked(True)
     assert panel.text("float16", "hex") == "0x7BFF"
-    panel.button("2048+1").click()
-    expect(panel.inside.get_by_role("cell", name="2048 + 1").first).to_be_visible()
 
 
 def test_keys_on_the_bits(show):
@@ -244,22 +244,6 @@ def test_a_finger_that_scrolls_changes_nothing(show, pages):
     assert float(moved) > 0.1
     swipe(page, (x - 40, y))
     expect(panel.entry).not_to_have_value(moved)
-
-
-def test_arithmetic_in_every_format(show):
-    panel = show("1")
-    panel.tab("Arithmetic")
-    heard = panel.heard(".spoken")
-    panel.button("2048 + 1").click()
-    expect(panel.spoken).to_contain_text("float16: 2048 + 1 gives 2048")
-    assert len(heard()) == 1
-    panel.inside.get_by_label("first number").fill("1")
-    panel.inside.get_by_label("second number").fill("3")
-    panel.inside.get_by_label("operation").select_option("div")
-    row = panel.inside.get_by_role("row", name=re.compile("^float16"))
-    expect(row.locator("b")).to_have_text("0.333251953125")
-    panel.inside.get_by_label("second number").fill("0x3C00")
-    expect(panel.inside.locator(".results")).to_have_css("opacity", "0.45")
 
 
 def test_a_wrong_answer_unfolds_floatlab_where_one_sees_why(pages):
