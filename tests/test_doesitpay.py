@@ -6,14 +6,13 @@ import math
 import keras
 import numpy as np
 import pytest
+from helpers.memory import parts, share_saved
 
 from course_utils import models
 from course_utils.explorers.doesitpay import (
     NETWORKS,
     DoesItPay,
     cnn,
-    parts,
-    share_saved,
     transformer,
 )  # fmt: skip
 from course_utils.training import dtype_policy

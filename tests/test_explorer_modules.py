@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from helpers.every_explorer import SOURCES
+from helpers.memory import parts, share_saved
 from playwright._impl._driver import compute_driver_executable
 from test_blocks import hard_blocks
 from test_elimination import invented
@@ -453,9 +454,9 @@ def test_a_step_keeps_what_it_does_in_python(run):
         counts = network.count(*map(chance.choice, network.choices))
         cases.append([counts, chance.randint(1, 5000), chance.choice([16, 32])])
     ours = run("return given.map((one) => [partsOf(...one), savingOf(...one)]);", cases)
-    for case, (parts, saving) in zip(cases, ours, strict=True):
-        assert parts == doesitpay.parts(*case)
-        share = doesitpay.share_saved(*case[:2])
+    for case, (found, saving) in zip(cases, ours, strict=True):
+        assert found == parts(*case)
+        share = share_saved(*case[:2])
         assert saving["saved"] / saving["whole"] == pytest.approx(share, abs=1e-12)
 
 

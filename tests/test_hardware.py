@@ -4,11 +4,12 @@ import os
 import sys
 
 import pytest
+from helpers.memory import parts
 
 from course_utils import hardware, processes, session
 from course_utils.benchmark.measure import LARGE
 from course_utils.benchmark.rates import likely_dtypes
-from course_utils.explorers.doesitpay import cnn, parts, transformer
+from course_utils.explorers.doesitpay import cnn, transformer
 from course_utils.hardware import Accelerator, Hardware, accelerators
 
 

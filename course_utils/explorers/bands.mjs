@@ -3,10 +3,8 @@
 
 import { draw, setAttributes } from "./dom.mjs";
 import { ENDING, clamp, multiples, ticks, trace, write } from "./plot.mjs";
-import { raised } from "./words.mjs";
+import { BANDS, raised } from "./words.mjs";
 
-const BANDS = [["zero", "rounded to zero"], ["subnormal", "subnormal"],
-  ["normal", "normal"], ["overflow", "overflow"]];
 export const LAST_SCALE = 48; // the right end of the slider, as an exponent, as in scalescope.py
 export const FEW = 0.005; // of the smallest values may lie beyond the picture
 const FAR = 60; // octaves from 1: bands that begin farther out are not reached for
@@ -39,7 +37,7 @@ export function rangeOf(layer, limits) {
 export function bandsOf(limits, { low, high }) {
   const edges = [-Infinity, limits.zero_octave, limits.normal_octave, limits.top_octave + 1,
     Infinity];
-  return BANDS.map(([name, title], index) => ({ name, title,
+  return Object.entries(BANDS).map(([name, title], index) => ({ name, title,
     from: Math.max(low, edges[index]), to: Math.min(high, edges[index + 1]) }))
     .filter(({ from, to }) => from < to);
 }

@@ -3,7 +3,7 @@
 
 import { FEW, ROW, drawAxis, drawTitles, layTitles, makeStrip, octaveAt } from "./bands.mjs";
 import { fieldsOf } from "./bits.mjs";
-import { PAPER, draw, make, setChildren, setProperty, setText } from "./dom.mjs";
+import { PAPER, draw, make, setChildren, setText } from "./dom.mjs";
 import { explore, makeDial, makeSlider } from "./drawing.mjs";
 import {
   ENDING, STARTING, boxBetween, fillPicture, makePicture, scaleLinear, through, trace, write,
@@ -135,7 +135,7 @@ function buildSplit({ splits, bound, note, tensors }, set) {
   const most = Math.max(...tensors.map(({ kept }) => kept.length)) - 1;
   const dial = makeDial("loss scale", 0, most, (scale) => set({ scale }));
   const scaling = make("div.scaling", ...dial.parts);
-  setProperty(scaling, "hidden", most === 0);
+  scaling.hidden = most === 0;
   const chart = makePicture("chart");
   const [head, readouts, sizes] = [make("div"), make("dl.readouts"), makeTensors(tensors, splits)];
   const bad = tensors.filter((tensor) => tensor.bad).map((tensor) => "NaN or infinite, so left "

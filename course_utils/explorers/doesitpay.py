@@ -19,7 +19,6 @@ SIDES = (14, 28, 56, 112, 224)  # pixels
 TOKENS = tuple(2**n for n in range(6, 14))
 WIDTHS = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 BATCHES = tuple(2**n for n in range(13))
-TABLE_BATCHES = (1, 8, 64)
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -35,29 +34,6 @@ class Counts(NamedTuple):
     def break_even(self) -> float:
         """The batch at which 16 bits save as much as they cost."""
         return self.copies / self.activations
-
-
-def parts(counts: Counts, batch: int, bits: int) -> dict[str, int]:
-    """Bytes that a step with Adam keeps, by part, in 32 bits or under a policy of 16.
-
-    Example:
-        >>> parts(cnn(28, 32), 1, 16)["copies"]
-        2020352
-    """
-    trainable = counts.copies + counts.singles
-    return {
-        "weights": 4 * trainable,
-        "copies": 2 * counts.copies if bits == 16 else 0,
-        "gradients": 4 * trainable,
-        "optimizer": 8 * trainable,
-        "activations": batch * (counts.activations * bits // 8 + 4 * counts.logits),
-    }
-
-
-def share_saved(counts: Counts, batch: int) -> float:
-    """What part of float32's memory 16 bits save; below zero if they cost memory."""
-    whole, half = (sum(parts(counts, batch, bits).values()) for bits in (32, 16))
-    return 1 - half / whole
 
 
 def cnn(side: int, width: int) -> Counts:
@@ -161,11 +137,8 @@ class DoesItPay:
         ]
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        title = (
-            "DoesItPay: what part of float32's memory a training step in 16 bits saves"
-        )
-        heads = ["network", "weights", "activations of one example", "equal at batch",
-                 *(f"saved at batch {batch}" for batch in TABLE_BATCHES)]  # fmt: skip
+        title = "DoesItPay: from which batch on a training step in 16 bits saves memory"
+        heads = ["network", "weights", "activations of one example", "equal at batch"]
         rows = [_row(network) for network in NETWORKS]
         return fragment.bundle("doesitpay", title, heads, rows, self._data())
 
@@ -195,11 +168,9 @@ def _row(network):
     """A preset's line of the static table."""
     counts = network.count(network.places, network.width)
     side = f"{network.places} × " if network.unit == "pixels" else ""
-    shares = [f"{100 * share_saved(counts, batch):.3g} %" for batch in TABLE_BATCHES]
     return [
         f"{network.name}, {side}{network.places} {network.unit}",
         f"{sum(counts[:2]):,}",
         f"{counts.activations + counts.logits:,}",
         f"{counts.break_even:.3g}",
-        *(share.replace("-", "−") for share in shares),
     ]

@@ -1,6 +1,5 @@
 // Helpers that build and update elements. Text goes in as text nodes, never as markup.
 
-const SPEAK_AFTER_MS = 400;
 const COMPLAIN_AFTER_MS = 600; // without a key
 // Pixels: what an A4 page leaves for an output, as shared.css says too. Where there is less, things
 // move closer together.
@@ -31,16 +30,13 @@ const maker = (create) => (tag, ...parts) => {
 export const make = maker((name) => document.createElement(name));
 export const draw = maker((name) => document.createElementNS(SVG, name));
 
-// Change a text, one attribute (null removes it), a property. An unchanged one costs nothing.
+// Change a text, one attribute (null removes it). An unchanged one costs nothing.
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 export function setOne(node, name, value) {
   if (value === null) node.removeAttribute(name);
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
-}
-export function setProperty(node, name, value) {
-  if (node[name] !== value) node[name] = value;
 }
 
 // Give a node these children. One that looks like what is there already is left out: it costs no
@@ -82,22 +78,6 @@ export function makeTable(name, heads, text = "") {
   return { table, body, caption, fill };
 }
 
-// A live region that says only the last of several quick messages. The first one is what the page
-// loads with, and is not said.
-export function makeSpeaker() {
-  const element = make("p.spoken", { role: "status", "aria-live": "polite" });
-  let timer = 0;
-  let said = null;
-  function say(text) {
-    if (said !== null && text !== said) {
-      clearTimeout(timer);
-      timer = setTimeout(() => setText(element, text), SPEAK_AFTER_MS);
-    }
-    said = text;
-  }
-  return { element, say };
-}
-
 // A field, and below it what is wrong with it, but not while somebody types there: `read(text)`
 // gets each text, and `warn(wrong)` whether the field is marked.
 // → {field, message, tell(message | null)}
@@ -134,11 +114,10 @@ export function makeEntry(label, read, warn) {
 // Whether a key goes with Ctrl, Alt or ⌘: then it is the browser's or the notebook's.
 export const isCommand = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
-// One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them, and
-// from the last on to the first if it goes `round`.
-export function roveAmong(group, buttons, round = true) {
+// One tab stop for a group of buttons: the arrow keys, Home and End move the focus among them.
+export function roveAmong(group, buttons) {
   const settle = (to) => buttons.forEach((button, index) => {
-    setProperty(button, "tabIndex", index === to ? 0 : -1);
+    button.tabIndex = index === to ? 0 : -1;
   });
   group.addEventListener("focusin", ({ target }) => {
     if (buttons.includes(target)) settle(buttons.indexOf(target));
@@ -146,61 +125,10 @@ export function roveAmong(group, buttons, round = true) {
   group.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(event.target);
     if (at < 0 || isCommand(event)) return;
-    const last = buttons.length - 1;
-    const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
+    const targets = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 };
     if (!(event.key in targets)) return;
-    const aim = targets[event.key];
-    buttons[round ? (aim + last + 1) % (last + 1) : Math.max(0, Math.min(last, aim))].focus();
+    buttons[targets[event.key]]?.focus();
     event.preventDefault();
   });
   settle(0);
-}
-
-// JupyterLab listens on the document, where it sees the host and not the field or button in its
-// shadow root: it would take the letters a learner types for its own shortcuts, and cut the cell
-// on "x". So keys stay inside, except those that save, run the cell or leave it. Nothing is
-// prevented: Tab moves the focus and Ctrl+C copies. Listeners on elements inside run before this.
-function guardKeys(root) {
-  const isForTheNotebook = (event) => {
-    const command = event.ctrlKey || event.metaKey;
-    if (event.key === "Escape") return true;
-    if (event.key === "Enter") return command || event.shiftKey;
-    return command && event.key.toLowerCase() === "s";
-  };
-  for (const type of ["keydown", "keypress", "keyup"]) {
-    root.addEventListener(type, (event) => {
-      if (!isForTheNotebook(event)) event.stopPropagation();
-    });
-  }
-}
-
-// Put what build(data) gives, {element, fit(width)}, into a host's shadow root. `fit` is called
-// with the element's width in whole pixels when it changes. A page that is printed gets narrower
-// without a ResizeObserver being told.
-function put(host, css, { element, fit }) {
-  const root = host.attachShadow({ mode: "open" });
-  root.append(make("style", css), element);
-  guardKeys(root);
-  let fitted = 0;
-  const refit = (most = Infinity) => {
-    const next = Math.floor(Math.min(element.getBoundingClientRect().width, most));
-    if (next > 0 && next !== fitted) fit(fitted = next); // else it is not shown
-  };
-  refit(); // the observer is told at the first frame
-  addEventListener("beforeprint", () => refit(PAPER));
-  addEventListener("afterprint", () => refit());
-  new ResizeObserver(() => refit()).observe(element);
-}
-
-// Build an explorer into each of its hosts. Others may use its attribute, with data that
-// build(data) cannot read: the console says why, and the next host may be one.
-export function attach(name, css, build) {
-  const all = document.querySelectorAll(`[data-${name}] > script[type="application/json"]`);
-  for (const { parentElement: host, textContent } of all) {
-    try {
-      if (!host.shadowRoot) put(host, css, build(JSON.parse(textContent)));
-    } catch (error) {
-      reportError(error);
-    }
-  }
 }

@@ -3,7 +3,7 @@
 import { makeFormat } from "./codec.mjs";
 import { exact, meant } from "./digits.mjs";
 import {
-  labelled, make, makeChips, makeEntry, powerOfTwo, setChildren, setOne, setProperty, setText,
+  labelled, make, makeChips, makeEntry, powerOfTwo, setChildren, setOne, setText,
 } from "./dom.mjs";
 import { explore, makeMenu } from "./drawing.mjs";
 import { ROUNDINGS, isCode, understand } from "./entries.mjs";
@@ -33,7 +33,6 @@ function makePopup(name, face, content, attributes = {}) {
       if (event.key !== "Escape" || !popup.open) return; // then it is the notebook's key
       popup.open = false;
       summary.focus();
-      event.preventDefault();
       event.stopPropagation();
     },
   }, summary, make("div.boxes", attributes, ...content));
@@ -137,7 +136,7 @@ function buildLab(data, set) {
   function look(width) {
     const { value: x, edited, shown, selected } = state;
     tell(state.message);
-    setProperty(field, "value", state.entry);
+    field.value = state.entry;
     setChildren(codes, shown.map(({ name }) => make("option", name)));
     codes.selectedIndex = shown.indexOf(selected);
     for (const box of boxes) {
@@ -145,14 +144,13 @@ function buildLab(data, set) {
       box.disabled = box.checked && shown.length === 1;
     }
     setText(count, `${shown.length} of ${all.length}`);
-    setProperty(results, "hidden", x === null); // there is nothing to show yet
+    results.hidden = x === null; // there is nothing to show yet
     if (x === null) return "";
 
     let words = "";
     for (const [format, row] of rows) {
-      const isShown = shown.includes(format);
-      setProperty(row.element, "hidden", !isShown);
-      if (!isShown) continue;
+      row.element.hidden = !shown.includes(format);
+      if (row.element.hidden) continue;
       const stored = edited?.format === format.name ? edited : format.round(x, state);
       const sentence = row.update(x, stored, format === selected);
       if (format === selected) {

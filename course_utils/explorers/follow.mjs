@@ -12,10 +12,9 @@ export const rounded = (value) => Number(value.toPrecision(3));
 // gives what becomes of it, in words.
 export function makeFollow(choose) {
   let current = null; // the gradient that is followed
-  let wrong = false; // what stands in the field
   function take(text) {
     const number = read(text);
-    wrong = !Number.isFinite(number) || number === 0;
+    const wrong = !Number.isFinite(number) || number === 0;
     const entry = text.trim() ? `"${text.trim()}"` : "An empty field";
     tell(wrong ? `${entry} is not a gradient to follow: `
       + "give a finite number other than 0, such as 6e-8, -1.5 or 2^-24. "
@@ -25,7 +24,7 @@ export function makeFollow(choose) {
   const { field, message, tell } = makeEntry("gradient to follow", take,
     (stale) => element.classList.toggle("wrong", stale));
   field.maxLength = 40;
-  field.addEventListener("blur", () => { if (!wrong) show(); });
+  field.addEventListener("blur", () => { if (!field.ariaInvalid) show(); });
   const station = (name, caption, ...content) => make(`div.station.${name}`,
     make("div.caption", ...caption), ...content);
   const start = station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
@@ -33,8 +32,7 @@ export function makeFollow(choose) {
   const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
     start, make("div"), message);
   function show() {
-    field.value = String(current);
-    wrong = false;
+    field.value = current;
     tell(null);
   }
 
@@ -42,7 +40,6 @@ export function makeFollow(choose) {
     const isNew = current !== followed;
     current = followed;
     if (isNew && element.getRootNode().activeElement !== field) show();
-    else if (isNew) wrong = false;
     const format = makeFormat(limits);
     const stored = format.round(followed * 2 ** scale, NEAREST);
     const strip = makeBits(format);

@@ -2,8 +2,8 @@
 
 import { binSentence, binsBetween, digitsBetween, placeOf, windowAround } from "./bins.mjs";
 import { meant, readable } from "./digits.mjs";
-import { draw, isCommand, make, setOne, setText } from "./dom.mjs";
-import { clamp } from "./plot.mjs";
+import { draw, isCommand, make, setAttributes, setOne, setText } from "./dom.mjs";
+import { clamp, scaleLinear } from "./plot.mjs";
 
 const [LEFT, TOP, MAIN, LANE] = [100, 34, 48, 26]; // pixels: the lanes' left end, top and heights
 const BELOW = TOP + MAIN + 24; // behind the labels of the main lane
@@ -124,8 +124,7 @@ export function makeLens(state, move) {
     choosePiece();
     const others = shown.filter((format) => format !== selected);
     const height = BELOW + others.length * LANE;
-    setOne(svg, "viewBox", `0 0 ${width} ${height}`);
-    setOne(svg, "height", height);
+    setAttributes(svg, { viewBox: `0 0 ${width} ${height}`, height });
     lanes.replaceChildren(makeLane(selected, TOP, MAIN), ...others.map((format, index) =>
       makeLane(format, BELOW + index * LANE, LANE - 4)));
     const at = share(x);
@@ -159,11 +158,9 @@ export function makeLens(state, move) {
 
   // Move x to the pointer, on a grain.
   function follow({ clientX }) {
-    const box = svg.getBoundingClientRect();
-    const spot = ((clientX - box.left) / box.width) * width;
-    const portion = clamp((spot - LEFT) / (right() - LEFT), 0, 1);
+    const spot = clip(clientX - svg.getBoundingClientRect().left);
     const grain = piece.unit / GRAINS;
-    const x = piece.low + portion * (piece.high - piece.low);
+    const x = scaleLinear(LEFT, right(), piece.low, piece.high)(spot);
     move(Math.floor(x / grain + 0.5) * grain);
   }
   // Where a finger began, until it slides. Sideways only: the browser takes the rest as scrolling.

@@ -23,7 +23,7 @@ export function makeRow(format, on) {
     const code = next(direction);
     if (code !== null) on.edit(code);
   }
-  const makeStep = (direction, face, text) => make("button.button.step", {
+  const makeStep = (direction, face, text) => make("button.step", {
     tabindex: "-1", title: `${text} to the next value (${face})`,
     "aria-label": `${text} in ${format.name}`, onclick: () => step(direction) }, face);
   const [down, up] = [makeStep(-1, "↓", "step down"), makeStep(1, "↑", "step up")];
@@ -63,7 +63,7 @@ export function makeRow(format, on) {
     onfocusout: darken, onpointerover: lightFor, onpointerleave: darken },
   make("div.head", name, hex), strip,
   make("div.facts", value, kind, error, make("span.steps", down, up)));
-  roveAmong(element, bits, false);
+  roveAmong(element, bits);
 
   function update(entered, decoded, isSelected) {
     stored = decoded;

@@ -3,7 +3,7 @@
 import { rangeOf } from "./bands.mjs";
 import { makeBathtub } from "./bathtub.mjs";
 import { makeChart } from "./chart.mjs";
-import { labelled, make, setProperty, setText } from "./dom.mjs";
+import { labelled, make, setText } from "./dom.mjs";
 import { explore, makeMenu } from "./drawing.mjs";
 import { makeFollow, rounded } from "./follow.mjs";
 import { clamp } from "./plot.mjs";
@@ -25,7 +25,7 @@ function buildScope({ layers, formats }, set) {
   const which = makeMenu(layers.map(({ name }) => shortName(name)), (index) =>
     set({ layer: layers[index] }));
   const ofLayer = labelled("gradients of", which);
-  setProperty(ofLayer, "hidden", layers.length === 1);
+  ofLayer.hidden = layers.length === 1;
   const bathtub = makeBathtub((scale) => set({ scale }));
   const chart = makeChart((octave) => set({ followed: rounded(2 ** octave) }));
   const rest = make("span");

@@ -2,10 +2,13 @@
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const LONGEST_NAME = 40; // characters
+// What a value may become, by the name of its count.
+export const BANDS = { zero: "rounded to zero", subnormal: "subnormal", normal: "normal",
+  overflow: "overflow" };
 
 // "2⁻²⁴" to look at, "2^-24" to be read aloud.
-export const raised = (exponent) => "2" + String(exponent).replace("-", "⁻").replace(
-  /[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
+export const raised = (exponent) =>
+  `2${[...String(exponent)].map((sign) => SUPERSCRIPTS[sign] ?? "⁻").join("")}`;
 export const spelled = (exponent) => `2^${exponent}`;
 
 // A share in percent, as scalescope.py writes it: little is never 0, and almost all not 100.
@@ -35,7 +38,7 @@ export function numberText(value, digits = 3) {
 }
 
 // A count with commas; and one with its noun: "1 value", "2 values".
-export const counted = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+export const counted = (count) => count.toLocaleString("en");
 export const plural = (count, noun) => `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // A name that is not too long; letters are never cut in half.
@@ -48,9 +51,8 @@ export function shortName(name) {
 // The histogram as one sentence; `scale` as an exponent, `error` as `errorAt` gives it.
 export function describeSurvival(found, format, scale, error) {
   if (!found.nonzero) return "There is no finite gradient but zero.";
-  const shares = [[found.zero, "rounded to zero"], [found.subnormal, "subnormal"],
-    [found.normal, "normal"], [found.overflow, "overflow"]];
-  const parts = shares.map(([count, name]) => `${part(count, found.nonzero)} ${name}`);
+  const parts = Object.entries(BANDS).map(([name, title]) =>
+    `${part(found[name], found.nonzero)} ${title}`);
   return `At scale ${spelled(scale)} in ${format}, relative error ${errorText(error)}; of the `
     + `nonzero gradients ${parts.join(", ")}.`;
 }

@@ -4,10 +4,11 @@ import re
 
 import pytest
 from explorer_pages import SET, Panel
+from helpers.memory import share_saved
 from playwright.sync_api import expect
 
 from course_utils.explorers import DoesItPay
-from course_utils.explorers.doesitpay import BATCHES, NETWORKS, share_saved
+from course_utils.explorers.doesitpay import BATCHES, NETWORKS
 
 pytestmark = pytest.mark.browser
 POINTS = [(64, "float32", 40e6), (64, "mixed_bfloat16", 30e6), (200, "float32", 9e7)]
