@@ -177,7 +177,6 @@ GIVEN = [
     (figures.roofline, DEVICE, POINTS),
     (figures.spacing, DTYPES, {"weights": splits.survey(2.0 ** np.arange(-40.0, 0))}),
     (figures.bit_strips, "0.1", DTYPES),
-    (figures.number_line, 3, 3),
     (figures.policies, COMPARISON, 1.5),
     (figures.remat, AGAIN, {key: 40.0 for key in AGAIN}),
     (
@@ -217,7 +216,7 @@ GIVEN = [
 ]
 EXAMPLES = {draw.__name__: partial(draw, *given) for draw, *given in GIVEN}
 # Lines that end in one point, and words that stand close on purpose.
-MEET = ("comparison", "alive", "number_line", "report_card")
+MEET = ("comparison", "alive", "report_card")
 OKABE_ITO = "#000000 #e69f00 #56b4e9 #009e73 #f0e442 #0072b2 #d55e00 #cc79a7".split()
 
 
@@ -471,17 +470,6 @@ def test_spacing_says_which_tensor_float16_loses():
     top = picture.figure.axes[0]
     assert top.get_title() == "Too small for float16: 75 % of gradients"
     assert "of weights 0 % become 0 in float16; of gradients 75 %" in picture.alt
-
-
-def test_the_number_line_has_every_number_of_a_format():
-    ax = figures.number_line(exponent_bits=5, fraction_bits=2).figure.axes[0]
-    drawn_at = [
-        line[0] for strokes in ax.collections for line in strokes.get_segments()
-    ]
-    upper = sorted(float(x) for x, y in drawn_at if y == max(y for _, y in drawn_at))
-    codes = (formats.decode(code, "float8_e5m2") for code in range(128))
-    assert upper == [number.value for number in codes if np.isfinite(number.value)]
-    assert written(drawn("number_line").texts).count("1") == 2  # to scale and enlarged
 
 
 def test_a_histogram_hatches_what_becomes_zero():

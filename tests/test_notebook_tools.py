@@ -57,7 +57,7 @@ def test_what_fix_can_mend_is_named_and_mended(path):
 
     save(path, spoil)
     save(files[2], grow_old)
-    files[0].write_text(good[0].replace("| 57 to", "| 58 to"))
+    files[0].write_text(good[0].replace("| 56 to", "| 57 to"))
     for lesson in files[3:]:
         lesson.write_text(lesson.read_text().replace("Recap", "Old"))
     named = "\n".join(notebooks.check([path]))

@@ -17,11 +17,7 @@ from course_utils.figures.learning import (
     loss_scale,
 )
 from course_utils.figures.looks import COLORS
-from course_utils.figures.numbers import (
-    bit_strips,
-    number_line,
-    spacing,
-)
+from course_utils.figures.numbers import bit_strips, spacing
 from course_utils.figures.parallel import lanes, strategies
 from course_utils.figures.policies import policy_timeline
 from course_utils.figures.roofs import roofline

@@ -93,45 +93,6 @@ def _held(number, names) -> str:
     return f"{number} is exact in {listed(exact)}"
 
 
-def number_line(exponent_bits: int, fraction_bits: int) -> Picture:
-    """All numbers from 0 up of a small float, to scale; below, those near zero
-    enlarged.
-
-    Its bias and the codes set aside are those of IEEE 754.
-    """
-    steps = 2**fraction_bits
-    first = 2 - 2 ** (exponent_bits - 1)  # least normal exponent
-    lows = [0.0, *(2.0**e for e in range(first, -first + 2))]
-    gaps = [low / steps for low in (lows[1], *lows[1:])]
-    end = 2 * lows[-1]
-    near = 4 * lows[1]
-    figure, ax = canvas(8.0, 3.0)
-    for y, stretch in ((1.6, 1.0), (0.0, end / near)):
-        ax.text(0, y - 0.05, "0", ha="center", va="top")
-        for row, (low, gap) in enumerate(zip(lows, gaps, strict=True)):
-            values = (low + gap * np.arange(steps + 1)) * stretch
-            high = values[-1]
-            if high > end:
-                break
-            shade = (INK, "#8a8a8a")[row % 2]  # another one for each power of two
-            ax.vlines(values[:-1], y, y + 0.6, color=shade, linewidth=2)
-            width = high - values[0]
-            if width > end / 20:
-                label = f"gap {gap:g}" + ("" if low else "\nsubnormal")
-                write(ax, high - width / 2, y + 0.66, label, va="baseline")
-            if width > end / 40:
-                ax.text(high, y - 0.05, f"{high / stretch:g}", ha="center", va="top")
-    ax.fill([0, near, end, 0], [1.3, 1.3, 0.95, 0.95], color=INK, alpha=0.1, lw=0)
-    ax.text(end, 1.75, "∞", ha="center", fontsize=16)
-    bits = f"{exponent_bits} exponent bits, {fraction_bits} fraction bits"
-    title = f"{bits}: the gap doubles, but not near 0"
-    ax.set(xlim=(-end / 40, end * 1.02), ylim=(-0.35, 2.75), title=title)
-    ax.set_axis_off()
-    each = [f"{gap:g} from {low:g}" for low, gap in zip(lows, gaps, strict=True)]
-    largest = f"Numbers from 0 to {end - gaps[-1]:g}"
-    return described(figure, f"{largest}; the gap is {', '.join(each)}")
-
-
 TENSORS = ("#56B4E9", "#E69F00", "#8a8a8a", INK)
 FLOAT16 = {  # its bands, in powers of two, and how dark they are
     "float16:\nsubnormal": (-24, -14, 0.10),
