@@ -20,9 +20,9 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.text import Text
 from PIL import Image
-from test_elimination import invented, leaves
+from test_elimination import invented
 
-from course_utils import clinic, figures, formats, precision, profiling
+from course_utils import figures, formats, precision, profiling
 from course_utils.benchmark import records
 from course_utils.figures import (
     base,
@@ -208,7 +208,6 @@ GIVEN = [
     ),
     (figures.forecasts, profiling.recorded_forecasts()),
     (figures.gallery, CLINIC),
-    (figures.decision_tree, CLINIC),
     (traces.op_times, OPS),
     (traces.time_budget, STEPS),
     (traces.timeline, {"a trace": RAN, "another": RAN}),
@@ -484,16 +483,6 @@ def test_a_bathtub_goes_up_where_something_overflows():
     assert measured.get_xydata().tolist() == [[0, 0.5], [3, 0.005]]
     assert list(up.get_xdata()) == [3, 3.5] and up.get_ydata()[1] > ax.get_ylim()[1]
     assert list(marked.get_xdata()) == [3, 3]  # the scale that is tried
-
-
-def test_the_tree_has_a_row_for_each_end_and_asks_every_question():
-    ways = dict(leaves(clinic.tree(CLINIC)))
-    texts = written(drawn("decision_tree").texts)
-    causes = {patient["key"]: patient["diagnosis"] for patient in CLINIC["patients"]}
-    ends = [" or ".join(causes[key] for key in left) for left in ways.values()]
-    assert texts[-len(ends) - 2 : -1] == [*ends, "none of these"]
-    questions = {way[:n] for way in ways for n in range(len(way))}
-    assert sum(text.endswith(" min") for text in texts) == len(questions)
 
 
 def test_the_gallery_has_a_bar_where_a_loss_is_lost():

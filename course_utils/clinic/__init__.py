@@ -12,7 +12,7 @@ import importlib
 
 _NAMES = {
     "cases": ("Case", "Named", "ward"),
-    "elimination": ("cheapest", "minutes", "rivals", "struck", "tree"),
+    "elimination": ("cheapest", "minutes", "rivals", "struck"),
     "experiments": ("files", "histogram", "layer", "numerics", "profiler", "scale", "twin"),
     "instruments": ("INSTRUMENTS", "read"),
     "patients": ("charts", "difference", "patient", "run", "script"),

@@ -50,32 +50,6 @@ def cheapest(record: dict, patient: str) -> list[str]:
     return list(next(g for g in groups if rivals(record, patient, g) == least))
 
 
-def tree(record: dict, keys=None) -> dict:
-    """What to ask first, and then: {"ask": instrument, "then": {kind: a tree}}, or
-    {"left": keys}.
-
-    Each question tells most pairs of causes apart in a minute. Where several are left,
-    no instrument tells them apart.
-    """
-    kinds = _kinds(record)
-    keys = list(kinds) if keys is None else keys
-
-    def worth(instrument):
-        pairs = combinations((kinds[key][instrument] for key in keys), 2)
-        return sum(one != other for one, other in pairs) / minutes(record, [instrument])
-
-    ask = max(record["instruments"], key=worth)
-    if not worth(ask):
-        return {"left": keys}
-    groups = {}
-    for key in keys:
-        groups.setdefault(kinds[key][ask], []).append(key)
-    return {
-        "ask": ask,
-        "then": {kind: tree(record, those) for kind, those in groups.items()},
-    }
-
-
 def _kinds(record):
     return {
         patient["key"]: {

@@ -8,7 +8,7 @@ dtype everywhere, and never the only sign: hatches, markers and labels tell too.
 from course_utils.figures.allocations import alive, peak_parts
 from course_utils.figures.base import Picture
 from course_utils.figures.boards import report_card
-from course_utils.figures.diagnoses import decision_tree, gallery
+from course_utils.figures.diagnoses import gallery
 from course_utils.figures.flows import dtype_flow
 from course_utils.figures.learning import (
     falling_scale,
