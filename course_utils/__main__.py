@@ -108,8 +108,7 @@ def _run(options):
 
 def _bench(options):
     """Measures, prints the tables and writes the file; the result is never lost."""
-    from course_utils import roofline  # these load Keras and its backend
-    from course_utils.benchmark import measure
+    from course_utils.benchmark import measure  # loads Keras and its backend
 
     measurement = measure.record(options.seconds, options.name, options.parts)
     if "cnn" in options.parts and not (
@@ -123,11 +122,6 @@ def _bench(options):
         rows = records.table([measurement], model)
         if len(rows):
             print(f"\n{model}\n{rows.to_string(index=False)}")
-    best = roofline.predicted_and_measured([measurement])
-    if len(best):
-        print(
-            f"\nleast time by the roofs, and measured\n{best.round(2).to_string(index=False)}"
-        )
     print(*measurement["notes"], sep="\n")
     try:
         print(f"Written to {records.save(measurement, options.output)}")

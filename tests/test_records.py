@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from course_utils import __main__ as command
-from course_utils import hardware, models, roofline
+from course_utils import hardware, models
 from course_utils.benchmark import measure, records
 from course_utils.gradients import OctaveHistogram
 from tools import record
@@ -112,8 +112,6 @@ def test_bench_writes_what_it_prints_and_says_where_onednn_is_off(tmp_path):
     assert list(table["policy"]) == list(POLICIES)
     assert set(table["settings"]) == {"TF_ENABLE_ONEDNN_OPTS=0"}
     assert f"{table['step_ms'][0]:.4f}".rstrip("0") in printed
-    least = roofline.predicted_and_measured([measurement])["predicted_ms"]
-    assert all(f"{ms:.2f}" in printed for ms in least)
     assert measurement["cnn"][0]["peak_mb"] is None
     assert any("allocator" in note for note in measurement["notes"])
     figures = {case["figure"] for case in measurement["ceilings"]}

@@ -5,13 +5,12 @@ import re
 
 import keras
 import numpy as np
-import pandas as pd
 import pytest
 import tensorflow as tf
 from keras import layers
 
 from course_utils import models, roofline
-from course_utils.benchmark import rates, records
+from course_utils.benchmark import rates
 from course_utils.figures.roofs import roofline as roofline_figure
 from course_utils.roofline import counting
 from course_utils.roofline.catalogue import BYTES, PATH, Device
@@ -248,35 +247,6 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
     assert np.allclose(others["ms"], 1e3 * others["bytes"] / 320e9)
     assert found.ms == pytest.approx(table["ms"].sum())
     assert found.budget["products"] == pytest.approx(products["ms"].sum())
-
-
-# --- what was recorded
-
-
-def test_the_recorded_steps_beside_their_predictions():
-    table = roofline.predicted_and_measured()
-    assert (table["times"] > 1).all()  # nothing runs above its roof
-    # Where the kernels are, bfloat16 is faster, and the roof, which is a best case,
-    # says more.
-    fast = table[table["device"].str.contains("bf16")].query(
-        "policy == 'mixed_bfloat16' and settings == '' and model == 'cnn'"
-    )
-    fast = fast.iloc[0]
-    assert 1.2 < fast["measured_speedup"] < fast["predicted_speedup"]
-    measurements = records.load(records.FOLDER)
-    (cnn,) = table[table["device"].str.contains("NVIDIA")]["model"].unique()
-    assert cnn == "cnn" and "transformer" in set(table["model"])
-    step = counted(models.transformer_block(128, 256, 4), 16)
-    block = table[table["model"] == "transformer"].iloc[0]
-    (its,) = (
-        each["ceilings"]
-        for each in measurements
-        if (each["device"], records.label(each)) == (block["device"], block["settings"])
-    )
-    device = roofline.measured_device(pd.DataFrame(its))
-    assert block["predicted_ms"] == pytest.approx(roofline.predict(step, device).ms)
-    bare = [each | {"ceilings": []} for each in measurements]
-    assert roofline.predicted_and_measured(bare).empty
 
 
 # --- measured
