@@ -7,6 +7,8 @@ interpreter.
 
 import contextlib
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -24,7 +26,7 @@ def missing() -> str:
     return "This TensorFlow has no LiteRT: install tensorflow 2.20 or 2.21."
 
 
-def quietly(function, *arguments):
+def quietly(function, *arguments) -> Any:
     """What a function returns, without what TensorFlow prints meanwhile, native lines
     included.
 
@@ -36,7 +38,7 @@ def quietly(function, *arguments):
             return function(*arguments)
 
 
-def calibration(images, shape):
+def calibration(images, shape) -> Callable:
     """A representative dataset for the converter: one float32 image of that shape at a
     time.
 
@@ -86,14 +88,14 @@ class Lite:
         interpreter.allocate_tensors()
         return interpreter
 
-    def predict(self, images):
+    def predict(self, images) -> np.ndarray:
         """The outputs for a batch of float32 images, an array."""
         interpreter = self._interpreter(images.shape)
         interpreter.set_tensor(self._input, images)
         interpreter.invoke()
         return interpreter.get_tensor(self._output)
 
-    def call(self, images):
+    def call(self, images) -> Callable:
         """A function without arguments that computes a batch, for a timer; it returns
         0.
         """

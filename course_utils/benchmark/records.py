@@ -8,6 +8,7 @@ import json
 import platform
 import re
 from pathlib import Path
+from typing import Any
 
 from course_utils import paths
 
@@ -101,7 +102,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
     return found
 
 
-def table(found: list[dict] | None = None, model: str = "cnn"):
+def table(found: list[dict] | None = None, model: str = "cnn") -> Any:
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
     One row per device and policy: device (the second of a name and its settings has a
@@ -170,7 +171,7 @@ def splits() -> dict:
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
 
 
-def rescue():
+def rescue() -> tuple:
     """What a loss scale changed in a recorded training: two DataFrames.
 
     The first says how six trainings ended: test images wrong, and the last training

@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from collections.abc import Iterator
 
 import keras
 
@@ -13,7 +14,7 @@ MOST = 200  # calls in one timing
 SECONDS = "{l_bar}{bar}| {n:.1f} of {total:.1f} s"  # a bar's text; it has no rate
 
 
-def rounds(seconds: float, label: str, at_least: int = 1):
+def rounds(seconds: float, label: str, at_least: int = 1) -> Iterator[int]:
     """Counts 0, 1, 2, … until the time is up, with a progress bar of that label.
 
     The round under way is finished.

@@ -3,6 +3,7 @@ device.
 """
 
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import keras
@@ -39,7 +40,7 @@ def start_peak() -> int | None:
         return None
 
 
-def build(build_model):
+def build(build_model) -> keras.Model:
     """The model of `build_model()`, made where this machine trains.
 
     That is a TPU, if there is one. Where `training.needs_xla` says so, XLA compiles its
@@ -104,7 +105,7 @@ class Trainee:
             int(np.prod(v.shape)) * np.dtype(v.dtype).itemsize for v in variables
         )
 
-    def restart(self, seed: int):
+    def restart(self, seed: int) -> None:
         """Goes back to step 0 with other initial weights; the traced step is kept."""
         self.model.set_weights(self._fresh(seed).get_weights())
         for variable, start in zip(self._optimizer.variables, self._start, strict=True):
@@ -127,14 +128,14 @@ class Trainee:
         peak = tf.config.experimental.get_memory_info(device())["peak"]
         return Step(seconds, peak - before, loss)
 
-    def right(self, x, y):
+    def right(self, x, y) -> np.ndarray:
         """Whether the model labels each image of a batch right, an array of booleans."""
         # each replica gives all of them
         answers = self.model.predict_on_batch(x)[: len(x)]
         return np.argmax(answers, axis=-1) == y
 
 
-def batches(x, y, batch_size: int, seed: int):
+def batches(x, y, batch_size: int, seed: int) -> Iterator[tuple]:
     """Endless shuffled batches of two NumPy arrays, the same ones for the same seed.
 
     ValueError where there are fewer samples than `batch_size`.

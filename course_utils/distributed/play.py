@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Iterator
 
 from course_utils.distributed.workers import Workers
 
@@ -15,7 +16,7 @@ from course_utils.distributed.workers import Workers
 SILENCE = 6
 
 
-def play(strategy, kind, culprit, when, steps=6):
+def play(strategy, kind, culprit, when, steps=6) -> Iterator[list[dict]]:
     """Train a weight with an optimizer of this `kind`; for each step a note of each
     replica here.
 
@@ -53,7 +54,7 @@ def play(strategy, kind, culprit, when, steps=6):
         spoiled = culprit if number == when else -1
         step(tf.constant(spoiled))
         counts = held(optimizer.iterations)  # a step that is skipped does not count
-        ranks = range(len(counts))
+        ranks = [*range(len(counts))]
         if len(counts) < strategy.num_replicas_in_sync:
             ranks = [strategy.cluster_resolver.task_id]
         weights = held(weight)
@@ -74,7 +75,9 @@ def play(strategy, kind, culprit, when, steps=6):
         ]
 
 
-def play_on_workers(kind: str, culprit: int, timeout: float = 0, tell: bool = True):
+def play_on_workers(
+    kind: str, culprit: int, timeout: float = 0, tell: bool = True
+) -> tuple[list[dict], Workers]:
     """`play` in two processes, told as it goes or not: (all notes, the `Workers`).
 
     `kind`: "own" is Keras's, "safe" the course's. The worker `culprit` overflows
@@ -119,7 +122,7 @@ def _work(kind, culprit, timeout):
         print(f"{type(error).__name__}: {why}", flush=True)
 
 
-def print_as_they_come(steps):
+def print_as_they_come(steps) -> None:
     """Print the notes of each step as a line of JSON, and "silence" where no more come."""
     silence = None
     for notes in steps:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 from course_utils.hardware import accelerators, counted
 from course_utils.processes import Told
@@ -22,7 +23,7 @@ class Choice:
     devices: tuple[str, ...]
     reason: str
 
-    def strategy(self):
+    def strategy(self) -> Any:
         """The `tf.distribute.Strategy`, made once; "one device" is the default one."""
         import tensorflow as tf
 
@@ -33,7 +34,7 @@ class Choice:
         return tf.distribute.get_strategy()
 
 
-def scope():
+def scope() -> contextlib.AbstractContextManager:
     """Where models are built that train on a TPU, or on the devices of `split_cpu`.
 
     `fit` shares each batch out among replicas; `train_on_batch` gives each the whole

@@ -24,7 +24,7 @@ BOLD = "\x1b[1m"
 
 def attempt(
     size=64, policy="float32", bright=None, optimizer=None, strategy=None, **options
-):
+) -> str:
     """Fit two batches of this `size`; one line on what came of it, such as "works".
 
     `bright`: the row of a picture that is a million times too bright; `optimizer`:

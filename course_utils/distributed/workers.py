@@ -47,7 +47,7 @@ class Workers:
         self._command = processes.script(script, *arguments)
         self._ports = free_ports(count)
         self.count, self.timeout, self.grace = count, timeout, grace
-        self.endings = [None] * count
+        self.endings: list[str | None] = [None] * count
         self.stubborn = []
         self.last: dict[int, str] = {}
         self._processes = []
@@ -113,12 +113,12 @@ class Workers:
         """What each worker handed back, in their order; None from those that did not."""
         return [process.result for process in self._processes]
 
-    def kill(self, rank: int):
+    def kill(self, rank: int) -> None:
         """Kill one worker, as a machine that is taken away: SIGKILL, at once."""
         self._killed.add(rank)
         self._processes[rank].kill()
 
-    def stop(self):
+    def stop(self) -> None:
         """End all workers that are left: SIGTERM, after `grace` seconds SIGKILL."""
         stubborn = processes.stop(self._processes, self.grace)
         self.stubborn += [self._processes.index(p) for p in stubborn]

@@ -16,10 +16,10 @@ from course_utils.figures.learning import (
     loss_curves,
     loss_scale,
 )
+from course_utils.figures.listings import policy_timeline
 from course_utils.figures.looks import COLORS
 from course_utils.figures.numbers import bit_strips, spacing
 from course_utils.figures.parallel import lanes, strategies
-from course_utils.figures.listings import policy_timeline
 from course_utils.figures.roofs import roofline
 from course_utils.figures.scaling import bathtub, histogram, step
 from course_utils.figures.shrinking import front, remat, sensitivity

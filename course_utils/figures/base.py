@@ -7,8 +7,10 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image  # matplotlib's own reader and writer of PNG files
@@ -93,7 +95,7 @@ class Drawing:
     svg: str
 
     @classmethod
-    def stored(cls, name: str):
+    def stored(cls, name: str) -> "Drawing":
         """The drawing in the file of this name beside this module."""
         return cls(Path(__file__).with_name(f"{name}.svg").read_text(encoding="utf-8"))
 
@@ -124,13 +126,15 @@ def _in_words(alt):
     return {"text/html": shown, "text/plain": f"In words: {alt}"}
 
 
-def canvas(width=7.0, height=3.4):
+def canvas(width=7.0, height=3.4) -> tuple[Figure, Any]:
     """An empty figure in the course's style: (figure, axes)."""
     figure, (ax,) = panels(1, width, height)
     return figure, ax
 
 
-def panels(count, width=8.0, height=3.6, rows=1, **options):
+def panels(
+    count, width=8.0, height=3.6, rows=1, **options
+) -> tuple[Figure, np.ndarray]:
     """The same with several axes, `count` in each row: (figure, flat array of axes)."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor=CARD)
     axes = figure.subplots(rows, count, squeeze=False, **options).ravel()
@@ -142,23 +146,23 @@ def panels(count, width=8.0, height=3.6, rows=1, **options):
     return figure, axes
 
 
-def write(ax, x, y, text: str, **options):
+def write(ax, x, y, text: str, **options) -> None:
     """A text around a point of the axes, or where `options` of `ax.text` say."""
     options = {"ha": "center", "va": "center", "fontsize": 9} | options
     ax.text(x, y, text, **options)
 
 
-def name_all(axis, names, fontsize: int = 9):
+def name_all(axis, names, fontsize: int = 9) -> None:
     """Names at the whole places of an axis of axes, from 0 on."""
     axis.set_ticks(range(len(names)), names, fontsize=fontsize)
 
 
-def legend(place, **options):
+def legend(place, **options) -> None:
     """The legend of axes or of a figure, without a frame."""
     place.legend(**{"frameon": False, "fontsize": 9} | options)
 
 
-def legend_below(figure, columns: int, handles=(), **options):
+def legend_below(figure, columns: int, handles=(), **options) -> None:
     """The figure's legend in rows below its panels: of `handles`, or of what its panels
     label, each label once.
     """

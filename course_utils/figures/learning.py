@@ -155,7 +155,7 @@ def loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Picture:
     return described(figure, words)
 
 
-def trace(ax, table):
+def trace(ax, table) -> None:
     """The scale of each step, a cross where it was skipped, and the ceiling if it is
     known.
     """

@@ -19,7 +19,7 @@ OTHERS = (  # of what is named after no dtype, by turns
 )
 
 
-def lines(ax, series: dict, **options):
+def lines(ax, series: dict, **options) -> None:
     """A line for each {label: (places, values)}, both of shape (n,).
 
     What is named after a dtype or a policy looks like it, anything else by turns like
@@ -33,7 +33,9 @@ def lines(ax, series: dict, **options):
         ax.plot(places, values, label=label, **look | options)
 
 
-def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
+def stack(
+    ax, at, parts: dict, width: float = 0.8, sideways: bool = False
+) -> np.ndarray | float:
     """Bars {label: (look, values)} on top of each other or end to end; their sums."""
     draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
     start: float | np.ndarray = 0.0
@@ -43,7 +45,7 @@ def stack(ax, at, parts: dict, width: float = 0.8, sideways: bool = False):
     return start
 
 
-def plain_logarithm(ax, side: str):
+def plain_logarithm(ax, side: str) -> None:
     """The axis "x" or "y" logarithmic, its numbers without powers of ten."""
     ax.set(**{f"{side}scale": "log"})
     axis = getattr(ax, f"{side}axis")
@@ -51,7 +53,7 @@ def plain_logarithm(ax, side: str):
     axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
 
 
-def around_one(ax, ratios):
+def around_one(ax, ratios) -> None:
     """A logarithmic axis of speeds: an octave to each side of 1, or as far as they
     reach.
 
@@ -77,12 +79,12 @@ def around_one(ax, ratios):
         ax.annotate(words, (1, 1), (offset, 4), ha=side, va="bottom", **above)
 
 
-def beside(ax, y, words):
+def beside(ax, y, words) -> None:
     """Words right of the axes, in the row of y."""
     ax.text(1.02, y, words, transform=ax.get_yaxis_transform(), va="center")
 
 
-def name_the_ends(ax, ends):
+def name_the_ends(ax, ends) -> None:
     """Labels right of the axes at the heights of the lines' ends, apart where these are
     close.
 

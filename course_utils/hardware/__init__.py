@@ -44,7 +44,7 @@ class Hardware:
     max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
     accelerators: tuple[Accelerator, ...] = ()  # GPUs and TPU cores, working or not
 
-    def working(self, kind):
+    def working(self, kind) -> tuple[Accelerator, ...]:
         """The accelerators of one kind ("GPU" or "TPU") that work."""
         return tuple(a for a in self.accelerators if a.kind == kind and a.works)
 

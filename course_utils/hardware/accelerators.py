@@ -11,6 +11,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_utils import processes
 
@@ -87,7 +88,7 @@ def try_tpu() -> tuple[int, dict]:
 
 
 @functools.cache
-def tpu_strategy():
+def tpu_strategy() -> Any:
     """TensorFlow's strategy for this machine's TPU, which a process can start only
     once.
     """
@@ -134,7 +135,7 @@ def _tpus():
 # ------------------------------------------------------------ in processes of their own
 
 
-def require(right: bool):
+def require(right: bool) -> None:
     """ArithmeticError if a device computed something else; an `assert` can be switched
     off.
     """

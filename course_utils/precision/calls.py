@@ -30,7 +30,7 @@ class Call:
     moved: Counter = field(default_factory=Counter)
 
 
-def symbols(model, batch_size: int = BATCH):
+def symbols(model, batch_size: int = BATCH) -> Any:
     """What a built model is called with, as a `keras.KerasTensor`, or a dict or list of
     them.
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import keras
 
-from course_utils.precision.calls import calls_of, symbols
-from course_utils.precision.layers import walk
+from course_utils.precision.calls import Call, calls_of, symbols
+from course_utils.precision.layers import Place, walk
 
 SEVERITIES = ("error", "warning", "advice")
 NARROW = ("float16", "bfloat16")
@@ -44,17 +44,17 @@ class Case:
     given: Any  # the optimizer that `compile` is going to get
 
     @functools.cached_property
-    def places(self):
+    def places(self) -> list[Place]:
         """The layers that compute, in order."""
         return walk(self.model)
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> Any:
         """The optimizer that counts: the one given, or the model's, with its wrapper."""
         return self.given or getattr(self.model, "optimizer", None)
 
     @functools.cached_property
-    def own_layers(self):
+    def own_layers(self) -> list:
         """The layers that are not Keras's own, the model itself among them."""
         # Unlike `walk`, Keras's list has the layers that hold others: their code is
         # looked at.
@@ -62,7 +62,7 @@ class Case:
         return [la for la in layers if not type(la).__module__.startswith("keras.")]
 
     @functools.cached_property
-    def put_out(self):
+    def put_out(self) -> dict:
         """{id of a layer: the dtypes it really puts out}; empty where nothing can be
         measured.
 
@@ -73,7 +73,7 @@ class Case:
         return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in self.calls}
 
     @functools.cached_property
-    def calls(self):
+    def calls(self) -> list[Call]:
         """The calls of its layers in inference; empty where nothing can be measured."""
         if not all(layer.built for layer in self.model._flatten_layers()):
             return []
@@ -83,7 +83,7 @@ class Case:
             return []
 
     @property
-    def scales(self):
+    def scales(self) -> bool:
         """Whether something scales the loss, or `compile` is going to see to it."""
         if isinstance(self.optimizer, keras.optimizers.LossScaleOptimizer):
             return True
@@ -91,11 +91,11 @@ class Case:
         wrapped = to_come and self.model.dtype_policy.name == "mixed_float16"
         return wrapped or bool(getattr(self.optimizer, "loss_scale_factor", None))
 
-    def computing_in(self, *dtypes):
+    def computing_in(self, *dtypes) -> list[Place]:
         """The places whose layers compute in one of these dtypes."""
         return [place for place in self.places if place.layer.compute_dtype in dtypes]
 
-    def path_of(self, layer):
+    def path_of(self, layer) -> str:
         """The path of a layer; its name alone if it is not a place of its own."""
         return next((p.path for p in self.places if p.layer is layer), layer.name)
 

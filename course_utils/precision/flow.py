@@ -6,13 +6,14 @@ from collections import Counter, defaultdict
 import keras
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
+import pandas as pd
 
 from course_utils.precision.calls import BATCH, calls_of, symbols
 from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
 
 
-def dtype_flow(model, batch_size: int = BATCH):
+def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
     """A table of the dtypes that flow through a model: a row for each layer of
     `layers.walk`.
 
@@ -37,8 +38,6 @@ def dtype_flow(model, batch_size: int = BATCH):
             kind input_dtype  cast output_dtype  weight_bytes
         0  Dense     float32  True      float16            32
     """
-    import pandas as pd
-
     spec = symbols(model, batch_size)
     calls = calls_of(model, spec)
     places = walk(model)

@@ -1,5 +1,7 @@
 """Rules about what layers put out, compute with and get: MP001, MP010 and MP023."""
 
+from collections.abc import Iterator
+
 import keras
 from keras import layers
 
@@ -25,7 +27,7 @@ WIDTHS = (
 )
 
 
-def low_precision_output(case):
+def low_precision_output(case) -> Iterator[Finding]:
     """MP001: an output is in 16 bits, unless the model was compiled without a loss."""
     if case.model.compiled and not case.model.loss:
         return
@@ -76,7 +78,7 @@ def _wider(operation):
     return f'{kind}({first}"{activation}", dtype="float32")'
 
 
-def not_multiple_of_eight(case):
+def not_multiple_of_eight(case) -> Iterator[Finding]:
     """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
 
     The input's width is the width of the layer before it and is not named again.
@@ -98,7 +100,7 @@ def not_multiple_of_eight(case):
         yield Finding("MP010", "advice", path, message, fix)
 
 
-def rounded_ids(case):
+def rounded_ids(case) -> Iterator[Finding]:
     """MP023: an Embedding gets its ids in 16 bits, which cannot tell all of its rows."""
     # What a subclassed model is called with, its shapes do not tell.
     for call in case.calls if getattr(case.model, "inputs", None) else ():

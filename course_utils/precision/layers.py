@@ -50,7 +50,7 @@ def walk(model) -> list[Place]:
     return places
 
 
-def inside(layer):
+def inside(layer) -> list | None:
     """The layers that `walk` lists instead of a layer, or None where it stands for
     itself.
     """

@@ -78,11 +78,11 @@ class Loop:
         self._install()
 
     @property
-    def scale(self):
+    def scale(self) -> float:
         """The dynamic scale of the outer optimizer; NaN where there is none."""
         return float(self.scalers[0].dynamic_scale.numpy()) if self.scalers else np.nan
 
-    def parts(self, vector):
+    def parts(self, vector) -> list[np.ndarray]:
         """A vector of all gradients as one array for each weight."""
         return np.split(vector, np.cumsum([v.size for v in self._pattern])[:-1])
 
@@ -148,7 +148,9 @@ class Loop:
             self._left[at].assign_add(tf.math.multiply_no_nan(_float32(gradient), fine))
             self._calls.assign(self._calls + fine * tf.one_hot(at, len(self.weights)))
 
-    def cycle(self, scale=None, good=0, size=0, poison=(), steps=None, again=False):
+    def cycle(
+        self, scale=None, good=0, size=0, poison=(), steps=None, again=False
+    ) -> Reading:
         """Step until the weights move, or so many steps: a `Reading`.
 
         From the start, or on from where the loop is (`again`). `scale` sets the dynamic

@@ -6,6 +6,7 @@ finite.
 """
 
 import math
+from collections.abc import Iterator
 
 from numpy.linalg import norm
 
@@ -58,7 +59,7 @@ def findings(w) -> list[Finding]:
     return sorted(made, key=lambda finding: (finding.severity, finding.code))
 
 
-def still(w):
+def still(w) -> tuple:
     """Why no step moves a weight, as far as its gradients tell."""
     steps = f"{w.natural.steps} steps move no weight"
     if w.first.spoiled:
@@ -69,7 +70,7 @@ def still(w):
     return "MP021", f"{steps}, though their gradients are finite."
 
 
-def scaling(w):
+def scaling(w) -> Iterator[tuple]:
     """What multiplies the loss is not what divides the gradients; at most one finding.
 
     It is measured at two scales, as powers of them: in the gradients of the tape, and
@@ -97,7 +98,7 @@ def scaling(w):
         yield "MP002", text, SCALE
 
 
-def meets_scaled_gradients(w):
+def meets_scaled_gradients(w) -> Iterator[tuple]:
     """A limit, a decay or the like stands before the unscaling, or some are not
     unscaled.
     """
@@ -118,13 +119,13 @@ def meets_scaled_gradients(w):
         )
 
 
-def infinity(w):
+def infinity(w) -> Iterator[tuple]:
     """An infinite gradient moves something, ends the training, or is never got over."""
     if w.harm:
         yield "MP018", f"A gradient that is not finite {w.harm}."
 
 
-def scale_stands(w):
+def scale_stands(w) -> Iterator[tuple]:
     """The scale does not fall at an overflow, or not rise after enough good steps."""
     if w.reaction > 0.9 and not w.undivided:
         told = "An overflow leaves the loss scale as it is"
@@ -133,7 +134,7 @@ def scale_stands(w):
         yield "MP019", "The loss scale never grows: good steps are not counted."
 
 
-def loss_returned(w):
+def loss_returned(w) -> Iterator[tuple]:
     """The step returns the loss scaled."""
     times, over = w.powers
     if _near(w.factor, 1) and (times or not (over or w.undivided)):
@@ -141,7 +142,7 @@ def loss_returned(w):
         yield "MP020", "The step returns the scaled loss.", fix
 
 
-def turned(w):
+def turned(w) -> Iterator[tuple]:
     """The update does not follow the gradient."""
     along = cosine(w.one.got, w.one.left)
     if along < 0.5 and not math.isnan(w.one.divisor):

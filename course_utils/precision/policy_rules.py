@@ -1,5 +1,7 @@
 """Rules about the policy and the optimizer: MP002, MP008, MP012 and MP015."""
 
+from collections.abc import Iterator
+
 from course_utils import hardware, training
 from course_utils.precision.case import NARROW, Finding, names
 from course_utils.precision.source import methods, words
@@ -7,7 +9,7 @@ from course_utils.precision.source import methods, words
 NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
 
 
-def missing(case):
+def missing(case) -> Iterator[Finding]:
     """MP002: gradients flow through float16, and nothing scales the loss.
 
     `compile` wraps the optimizer exactly if its `auto_scale_loss` is on and the model's
@@ -31,7 +33,7 @@ def missing(case):
     yield Finding("MP002", severity, case.model.name, message, fix)
 
 
-def no_master_weights(case):
+def no_master_weights(case) -> Iterator[Finding]:
     """MP008: weights kept in 16 bits, which rounds small updates away."""
     for dtype, step in (("float16", "2048th"), ("bfloat16", "256th")):
         kept = [p for p in case.places if p.layer.variable_dtype == dtype]
@@ -45,7 +47,7 @@ def no_master_weights(case):
             yield Finding("MP008", "warning", case.model.name, message, fix)
 
 
-def slow_here(case):
+def slow_here(case) -> Iterator[Finding]:
     """MP012: this hardware computes slower, or no faster, in the dtype of these layers."""
     here = hardware.detect()
     best = hardware.recommended_policy(here)
@@ -69,7 +71,7 @@ def slow_here(case):
         yield Finding("MP012", "warning", case.model.name, message, fix)
 
 
-def loss_not_scaled(case):
+def loss_not_scaled(case) -> Iterator[Finding]:
     """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
     unscales.
     """

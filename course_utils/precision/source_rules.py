@@ -7,6 +7,7 @@ still be computed in the wider dtype.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from course_utils.precision.source import WIDE, numbers, wide_calls
 SMALLEST = 2.0**-24  # of float16
 
 
-def silent_promotion(case):
+def silent_promotion(case) -> Iterator[Finding]:
     """MP007: the output is wider than the layer's compute dtype."""
     for layer in case.own_layers:
         if not _widens(case, layer):
@@ -49,7 +50,7 @@ def silent_promotion(case):
         yield Finding("MP007", "warning", case.path_of(layer), f"{message}.", fix)
 
 
-def out_of_range(case):
+def out_of_range(case) -> Iterator[Finding]:
     """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
     for layer in case.own_layers:
         if layer.compute_dtype != "float16":

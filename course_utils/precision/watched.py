@@ -5,6 +5,7 @@ infinity.
 import contextlib
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.linalg import norm
@@ -19,7 +20,7 @@ MOVES = "moves the weights, or what the optimizer keeps"
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
 
-def cosine(one, other):
+def cosine(one, other) -> float:
     """Of the angle between two vectors; 0 if one of them is zero."""
     return float(one @ other / (norm(one) * norm(other) or 1.0))
 
@@ -49,7 +50,7 @@ class Watched:
     `length` is that of the first update beside float32's at the scale 1.
     """
 
-    other = None  # the `Response` at another scale
+    other: Any = None  # the `Response` at another scale
     grows = True
     raised = ""
     harm = ""  # what a gradient does that is not finite
@@ -136,7 +137,7 @@ class Watched:
                 return
 
     @property
-    def powers(self):
+    def powers(self) -> tuple[int, int]:
         """Of the loss scale: in the tape's gradients, and in what divides them; 0 if
         unknown.
         """
@@ -147,26 +148,26 @@ class Watched:
         return times, round(math.log(over, APART)) if over == over else times
 
     @property
-    def factor(self):
+    def factor(self) -> float:
         """What the loss was multiplied by, as far as the step returns it; else NaN."""
         reading = self.one.readings[SMALL]
         return reading.target / (reading.loss or math.nan)
 
     @property
-    def sums(self):
+    def sums(self) -> float:
         """How many gradients make an update."""
         return self.natural.calls / max(self.natural.updates, 1)
 
     @property
-    def undivided(self):
+    def undivided(self) -> bool:
         """Whether the gradients of the tape, their sum or mean are what updates the
         weights.
         """
         return any(abs(self.one.divisor * n - 1) < EXACT for n in (1, self.sums))
 
     @property
-    def clipped(self):
+    def clipped(self) -> float:
         """The length in which a gradient reaches the update rule that is too long for
         any limit.
         """
-        return norm(self.one.readings[LARGE].got)
+        return float(norm(self.one.readings[LARGE].got))

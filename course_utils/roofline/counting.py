@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 COLUMNS = ["name", "type", "dtype", "flops", "bytes", "product", "riders"]
 # These hand on the bytes of their input in another shape or under another name.
 VIEWS = {
@@ -79,12 +81,10 @@ def count(step, *args) -> Work:
         >>> count(lambda a: tf.matmul(a, a, transpose_b=True), a).flops
         2048
     """
-    import pandas as pd
-
     return Work(pd.DataFrame(_walk(trace(step, *args)), columns=COLUMNS))
 
 
-def trace(step, *args):
+def trace(step, *args) -> Any:
     """The graph of a step on arguments of these shapes, a `tf.Graph`."""
     import keras
     import tensorflow as tf

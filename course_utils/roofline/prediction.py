@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from course_utils.roofline.catalogue import Device
 from course_utils.roofline.counting import Work
@@ -60,7 +61,7 @@ def predict(step: Work, device: Device) -> Floor:
     return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory)))
 
 
-def points(floors: dict):
+def points(floors: dict) -> pd.DataFrame:
     """Where each layer and pass stands on the roofline, and the optimizer: for
     `figures.roofline`.
 
@@ -72,8 +73,6 @@ def points(floors: dict):
     Example:
         points({p: predict(steps[p], device) for p in steps})
     """
-    import pandas as pd
-
     tables = []
     for policy, floor in floors.items():
         labels = floor.table["name"].map(_label)
