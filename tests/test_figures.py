@@ -151,10 +151,6 @@ GIVEN = [
     (figures.lanes, TIMELINES, "Two runs"),
     (figures.comparison, COMPARISON, 0.5),
     (figures.dtype_flow, FLOW),
-    (
-        figures.policy_timeline,
-        [("a = 1", "mixed_float16", {}), ("b", "float32", {"a": "float32"})],
-    ),
     (figures.histogram, {"early": GRADIENTS, "late": GRADIENTS}),
     (figures.histories, {p: [2.0, 1.0] for p in (*POLICIES, "float16")}, "Four"),
     (figures.loss_curves, rows("policy seed step loss", LOSSES)),

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from course_utils import models
 from course_utils.figures import flows as figure
 from course_utils.figures.looks import COLORS
-from course_utils.precision import dtype_flow, policy_history
+from course_utils.precision import dtype_flow
 from course_utils.precision.calls import symbols
 from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
@@ -245,9 +245,3 @@ def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
     assert figure.total_moved(flow) == wanted
     assert bool(wanted) == (policy != "float32")
     assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
-
-
-def test_a_history_leaves_the_policy_even_after_an_error():
-    with pytest.raises(NameError):
-        policy_history("keras.config.set_dtype_policy('mixed_float16')\nd = nothing")
-    assert keras.config.dtype_policy().name == "float32"

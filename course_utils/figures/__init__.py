@@ -16,7 +16,6 @@ from course_utils.figures.learning import (
     loss_curves,
     loss_scale,
 )
-from course_utils.figures.listings import policy_timeline
 from course_utils.figures.looks import COLORS
 from course_utils.figures.numbers import bit_strips, spacing
 from course_utils.figures.parallel import lanes, strategies

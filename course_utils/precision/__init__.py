@@ -11,7 +11,7 @@ import keras
 
 from course_utils.precision import layer_rules, policy_rules, source_rules
 from course_utils.precision.case import SEVERITIES, Case, Finding
-from course_utils.precision.flow import dtype_flow, policy_history
+from course_utils.precision.flow import dtype_flow
 from course_utils.precision.loop_rules import findings
 from course_utils.precision.watched import Watched
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from course_utils.precision.calls import BATCH, calls_of, symbols
 from course_utils.precision.layers import walk
-from course_utils.training import dtype_policy
 
 
 def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
@@ -118,20 +117,3 @@ def _most(weights):
 def _names(tensors):
     """The different dtypes in the order of their arrival: "float16, float32"."""
     return ", ".join(dict.fromkeys(dtype for _, dtype in tensors))
-
-
-def policy_history(code: str) -> list[tuple[str, str, dict]]:
-    """Runs lines of code, which may use `keras`, and sets the policy back.
-
-    Of each line: it, the global policy after it, and {name: its policy} of all layers
-    so far.
-    """
-    names = {"keras": keras}
-    history = []
-    with dtype_policy(keras.config.dtype_policy()):
-        for line in code.strip().splitlines():
-            exec(line, names)
-            layers = {n: v for n, v in names.items() if isinstance(v, keras.Layer)}
-            policies = {name: layer.dtype_policy.name for name, layer in layers.items()}
-            history.append((line, keras.config.dtype_policy().name, policies))
-    return history
