@@ -122,6 +122,9 @@ def _bench(options):
         rows = records.table([measurement], model)
         if len(rows):
             print(f"\n{model}\n{rows.to_string(index=False)}")
+    for roof in measurement.get("ceilings", []):
+        unit = "GB/s" if roof["figure"] == "memory" else "TFLOP/s"
+        print(f"{roof['figure']}, {roof['case']}: {roof['value']:.3g} {unit}")
     print(*measurement["notes"], sep="\n")
     try:
         print(f"Written to {records.save(measurement, options.output)}")

@@ -116,6 +116,7 @@ def test_bench_writes_what_it_prints_and_says_where_onednn_is_off(tmp_path):
     assert any("allocator" in note for note in measurement["notes"])
     figures = {case["figure"] for case in measurement["ceilings"]}
     assert {"float32", "bfloat16", "float16", "memory"} <= figures
+    assert all(f": {roof['value']:.3g} " in printed for roof in measurement["ceilings"])
     assert "transformer" not in measurement
 
 
