@@ -181,6 +181,7 @@ WRONG = {
         "if fine": "[v.assign(0.9 * v + each / S) for v, each in zip(V, g)]\n        if fine",
         "o.apply(g": "o.apply(V"},
     "MP019 does not fall": edits(instead="o.apply(g, w) if finite(g) else None"),
+    "MP019 does not rise": edits(before="o.step_counter.assign(0)"),
     "MP020 scaled": {"return loss": "return scaled"},
     "MP021 pairs": edits(instead="o.apply(zip(g, w))"),
     "MP021 of an older Keras": {"scale_loss": "get_scaled_loss"},

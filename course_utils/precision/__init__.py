@@ -47,8 +47,8 @@ def probe(build, x, y) -> list[Finding]:
     `build()` makes `(model, optimizer, step)` afresh at each call: a built
     `keras.Model`, its optimizer, and `step(x, y)`, which trains once, such as
     `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
-    more can be told. Whether a scale grows is not seen, nor whether one falls that is
-    not a `LossScaleOptimizer`'s.
+    more can be told. Whether a scale that is not a `LossScaleOptimizer`'s falls and
+    grows is not seen.
 
         >>> def build():
         ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])

@@ -148,17 +148,21 @@ class Loop:
             self._left[at].assign_add(tf.math.multiply_no_nan(_float32(gradient), fine))
             self._calls.assign(self._calls + fine * tf.one_hot(at, len(self.weights)))
 
-    def cycle(self, scale=None, size=0, poison=(), steps=None, again=False) -> Reading:
+    def cycle(
+        self, scale=None, good=0, size=0, poison=(), steps=None, again=False
+    ) -> Reading:
         """Step until the weights move, or so many steps: a `Reading`.
 
         From the start, or on from where the loop is (`again`). `scale` sets the dynamic
-        scale. `size` is that of the gradients in place of the tape's own, `poison` what
-        is added to them: {number of the weight: infinity}.
+        scale, and `good` its counter of good steps. `size` is that of the gradients in
+        place of the tape's own, `poison` what is added to them: {number of the weight:
+        infinity}.
         """
         for variable, value in () if again else self.start:
             variable.assign(value)
         for scaler in self.scalers if scale else ():
             scaler.dynamic_scale.assign(scale)
+            scaler.step_counter.assign(good)
         counts = self._calls, self._updates, self._target, self._targets, self._spoiled
         for note in (*self._left, *self._got, *counts):
             note.assign(tf.zeros_like(note))

@@ -126,10 +126,12 @@ def infinity(w) -> Iterator[tuple]:
 
 
 def scale_stands(w) -> Iterator[tuple]:
-    """The scale does not fall at an overflow."""
+    """The scale does not fall at an overflow, or not rise after enough good steps."""
     if w.reaction > 0.9 and not w.undivided:
         told = "An overflow leaves the loss scale as it is"
         yield "MP019", f"{told}: every step that follows may be lost."
+    elif w.powers == (1, 1) and not w.grows:
+        yield "MP019", "The loss scale never grows: good steps are not counted."
 
 
 def loss_returned(w) -> Iterator[tuple]:

@@ -51,6 +51,7 @@ class Watched:
     """
 
     other: Any = None  # the `Response` at another scale
+    grows = True
     raised = ""
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
@@ -92,12 +93,25 @@ class Watched:
             self.less = smaller()
             settled = partial(smaller, steps=self.natural.steps)
             self.other = Response(lambda size: settled(size=size), self.usual / APART)
+            self._grow()
         if self.float16 or self.scale:
             self._overflow()
 
     def _settled(self, size):
         """A reading at the scale of the natural step."""
         return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
+
+    def _grow(self):
+        """Count good steps, and take the one that is to double the scale."""
+        loop = self.loop
+        scaler = loop.scalers[0]
+        how = {"scale": self.scale, "size": self.usual, "steps": self.natural.steps}
+        loop.cycle(**how)
+        counted = (
+            int(scaler.step_counter.numpy()) > 0 or scaler.dynamic_growth_steps < 2
+        )
+        loop.cycle(good=scaler.dynamic_growth_steps - 1, **how)
+        self.grows = counted and loop.scale > 1.5 * self.scale
 
     def _overflow(self):
         """What infinities do to a loop after a good step, until one does harm."""
