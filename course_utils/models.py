@@ -123,3 +123,26 @@ def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
     y = layers.Dense(4 * width, activation="gelu")(y)
     y = layers.Dense(width)(y)
     return keras.Model(start, layers.Add()([middle, y]), name="transformer_block")
+
+
+def small_vit():
+    """A small vision Transformer, under the dtype policy in force; not compiled.
+
+    It cuts an image into 16 patches of 7 × 7 pixels and has two blocks of width 64: a
+    `keras.Model` from float32 (n, 28, 28, 1) to logits in float32 (n, 10).
+
+    Example:
+        >>> small_vit().count_params()
+        70794
+    """
+    images = keras.Input((28, 28, 1))
+    x = layers.Conv2D(64, 7, strides=7)(images)
+    x = layers.Reshape((16, 64))(x)
+    for _ in range(2):
+        y = layers.LayerNormalization()(x)
+        x = layers.Add()([x, layers.MultiHeadAttention(4, 16)(y, y)])
+        y = layers.LayerNormalization()(x)
+        y = layers.Dense(128, activation="gelu")(y)
+        x = layers.Add()([x, layers.Dense(64)(y)])
+    logits = layers.Dense(10, dtype="float32")(layers.GlobalAveragePooling1D()(x))
+    return keras.Model(images, logits, name="small_vit")

@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from PIL import Image
 from test_elimination import invented
 
-from course_utils import figures, formats, precision
+from course_utils import figures, formats, precision, profiling
 from course_utils.benchmark import records
 from course_utils.figures import (
     base,
@@ -202,6 +202,7 @@ GIVEN = [
         },
         "One step",
     ),
+    (figures.forecasts, profiling.recorded_forecasts()),
     (figures.gallery, CLINIC),
     (traces.op_times, OPS),
     (traces.time_budget, STEPS),

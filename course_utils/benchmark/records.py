@@ -206,7 +206,7 @@ def rescue() -> tuple:
 
 
 def smaller() -> list[dict]:
-    """The recorded points of notebook 08, as `figures.front` takes them.
+    """The recorded points of notebook 08, as `figures.networks` takes them.
 
     Example:
         [point["name"] for point in smaller()]

@@ -13,7 +13,8 @@ import numpy as np
 from course_utils import precision
 
 NARROW = ("float16", "bfloat16")
-# What `examine` and `probe` find, in two words: the kind of their reading.
+# What `examine` and `probe` find, in two words: the edges of the decision tree carry
+# them.
 WORDS = {
     "MP001": "16-bit output",
     "MP008": "16-bit weights",

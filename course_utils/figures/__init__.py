@@ -30,4 +30,4 @@ from course_utils.figures.traces import (
     timeline,
     walks,
 )
-from course_utils.figures.waterfalls import waterfall
+from course_utils.figures.waterfalls import forecasts, waterfall

@@ -5,6 +5,7 @@ from course_utils.profiling.calibration import (
     calibrate,
     forecast,
     measured,
+    recorded_forecasts,
 )
 from course_utils.profiling.ops import op_times
 from course_utils.profiling.peaks import peaks

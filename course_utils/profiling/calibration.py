@@ -7,6 +7,7 @@ will take. What a step takes while no operation runs grows with the number of it
 operations: a second, tiny network tells how.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ import pandas as pd
 from keras import layers
 from scipy.optimize import nnls
 
+from course_utils import paths
 from course_utils.profiling.ops import find_ops
 from course_utils.profiling.recordings import step_times
 from course_utils.profiling.trace import record
@@ -143,6 +145,21 @@ def forecast(work: Work, calibration: Calibration) -> dict:
         "products": float(ms[product].sum()),
         "other": float(ms[~product].sum()),
     }
+
+
+def recorded_forecasts() -> pd.DataFrame:
+    """What was predicted and measured on other machines: device, case, policy,
+    predicted_ms, measured_ms, ratio.
+
+    The file is that of `python -m tools.record forecasts`.
+
+    Example:
+        figures.forecasts(recorded_forecasts())
+    """
+    found = json.loads(paths.data("forecasts.json").read_text(encoding="utf-8"))
+    table = pd.json_normalize(found["machines"], "rows", ["device", "date"])
+    table["ratio"] = table["predicted_ms"] / table["measured_ms"]
+    return table
 
 
 def _line(group, least_flop=0.0):
