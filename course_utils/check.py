@@ -14,6 +14,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from course_utils import hardware, processes, session
@@ -29,6 +30,7 @@ INSTALL = (
     "`make lab` (on Windows as docs/platforms.md says), then "
     f"`{PYTHON} -m course_utils check`"
 )
+Probe = Iterator[tuple[str, str, str]]  # rows of the table, without the name
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
@@ -76,7 +78,7 @@ def _ask(probe, rows):
         )
 
 
-def python():
+def python() -> Probe:
     """Its version, and where it lies."""
     fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
     way = (
@@ -89,7 +91,7 @@ def python():
     )
 
 
-def packages():
+def packages() -> Probe:
     """Those of requirements.txt that are missing or out of their range."""
     if not importlib.util.find_spec("packaging"):  # which Keras needs too
         return (yield "fault", "the packages are missing", INSTALL)
@@ -134,7 +136,7 @@ def _version(package):
     return ""
 
 
-def tensorflow():
+def tensorflow() -> Probe:
     """TensorFlow imported, and a product computed, in a process of its own."""
     if not importlib.util.find_spec("tensorflow"):
         return (yield "fault", "it is not installed", INSTALL)
@@ -160,7 +162,7 @@ def _product():
     )
 
 
-def machine():
+def machine() -> Probe:
     """CPU, GPUs and TPU cores, and settings that change what they do."""
     found = hardware.detect()
     yield "ok", f"{found.cpu}, {hardware.counted(found.cores)}", ""
@@ -178,7 +180,7 @@ def machine():
         yield "fault" if ends else "note", f"{name}={os.environ[name]}", way
 
 
-def memory():
+def memory() -> Probe:
     """What is free, in the machine or in the container around this process."""
     told = Path("/proc/meminfo").read_text() if Path("/proc/meminfo").exists() else ""
     free = [1024 * int(kib) for kib in re.findall(r"MemAvailable: *(\d+)", told)]

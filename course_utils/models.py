@@ -7,7 +7,7 @@ from keras import layers
 from course_utils.training import dtype_policy
 
 
-def autoencoder(policy: str, seed: int = 0):
+def autoencoder(policy: str, seed: int = 0) -> keras.Sequential:
     """The network of notebook 02 under a policy: 64 numbers to 32, and back; no biases.
 
     From float32 (n, 64) to float32 (n, 64). Its weights are the same for a seed under
@@ -29,7 +29,7 @@ def autoencoder(policy: str, seed: int = 0):
     return model
 
 
-def mnist_cnn(width: int = 32):
+def mnist_cnn(width: int = 32) -> keras.Sequential:
     """The classic MNIST network, under the dtype policy in force; not compiled.
 
     Conv – MaxPool – Conv – Flatten – Dense – Dense, as in notebook 04: a `keras.Model`
@@ -54,7 +54,7 @@ def mnist_cnn(width: int = 32):
     )
 
 
-def six_layers(softmax=None, first=()):
+def six_layers(softmax=None, first=()) -> keras.Sequential:
     """A small network with named layers, under the dtype policy in force; not compiled.
 
     conv – pool – flatten – hidden – logits – softmax, as in notebook 03: a `keras.Model`
@@ -80,7 +80,7 @@ def six_layers(softmax=None, first=()):
     )
 
 
-def reader():
+def reader() -> keras.Sequential:
     """A network for texts of 16 tokens, in which layers cast in every place.
 
     From int32 (n, 16) to logits in float32 (n, 5), under the dtype policy in force.
@@ -103,7 +103,9 @@ def reader():
     )
 
 
-def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
+def transformer_block(
+    tokens: int = 128, width: int = 256, heads: int = 4
+) -> keras.Model:
     """One block of a Transformer, under the dtype policy in force; not compiled.
 
     Normalization – attention – Add, then normalization – Dense with GELU – Dense – Add,
@@ -125,7 +127,7 @@ def transformer_block(tokens: int = 128, width: int = 256, heads: int = 4):
     return keras.Model(start, layers.Add()([middle, y]), name="transformer_block")
 
 
-def small_vit():
+def small_vit() -> keras.Model:
     """A small vision Transformer, under the dtype policy in force; not compiled.
 
     It cuts an image into 16 patches of 7 × 7 pixels and has two blocks of width 64: a

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,7 +148,7 @@ def start(command: list[str], variables: dict | None = None) -> Process:
     return process
 
 
-def watch(processes):
+def watch(processes) -> Iterator[tuple[Process | None, str | None]]:
     """What processes from `start` print, until all have ended.
 
     Yields (process, line) for a line, (process, None) once it has ended, with all that

@@ -24,7 +24,7 @@ class tqdm(auto.tqdm):
 
             self._output = display(self.container, display_id=True)
 
-    def close(self):
+    def close(self) -> None:
         super().close()
         output, self._output = self._output, None
         if output:

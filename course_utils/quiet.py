@@ -3,10 +3,12 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from typing import TextIO
 
 
 @contextlib.contextmanager
-def silent(*streams: int):
+def silent(*streams: int) -> Iterator[TextIO]:
     """Hide what is written to 1, the output, or 2, the errors, by native code too;
     gives nowhere.
 

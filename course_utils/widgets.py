@@ -2,6 +2,8 @@
 only.
 """
 
+from collections.abc import Callable
+
 import ipywidgets
 from IPython.display import display
 
@@ -11,7 +13,7 @@ NEEDS_THE_KERNEL = (
 )
 
 
-def interact(**controls):
+def interact(**controls) -> Callable:
     """`ipywidgets.interact`, with controls that are never wider than the page, as on a
     phone.
 

@@ -1,5 +1,6 @@
 """What importing the package costs and pulls in, how large it is, and what it names."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -37,6 +38,41 @@ def test_the_course_is_no_larger_than_it_may_be():
     for path in size.sizes(package):
         lines = (package / path).read_text(encoding="utf-8").splitlines()
         assert len(lines) <= 300, path
+
+
+# Folders whose functions are not typed yet.
+UNTYPED = (
+    "benchmark",
+    "clinic",
+    "distributed",
+    "explorers",
+    "figures",
+    "hardware",
+    "precision",
+    "profiling",
+    "roofline",
+)
+
+
+def public_functions(node, place):
+    """Yield (where it is, the node) of a module's public functions and methods."""
+    for child in node.body:
+        if not getattr(child, "name", "_").startswith("_"):
+            where = f"{place}.{child.name}"
+            if isinstance(child, ast.FunctionDef):
+                yield where, child
+            else:
+                yield from public_functions(child, where)
+
+
+def test_every_public_function_says_what_it_returns():
+    package = COURSE / "course_utils"
+    for path in package.rglob("*.py"):
+        place = path.relative_to(package)
+        if place.parts[0] not in UNTYPED:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for where, function in public_functions(tree, place):
+                assert function.returns, where
 
 
 # A folder of the machine that made a file, where a path begins: no address, no part of

@@ -5,12 +5,16 @@ exercises.load("00")`.
 import importlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from course_utils.claims import Table
 
 from . import hand_ins, store
 from .answers import describe
 from .engine import Note, Question, feedback
+
+if TYPE_CHECKING:
+    import ipywidgets
 
 
 class _OfEach(Note):
@@ -57,21 +61,21 @@ class Sheet:
             raise IndexError(f"This notebook has exercises {known}; {asked}") from None
 
     @property
-    def guess(self):
+    def guess(self) -> float | dict | None:
         """The recorded prediction, as `Prediction.read` gives it, or None; kept over
         kernels.
         """
         return self.prediction.read(store.entry(self.notebook)["guess"])
 
     @property
-    def measured(self):
+    def measured(self) -> float | dict | None:
         """What was measured for the guess, in its form, or None. Whoever sets it without
         a guess is asked for one.
         """
         return store.entry(self.notebook)["measured"]
 
     @measured.setter
-    def measured(self, value):
+    def measured(self, value) -> None:
         store.save(self.notebook, "measured", hand_ins.plain(value))
         if self.guess is None:
             print(
@@ -79,7 +83,7 @@ class Sheet:
                 f"`{self.called}.predict(guess)`, and run this cell again."
             )
 
-    def card(self):
+    def card(self) -> list[dict]:
         """The guess beside what was measured: dicts, as in a hand-in's card."""
         rows = []
         for part, (quantity, unit) in self.prediction.measures.items():
@@ -90,12 +94,12 @@ class Sheet:
             rows.append(row)
         return rows
 
-    def hand_in(self, name=""):
+    def hand_in(self, name="") -> Note:
         """Write what was guessed, measured and solved into one file: `q.hand_in("Ana")`."""
         return _handed_in([self], name)
 
     @property
-    def drawn(self):
+    def drawn(self) -> dict | None:
         """The curve that was drawn, `{place: value}`, or None; the same in the next
         kernel.
         """
@@ -105,12 +109,12 @@ class Sheet:
         return dict(zip(self.curve.at, known, strict=True))
 
     @property
-    def solved(self):
+    def solved(self) -> list[int]:
         """The numbers of the solved exercises, such as `[1, 3]`."""
         known = store.entry(self.notebook)["solved"]
         return [n for n, each in self.questions.items() if each.exercise.id in known]
 
-    def predict(self, *guesses):
+    def predict(self, *guesses) -> Note:
         """Record one prediction, as in `q.predict(2.0)`, and return a `Note`; nothing
         raises.
         """
@@ -130,7 +134,7 @@ class Sheet:
         store.save(self.notebook, "guess", value)
         return feedback("recorded", self.prediction.said(value))
 
-    def draw(self):
+    def draw(self) -> "ipywidgets.VBox":
         """Sliders for the notebook's curve and what they draw; each move is recorded."""
         from course_utils import widgets  # late: it loads Keras
 
@@ -144,7 +148,7 @@ class Sheet:
 
         return widgets.sliders(start, curve.low, curve.high, moved, curve.name)
 
-    def summary(self):
+    def summary(self) -> Table:
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
         guess = "no guess"
         if self.guess is not None:
@@ -190,7 +194,7 @@ def _short(value):
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def hand_in(name="", of=None):
+def hand_in(name="", of=None) -> Note:
     """Write what was done in all notebooks into one file: `exercises.hand_in("Ana")`.
 
     `of`: the exercises that count, such as `[q00[1]]`; without it all.
@@ -205,12 +209,12 @@ def hand_in(name="", of=None):
     return _handed_in(begun, name)
 
 
-def available():
+def available() -> list[str]:
     """Notebooks that have exercises, as two-digit strings: `['00', '01', ...]`."""
     return sorted(module.stem[2:] for module in Path(__file__).parent.glob("nb*.py"))
 
 
-def load(notebook=None, called="q"):
+def load(notebook=None, called="q") -> Sheet:
     """The exercises of a notebook, named "00", "0" or 0; ValueError for an unknown one.
 
     `called` is the name of the variable that holds them, for what they tell to write.
@@ -224,7 +228,7 @@ def load(notebook=None, called="q"):
     return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"), called)
 
 
-def progress():
+def progress() -> Table:
     """What is solved and guessed in all notebooks, as a table: `exercises.progress()`."""
     rows = []
     for name in available():
@@ -240,7 +244,7 @@ def progress():
     return Table("Your progress", header, rows, "exercises.reset() starts anew.")
 
 
-def reset():
+def reset() -> Note:
     """Forget all guesses and solved exercises, and say so: `exercises.reset()`."""
     try:
         store.clear()

@@ -5,9 +5,10 @@ import math
 import re
 import sys
 import types
+from typing import Any
 
 
-def untouched(answer):
+def untouched(answer) -> bool:
     """Whether an answer is still the stub: `...`, a container of them, a do-nothing
     function.
     """
@@ -23,7 +24,7 @@ def untouched(answer):
     return values in ([None, None], [None])
 
 
-def number(answer, finite=True):
+def number(answer, finite=True) -> float | None:
     """The answer as a float, finite if asked for; None if it is text, True or not one
     number.
 
@@ -42,12 +43,12 @@ def number(answer, finite=True):
     return value if math.isfinite(value) or not finite else None
 
 
-def near(value, target, relative=0.01):
+def near(value, target, relative=0.01) -> bool:
     """Whether two numbers agree to a share of the larger one."""
     return math.isclose(value, target, rel_tol=relative)
 
 
-def describe(answer):
+def describe(answer) -> str:
     """A short phrase for what was given, free of addresses, such as "the text 'abc'"."""
     try:
         if answer is None or answer is ... or isinstance(answer, bool):
@@ -72,7 +73,7 @@ def describe(answer):
     return "a function" if callable(answer) else shorten(kind)
 
 
-def a_layer(answer):
+def a_layer(answer) -> str | None:
     """ "a model" or "a layer" of Keras, which can be called and is no function; None
     for others.
     """
@@ -82,13 +83,13 @@ def a_layer(answer):
     return "a model" if isinstance(answer, keras.Model) else "a layer"
 
 
-def shorten(text, length=60):
+def shorten(text, length=60) -> str:
     """One printable line of at most `length` characters."""
     line = " ".join(text.split()).encode("utf-8", "replace").decode()
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
-def missing_key(answer, keys):
+def missing_key(answer, keys) -> str | None:
     """What is wrong with the form of a dictionary answer, or None."""
     wanted = "give a dictionary with the keys " + ", ".join(map(repr, keys))
     if not isinstance(answer, dict):
@@ -105,7 +106,7 @@ class Mistake(Exception):
     """What is wrong with an answer, in one or two sentences."""
 
 
-def call(function, *arguments, end=None, what="Your function"):
+def call(function, *arguments, end=None, what="Your function") -> Any:
     """Run a learner's function, and return its result; `Mistake` says what went wrong.
 
     `end` is what a function lacks that returns None, and None where that is no mistake.
@@ -119,7 +120,7 @@ def call(function, *arguments, end=None, what="Your function"):
     return result
 
 
-def attempt(function):
+def attempt(function) -> Any:
     """What a function without arguments returns, or None where it raises anything."""
     try:
         return function()
@@ -138,7 +139,7 @@ NOISE = (
 )
 
 
-def told(error):
+def told(error) -> str:
     """The kind of an error and its text, on one line."""
     try:
         text = str(error)

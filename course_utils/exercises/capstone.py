@@ -1,10 +1,14 @@
 """The judges of notebook 10's repaired model, and of a decision under limits."""
 
 import tempfile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .answers import a_layer, attempt, call, describe, missing_key, number
+
+if TYPE_CHECKING:
+    import keras
 
 # --- three repairs --------------------------------------------------------------------
 
@@ -56,7 +60,7 @@ REPAIR_SLIPS = {
 }  # fmt: skip
 
 
-def twin(parts):
+def twin(parts) -> "keras.Model":
     """A small model of the parts under the policy in force: (n, 16, 49) to (n, 5)."""
     from keras import Input, Model, layers
 
@@ -69,7 +73,7 @@ def twin(parts):
     return Model(inputs, layers.Dense(5, dtype=parts["head"], name="head")(x))
 
 
-def repair_problem(parts):
+def repair_problem(parts) -> str | None:
     """What is wrong with the parts of the model, under each 16-bit policy, or None."""
     if problem := missing_key(parts, PARTS):
         return problem
@@ -201,7 +205,7 @@ DECISION_SLIPS = {
 }
 
 
-def allowed(difference, margin):
+def allowed(difference, margin) -> str:
     """The word of `SAYS` that an interval of points allows."""
     low, high = difference - margin, difference + margin
     if max(-low, high) <= POINTS:
@@ -209,24 +213,27 @@ def allowed(difference, margin):
     return "better" if low > 0 else "worse" if high < 0 else "cannot tell"
 
 
-def decision_problem(answer):
+def decision_problem(answer) -> str | None:
     """What is wrong with a plan and with what is said of it, or None."""
     keys = "plan", *LIMITS, "difference", "margin", "accuracy"
     if problem := missing_key(answer, keys):
         return problem
-    plan, *values, says = (answer[key] for key in keys)
+    plan, *entries, says = (answer[key] for key in keys)
     if not isinstance(plan, str):
         return f"plan is {describe(plan)}: give the name of a row of your table."
-    measured = [number(value) for value in values]
-    for key, value, given in zip(keys[1:], measured, values, strict=False):
+    numbers = []
+    for key, entry in zip(keys[1:], entries, strict=False):
+        value = number(entry)
         if value is None or (value < 0 and key != "difference"):
-            return f"{key} is {describe(given)}: give a number, as your table has it."
+            return f"{key} is {describe(entry)}: give a number, as your table has it."
         if value > LIMITS.get(key, value):
             return f"{value:g} {key} break the order, which allows {LIMITS[key]}."
-    if not isinstance(says, str) or says.strip().lower() not in SAYS:
+        numbers.append(value)
+    word = attempt(lambda: says.strip().lower())
+    if word not in SAYS:
         return f"accuracy is {describe(says)}: choose from {', '.join(SAYS)}."
-    difference, margin = measured[2:]
-    if says.strip().lower() == allowed(difference, margin):
+    difference, margin = numbers[2:]
+    if word == allowed(difference, margin):
         return None
     return (
         f"From {difference - margin:+.3g} to {difference + margin:+.3g} points: is all of it "

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import tempfile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from .answers import Mistake, call, describe
 from .functions import Function, edited
 from .small_training import CODE as CODE_OF_STEP
 from .small_training import hidden_model
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 KEPT = "model=model, optimizer=optimizer, iterator=iterator"
 CODE = f"""\
@@ -94,7 +98,7 @@ class Training:
         data = tf.data.Dataset.from_tensor_slices((x, np.arange(48) % 3))
         self.iterator = iter(data.shuffle(48, seed=6).repeat().batch(8))
 
-    def train(self):
+    def train(self) -> None:
         """Take the steps before the stop."""
         import keras
 
@@ -103,7 +107,7 @@ class Training:
         for _ in range(STEPS):
             right_step(self.model, self.optimizer, loss_fn, *next(self.iterator))
 
-    def state(self):
+    def state(self) -> dict[str, np.ndarray]:
         """All of `PARTS`, by name: a dict of float64 arrays. It takes a batch."""
         from keras.ops import convert_to_numpy
 
@@ -123,7 +127,7 @@ class Training:
         }
 
 
-def made(function, training):
+def made(function, training) -> "tf.train.Checkpoint":
     """The checkpoint that a learner's function makes of a training."""
     import tensorflow as tf
 
@@ -139,7 +143,7 @@ def made(function, training):
     return checkpoint
 
 
-def resume(function, _):
+def resume(function, _) -> str | None:
     """Stop a training, restore it elsewhere with the learner's checkpoint, and compare
     the two.
     """
@@ -159,7 +163,7 @@ def resume(function, _):
         return difference(first.state(), second)
 
 
-def difference(stopped, restored):
+def difference(stopped, restored) -> str | None:
     """What of a restored training is not as in the state of the stopped one, and why,
     or None.
     """

@@ -1,15 +1,32 @@
 """Judges of notebook 01: the bits of numbers, and formats for tensors."""
 
 import struct
+from typing import TYPE_CHECKING
 
 from .answers import number
 from .judges import Fields, Number, choices
-from .lab import lab
+
+if TYPE_CHECKING:
+    from course_utils.explorers import FloatLab
+
+
+def lab(entry, *names) -> "FloatLab":
+    """FloatLab at a number or code, in these formats or in float16."""
+    from course_utils.explorers import FloatLab  # late: it loads gfloat
+
+    return FloatLab(entry, names or ["float16"])
+
+
+def lab_of_number(answer, *names) -> "FloatLab | None":
+    """FloatLab at the answer, or None where that is no finite number."""
+    value = number(answer)
+    return None if value is None else lab(repr(value).removesuffix(".0"), *names)
+
 
 # --- bits by hand -------------------------------------------------------------------
 
 
-def fields(code):
+def fields(code) -> str:
     """A code of 16 bits as the three fields of float16.
 
     >>> fields(0xC640)
@@ -19,7 +36,7 @@ def fields(code):
     return f"{bits[0]} {bits[1:6]} {bits[6:]}"
 
 
-def which_number(value):
+def which_number(value) -> str:
     """Say which number has these bits."""
     if value not in range(2**16):
         return f"You gave {value!r}. Give 16 bits, such as 0b0_01111_0000000000."
@@ -54,10 +71,9 @@ CODE = Number(
 )
 
 
-def lab_of_bits(answer):
+def lab_of_bits(answer) -> "FloatLab | None":
     """FloatLab at the wrong bits, or None where they are not 16."""
-    value = number(answer)
-    return lab(f"0x{int(value):04X}") if value in range(2**16) else None
+    return lab(f"0x{int(answer):04X}") if number(answer) in range(2**16) else None
 
 
 # --- a format for a tensor ------------------------------------------------------------
@@ -85,7 +101,7 @@ FORMATS = Fields(
 LOST = {"gradients": "1e-9", "scores": "1.002", "counts": "99999"}
 
 
-def lab_of_format(answer):
+def lab_of_format(answer) -> "FloatLab":
     """FloatLab at the number that the first wrong choice loses, or the right one keeps."""
     name = next(name for name, judge in FORMATS.judges.items() if judge(answer[name]))
     return lab(LOST[name], "float16", "bfloat16")

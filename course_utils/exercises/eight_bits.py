@@ -24,13 +24,13 @@ gradients = (sizes * rng.uniform(0.5, 1, (256, 16))).ravel()
 
 
 @functools.cache
-def zeros(size):
+def zeros(size) -> float:
     """The share of the task's gradients that become zero in MXFP4, by blocks of a size."""
     array = edited(GRADIENTS, "gradients")
     return float(np.mean(blocks.quantize(array, "mxfp4_e2m1", size).values == 0))
 
 
-def too_long(size):
+def too_long(size) -> str:
     """What is said of a block that makes too many gradients zero."""
     return f"With blocks of {size:g} values {zeros(int(size)):.0%} become zero."
 
@@ -70,7 +70,7 @@ BLOCKS = tuple(
 )
 
 
-def scale_problem(function, block):
+def scale_problem(function, block) -> str | None:
     """What is wrong with the learner's scale of a block, or None."""
     result = call(function, block.copy(), end="`return` and the scale")
     scale = number(result, finite=False)
@@ -127,7 +127,9 @@ DELAYED_SLIPS = {
     "upside down": {"448 / (2 * second)": "2 * second / 448"},
     "too small": {"2 * second": "200 * second"},
 }
-SPIKES = {  # which of 16 sizes, all 0.01, are larger, and how many times
+SPIKES: dict[
+    str, tuple
+] = {  # which of 16 sizes, all 0.01, are larger, and how many times
     "ordinary": (0, 1),
     "old": (5, 1000),
     "newest": (-1, 1000),
@@ -135,7 +137,7 @@ SPIKES = {  # which of 16 sizes, all 0.01, are larger, and how many times
 }
 
 
-def delayed_problem(function, case):
+def delayed_problem(function, case) -> str | None:
     """What is wrong with the learner's next scale after 16 sizes, or None."""
     place, factor = SPIKES[case]
     sizes = np.full(16, 0.01)
@@ -173,12 +175,12 @@ POINTS = {
 BUDGET = 150  # MB
 
 
-def megabytes(choice):
+def megabytes(choice) -> float:
     """What the three layers take, in MB, for a format each."""
     return sum(PARAMETERS[name] * BITS[fmt] / 8 for name, fmt in choice.items())
 
 
-def lost(choice):
+def lost(choice) -> float:
     """The points of accuracy that a choice of formats loses."""
     return sum(POINTS[name][fmt] for name, fmt in choice.items())
 
@@ -187,7 +189,7 @@ def lost(choice):
 BEST = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}
 
 
-def budget_problem(answer):
+def budget_problem(answer) -> str | None:
     """What is wrong with a format for each layer, or None."""
     if problem := missing_key(answer, PARAMETERS):
         return problem

@@ -59,7 +59,7 @@ class Note:
         return f"{box}\n<details>{summary}\n{shown}</details>"
 
 
-def feedback(status, message, explorer=None):
+def feedback(status, message, explorer=None) -> Note:
     """The verdict on an answer, a `Note` with a status and one or two sentences.
 
     >>> feedback("not yet", "16 bits are two bytes.")
@@ -94,7 +94,7 @@ class Exercise:
     slips: dict = field(default_factory=dict)
     wrong: list = field(default_factory=list)
 
-    def examples(self):
+    def examples(self) -> list[tuple]:
         """Every listed `(wrong answer, a part of what is said of it)`."""
         judged = self.answer.examples() if hasattr(self.answer, "examples") else ()
         return [*judged, *slipped(self.solution, self.name, self.slips), *self.wrong]
@@ -119,12 +119,12 @@ class Prediction:
     shown: Callable = "{:g}".format
 
     @property
-    def solution(self):
+    def solution(self) -> str:
         """The cell with the example as the guess."""
         return f"guess = {self.example}\nq.predict(guess)"
 
 
-def within(low, high):
+def within(low, high) -> Callable:
     """A `read` that keeps one number between these two.
 
     >>> within(0, 100)(10), within(0, 100)(101)
@@ -138,7 +138,7 @@ def within(low, high):
     return read
 
 
-def several(most):
+def several(most) -> Callable:
     """A `read` that keeps numbers by name, each above 0 and at most what `most` has for
     it.
 
@@ -188,18 +188,18 @@ class Question:
         return f"Exercise {int(self.notebook)}.{self.number}"
 
     @property
-    def call(self):
+    def call(self) -> str:
         """What a learner writes to have the answer checked, such as
         `q[2].check(answer)`.
         """
         return f"{self.called}[{self.number}].check({self.exercise.name})"
 
     @property
-    def cell(self):
+    def cell(self) -> str:
         """The cell with the solution, which checks it."""
         return f"{self.exercise.solution}\n{self.call}"
 
-    def check(self, *answers):
+    def check(self, *answers) -> Note:
         """Judge one answer of any type, as in `q[2].check(7.3)`: a `Note`; nothing
         raises.
         """
@@ -227,7 +227,7 @@ class Question:
         store.save(self.notebook, "solved", self.exercise.id)
         return feedback("correct", self.exercise.right)
 
-    def yours_or_ours(self, answer):
+    def yours_or_ours(self, answer) -> Any:
         """The learner's answer if it is right, else the reference, so that later cells
         run on it.
         """
@@ -235,7 +235,7 @@ class Question:
             return answer
         return edited(self.exercise.solution, self.exercise.name)
 
-    def hint(self, number=None):
+    def hint(self, number=None) -> Note:
         """The next hint at each call, or the one of this number."""
         hints = self.exercise.hints
         if number is None:
@@ -250,6 +250,6 @@ class Question:
             f" `{place}.solution()` shows the code.",
         )
 
-    def solution(self):
+    def solution(self) -> Note:
         """The reference code."""
         return Note("Solution.", "", self.cell)

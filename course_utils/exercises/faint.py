@@ -13,30 +13,30 @@ FAINT = np.float32(2.0**-32)  # the weight of the loss
 BROKEN = 100  # batches in front that hold NaN
 
 
-def first_weights():
+def first_weights() -> np.ndarray:
     """Those of `models.autoencoder`."""
     return np.random.default_rng(0).uniform(-0.25, 0.25, 4096).astype("float32")
 
 
 @functools.cache
-def pictures():
+def pictures() -> np.ndarray:
     """The digits of the notebook, float32 (1437, 64), from 0 to 1."""
     from sklearn.datasets import load_digits
 
     return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype("float32")
 
 
-def rounded(array, dtype):
+def rounded(array, dtype) -> np.ndarray:
     """The numbers that are left of an array in a dtype, float32."""
     return array.astype(dtype).astype("float32")
 
 
-def flat(arrays):
+def flat(arrays) -> np.ndarray:
     """All numbers of some arrays, float64."""
     return np.concatenate([np.ravel(array) for array in arrays]).astype("float64")
 
 
-def forward(weights, images, dtype):
+def forward(weights, images, dtype) -> tuple[np.ndarray, ...]:
     """What the autoencoder computes in a dtype: its inputs, its second matrix, its
     hidden values and its outputs.
     """
@@ -47,7 +47,7 @@ def forward(weights, images, dtype):
     return x, restore, hidden, rounded(hidden @ restore, dtype)
 
 
-def backward(weights, n, scale, dtype):
+def backward(weights, n, scale, dtype) -> list[np.ndarray]:
     """The gradients of the faint loss of step n times the scale, float32."""
     images = pictures()[16 * n % 1424 :][:16]
     images = np.full_like(images, np.nan) if n < BROKEN else images
@@ -60,7 +60,7 @@ def backward(weights, n, scale, dtype):
     return found
 
 
-def missing(weights, dtype):
+def missing(weights, dtype) -> float:
     """The share of the pictures that the network does not restore."""
     few = pictures()[:256]
     return np.mean((forward(weights, few, dtype)[-1] - few) ** 2) / np.mean(few**2)
@@ -72,7 +72,7 @@ class Adam:
     steps = 0
     mean = square = 0.0
 
-    def step(self, gradient):
+    def step(self, gradient) -> np.ndarray:
         """How far the weights are to move down, float64 as the gradient."""
         self.steps += 1
         self.mean = 0.9 * self.mean + 0.1 * gradient

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Function:
         return None
 
 
-def parts(right):
+def parts(right) -> str:
     """The cell of a right answer in parts, {name: text or number}, one on each line."""
     lines = (
         f'    "{name}": {json.dumps(value, ensure_ascii=False)},'
@@ -49,7 +50,7 @@ def parts(right):
     return "\n".join(["answer = {", *lines, "}"])
 
 
-def edit(code, edits):
+def edit(code, edits) -> str:
     """The code after `edits`, {old: new} in turn."""
     for old, new in edits.items():
         if old not in code:
@@ -58,14 +59,14 @@ def edit(code, edits):
     return code
 
 
-def edited(code, name, edits=()):
+def edited(code, name, edits=()) -> Any:
     """What `code` calls by this name, after these edits. It runs the code."""
     names = {}
     exec(edit(code, dict(edits)), names)
     return names[name]
 
 
-def slipped(code, name, slips):
+def slipped(code, name, slips) -> list[tuple]:
     """`(wrong answer, what is said of it)` each, from `{what: edits, or a list of
     edits}`.
     """

@@ -141,7 +141,7 @@ def checked(value) -> dict:
     return value
 
 
-def plain(value):
+def plain(value) -> dict | list | float | str | None:
     """A value of dictionaries, lists, finite floats, texts without control characters,
     and None.
 

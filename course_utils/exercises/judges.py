@@ -7,7 +7,7 @@ text in which `{value}` is what was given, or a function of it. `examples` hands
 pairs to the tests.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from .answers import attempt, describe, missing_key, near, number
@@ -17,7 +17,7 @@ def _say(message, value):
     return message(value) if callable(message) else message.format(value=value)
 
 
-def two_decimals(right, share, otherwise):
+def two_decimals(right, share, otherwise) -> Callable:
     """An `otherwise` that asks for more digits where a number is right to a share of it."""
 
     def say(value):
@@ -76,13 +76,13 @@ class Number(_Judge):
     close: float = 0.01
     accept: Callable | None = None
 
-    def read(self, answer):
+    def read(self, answer) -> float | None:
         return number(answer)
 
-    def accepts(self, value):
+    def accepts(self, value) -> bool:
         return self.accept(value) if self.accept else super().accepts(value)
 
-    def same(self, value, other):
+    def same(self, value, other) -> bool:
         return near(value, other, self.close)
 
 
@@ -104,14 +104,14 @@ class Choice(_Judge):
     otherwise = "It is not {value}."
 
     @property
-    def asked(self):
+    def asked(self) -> str:
         return f"choose from {', '.join(self.options)}"
 
-    def read(self, answer):
+    def read(self, answer) -> str | None:
         value = attempt(lambda: _name(answer).strip().lower())
         return value if value in [option.lower() for option in self.options] else None
 
-    def same(self, value, other):
+    def same(self, value, other) -> bool:
         return value == other.lower()
 
 
@@ -121,7 +121,7 @@ def _name(answer):
     return getattr(answer, "name", None) or answer.__name__
 
 
-def choices(options, against, prefix=""):
+def choices(options, against, prefix="") -> dict[str, Choice]:
     """{name: a `Choice`} with the same options, from {name: {wrong option: what speaks
     against it}}; right is the one that nothing speaks against.
 
@@ -149,7 +149,7 @@ class Fields:
     judges: dict
 
     @property
-    def right(self):
+    def right(self) -> dict:
         """A right answer."""
         return {name: judge.right for name, judge in self.judges.items()}
 
@@ -166,7 +166,7 @@ class Fields:
                 return before + _named(name, problem)
         return None
 
-    def examples(self):
+    def examples(self) -> Iterator[tuple]:
         """Yield `(wrong answer, a part of what is said of it)`."""
         for name, judge in self.judges.items():
             for value, message in judge.examples():

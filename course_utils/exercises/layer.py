@@ -49,7 +49,7 @@ TOLERANCE = 1e-2
 CASTS = "Keras casts inputs and weights from `self.add_weight`, no `tf.Variable` and no constant."
 
 
-def example():
+def example() -> tuple[np.ndarray, np.ndarray]:
     """Inputs and gain that bfloat16 holds exactly: float32 (5, 8) and (8,), in
     sixteenths.
     """
@@ -58,7 +58,7 @@ def example():
     return inputs.astype(np.float32), gain.astype(np.float32)
 
 
-def check(answer, policy):
+def check(answer, policy) -> str | None:
     """What is wrong with a class of layers under a policy, or None."""
     import keras  # late: it loads TensorFlow
 

@@ -38,7 +38,7 @@ FAULTS = {  # letter: what it is, and the edits
 }
 
 
-def made(step, policy="mixed_float16"):
+def made(step, policy="mixed_float16") -> tuple:
     """Return (model, optimizer, step) anew, of step(model, optimizer, loss_fn, x, y).
 
     Under mixed_float16 the optimizer is wrapped.
@@ -53,7 +53,7 @@ def made(step, policy="mixed_float16"):
     return model, optimizer, partial(step, model, optimizer, loss_fn)
 
 
-def built(letter):
+def built(letter) -> tuple:
     """One of the six, made anew."""
     return made(edited(CODE, "step", FAULTS[letter][1]))
 
@@ -84,7 +84,7 @@ SLIPS = {  # a part of what is said, and the edits that make the right step a wr
 }  # fmt: skip
 
 
-def wrong(step, policy):
+def wrong(step, policy) -> str | None:
     """What `probe` finds about a step under a policy, or how it clips otherwise than it
     should.
     """

@@ -65,7 +65,7 @@ UNPAIRED = (
 )
 
 
-def other_ratio(value):
+def other_ratio(value) -> str:
     """What is said of a number that no listed mistake gives."""
     if value < 0:
         return (

@@ -3,7 +3,6 @@
 from . import codes, rounding
 from .engine import Exercise, Prediction, within
 from .functions import parts
-from .lab import lab_of_number
 
 TITLE = "Floats, bit by bit"
 
@@ -42,7 +41,7 @@ answer = 0b1_10001_1001000000  # 6.25 = 1.5625 * 2**2""",
         solution="""\
 answer = 2 ** (1 + 23) + 1  # the implicit bit and 23 stored ones; 2**24 is a power of two""",
         answer=rounding.FIRST_GAP,
-        explore=lambda answer: lab_of_number(answer, "float32"),
+        explore=lambda answer: codes.lab_of_number(answer, "float32"),
         hints=[
             "The significand has 24 bits: 1 implicit and 23 stored.",
             "With 3 bits you can write 1 to 7, and 8 as 1.00 × 2**3. Which is the first that is too"
@@ -64,7 +63,7 @@ largest = (2 - 2**-10) * 2**15
 gap = 2**-10 * 2**15
 answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
         answer=rounding.LIMIT,
-        explore=lab_of_number,
+        explore=codes.lab_of_number,
         hints=[
             "The largest finite number is 65,504. How large is the gap right below it?",
             "If the exponent went on, 65,536 would follow. What happens halfway?",

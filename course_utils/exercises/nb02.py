@@ -1,7 +1,12 @@
 """Predictions and exercises of notebook 02."""
 
+from typing import TYPE_CHECKING
+
 from . import scaler, scales
 from .engine import Curve, Exercise, Prediction, within
+
+if TYPE_CHECKING:
+    from course_utils.figures import Picture
 
 TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 
@@ -14,7 +19,7 @@ PREDICTION = Prediction(
 )
 
 
-def sketch(drawn):
+def sketch(drawn) -> "Picture":
     """The picture of a curve that is being drawn."""
     from course_utils import figures  # late, as all that brings matplotlib
 

@@ -2,6 +2,7 @@
 computed.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from course_utils.benchmark import records
@@ -28,7 +29,7 @@ SCALED = [
 ]
 
 
-def against(patient, guess, asked=()):
+def against(patient, guess, asked=()) -> str:
     """What speaks against a cause: the quickest instrument that reads something else
     there, of those that were asked, else of all.
     """
@@ -60,12 +61,12 @@ class Diagnosis:
     only: bool = True
 
     @property
-    def right(self):
+    def right(self) -> cases.Named:
         """A right answer."""
         asked = tuple(elimination.cheapest(RECORD, self.patient))
         return cases.Named(self.patient, asked, self.patient)
 
-    def read(self, answer):
+    def read(self, answer) -> object:
         return answer
 
     def __call__(self, answer):
@@ -98,7 +99,7 @@ class Diagnosis:
             )
         return None
 
-    def examples(self):
+    def examples(self) -> Iterator[tuple]:
         """Yield `(wrong answer, what is said of it)`."""
         right = self.right
         everything = tuple(RECORD["instruments"])
@@ -123,7 +124,7 @@ class Ward(Fields):
         return None
 
 
-def examination(id, minutes, patient, right, hint):
+def examination(id, minutes, patient, right, hint) -> Exercise:
     """The exercise that asks for the cause of a patient of the core."""
     number = NUMBERS[patient]
     name = f"case_{number}"
@@ -145,7 +146,7 @@ from course_utils import clinic
     )
 
 
-def patients(guess):
+def patients(guess) -> float | None:
     """A guess of a number of patients, or None."""
     value = number(guess)
     return value if value in range(len(SCALED) + 1) else None

@@ -7,11 +7,15 @@ all-reduce waits for all others.
 import contextlib
 import io
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .answers import Mistake, attempt, call, describe
 from .functions import Function, slipped
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 CODE = """\
 import tensorflow as tf
@@ -96,7 +100,7 @@ class Context:
         self.num_replicas_in_sync = count
         self._sums = iter(sums)
 
-    def all_reduce(self, reduce_op, value):
+    def all_reduce(self, reduce_op, value) -> "tf.Tensor":
         """The sum, or the mean, of what all replicas bring."""
         import tensorflow as tf
 
@@ -112,7 +116,7 @@ class Context:
         return tf.nest.map_structure(lambda each: each * share, total)
 
 
-def gradients_of(case):
+def gradients_of(case) -> list:
     """Gradients of a case: for each replica float32 tensors of three and of two
     numbers.
     """
@@ -126,7 +130,7 @@ def gradients_of(case):
     return [[tf.constant(three), tf.constant(two[:2])] for three, two in gradients]
 
 
-def flags_of(check_finite, case):
+def flags_of(check_finite, case) -> list[bool]:
     """[the flag that each replica returns], True or False.
 
     The replicas run one after the other, each as far as the first all-reduce whose sum
@@ -165,7 +169,7 @@ def flags_of(check_finite, case):
     return found.tolist()
 
 
-def outcome(check_finite, case):
+def outcome(check_finite, case) -> list[bool] | str:
     """The flags of a case, or a text that says what is wrong."""
     try:
         return flags_of(check_finite, case)
@@ -173,12 +177,12 @@ def outcome(check_finite, case):
         return str(mistake)
 
 
-def outcomes(check_finite):
+def outcomes(check_finite) -> list[list[bool] | str]:
     """What comes of each case."""
     return [outcome(check_finite, case) for case in CASES]
 
 
-def compare(check_finite, case):
+def compare(check_finite, case) -> str | None:
     """The flags of a case, where they are wrong, and why, or None."""
     count, spoiled = case
     said = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"

@@ -6,7 +6,7 @@ import struct
 from .judges import Number
 
 
-def whole(right, wrong, otherwise):
+def whole(right, wrong, otherwise) -> Number:
     """The judge of a positive whole number; `otherwise(number, the number as it is
     shown)`.
     """
@@ -20,14 +20,14 @@ def whole(right, wrong, otherwise):
     return Number(right, wrong, otherwise=explain, asked=asked, close=0)
 
 
-def first_gap(value, shown):
+def first_gap(value, shown) -> str:
     """Whether float32 holds a number too large to be the answer, or too small."""
     if value >= 2**128 or value % 2 ** max(0, math.frexp(value)[1] - 24):
         return f"float32 cannot hold {shown}, and there is a smaller one that it cannot hold."
     return f"float32 holds {shown} exactly."
 
 
-def first_infinity(value, shown):
+def first_infinity(value, shown) -> str:
     """What float16 makes of a number that is not the first to become infinity."""
     if value >= LIMIT.right:
         return f"{shown} becomes infinity, but it is not the smallest that does."

@@ -89,7 +89,7 @@ class Run:
     broken: int = 0  # the step after which the weights were not finite
 
     @property
-    def told(self):
+    def told(self) -> str:
         """How the training ended."""
         if self.broken:
             return f"After step {self.broken} the weights are not finite."
@@ -103,13 +103,13 @@ class Run:
 
 
 @functools.cache
-def in_float32():
+def in_float32() -> Run:
     """The `Run` that needs no scale."""
     return train(edited(CODE, "after_backward"), "float32")
 
 
 @np.errstate(all="ignore")
-def train(function, dtype="float16"):
+def train(function, dtype="float16") -> Run:
     """The `Run` with a learner's function; `Mistake` where that cannot be used."""
     weights = faint.first_weights()
     run = Run([faint.missing(weights, dtype)])
@@ -140,7 +140,7 @@ def train(function, dtype="float16"):
     return run
 
 
-def formed(result, gradients):
+def formed(result, gradients) -> tuple:
     """The three that a function returned; `Mistake` where they have another form."""
     parts = attempt(lambda: list(result))
     if parts is None or len(parts) != 3:
@@ -157,7 +157,7 @@ def formed(result, gradients):
     return unscaled, number(scale), good
 
 
-def wrong_step(gradients, scale, row, unscaled, new):
+def wrong_step(gradients, scale, row, unscaled, new) -> str | None:
     """What is wrong with a step, the `row`th finite one in a row (0: not finite), or
     None.
     """
@@ -184,7 +184,7 @@ def wrong_step(gradients, scale, row, unscaled, new):
     return None if new == scale else early
 
 
-def wrong_gradients(returned, right, scale):
+def wrong_gradients(returned, right, scale) -> str | None:
     """What is wrong with the gradients that a function returned in place of others, or
     None.
     """
@@ -199,13 +199,13 @@ def wrong_gradients(returned, right, scale):
     return "divides by another number than the scale that the loss was multiplied by."
 
 
-def power(scale):
+def power(scale) -> str:
     """A scale for reading."""
     share, exponent = math.frexp(scale)
     return f"2**{exponent - 1}" if share == 0.5 and exponent != 1 else f"{scale:.6g}"
 
 
-def judge(function):
+def judge(function) -> str | None:
     """What is wrong with a scaler, and how the training went with it, or None."""
     names = attempt(lambda: function.__code__.co_names)
     if names and "LossScaleOptimizer" in names:
@@ -223,7 +223,7 @@ def judge(function):
     return run.told
 
 
-def runs(function):
+def runs(function) -> dict[str, list[float]]:
     """{name: the share of the pictures missing, every `EVERY` steps} of three
     trainings.
 

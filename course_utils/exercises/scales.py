@@ -21,7 +21,7 @@ ERROR, ROOM = 0.001, 3
 
 
 @functools.cache
-def layer_gradients():
+def layer_gradients() -> np.ndarray:
     """The array of the task: float64 (100000,), log-normal around 2**-30, of either
     sign.
     """
@@ -30,7 +30,7 @@ def layer_gradients():
     return names["array"].astype(np.float64)  # its product with a power of two is exact
 
 
-def error(s):
+def error(s) -> float:
     """The relative error of the array in float16 with the scale 2**s; infinite with
     overflow.
     """
@@ -42,7 +42,7 @@ def error(s):
     return float(np.linalg.norm(cast / 2.0**s - array) / np.linalg.norm(array))
 
 
-def fits(s):
+def fits(s) -> bool:
     """Whether the task accepts a scale."""
     return (
         s.is_integer()
@@ -52,7 +52,7 @@ def fits(s):
     )
 
 
-def exponent(s):
+def exponent(s) -> str | None:
     """What is wrong with a number that may be the scale in place of its exponent, or
     None.
     """
@@ -63,7 +63,7 @@ def exponent(s):
     return f"You gave {s:.6g}: give a whole number s, the exponent of 2**s."
 
 
-def misfit(s):
+def misfit(s) -> str:
     """What is wrong with a scale that does not fit."""
     if said := exponent(s):
         return said
@@ -76,7 +76,7 @@ def misfit(s):
     return f"{told}, and below 0.1 % is asked for.{sign}"
 
 
-def first(s):
+def first(s) -> str:
     """What is wrong with a first power of two that overflows."""
     if said := exponent(s):
         return said

@@ -4,10 +4,15 @@ judge of which were made.
 
 import statistics
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .answers import describe
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 # Where in the time budget each fault shows, by the name of its repair.
 SHOWS = {
@@ -27,7 +32,7 @@ WIDTH = 512
 READING = 0.006
 
 
-def colleague(repairs=()):
+def colleague(repairs=()) -> Callable[[], float]:
     """A colleague's training step on 256 pictures, with those of `REPAIRS` that are
     named.
 
@@ -88,7 +93,7 @@ def colleague(repairs=()):
     return step
 
 
-def read_slowly(images, labels, batch, seconds):
+def read_slowly(images, labels, batch, seconds) -> "tf.data.Dataset":
     """A `tf.data.Dataset` without end of (images, labels), each batch of which takes so
     many seconds to read and no core.
 
@@ -112,7 +117,7 @@ def read_slowly(images, labels, batch, seconds):
     return data.map(read).with_options(options)
 
 
-def judge(answer):
+def judge(answer) -> str | None:
     """What is wrong with a list of repairs, or None: all six are wanted, in any order.
 
     >>> judge(["graph", "graph"])

@@ -3,7 +3,12 @@
 Everything is made here; nothing draws on a seed that the learner may have set.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    import keras
 
 CODE = """\
 import tensorflow as tf
@@ -20,7 +25,7 @@ def step(model, optimizer, loss_fn, x, y):
 """
 
 
-def hidden_model(policy, seed=6):
+def hidden_model(policy, seed=6) -> "keras.Sequential":
     """A small network with BatchNormalization: float32 (n, 6) to float32 logits (n, 3).
 
     The weights are NumPy's, so that Keras draws no seed; the names leave Keras's

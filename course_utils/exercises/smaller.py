@@ -30,7 +30,7 @@ PRUNE_SLIPS = {
 PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75), ((12, 1), 0.0))
 
 
-def prune_problem(prune, trial):
+def prune_problem(prune, trial) -> str | None:
     """What is wrong with the learner's pruning of an array of this shape, or None."""
     shape, share = trial
     size = int(np.prod(shape))
@@ -84,7 +84,7 @@ AFFINE_SLIPS = {
 RANGES = ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 
 
-def affine_problem(affine, trial):
+def affine_problem(affine, trial) -> str | None:
     """What is wrong with the learner's scale and zero point for a range, or None."""
     low, high = trial
     found = call(affine, low, high, end="`return`")
@@ -132,7 +132,7 @@ FLOAT32_SLIPS = {
 }
 
 
-def float32_problem(to_float32, policy):
+def float32_problem(to_float32, policy) -> str | None:
     """What is wrong with the learner's twin of a network under this policy, or None."""
     import keras  # late: it loads TensorFlow
 

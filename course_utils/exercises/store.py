@@ -16,13 +16,13 @@ _unsaved = {}  # path -> lines that could not be written yet
 _told = set()  # files with lines that cannot be read
 
 
-def path():
+def path() -> Path:
     """Where progress is kept, a `Path`."""
     default = paths.FOLDER / ".course_progress.jsonl"
     return Path(os.environ.get("COURSE_PROGRESS") or default)
 
 
-def entry(notebook):
+def entry(notebook) -> dict:
     """What is known of a notebook: `{"guess": None, "measured": None, "drawn": None,
     "solved": [1, 3]}`.
     """
@@ -31,7 +31,7 @@ def entry(notebook):
         lines = file.read_bytes().splitlines()
     except OSError:  # a failing write tells the learner; reading loses nothing
         lines = []
-    known = {"guess": None, "measured": None, "drawn": None, "solved": []}
+    known: dict = {"guess": None, "measured": None, "drawn": None, "solved": []}
     damaged = False
     for line in filter(None, lines + _unsaved.get(file, [])):
         try:
@@ -49,7 +49,7 @@ def entry(notebook):
     return known
 
 
-def save(notebook, key, value):
+def save(notebook, key, value) -> None:
     """Remember the id of a solved exercise beside those known, or a guess, what was
     measured, or a drawn curve in place of the older one.
     """
@@ -71,7 +71,7 @@ def save(notebook, key, value):
         _unsaved[file] = lines
 
 
-def clear():
+def clear() -> None:
     """Forget everything. Raises OSError where the file cannot be deleted."""
     _unsaved.pop(path(), None)
     path().unlink(missing_ok=True)

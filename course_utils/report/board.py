@@ -56,7 +56,7 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
     left_out: dict = {}
     first_name: dict = {}
     for file in files.values():
-        name = data.plain(str(file))
+        name = str(data.plain(str(file)))
         while name in reports or name in left_out:
             name += "*"
         try:

@@ -1,6 +1,7 @@
 """Settings of Keras and of the device that hold for a `with` block."""
 
 import contextlib
+from collections.abc import Iterator
 
 import keras
 import tensorflow as tf
@@ -13,7 +14,7 @@ CONVOLUTIONS = tuple(
 
 
 @contextlib.contextmanager
-def dtype_policy(name: str):
+def dtype_policy(name: str) -> Iterator[None]:
     """Sets Keras's global dtype policy for a `with` block and restores the former one.
 
     Example:
@@ -30,7 +31,7 @@ def dtype_policy(name: str):
 
 
 @contextlib.contextmanager
-def tf32(on: bool):
+def tf32(on: bool) -> Iterator[None]:
     """Lets float32 products go through TF32 or not in a `with` block, where a GPU has
     it.
 

@@ -1,7 +1,12 @@
 """What happens to the loss scale in training, step by step."""
 
+from typing import TYPE_CHECKING
+
 import keras
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = {"step": "int64", "scale": "float64", "applied": "bool"}
 
@@ -34,7 +39,7 @@ class LossScaleRecorder(keras.callbacks.Callback):
         self._before = None
 
     @property
-    def table(self):
+    def table(self) -> "pd.DataFrame":
         """A pandas DataFrame with one row per step: step (1, 2, …), scale, applied.
 
         scale is the one that the step was computed with; applied says whether the inner
@@ -45,7 +50,7 @@ class LossScaleRecorder(keras.callbacks.Callback):
         table = pd.DataFrame(self._rows, columns=[*COLUMNS, "ceiling"]).astype(COLUMNS)
         return table if self._ceiling else table.drop(columns="ceiling")
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs=None) -> None:
         if self.model.steps_per_execution != 1:
             raise ValueError(
                 f"The model takes {self.model.steps_per_execution} steps at a time and shows only "
@@ -59,11 +64,11 @@ class LossScaleRecorder(keras.callbacks.Callback):
                 "keras.optimizers.LossScaleOptimizer."
             )
 
-    def on_train_batch_begin(self, batch, logs=None):
+    def on_train_batch_begin(self, batch, logs=None) -> None:
         ceiling = float(self._ceiling(self.model, batch)) if self._ceiling else None
         self._before = *_state(self.model.optimizer), ceiling
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch, logs=None) -> None:
         scale, count, ceiling = self._before
         applied = _state(self.model.optimizer)[1] > count
         self._rows.append((len(self._rows) + 1, scale, applied, ceiling))

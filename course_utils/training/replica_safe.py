@@ -1,6 +1,11 @@
 """Loss scaling that stays right when several devices share one training step."""
 
+from typing import TYPE_CHECKING
+
 import keras
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 @keras.saving.register_keras_serializable(package="course_utils")
@@ -32,7 +37,7 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
         True
     """
 
-    def apply(self, grads, trainable_variables=None):
+    def apply(self, grads, trainable_variables=None) -> None:
         """Take one step, or skip it, on every replica alike.
 
         `grads` are those of the scaled loss on this replica, one for each variable.
@@ -54,7 +59,7 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
                 )
         super().apply(grads, trainable_variables)
 
-    def check_finite(self, grads):
+    def check_finite(self, grads) -> "tf.Tensor":
         """Whether every gradient is finite, on this replica and on all others: a scalar
         bool.
         """
