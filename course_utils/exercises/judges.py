@@ -17,16 +17,6 @@ def _say(message, value):
     return message(value) if callable(message) else message.format(value=value)
 
 
-def two_decimals(right, share, otherwise) -> Callable:
-    """An `otherwise` that asks for more digits where a number is right to a share of it."""
-
-    def say(value):
-        nearly = "You gave {value:.4g}. That is near: give two decimals."
-        return _say(nearly if near(value, right, share) else otherwise, value)
-
-    return say
-
-
 class _Judge:
     """What `Number` and `Choice` share: read, compare, look up, else fall back."""
 
@@ -34,13 +24,10 @@ class _Judge:
         value = self.read(answer)
         if value is None:
             return f"You gave {describe(answer)}: {self.asked}."
-        if self.accepts(value):
+        if self.same(value, self.right):
             return None
-        said = (message for other, message in self._listed() if self.same(value, other))
-        return _say(next(said, self.otherwise), value)
-
-    def accepts(self, value):
-        return self.same(value, self.right)
+        reasons = (why for other, why in self._listed() if self.same(value, other))
+        return _say(next(reasons, self.otherwise), value)
 
     def examples(self):
         """Yield `(wrong answer, what is said of it)`, each listed answer once."""
@@ -59,10 +46,9 @@ class Number(_Judge):
 
     Attributes:
         wrong: {answer, or tuple of answers: message}.
-        otherwise: the message for any other wrong number.
+        otherwise: the message for any other number, None from a function if it is right too.
         asked: how to give an answer, said where it is no number.
         close: relative tolerance, of right and listed wrong answers alike; 0 is exact.
-        accept: condition(value) in place of nearness to `right`.
 
     >>> judge = Number(8192, {16384: "One doubling too many."}, "Not {value:g}.", close=0)
     >>> judge(8192), judge(16384), judge(1)
@@ -74,13 +60,9 @@ class Number(_Judge):
     otherwise: str | Callable = "You gave {value:g}."
     asked: str = "give one number"
     close: float = 0.01
-    accept: Callable | None = None
 
     def read(self, answer) -> float | None:
         return number(answer)
-
-    def accepts(self, value) -> bool:
-        return self.accept(value) if self.accept else super().accepts(value)
 
     def same(self, value, other) -> bool:
         return near(value, other, self.close)

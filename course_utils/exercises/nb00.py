@@ -84,8 +84,7 @@ def other_ratio(value) -> str:
 
 SPEEDUP = Number(
     1.75,
-    # two decimals of it, and no other ratio's
-    accept=lambda value: 1.74 <= value <= 1.76,
+    close=0.006,  # two decimals of it, and no other ratio's
     asked="give one number without quotes, such as 1.5",
     wrong={
         40

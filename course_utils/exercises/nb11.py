@@ -38,7 +38,6 @@ BLOCK = Fields(
                 72: "That is the whole block. Divide by its 16 values.",
             },
             otherwise="{value:g} does not fit: 4 bits, and a share of 8 more.",
-            asked="give one number of bits",
             close=0.001,
         ),
     }

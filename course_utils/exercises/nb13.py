@@ -1,7 +1,7 @@
 """Prediction and exercises of notebook 13."""
 
 from .engine import Exercise, Prediction, within
-from .judges import Fields, Number, two_decimals
+from .judges import Fields, Number
 
 TITLE = "How far could it go?"
 
@@ -32,7 +32,6 @@ COUNT = Fields(
                 2 * WEIGHTS: "That is one row. The layer turns 64 of them.",
             },
             otherwise="{value:.9g} does not fit: two for each row, input and output.",
-            asked="give one number",
             close=0.001,
         ),
         "bytes": Number(
@@ -45,7 +44,6 @@ COUNT = Fields(
             },
             otherwise="{value:.9g} does not fit: the layer reads its input and its weights, and"
             " it writes its result.",
-            asked="give one number of bytes",
             close=0.001,
         ),
         "flops per byte": Number(
@@ -55,7 +53,6 @@ COUNT = Fields(
                 FLOPS / NUMBERS: "That is flops for each number. A number has 4 bytes.",
             },
             otherwise="{value:g} does not fit: divide the flops by the bytes.",
-            asked="give one number with one decimal",
             close=0.005,
         ),
     }
@@ -71,6 +68,7 @@ ROOFLINE = Number(
         16
         / 8.1: "That leaves 50 operations per byte. In float16 the bytes are halved, so it is"
         " 100.",
+        (3.9, 4): "That is near: give two decimals.",
         2.0: "Half the bytes make it twice as fast where memory is the limit in both dtypes. In"
         " float32 arithmetic is.",
         65
@@ -87,12 +85,8 @@ ROOFLINE = Number(
         SPEEDUP
         - 1: "That is the gain. Give how many times as fast it is, as 2 for twice.",
     },
-    otherwise=two_decimals(
-        SPEEDUP,
-        0.02,
-        "You gave {value:.4g}. In float32 the layer reaches 8.1 TFLOP/s; how many numbers"
-        " does memory bring in float16?",
-    ),
+    otherwise="You gave {value:.4g}. In float32 the layer reaches 8.1 TFLOP/s; how many"
+    " numbers does memory bring in float16?",
     asked="give one number, without quotes or units",
     close=0.005,
 )
@@ -150,7 +144,6 @@ in_float32 = min(8.1, 0.32 * 50)  # TFLOP/s: the peak, or what memory allows
 in_float16 = min(65, 0.32 * 100)
 answer = in_float16 / in_float32""",
         answer=ROOFLINE,
-        wrong=[(4, "give two decimals")],
         hints=[
             "Memory allows bytes per second times operations per byte. Compare that with the peak,"
             " once for each dtype.",

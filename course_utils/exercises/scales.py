@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from .functions import edited
 from .judges import Fields, Number
 
 # --- a scale for an array -------------------------------------------------------------
@@ -25,9 +26,8 @@ def layer_gradients() -> np.ndarray:
     """The array of the task: float64 (100000,), log-normal around 2**-30, of either
     sign.
     """
-    names = {}
-    exec(ARRAY, names)
-    return names["array"].astype(np.float64)  # its product with a power of two is exact
+    # its product with a power of two is exact
+    return edited(ARRAY, "array").astype(np.float64)
 
 
 def error(s) -> float:
@@ -42,16 +42,6 @@ def error(s) -> float:
     return float(np.linalg.norm(cast / 2.0**s - array) / np.linalg.norm(array))
 
 
-def fits(s) -> bool:
-    """Whether the task accepts a scale."""
-    return (
-        s.is_integer()
-        and abs(s) < 128
-        and error(s) < ERROR
-        and error(s + ROOM) < math.inf
-    )
-
-
 def exponent(s) -> str | None:
     """What is wrong with a number that may be the scale in place of its exponent, or
     None.
@@ -63,23 +53,24 @@ def exponent(s) -> str | None:
     return f"You gave {s:.6g}: give a whole number s, the exponent of 2**s."
 
 
-def misfit(s) -> str:
-    """What is wrong with a scale that does not fit."""
-    if said := exponent(s):
-        return said
-    if (found := error(s)) == math.inf:
+def misfit(s) -> str | None:
+    """What is wrong with a scale, or None."""
+    if problem := exponent(s):
+        return problem
+    if (size := error(s)) == math.inf:
         return f"With s = {s:.0f} the largest gradient is infinity in float16."
-    if found < ERROR:
-        return f"With s = {s:.0f} the error is {found:.2%}, but eight times the largest overflows."
+    if size < ERROR:
+        if error(s + ROOM) < math.inf:
+            return None
+        return f"With s = {s:.0f} the error is {size:.2%}, but eight times the largest overflows."
     sign = " A negative s divides." * (s < 0)
-    told = f"With s = {s:.0f} the relative error is {found:.2%}"
-    return f"{told}, and below 0.1 % is asked for.{sign}"
+    return f"With s = {s:.0f} the relative error is {size:.2%}, and below 0.1 % is asked for.{sign}"
 
 
 def first(s) -> str:
     """What is wrong with a first power of two that overflows."""
-    if said := exponent(s):
-        return said
+    if problem := exponent(s):
+        return problem
     if error(s) < math.inf:
         largest = 2.0**s * np.abs(layer_gradients()).max()
         return f"With s = {s:.0f} the largest gradient becomes {largest:,.5g}, finite in float16."
@@ -90,7 +81,7 @@ TRIED = (0, 11, 34, 37, -15, 2**15, 15.5, 1000), (36, 38, 16, 2**37, 36.5)
 WHOLE = "give one whole number, the s of 2**s"
 CHOSEN = Fields(
     {
-        "s": Number(33, {TRIED[0]: misfit}, misfit, WHOLE, accept=fits),
+        "s": Number(33, {TRIED[0]: misfit}, misfit, WHOLE),
         "overflow": Number(37, {TRIED[1]: first}, first, WHOLE, close=0),
     }
 )
