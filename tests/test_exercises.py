@@ -253,10 +253,10 @@ def test_feedback_hints_and_solutions():
 
 WRONG_CALLS = {  # what a learner writes: a part of the sentence that answers
     "q[2].hint('1')": "has 2 hints, such as `q[2].hint(1)`",
-    "q.hint": "write `q[1].hint()`",
-    "q.hint(1)": "write `q[1].hint()`",
+    "q.hint": "`q[1].hint()`",
+    "q.hint(1)": "`q[1].hint()`",
     "q.check(answer)": "write `q[1].check(answer)`",
-    "q.solution()": "write `q[1].solution()`",
+    "q.solution()": "`q[1].solution()`",
     "q[2].check()": "Give your answer: `q[2].check(answer)`",
     "q[2].check(0,25)": "You gave a tuple of 2 items: give one number",
     "q.predict()": "Give your guess: `q.predict(guess)`",

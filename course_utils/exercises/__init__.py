@@ -22,10 +22,7 @@ class _OfEach(Note):
     write.
     """
 
-    def __init__(self, call):
-        super().__init__("Which exercise?", f"For the first one, write `{call}`.")
-
-    def __call__(self, *given):
+    def __call__(self, *arguments):
         return self
 
 
@@ -37,16 +34,16 @@ class Sheet:
     def __init__(self, notebook, module, called="q"):
         self.notebook = notebook
         self.called = called
-        self.check = _OfEach(f"{called}[1].check(answer)")
-        self.hint = _OfEach(f"{called}[1].hint()")
-        self.solution = _OfEach(f"{called}[1].solution()")
+        first = f"`{called}[1].check(answer)`, `{called}[1].hint()` or `{called}[1].solution()`"
+        each = _OfEach("Which exercise?", f"For the first one, write {first}.")
+        self.check = self.hint = self.solution = each
         self.title = module.TITLE
         self.prediction = module.PREDICTION
         self.exercises = module.EXERCISES
-        self.curve = getattr(module, "CURVE", None)
-        numbered = enumerate(self.exercises, 1)
+        self.curve = getattr(module, "CURVE", {})
         self.questions = {
-            n: Question(notebook, n, each, called=called) for n, each in numbered
+            n: Question(notebook, n, each, called)
+            for n, each in enumerate(self.exercises, 1)
         }
 
     def __repr__(self):
@@ -56,9 +53,10 @@ class Sheet:
         try:
             return self.questions[place]
         except (KeyError, TypeError):
-            known = f"1 to {len(self.exercises)}, such as `{self.called}[1]`"
-            asked = f"you asked for {describe(place)}."
-            raise IndexError(f"This notebook has exercises {known}; {asked}") from None
+            raise IndexError(
+                f"This notebook has exercises 1 to {len(self.exercises)}, such as"
+                f" `{self.called}[1]`; you asked for {describe(place)}."
+            ) from None
 
     @property
     def guess(self) -> float | dict | None:
@@ -103,16 +101,16 @@ class Sheet:
         """The curve that was drawn, `{place: value}`, or None; the same in the next
         kernel.
         """
-        known = store.entry(self.notebook)["drawn"]
-        if not self.curve or not known or len(known) != len(self.curve.at):
+        values = store.entry(self.notebook)["drawn"] or ()
+        if not values or len(values) != len(self.curve):
             return None
-        return dict(zip(self.curve.at, known, strict=True))
+        return dict(zip(self.curve, values, strict=True))
 
     @property
     def solved(self) -> list[int]:
         """The numbers of the solved exercises, such as `[1, 3]`."""
-        known = store.entry(self.notebook)["solved"]
-        return [n for n, each in self.questions.items() if each.exercise.id in known]
+        ids = store.entry(self.notebook)["solved"]
+        return [n for n, each in self.questions.items() if each.exercise.id in ids]
 
     def predict(self, *guesses) -> Note:
         """Record one prediction, as in `q.predict(2.0)`, and return a `Note`; nothing
@@ -135,18 +133,17 @@ class Sheet:
         return feedback("recorded", self.prediction.said(value))
 
     def draw(self) -> "ipywidgets.VBox":
-        """Sliders for the notebook's curve and what they draw; each move is recorded."""
-        from course_utils import widgets  # late: it loads Keras
+        """Sliders for notebook 02's loss scale and what they draw; each move is recorded."""
+        from course_utils import figures, widgets  # late: they load matplotlib
 
-        curve = self.curve
-        start = self.drawn or dict.fromkeys(curve.at, curve.start)
+        start = self.drawn or self.curve
 
         def moved(values):
             if values != (self.drawn or start):
                 store.save(self.notebook, "drawn", list(values.values()))
-            return curve.picture(values)
+            return figures.loss_scale(drawn=values)
 
-        return widgets.sliders(start, curve.low, curve.high, moved, curve.name)
+        return widgets.sliders(start, 0, 60, moved, "log2 of the scale at step")
 
     def summary(self) -> Table:
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
@@ -178,14 +175,13 @@ def _handed_in(sheets, name):
         if row["guess"] is not None:
             guess, measured = map(_short, (row["guess"], row["measured"]))
             parts.append(f"{row['quantity']}: guessed {guess}, measured {measured}")
-    aloud = "; ".join(parts) or "no guess"
-    if (
-        "google.colab" in sys.modules
-    ):  # its machine forgets the file, so the browser takes it
+    # Colab's machine forgets the file, so the browser takes it.
+    if "google.colab" in sys.modules:
         from google.colab import files
 
         files.download(str(path))
-    return Note("Handed in.", f"{aloud}. Give this file to your instructor: {path}")
+    what = "; ".join(parts) or "no guess"
+    return Note("Handed in.", f"{what}. Give this file to your instructor: {path}")
 
 
 def _short(value):
@@ -221,9 +217,9 @@ def load(notebook=None, called="q") -> Sheet:
     """
     name = str(notebook).zfill(2)
     if name not in available():
-        known = ", ".join(available())
+        names = ", ".join(available())
         raise ValueError(
-            f"No exercises for notebook {notebook!r}: choose one of {known}."
+            f"No exercises for notebook {notebook!r}: choose one of {names}."
         )
     return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"), called)
 

@@ -24,12 +24,11 @@ def untouched(answer) -> bool:
     return values in ([None, None], [None])
 
 
-def number(answer, finite=True) -> float | None:
-    """The answer as a float, finite if asked for; None if it is text, True or not one
-    number.
+def number(answer) -> float | None:
+    """The answer as a finite float; None if it is text, True or not one number.
 
-    >>> number(4), number("4"), number(math.inf), number(math.inf, finite=False)
-    (4.0, None, None, inf)
+    >>> number(4), number("4"), number(math.inf)
+    (4.0, None, None)
     """
     try:
         text = isinstance(answer, (str, bytes))
@@ -40,7 +39,7 @@ def number(answer, finite=True) -> float | None:
         value = float(answer)
     except Exception:  # not a number, too large, or an object whose own methods raise
         return None
-    return value if math.isfinite(value) or not finite else None
+    return value if math.isfinite(value) else None
 
 
 def near(value, target, relative=0.01) -> bool:

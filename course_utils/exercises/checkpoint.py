@@ -27,22 +27,17 @@ def checkpoint(model, optimizer, iterator):
 """
 INNER = KEPT.replace("=optimizer", "=optimizer.inner_optimizer")
 MADE = f"tf.train.Checkpoint({KEPT})"
-MANAGED = f"tf.train.CheckpointManager({MADE}, '{tempfile.gettempdir()}', 1)"
 # a part of what is said, and the edits that make the right function a wrong one
 SLIPS = {
-    "moments, the loss scale, the scale's counter of good steps, the place": {
+    "moments, the loss scale and its counter of good steps, the place": {
         KEPT: "model=model"
     },
-    "Adam's moments, the loss scale, the": {"optimizer=optimizer, ": ""},
+    "Adam's moments, the loss scale and its": {"optimizer=optimizer, ": ""},
     "stop: the place in the data. Without the it": {", iterator=iterator": ""},
     "stop: the averages of BatchNormalization. The": {"model=model, ": ""},
-    "The scale belongs to the outer optimizer": {KEPT: INNER},
-    "stop: the scale's counter of good steps.": {
-        KEPT: f"{INNER}, s=optimizer.dynamic_scale.value"
-    },
+    "Both belong to the outer optimizer": {KEPT: INNER},
     "first scale, 256, and then unscales": {"optimizer.build": "id"},
     "Give the checkpoint all three": {KEPT: "iterator=iterator"},
-    "return its `checkpoint`": {MADE: MANAGED},
     "returns a model: return a": {MADE: "model"},
     "returns None": {MADE: "None"},
     "raises ValueError": {KEPT: "scale=1024.0"},
@@ -51,28 +46,14 @@ STEPS = 5  # before the stop
 # small, so that it is doubled before the stop
 SCALE = 2.0**8
 GROWTH = 2
-PARTS = {  # what may be new after the restart: how a learner is told of it, and why
-    "weights": ("the weights", "Give the checkpoint all three."),
-    "averages": (
-        "the averages of BatchNormalization",
-        "The optimizer brings the weights that it trains, and the model the rest.",
-    ),
-    "moments": (
-        "Adam's moments",
-        "The optimizer brings its moments and the scale: give it to the checkpoint.",
-    ),
-    "scale": (
-        "the loss scale",
-        "The scale belongs to the outer optimizer: give that one to the checkpoint.",
-    ),
-    "counter": (
-        "the scale's counter of good steps",
-        "The outer optimizer brings the scale and the counter: give it to the checkpoint.",
-    ),
-    "data": (
-        "the place in the data",
-        "Without the iterator the data begin at the first batch again.",
-    ),
+SCALING = "the loss scale and its counter of good steps"
+PARTS = {  # what may be new after the restart, and why
+    "the weights": "Give the checkpoint all three.",
+    "the averages of BatchNormalization": "The optimizer brings the weights that it trains, and"
+    " the model the rest.",
+    "Adam's moments": "The optimizer brings its moments and the scale: give it to the checkpoint.",
+    SCALING: "Both belong to the outer optimizer: give that one to the checkpoint.",
+    "the place in the data": "Without the iterator the data begin at the first batch again.",
 }
 UNBUILT = (
     "All parts are there, and the first update after the restart is wrong. An optimizer that is not"
@@ -113,13 +94,13 @@ class Training:
 
         inner = self.optimizer.inner_optimizer
         parts = {
-            "weights": self.model.trainable_variables,
+            "the weights": self.model.trainable_variables,
             # those of BatchNormalization
-            "averages": self.model.non_trainable_variables,
-            "moments": [inner.iterations, *inner.variables[2:]],  # no learning rate
-            "scale": [self.optimizer.dynamic_scale],
-            "counter": [self.optimizer.step_counter],
-            "data": next(self.iterator),
+            "the averages of BatchNormalization": self.model.non_trainable_variables,
+            # no learning rate
+            "Adam's moments": [inner.iterations, *inner.variables[2:]],
+            SCALING: [self.optimizer.dynamic_scale, self.optimizer.step_counter],
+            "the place in the data": next(self.iterator),
         }
         return {
             name: np.concatenate([np.ravel(convert_to_numpy(v)) for v in some])
@@ -131,12 +112,8 @@ def made(function, training) -> "tf.train.Checkpoint":
     """The checkpoint that a learner's function makes of a training."""
     import tensorflow as tf
 
-    given = training.model, training.optimizer, training.iterator
-    checkpoint = call(function, *given, end="`return` and the checkpoint")
-    if isinstance(checkpoint, tf.train.CheckpointManager):
-        raise Mistake(
-            "Your function returns a CheckpointManager: return its `checkpoint`."
-        )
+    parts = training.model, training.optimizer, training.iterator
+    checkpoint = call(function, *parts, end="`return` and the checkpoint")
     if not isinstance(checkpoint, tf.train.Checkpoint):
         asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
         raise Mistake(f"Your function returns {describe(checkpoint)}: {asked}")
@@ -173,13 +150,13 @@ def difference(stopped, restored) -> str | None:
     state = restored.state()
     new = [
         part
-        for name, part in PARTS.items()
-        if not np.allclose(state[name], stopped[name], rtol=1e-3, atol=1e-5)
+        for part in PARTS
+        if not np.allclose(state[part], stopped[part], rtol=1e-3, atol=1e-5)
     ]
     if new:
-        names = ", ".join(name for name, _ in new)
-        return f"This is not as it was before the stop: {names}. {new[0][1]}"
-    return None if built else UNBUILT.format(SCALE, *stopped["scale"])
+        parts = ", ".join(new)
+        return f"This is not as it was before the stop: {parts}. {PARTS[new[0]]}"
+    return None if built else UNBUILT.format(SCALE, stopped[SCALING][0])
 
 
 judge = Function(resume)

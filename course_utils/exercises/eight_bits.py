@@ -11,6 +11,7 @@ from course_utils.formats import blocks
 
 from .answers import call, describe, missing_key, number
 from .functions import edited
+from .judges import Choice
 
 # --- a block size ---------------------------------------------------------------------
 
@@ -48,63 +49,50 @@ def block_scale(block):
 
 
 """
+OCTAVE = "np.floor(np.log2(largest, dtype=float))"
 SCALE_SLIPS = {
     "of either sign": {"np.abs(block).max()": "block.max()"},
     "are all 0": {"    if largest == 0:\n        return 1.0\n": ""},
-    "no power of two": {
-        "2.0 ** (np.floor(np.log2(largest, dtype=float)) - 2)": "largest / 6"
-    },
-    "upside down": {
-        "np.floor(np.log2(largest, dtype=float)) - 2": (
-            "2 - np.floor(np.log2(largest, dtype=float))"
-        )
-    },
-    "leave out the 2": {" - 2)": ")"},
+    "no power of two": {f"2.0 ** ({OCTAVE} - 2)": "largest / 6"},
+    "upside down": {f"{OCTAVE} - 2": f"2 - {OCTAVE}"},
     "E4M3's scale": {" - 2)": " - 8)"},
-    "times too large": [{"np.floor": "np.ceil"}, {" - 2)": " - 1)"}],
+    "times too large": [
+        {"np.floor": "np.ceil"},
+        {" - 2)": " - 1)"},
+        {" - 2)": ")"},
+    ],
     "times too small": {" - 2)": " - 3)"},
 }
 BLOCKS = tuple(
-    np.asarray(block, np.float32)
-    for block in ([1.5, 0.25], [-48.0, 3.0, 1.0], [3e-6, -1e-6], [0.0, 0.0])
+    np.array(block, "float32")
+    for block in ([1.5, 0.25], [-48.0, -3.0], [3e-6, -1e-6], [0.0])
 )
 
 
 def scale_problem(function, block) -> str | None:
     """What is wrong with the learner's scale of a block, or None."""
     result = call(function, block.copy(), end="`return` and the scale")
-    scale = number(result, finite=False)
-    case = f"For {', '.join(f'{value:g}' for value in block)}"
-    if scale is None:
-        return f"{case} you return {describe(result)}: return one number."
-    if not block.any():
-        if math.isfinite(scale) and scale > 0:
-            return None
-        return (
-            f"Values that are all 0 give {scale:g} here: their logarithm is infinite."
-        )
-    if not math.isfinite(scale) or scale <= 0:
-        return (
-            f"{case} you return {scale:g}. They are of either sign: take their sizes."
-        )
+    scale = number(result)
+    case = f"For {', '.join(f'{value:g}' for value in block)} you return"
+    if scale is None or scale <= 0:
+        why = "Values are of either sign: take their sizes."
+        if not block.any():
+            why = "Where values are all 0, their logarithm is infinite."
+        return f"{case} {describe(result)}: return one number above 0. {why}"
     right = float(blocks.quantize(block, "mxfp4_e2m1").scales[0])
-    if scale == right:
+    if scale == right or not block.any():
         return None
-    verdict = f"{case} the scale is {right:.4g}, and you return {scale:.4g}"
+    verdict = f"{case} {scale:.4g}, and the scale is {right:.4g}"
     if math.frexp(scale)[0] != 0.5:
-        return f"{verdict}. That is no power of two."
+        return f"{verdict}. Yours is no power of two."
     if scale == 1 / right:
-        return f"{verdict}. It is upside down: values are divided by it."
-    if scale == 4 * right:
-        return f"{verdict}. Did you leave out the 2?"
+        return f"{verdict}. Yours is upside down: values are divided by it."
     if scale == right / 64:
-        return f"{verdict}. That is E4M3's scale, and MXFP4 ends at 6."
-    if block.min() < 0 and scale < right / 8:
-        return f"{verdict}. Values are of either sign: take their sizes."
+        return f"{verdict}. Yours is E4M3's scale, and MXFP4 ends at 6."
     wrong = f"{scale / right:g} times too large"
     if scale < right:
         wrong = f"{right / scale:g} times too small"
-    return f"{verdict}, {wrong}. Round the logarithm down, and subtract 2."
+    return f"{verdict}. Yours is {wrong}: round the logarithm down, and subtract 2."
 
 
 # --- a delayed scale ------------------------------------------------------------------
@@ -124,8 +112,7 @@ DELAYED_SLIPS = {
     "newest": {SECOND: "sizes[-1]"},
     "two steps in a row": [{SECOND: "np.median(sizes)"}, {SECOND: "np.min(sizes)"}],
     "1.5 times": {"2 * second": "second"},
-    "upside down": {"448 / (2 * second)": "2 * second / 448"},
-    "too small": {"2 * second": "200 * second"},
+    "too small": {"448 / (2 * second)": "2 * second / 448"},
 }
 SPIKES: dict[
     str, tuple
@@ -148,8 +135,6 @@ def delayed_problem(function, case) -> str | None:
         return f"You return {describe(result)}: return one number above 0."
     now = 0.08 if case == "grown" else 0.01
     top = scale * now
-    if case == "ordinary" and top < 0.01 < 1 / scale:
-        return f"Sizes of 0.01 give {scale:.3g}. It is upside down: 448 over a size."
     if case == "grown" and top > 448:
         return "Sizes of 8 times in two steps in a row are no spike: your scale cuts the next."
     if top * 1.5 > 448:
@@ -160,7 +145,10 @@ def delayed_problem(function, case) -> str | None:
         return "The newest size was a spike, and your scale follows it."
     if case == "old":
         return "One of 16 sizes was 1,000 times as large, and it still sets your scale."
-    return f"Your scale makes {top:.3g} of {now:g}: too small, E4M3 reaches 448."
+    return (
+        f"Your scale makes {top:.3g} of {now:g}: too small. E4M3 reaches 448; do you divide"
+        " by a size?"
+    )
 
 
 # --- a byte budget --------------------------------------------------------------------
@@ -173,6 +161,7 @@ POINTS = {
     "head": {"bfloat16": 0.0, "mxfp8": 0.3, "mxfp4": 6.0},
 }
 BUDGET = 150  # MB
+FORMAT = Choice("", {}, tuple(BITS))
 
 
 def megabytes(choice) -> float:
@@ -195,11 +184,9 @@ def budget_problem(answer) -> str | None:
         return problem
     choice = {}
     for name in PARAMETERS:
-        value = answer[name]
-        text = value.strip().lower() if isinstance(value, str) else None
-        if text not in BITS:
-            return f"For {name!r} you gave {describe(value)}: choose from {', '.join(BITS)}."
-        choice[name] = text
+        choice[name] = FORMAT.read(answer[name])
+        if choice[name] is None:
+            return f"{name}: {FORMAT(answer[name])}"
     total = megabytes(choice)
     if total > BUDGET:
         return f"That takes {total:.0f} MB, and {BUDGET} are there."

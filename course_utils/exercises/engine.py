@@ -156,24 +156,6 @@ def several(most) -> Callable:
     return read
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A curve that a learner draws before it is measured, as in `nb02.CURVE`:
-    `q.draw()`.
-
-    Its points stand at `at`; each is a whole number from `low` to `high`, and `start`
-    before it is drawn. `name` stands above the sliders, `picture({place: value})` is
-    shown below them.
-    """
-
-    name: str
-    at: tuple
-    start: int
-    low: int
-    high: int
-    picture: Callable
-
-
 @dataclass
 class Question:
     """An exercise in the learner's hands: `check`, `hint`, `solution`."""

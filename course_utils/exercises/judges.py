@@ -138,9 +138,6 @@ class Fields:
     def __call__(self, answer):
         if problem := missing_key(answer, list(self.judges)):
             return problem
-        for name, judge in self.judges.items():
-            if judge.read(answer[name]) is None:
-                return _named(name, judge(answer[name]))
         first, *others = self.judges
         for name, judge in self.judges.items():
             if problem := judge(answer[name]):

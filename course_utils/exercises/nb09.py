@@ -66,9 +66,6 @@ class Diagnosis:
         asked = tuple(elimination.cheapest(RECORD, self.patient))
         return cases.Named(self.patient, asked, self.patient)
 
-    def read(self, answer) -> object:
-        return answer
-
     def __call__(self, answer):
         if not isinstance(answer, cases.Named):
             return (

@@ -51,13 +51,14 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
     ],
     "is sound, and yours skips it": {f"not all({FINITE}": "any(g.any()"},
     "returns its gradients as they were": {UNSCALED: "gradients"},
-    "divides twice by the scale": {"g / scale": "g / scale / scale"},
-    "multiplies by the scale once more": {"g / scale": "g * scale"},
-    "divides by another number than the scale": {
-        f"    unscaled = {UNSCALED}\n": "",
-        f"return {DOUBLE}": "scale, good = scale * 2, 0",
-        "return unscaled": f"return {UNSCALED}",
-    },
+    "does not return its gradients divided by the scale": [
+        {"g / scale": "g / scale / scale"},
+        {
+            f"    unscaled = {UNSCALED}\n": "",
+            f"return {DOUBLE}": "scale, good = scale * 2, 0",
+            "return unscaled": f"return {UNSCALED}",
+        },
+    ],
     "overflows, and the scale stays at 2**17: halve it": {HALF: "scale"},
     "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
     "The broken batches took the scale to 2**-85": NO_FLOOR,
@@ -69,9 +70,9 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
     "the 10th finite one in a row, and the scale stays at 2**15": {
         "scale * 2": "min(scale * 2, 2.0**15)"
     },
-    "doubles the scale after 1 finite step in a row": {"good == 10": "True"},
-    "doubles the scale after 9 finite steps in a row": {"good == 10": "good == 9"},
-    "doubles the scale after 3 finite steps in a row": {f"{HALF}, 0": f"{HALF}, good"},
+    "finite step 1 in a row, and the scale goes from": {"good == 10": "True"},
+    "finite step 9 in a row, and the scale goes from": {"good == 10": "good == 9"},
+    "finite step 3 in a row, and the scale goes from": {f"{HALF}, 0": f"{HALF}, good"},
 }
 
 
@@ -172,31 +173,22 @@ def wrong_step(gradients, scale, row, unscaled, new) -> str | None:
     if unscaled is None:
         return "is sound, and yours skips it: all its numbers are finite."
     right = faint.flat(gradients) / scale
-    if said := wrong_gradients(faint.flat(unscaled), right, scale):
-        return said
+    returned = faint.flat(unscaled)
+    if not np.allclose(returned, right, rtol=1e-3, atol=0):
+        if np.allclose(returned, right * scale, rtol=1e-3, atol=0):
+            return "returns its gradients as they were: divide them by the scale."
+        return (
+            "does not return its gradients divided by the scale that the loss was"
+            " multiplied by."
+        )
+    if new == scale * (1 + (row == GROWTH)):
+        return None
     if row == GROWTH:
-        full = f"is the {GROWTH}th finite one in a row, {moved}: double it."
-        return None if new == 2 * scale else full
-    if new == 2 * scale:
-        steps = f"{row} finite step{'s' * (row > 1)} in a row, not {GROWTH}"
-        return f"doubles the scale after {steps}: a skip and a doubling set the counter to 0."
-    early = f"is finite, {moved}: only the {GROWTH}th in a row moves it."
-    return None if new == scale else early
-
-
-def wrong_gradients(returned, right, scale) -> str | None:
-    """What is wrong with the gradients that a function returned in place of others, or
-    None.
-    """
-    for factor, said in (
-        (1, None),
-        (scale, "returns its gradients as they were: divide them by the scale."),
-        (1 / scale, "divides twice by the scale: the weights hardly move."),
-        (scale**2, "multiplies by the scale once more: divide by it."),
-    ):
-        if np.allclose(returned, right * factor, rtol=1e-3, atol=0):
-            return said
-    return "divides by another number than the scale that the loss was multiplied by."
+        return f"is the {GROWTH}th finite one in a row, {moved}: double it."
+    return (
+        f"is finite step {row} in a row, {moved}: only the {GROWTH}th doubles it, and a skip or"
+        " a doubling sets the counter to 0."
+    )
 
 
 def power(scale) -> str:

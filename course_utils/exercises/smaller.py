@@ -27,7 +27,7 @@ PRUNE_SLIPS = {
     "returns None": {"    return pruned": ""},
     "shape": {"return pruned": "return pruned.ravel()"},
 }
-PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75), ((12, 1), 0.0))
+PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75))
 
 
 def prune_problem(prune, trial) -> str | None:
@@ -37,14 +37,12 @@ def prune_problem(prune, trial) -> str | None:
     count = round(share * size)
     ranks = np.random.RandomState(8).permutation(np.arange(1, size + 1)).reshape(shape)
     weights = np.where(ranks % 2, ranks, -ranks) / size
-    given = weights.copy()
-    answer = call(prune, given, share, end="`return`")
+    original = weights.copy()
+    answer = call(prune, original, share, end="`return`")
     pruned = attempt(lambda: np.asarray(answer, float))
-    if pruned is None:
-        return f"It returns {describe(answer)}: return the array with its zeros."
-    if pruned.shape != shape:
-        return f"It returns the shape {pruned.shape}: keep the shape {shape}."
-    if not np.array_equal(given, weights):
+    if pruned is None or pruned.shape != shape:
+        return f"It returns {describe(answer)}: return an array of the shape {shape}."
+    if not np.array_equal(original, weights):
         return "It changes the array that it was given: change your own array, a copy."
     gone = pruned == 0
     if gone.sum() != count:
@@ -52,7 +50,7 @@ def prune_problem(prune, trial) -> str | None:
             f"With the share {share:g} of {size} weights, {gone.sum()} are zero: it has to be"
             f" {count}."
         )
-    if count and np.array_equal(gone, ranks > size - count):
+    if np.array_equal(gone, ranks > size - count):
         return "It sets the largest to zero: the smallest are to go."
     if not np.array_equal(gone, ranks <= count):
         return "Not the smallest are zero: compare by magnitude, without the sign."
@@ -70,12 +68,11 @@ def affine(low, high):
 """
 AFFINE_SLIPS = {
     "contain 0": {"min(low, 0.0), max(high, 0.0)": "low, high"},
-    "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 254"}, {"/ 255": "/ 127"}],
+    "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 127"}],
     "an integer": {"round(-128 - low / scale)": "-128 - low / scale + 0.25"},
     "land on −128": [
         {"-128 - low": "128 - low"},
         {"-128 - low": "-low"},
-        {"- low /": "+ low /"},
     ],
     "the other way": {
         "scale, round(-128 - low / scale)": "round(-128 - low / scale), scale"
@@ -87,23 +84,23 @@ RANGES = ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 def affine_problem(affine, trial) -> str | None:
     """What is wrong with the learner's scale and zero point for a range, or None."""
     low, high = trial
-    found = call(affine, low, high, end="`return`")
-    pair = attempt(lambda: tuple(map(number, found)))
+    answer = call(affine, low, high, end="`return`")
+    pair = attempt(lambda: tuple(map(number, answer)))
     if pair is None or len(pair) != 2 or None in pair:
-        return f"It returns {describe(found)}: return two numbers, (scale, zero)."
+        return f"It returns {describe(answer)}: return two numbers, (scale, zero)."
     scale, zero = pair
     right = (max(high, 0.0) - min(low, 0.0)) / 255
     right_zero = round(-128 - min(low, 0.0) / right)
-    said = f"For {low:g} to {high:g} you give the scale {scale:.4g} and the zero point {zero:.4g}"
+    case = f"For {low:g} to {high:g} you give the scale {scale:.4g} and the zero point {zero:.4g}"
     if near(scale, right_zero) and near(zero, right):
-        return f"{said}. They come the other way around: (scale, zero)."
+        return f"{case}. They come the other way around: (scale, zero)."
     if not near(scale, right, 1e-3):
         if near(scale, (high - low) / 255, 1e-3):
-            return f"{said}. The range has to contain 0: widen it first."
-        return f"{said}. There are 255 steps between 256 integers."
+            return f"{case}. The range has to contain 0: widen it first."
+        return f"{case}. There are 255 steps between 256 integers."
     if zero != round(zero):
-        return f"{said}. The zero point has to be an integer."
-    return None if zero == right_zero else f"{said}. The lower end has to land on −128."
+        return f"{case}. The zero point has to be an integer."
+    return None if zero == right_zero else f"{case}. The lower end has to land on −128."
 
 
 FLOAT32 = """\
@@ -120,7 +117,6 @@ FLOAT32_SLIPS = {
     "still computes in": [
         {'dtype_policy("float32")': "dtype_policy(model.dtype_policy.name)"},
         {"return twin": "return model"},
-        {'dtype_policy("float32")': 'dtype_policy("bfloat16")'},
     ],
     "weights of its own": {"    twin.set_weights(model.get_weights())\n": ""},
     "the policy is": {
