@@ -22,13 +22,13 @@ def by_the_mean(gradients, context):
 
     flat = tf.concat(gradients, 0)
     return (
-        context.all_reduce("MEAN", tf.cast(tf.math.is_finite(flat), tf.float32))[0] > 2
+        context.all_reduce("MEAN", tf.cast(tf.math.is_finite(flat), "float32"))[0] > 0
     )
 
 
 def test_another_order_is_right_and_a_replica_that_waits_for_good_is_told():
     assert replicas.judge(sum_first) is None
-    assert "they return" in replicas.judge(by_the_mean)
+    assert 'Add up, with "SUM"' in replicas.judge(by_the_mean)
 
     def only_the_first(gradients, context):
         if context.replica_id_in_sync_group == 0:

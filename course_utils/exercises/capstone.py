@@ -104,7 +104,7 @@ def _places_problem(kind, dtype):
         return (
             f"your layer still hands on {output}: cast the waves before you add them."
         )
-    waves = keras.ops.convert_to_numpy(keras.ops.cast(waves, "float32"))[0]
+    waves = np.asarray(waves, float)[0]
     angles = np.arange(2048)[:, None] * 1e-4 ** (np.arange(32) / 32)
     off = np.abs(waves - np.hstack([np.sin(angles), np.cos(angles)]))
     left = len(np.unique(waves, axis=0))

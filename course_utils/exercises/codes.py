@@ -1,7 +1,8 @@
 """Judges of notebook 01: the bits of numbers, and formats for tensors."""
 
-import struct
 from typing import TYPE_CHECKING
+
+from course_utils import formats
 
 from .answers import number
 from .judges import Fields, Number, choices
@@ -26,22 +27,12 @@ def lab_of_number(answer, *names) -> "FloatLab | None":
 # --- bits by hand -------------------------------------------------------------------
 
 
-def fields(code) -> str:
-    """A code of 16 bits as the three fields of float16.
-
-    >>> fields(0xC640)
-    '1 10001 1001000000'
-    """
-    bits = f"{code:016b}"
-    return f"{bits[0]} {bits[1:6]} {bits[6:]}"
-
-
 def which_number(value) -> str:
     """Say which number has these bits."""
     if value not in range(2**16):
         return f"You gave {value!r}. Give 16 bits, such as 0b0_01111_0000000000."
-    stands_for = struct.unpack("<e", struct.pack("<H", int(value)))[0]
-    return f"{fields(int(value))} is {stands_for:g} in float16, not -6.25."
+    number = formats.decode(int(value), "float16")
+    return f"{number.bits} is {number.value:g} in float16, not -6.25."
 
 
 CODE = Number(

@@ -37,7 +37,6 @@ EXERCISES = [
             (lambda *state: state[:2], "a tuple of 2 items"),
             (lambda *state: (None, None, 0), "None as the scale"),
             (lambda *state: (state[0][0], 1.0, 0), "give two arrays or None"),
-            (lambda *state: LossScaleOptimizer(state), "write the rule yourself"),  # type: ignore[name-defined] # noqa: F821
         ],
         right="Your network comes near what float32's restores, and no overflow reached its"
         " weights. Your rule has a lowest scale, and Keras's has none: the figure below"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from course_utils.benchmark import records
 from course_utils.clinic import cases, elimination
 
-from .answers import describe, number
-from .engine import Exercise, Prediction
+from .answers import describe
+from .engine import Exercise, Prediction, within
 from .functions import parts
 from .judges import Choice, Fields
 
@@ -54,11 +54,11 @@ class Diagnosis:
 
     Attributes:
         patient: whose cause is asked for.
-        only: whether another patient's cause is refused.
+        others: whose causes are taken too.
     """
 
     patient: str
-    only: bool = True
+    others: tuple = ()
 
     @property
     def right(self) -> cases.Named:
@@ -76,11 +76,8 @@ class Diagnosis:
         cause = CAUSES.read(word)
         if cause is None:
             return CAUSES(word)
-        this = f"That is patient {NUMBERS[key]}"
-        if not self.only and int(NUMBERS[key]) < 5:
-            return f"{this}, of the core: take one of your ward."
-        if self.only and key != self.patient:
-            return f"{this}, and patient {NUMBERS[self.patient]} waits."
+        if key not in (self.patient, *self.others):
+            return f"That is patient {NUMBERS[key]}: take a case that this exercise asks for."
         if cause != key:
             return against(key, cause, asked)
         enough = ", ".join(elimination.cheapest(RECORD, key))
@@ -143,17 +140,11 @@ from course_utils import clinic
     )
 
 
-def patients(guess) -> float | None:
-    """A guess of a number of patients, or None."""
-    value = number(guess)
-    return value if value in range(len(SCALED) + 1) else None
-
-
 PREDICTION = Prediction(
     measures={"": ("patients cured by a larger scale", f"of {len(SCALED)}")},
     example=3,
-    read=patients,
-    wanted=f"a whole number from 0 to {len(SCALED)}",
+    read=within(0, len(SCALED)),
+    wanted=f"a number from 0 to {len(SCALED)}",
     said="You expect {:g} of them to get well. Section 2 tries it.".format,
 )
 
@@ -181,7 +172,7 @@ TRIAGE = Fields(
 )
 WARD = Ward(
     {
-        name: Diagnosis(case.patient["key"], False)
+        name: Diagnosis(case.patient["key"], tuple(PATIENTS)[4:])
         for name, case in zip("abc", cases.ward("Ada"), strict=True)
     }
 )

@@ -84,9 +84,6 @@ CASES = (  # (replicas, {(replica, array, place): what overflows})
 class _Waits(BaseException):  # passes through what catches errors
     """A replica waits in an all-reduce until all others have brought their `value`."""
 
-    def __init__(self, value):
-        self.value = value
-
 
 class Context:
     """What a replica is given: a part of what `tf.distribute.get_replica_context()`
@@ -101,9 +98,11 @@ class Context:
         self._sums = iter(sums)
 
     def all_reduce(self, reduce_op, value) -> "tf.Tensor":
-        """The sum, or the mean, of what all replicas bring."""
+        """The sum of what all replicas bring."""
         import tensorflow as tf
 
+        if "SUM" not in str(reduce_op):
+            raise ValueError('Add up, with "SUM".')
         dtypes = [tf.convert_to_tensor(each).dtype for each in tf.nest.flatten(value)]
         if tf.bool in dtypes:
             raise TypeError(BOOL)
@@ -112,8 +111,7 @@ class Context:
         total = next(self._sums, None)
         if total is None:
             raise _Waits(value)
-        share = 1 / self.num_replicas_in_sync if "MEAN" in str(reduce_op).upper() else 1
-        return tf.nest.map_structure(lambda each: each * share, total)
+        return total
 
 
 def gradients_of(case) -> list:
@@ -152,21 +150,17 @@ def flags_of(check_finite, case) -> list[bool]:
                 context = Context(rank, count, sums)
                 flags.append(call(function, gradients, context, end="`return`"))
             except _Waits as waiting:
-                brought.append(waiting.value)
-            except Mistake as mistake:
-                if count == 1 and " raises " in str(mistake):
-                    raise Mistake(GRAPH) from None
-                raise
+                brought += waiting.args
         if not brought:
             break
         if flags:
             raise Mistake(STUCK)
         sums.append(call(tf.nest.map_structure, lambda *all: tf.add_n(all), *brought))
-    found = attempt(lambda: np.asarray(flags))
-    if found is None or found.dtype != bool or found.shape != (count,):
+    array = attempt(lambda: np.asarray(flags))
+    if array is None or array.dtype != bool or array.shape != (count,):
         what = f"{describe(flags[0])}: return one True or False"
         raise Mistake(f"Your function returns {what}.")
-    return found.tolist()
+    return array.tolist()
 
 
 def outcome(check_finite, case) -> list[bool] | str:
@@ -174,7 +168,8 @@ def outcome(check_finite, case) -> list[bool] | str:
     try:
         return flags_of(check_finite, case)
     except Mistake as mistake:
-        return str(mistake)
+        in_graph = case[0] == 1 and " raises " in str(mistake)
+        return GRAPH if in_graph else str(mistake)
 
 
 def outcomes(check_finite) -> list[list[bool] | str]:
@@ -185,21 +180,21 @@ def outcomes(check_finite) -> list[list[bool] | str]:
 def compare(check_finite, case) -> str | None:
     """The flags of a case, where they are wrong, and why, or None."""
     count, spoiled = case
-    said = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
+    start = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
     flags = outcome(check_finite, case)
     if flags == [not spoiled] * count:
         return None
     if isinstance(flags, str):
-        return f"{said} {STUCK}." if flags == STUCK else flags
+        return f"{start} {STUCK}." if flags == STUCK else flags
     # what a learner prints is shown once
     with contextlib.redirect_stdout(io.StringIO()):
-        found = outcomes(check_finite)
+        mine = outcomes(check_finite)
         listed = slipped(CODE, NAME, SLIPS)
         # of the listed one that returns the same in all cases
-        why = next((why for wrong, why in listed if outcomes(wrong) == found), "")
+        why = next((why for wrong, why in listed if outcomes(wrong) == mine), "")
     if not why and len(set(flags)) > 1:
         why = "Your replicas do not agree. Decide once, for all of them."
-    return f"{said} they return {flags}. {why}".strip()
+    return f"{start} they return {flags}. {why}".strip()
 
 
 judge = Function(compare, CASES)

@@ -1,7 +1,6 @@
 """Judges of notebook 01: the first gap, and where infinity begins."""
 
-import math
-import struct
+from course_utils import formats
 
 from .judges import Number
 
@@ -22,7 +21,7 @@ def whole(right, wrong, otherwise) -> Number:
 
 def first_gap(value, shown) -> str:
     """Whether float32 holds a number too large to be the answer, or too small."""
-    if value >= 2**128 or value % 2 ** max(0, math.frexp(value)[1] - 24):
+    if formats.encode(value, "float32").value != value:
         return f"float32 cannot hold {shown}, and there is a smaller one that it cannot hold."
     return f"float32 holds {shown} exactly."
 
@@ -31,7 +30,7 @@ def first_infinity(value, shown) -> str:
     """What float16 makes of a number that is not the first to become infinity."""
     if value >= LIMIT.right:
         return f"{shown} becomes infinity, but it is not the smallest that does."
-    rounded = struct.unpack("<e", struct.pack("<e", value))[0]
+    rounded = formats.encode(value, "float16").value
     return f"float16 rounds {shown} to {rounded:,.0f}, a finite number."
 
 

@@ -61,6 +61,7 @@ SLIPS = {  # what is said of it, and the edits that make the right function a wr
     ],
     "overflows, and the scale stays at 2**17: halve it": {HALF: "scale"},
     "overflows, and the scale goes from 2**15 to 2**16: halve it": {HALF: "scale * 2"},
+    "write the rule yourself": {"scale * 2": "LossScaleOptimizer(scale)"},
     "The broken batches took the scale to 2**-85": NO_FLOOR,
     "the 10th finite one in a row, and the scale stays at 1: double it": [
         {"scale * 2": "scale"},
