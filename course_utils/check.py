@@ -12,7 +12,6 @@ import platform
 import re
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,22 +38,18 @@ def run() -> int:
     else 0.
     """
     probes = (python, packages, tensorflow, machine, memory)
-    found = {probe: [] for probe in probes}
+    rows = {probe: [] for probe in probes}
     deadline = time.monotonic() + SECONDS
-    threads = [
-        threading.Thread(target=_ask, args=each, daemon=True) for each in found.items()
-    ]
-    for thread in threads:
-        thread.start()
-    table = []
-    for thread, (probe, rows) in zip(threads, found.items(), strict=True):
+    threads = [processes.thread(_ask, *each) for each in rows.items()]
+    table = [("", "", "found here", "what to do")]
+    for thread, probe in zip(threads, probes, strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
             way = "try again: a first start is slow"
-            rows.append(("fault", f"no answer in {SECONDS} s", way))
-        table += [(mark, probe.__name__, told, way) for mark, told, way in rows]
-    for mark, what, told, way in [("", "", "found here", "what to do"), *table]:
-        first, *more = textwrap.wrap(told, 40)
+            rows[probe].append(("fault", f"no answer in {SECONDS} s", way))
+        table += [(mark, probe.__name__, *rest) for mark, *rest in rows[probe]]
+    for mark, what, finding, way in table:
+        first, *more = textwrap.wrap(finding, 40)
         for row in [(mark, what, first, way), *(("", "", part, "") for part in more)]:
             print(LINE.format(*row).rstrip(" │"))
     faults = [mark for mark, *_ in table].count("fault")

@@ -148,6 +148,13 @@ def start(command: list[str], variables: dict | None = None) -> Process:
     return process
 
 
+def thread(function, *arguments) -> threading.Thread:
+    """Start a thread that ends with this process."""
+    started = threading.Thread(target=function, args=arguments, daemon=True)
+    started.start()
+    return started
+
+
 def watch(processes) -> Iterator[tuple[Process | None, str | None]]:
     """What processes from `start` print, until all have ended.
 
@@ -160,7 +167,7 @@ def watch(processes) -> Iterator[tuple[Process | None, str | None]]:
     news = queue.SimpleQueue()
     left = len(processes)
     for process in processes:
-        threading.Thread(target=_follow, args=(process, news), daemon=True).start()
+        thread(_follow, process, news)
     while left:
         try:
             # In short waits: on some systems an interrupt does not end a wait.
@@ -237,7 +244,7 @@ def _child(name, arguments):
     pipe = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True).start()
+    thread(_end_with_parent, pipe)
     try:
         result = pkgutil.resolve_name(name)(**json.loads(arguments))
         if result is not None:
@@ -266,17 +273,14 @@ def _end_with_parent(pipe):
 
 def _follow(process, news):
     """In a thread: what a process prints, and its end, go into a queue."""
-    readers = {_read_lines: (process, news), process.errors.extend: (process.stderr,)}
-    threads = [
-        threading.Thread(target=read, args=streams, daemon=True)
-        for read, streams in readers.items()
+    readers = [
+        thread(_read_lines, process, news),
+        thread(process.errors.extend, process.stderr),
     ]
-    for thread in threads:
-        thread.start()
     process.wait()
     _kill_group(process)  # or what it left behind keeps the pipes open
-    for thread in threads:
-        thread.join(2)
+    for reader in readers:
+        reader.join(2)
     process.lifeline.close()
     news.put((process, None))
 

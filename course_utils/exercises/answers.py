@@ -50,8 +50,8 @@ def near(value, target, relative=0.01) -> bool:
 def describe(answer) -> str:
     """A short phrase for what was given, free of addresses, such as "the text 'abc'"."""
     try:
-        if answer is None or answer is ... or isinstance(answer, bool):
-            return "`...`" if answer is ... else str(answer)
+        if answer is None or isinstance(answer, bool):
+            return str(answer)
         if isinstance(answer, str):
             return f"the text {shorten(repr(answer))}"
         if layer := a_layer(answer):

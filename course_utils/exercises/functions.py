@@ -27,11 +27,13 @@ class Function:
 
     problem: Callable
     trials: tuple = (None,)
-    asked: str = "the function itself, without parentheses"
 
     def __call__(self, function):
         if not callable(function) or a_layer(function):
-            return f"You gave {describe(function)}: give {self.asked}."
+            return (
+                f"You gave {describe(function)}: give the function or class itself, without"
+                " parentheses."
+            )
         for n, trial in enumerate(self.trials):
             # What a learner prints is shown for the first trial only.
             printed = io.StringIO() if n else sys.stdout

@@ -125,4 +125,4 @@ def _number_problem(layer):
     return f"A value of your layer is off by {error:.3g}; 0.01 is allowed. Change dtypes alone."
 
 
-judge = Function(check, POLICIES, asked="the class itself, without parentheses")
+judge = Function(check, POLICIES)

@@ -114,7 +114,6 @@ EXERCISES = [
         solution="""\
 answer = {"A": "float32", "B": "mixed_float16", "C": "cannot tell", "D": "the same"}""",
         answer=Fields(RUNS),
-        wrong=[({**Fields(RUNS).right, "A": "bf16"}, "choose from float32")],
         hints=[
             "Look at the intervals first: which of them hold 1?",
             "An interval that holds 1 and is narrow says that the two are the same.",

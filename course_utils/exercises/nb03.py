@@ -159,7 +159,7 @@ EXERCISES = [
         slips=layer.SLIPS,
         wrong=[
             (lambda units: units, "raises TypeError"),
-            ("Fade", "give the class itself"),
+            ("Fade", "class itself"),
         ],
         hints=[
             "`self.add_weight` makes a float32 weight that Keras trains, saves, and casts whenever"

@@ -104,7 +104,6 @@ EXERCISES = [
         minutes=2,
         solution=parts(FAIR.right),
         answer=FAIR,
-        wrong=[({"A": "steps"}, "key 'B' is missing")],
         hints=[
             "Ask for each: is the policy the only thing that differs?",
             "B has two batch sizes, A two numbers of steps, C two temperatures.",
@@ -137,16 +136,7 @@ b, c, n = 90, 90 - 15, 10_000
 error = 100 * (b + c) ** 0.5 / n
 answer = {"only float32": c, "standard error": error, "better": "cannot tell"}""",
         answer=VERDICT,
-        wrong=[
-            (
-                {"only float32": 75, "standard error": 0.5, "better": "cannot tell"},
-                "0.5 does not fit",
-            ),
-            (
-                {"only float32": 75, "standard error": 0.13, "better": "bfloat16"},
-                "choose from",
-            ),
-        ],
+        wrong=[({**VERDICT.right, "standard error": 0.5}, "0.5 does not fit")],
         hints=[
             "The models differ by 15 images: b − c = 15, and b = 90.",
             "The standard error is √(b + c) / n, here √165 / 10,000. Times 100 gives points.",

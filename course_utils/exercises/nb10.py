@@ -29,7 +29,6 @@ EXERCISES = [
         answer=capstone.repair_problem,
         slips=capstone.REPAIR_SLIPS,
         wrong=[
-            (print, "give a dictionary"),
             (
                 {"positions": 3, "attention": None, "head": "float32"},
                 "give the class itself",
@@ -54,7 +53,6 @@ EXERCISES = [
         name="decision",
         answer=capstone.decision_problem,
         slips=capstone.DECISION_SLIPS,
-        wrong=[("4 × 64", "give a dictionary")],
         hints=[
             "The limits leave out some rows of section 5. Which of the others would you run?",
             "Draw zero, the two points to each side, and your interval on a line.",

@@ -200,8 +200,7 @@ def power(scale) -> str:
 
 def judge(function) -> str | None:
     """What is wrong with a scaler, and how the training went with it, or None."""
-    names = attempt(lambda: function.__code__.co_names)
-    if names and "LossScaleOptimizer" in names:
+    if "LossScaleOptimizer" in (attempt(lambda: function.__code__.co_names) or ()):
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
     run = train(function)
     if run.fault:

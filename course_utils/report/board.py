@@ -81,33 +81,30 @@ def _files(text):
 def html(reports: dict, left_out: dict) -> str:
     """The page of reports {name: data} and of what was left out, {name: why}."""
     sheets = {name: exercises.load(name).questions for name in exercises.available()}
-    course = {
-        (notebook, question.exercise.id)
-        for notebook, questions in sheets.items()
-        for question in questions.values()
-    }
     lines = []
     solved = Counter()
     questions = {}
     for name, report in reports.items():
-        done = course.intersection(
-            (notebook, id)
+        done = [
+            (notebook, question.exercise.id)
             for notebook, progress in report["progress"].items()
-            for id in progress["solved"]
-        )
+            for question in sheets.get(notebook, {}).values()
+            if question.exercise.id in progress["solved"]
+        ]
         solved.update(done)
         for question in _questions(report["words"]):
             questions.setdefault(question, []).append(name)
-        line = {
-            "name": name,
-            "who": short(report["name"], 40),
-            "title": short(report["title"], 80),
-            # its GPU, where it has one
-            "device": short(report["device"].split(" · ")[-1], 80, end=40),
-            "policy": str(report["settings"].get("policy") or ""),
-            "solved": len(done),
-        }
-        lines.append(line)
+        lines.append(
+            {
+                "name": name,
+                "who": short(report["name"], 40),
+                "title": short(report["title"], 80),
+                # its GPU, where it has one
+                "device": short(report["device"].split(" · ")[-1], 80, end=40),
+                "policy": str(report["settings"].get("policy") or ""),
+                "solved": len(done),
+            }
+        )
     table = pd.DataFrame(lines)
     cards = _cards(reports)
     fast = (cards["unit"] == "×") & cards["quantity"].str.contains("speed", case=False)
