@@ -111,15 +111,10 @@ def packages() -> Probe:
     )
     for each in bad:
         told = have[each.name] or "is missing"
-        way = f'{sys.executable} -m pip install "{each}"'
+        mark, way = "fault", f'{sys.executable} -m pip install "{each}"'
         if session.on_colab() and each.name in missing:
-            yield (
-                "note",
-                f"{each.name} {told}",
-                "notebooks run without it, or install it",
-            )
-        else:
-            yield "fault", f"{each.name} {told}", way
+            mark, way = "note", "notebooks run without it, or install it"
+        yield mark, f"{each.name} {told}", way
 
 
 def _version(package):

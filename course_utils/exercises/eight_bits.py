@@ -2,7 +2,6 @@
 budget.
 """
 
-import functools
 import math
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from course_utils.formats import blocks
 
 from .answers import call, describe, missing_key, number
-from .functions import edited
 from .judges import Choice
 
 # --- a block size ---------------------------------------------------------------------
@@ -22,18 +20,6 @@ rng = np.random.default_rng(11)
 sizes = 2 ** rng.uniform(-20, 0, (256, 1))
 gradients = (sizes * rng.uniform(0.5, 1, (256, 16))).ravel()
 """
-
-
-@functools.cache
-def zeros(size) -> float:
-    """The share of the task's gradients that become zero in MXFP4, by blocks of a size."""
-    array = edited(GRADIENTS, "gradients")
-    return float(np.mean(blocks.quantize(array, "mxfp4_e2m1", size).values == 0))
-
-
-def too_long(size) -> str:
-    """What is said of a block that makes too many gradients zero."""
-    return f"With blocks of {size:g} values {zeros(int(size)):.0%} become zero."
 
 
 # --- the scale of a block -------------------------------------------------------------

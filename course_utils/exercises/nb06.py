@@ -35,18 +35,15 @@ SIX_FAULTS = Fields(
         },
     )
 )
-SIX = """\
-from course_utils.exercises.loops import batch, six
-from course_utils.precision import probe
-
-"""
 
 EXERCISES = [
     Exercise(
         id=7,
         minutes=6,
-        solution=SIX
-        + """\
+        solution="""\
+from course_utils.exercises.loops import batch, six
+from course_utils.precision import probe
+
 for letter, build_loop in six.items():
     print(letter, *(finding.message for finding in probe(build_loop, *batch)))
 """

@@ -21,7 +21,11 @@ BLOCK = Fields(
             16,
             {
                 8: "Blocks of 8 keep all of them, and so do longer ones, which take fewer bits.",
-                (32, 64, 128): eight_bits.too_long,
+                (
+                    32,
+                    64,
+                    128,
+                ): "In blocks of {value:g} a fifth of the values and more become zero.",
             },
             otherwise="{value:g} is none of 8, 16, 32, 64 and 128.",
             asked="give one of 8, 16, 32, 64 and 128",
