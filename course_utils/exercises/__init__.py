@@ -83,14 +83,15 @@ class Sheet:
 
     def card(self) -> list[dict]:
         """The guess beside what was measured: dicts, as in a hand-in's card."""
-        rows = []
-        for part, (quantity, unit) in self.prediction.measures.items():
-            row = {"quantity": quantity, "unit": unit, "predicted": None}
-            for key in ("guess", "measured"):
-                value = getattr(self, key)
-                row[key] = value.get(part) if isinstance(value, dict) else value
-            rows.append(row)
-        return rows
+        values = {"guess": self.guess, "measured": self.measured}
+        return [
+            {"quantity": quantity, "unit": unit, "predicted": None}
+            | {
+                key: value.get(part) if isinstance(value, dict) else value
+                for key, value in values.items()
+            }
+            for part, (quantity, unit) in self.prediction.measures.items()
+        ]
 
     def hand_in(self, name="") -> Note:
         """Write what was guessed, measured and solved into one file: `q.hand_in("Ana")`."""

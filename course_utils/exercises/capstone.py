@@ -46,7 +46,7 @@ REPAIR_SLIPS = {
     "attention computes in float32": {ATTENTION: '"attention": "float32"'},
     "attention computes in bfloat16": {ATTENTION: '"attention": "mixed_bfloat16"'},
     "logits": [{'"head": "float32"': '"head": None'}, {'"head": "float32"': '"head": "float16"'}],
-    "other numbers": [{"waves = ops": "waves = 0 * ops"}, {"places * 1e-4": "places + 1e-4"}],
+    "other numbers": {"waves = ops": "waves = 0 * ops"},
     "returns None": {f"return {SUM}": "pass"},
     "No finite gradient": {"return x +": "return ops.stop_gradient(x) +"},
     "cannot be loaded": {"    def call": FLOAT32_LAYER.replace("dtype='float32'", "")},

@@ -100,19 +100,17 @@ DELAYED_SLIPS = {
     "1.5 times": {"2 * second": "second"},
     "too small": {"448 / (2 * second)": "2 * second / 448"},
 }
-SPIKES: dict[
-    str, tuple
-] = {  # which of 16 sizes, all 0.01, are larger, and how many times
-    "ordinary": (0, 1),
-    "old": (5, 1000),
-    "newest": (-1, 1000),
-    "grown": (slice(-2, None), 8),
-}
+SPIKES = (  # which of 16 sizes, all 0.01, are larger, and how many times
+    ("ordinary", 0, 1),
+    ("old", 5, 1000),
+    ("newest", -1, 1000),
+    ("grown", slice(-2, None), 8),
+)
 
 
-def delayed_problem(function, case) -> str | None:
+def delayed_problem(function, trial) -> str | None:
     """What is wrong with the learner's next scale after 16 sizes, or None."""
-    place, factor = SPIKES[case]
+    case, place, factor = trial
     sizes = np.full(16, 0.01)
     sizes[place] *= factor
     result = call(function, sizes, end="`return` and the scale")

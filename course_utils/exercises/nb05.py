@@ -31,7 +31,6 @@ answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""
         wrong=[
             ("batch", "give a list of names"),
             (["batch", "shuffle"], "You gave the text 'shuffle' in the list"),
-            (["graph", "graph"], "stands in the list twice"),
             (["bfloat16"], "this step spends its time elsewhere"),
             ([], "You repaired 0 of 6"),
             (

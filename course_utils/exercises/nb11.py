@@ -88,7 +88,7 @@ answer = {"block": 16, "bits": 4 + 8 / 16}""",
         minutes=5,
         solution=eight_bits.DELAYED,
         name="next_scale",
-        answer=Function(eight_bits.delayed_problem, tuple(eight_bits.SPIKES)),
+        answer=Function(eight_bits.delayed_problem, eight_bits.SPIKES),
         slips=eight_bits.DELAYED_SLIPS,
         wrong=[
             (lambda sizes: "1", "return one number"),

@@ -91,7 +91,7 @@ class Run:
     broken: int = 0  # the step after which the weights were not finite
 
     @property
-    def told(self) -> str:
+    def ending(self) -> str:
         """How the training ended."""
         if self.broken:
             return f"After step {self.broken} the weights are not finite."
@@ -204,15 +204,13 @@ def judge(function) -> str | None:
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
     run = train(function)
     if run.fault:
-        return f"{run.fault} {run.told}"
+        return f"{run.fault} {run.ending}"
     if run.missing[-1] < 2 * in_float32().missing[-1]:
         return None
-    if run.lowest < 1:
-        return (
-            f"{run.told} The broken batches took the scale to {power(run.lowest)}, and it"
-            f" ended at {power(run.scale)}. What must the rule not allow?"
-        )
-    return run.told
+    return (
+        f"{run.ending} The broken batches took the scale to {power(run.lowest)}, and it ended"
+        f" at {power(run.scale)}. What must the rule not allow?"
+    )
 
 
 def runs(function) -> dict[str, list[float]]:

@@ -78,7 +78,7 @@ AFFINE_SLIPS = {
         "scale, round(-128 - low / scale)": "round(-128 - low / scale), scale"
     },
 }
-RANGES = ((0.0, 1.0), (-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
+RANGES = ((-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 
 
 def affine_problem(affine, trial) -> str | None:
