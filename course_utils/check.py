@@ -172,16 +172,20 @@ def machine() -> Probe:
 
 def memory() -> Probe:
     """What is free, in the machine or in the container around this process."""
-    told = Path("/proc/meminfo").read_text() if Path("/proc/meminfo").exists() else ""
-    free = [1024 * int(kib) for kib in re.findall(r"MemAvailable: *(\d+)", told)]
-    most, used = (Path(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
-    if most.exists() and most.read_text().strip() != "max":
-        free.append(int(most.read_text()) - int(used.read_text()))
+    free = []
+    with contextlib.suppress(OSError, ValueError):  # no Linux, or a container's "max"
+        text = Path("/proc/meminfo").read_text()
+        free += [1024 * int(kib) for kib in re.findall(r"MemAvailable: *(\d+)", text)]
+        most, used = (
+            Path(f"/sys/fs/cgroup/memory.{name}").read_text()
+            for name in ("max", "current")
+        )
+        free.append(int(most) - int(used))
     enough = free and min(free) >= MEMORY
     way = (
         ""
         if enough
         else f"{MEMORY / 1e9:g} GB should be: close programs and other kernels"
     )
-    told = f"{min(free) / 1e9:.1f} GB free" if free else "this system does not tell"
-    yield "ok" if enough else "note", told, way
+    size = f"{min(free) / 1e9:.1f} GB free" if free else "this system does not tell"
+    yield "ok" if enough else "note", size, way

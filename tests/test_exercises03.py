@@ -6,7 +6,7 @@ import pytest
 from helpers.tasks import CELLS
 
 from course_utils import exercises, hardware
-from course_utils.exercises import layer, nb03, tensors
+from course_utils.exercises import layer, nb03
 from course_utils.exercises.functions import edited
 from course_utils.models import reader, six_layers
 from course_utils.precision import dtype_flow
@@ -26,8 +26,9 @@ def policy():
 
 
 def test_a_guess_is_told_beside_what_section_1_measures():
-    assert sum(w.numpy().nbytes for w in six_layers().weights) / 1e3 == nb03.FLOAT32_KB
-    assert f"{nb03.FLOAT32_KB:.0f} kB" in CELLS["03"]["predict"]
+    kb = f"{sum(w.numpy().nbytes for w in six_layers().weights) / 1e3:.0f}"
+    assert f"{kb} kB" in CELLS["03"]["predict"]
+    assert f"float32 takes {kb}." in nb03.PREDICTION.said(175)
 
 
 def test_policies_are_the_ones_that_the_course_recommends_on_such_machines():
@@ -51,7 +52,7 @@ def test_the_panel_gives_the_reading_of_the_solution():
     panel, flow = dtype_flow(model, 32), dtype_flow(model, 64)
     moved = ["input_moved", "weight_moved", "inside_moved"]
     kb = flow[moved].to_numpy().sum() / 1e3
-    right = tensors.READING.right
+    right = nb03.READING.right
     assert right == {
         "most casts": panel.layer[panel[moved].sum(axis=1).argmax()],
         "weight casts": panel.layer[panel.weight_moved > 0].item(),
@@ -60,7 +61,7 @@ def test_the_panel_gives_the_reading_of_the_solution():
     }
     once = panel[moved].to_numpy().sum() / 1e3
     slips = [round(2 * once), round(once)]
-    assert list(tensors.READING.judges["kB at 64"].wrong) == slips
+    assert list(nb03.READING.judges["kB at 64"].wrong) == slips
 
 
 # --- a layer --------------------------------------------------------------------------

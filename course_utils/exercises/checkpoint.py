@@ -1,7 +1,5 @@
 """The judge of a checkpoint, in notebook 12: a stopped training has to go on from it."""
 
-import contextlib
-import io
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -129,13 +127,10 @@ def resume(function, _) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = made(function, first)
         first.train()
-        saving = "Saving your checkpoint"
-        path = call(checkpoint.save, f"{folder}/stopped", what=saving)
-        # what a learner prints is shown once
-        with contextlib.redirect_stdout(io.StringIO()):
-            checkpoint = made(function, second)
-        restoring = "Restoring your checkpoint"
-        status = call(checkpoint.restore, path, what=restoring)
+        what = "Saving your checkpoint"
+        path = call(checkpoint.save, f"{folder}/stopped", what=what)
+        checkpoint = made(function, second)
+        status = call(checkpoint.restore, path, what="Restoring your checkpoint")
         status.expect_partial()  # no warnings about what is left out
         return difference(first.state(), second)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import store
-from .answers import Mistake, attempt, describe, number, shorten, told, untouched
+from .answers import Mistake, attempt, describe, number, told, untouched
 from .functions import edited, slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
@@ -201,7 +201,7 @@ class Question:
         except Exception as error:
             problem = (
                 f"You gave {describe(answer)}, and this check itself failed on it"
-                f" ({shorten(told(error), 120)}). That is a fault of the course: please report it."
+                f" ({told(error)}). That is a fault of the course: please report it."
             )
         if problem:
             explorer = attempt(lambda: self.exercise.explore(answer))

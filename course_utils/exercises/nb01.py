@@ -1,6 +1,6 @@
 """Prediction and exercises of notebook 01."""
 
-from . import codes, rounding
+from . import codes
 from .engine import Exercise, Prediction, within
 from .functions import parts
 
@@ -40,7 +40,7 @@ answer = 0b1_10001_1001000000  # 6.25 = 1.5625 * 2**2""",
         minutes=2,
         solution="""\
 answer = 2 ** (1 + 23) + 1  # the implicit bit and 23 stored ones; 2**24 is a power of two""",
-        answer=rounding.FIRST_GAP,
+        answer=codes.FIRST_GAP,
         explore=lambda answer: codes.lab_of_number(answer, "float32"),
         hints=[
             "The significand has 24 bits: 1 implicit and 23 stored.",
@@ -62,7 +62,7 @@ answer = 2 ** (1 + 23) + 1  # the implicit bit and 23 stored ones; 2**24 is a po
 largest = (2 - 2**-10) * 2**15
 gap = 2**-10 * 2**15
 answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
-        answer=rounding.LIMIT,
+        answer=codes.LIMIT,
         explore=codes.lab_of_number,
         hints=[
             "The largest finite number is 65,504. How large is the gap right below it?",
