@@ -105,16 +105,12 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
 
 
 def script(path, *arguments) -> list[str]:
-    """The command that runs a Python script with this Python; it can import
-    `course_utils`.
-    """
+    """The command that runs a Python script, which can import `course_utils`."""
     return _calling(_run_script, {"arguments": [str(path), *map(str, arguments)]})
 
 
 class Process(subprocess.Popen):
-    """A process with what its streams have brought: its `result`, and the last lines of
-    errors.
-    """
+    """A process with its `result` and the last lines of its errors."""
 
     # `communicate` would close it. It is open as long as somebody keeps the object.
     lifeline: Any
@@ -295,9 +291,7 @@ def _read_lines(process, news):
 
 
 def _kill_group(process):
-    """Kill what a process has left behind, right after its end: its number may be given
-    again.
-    """
+    """Kill what a process has left behind, before its number is given again."""
     if os.name == "posix":
         # macOS answers PermissionError for a group whose last members are not waited
         # for.

@@ -39,7 +39,7 @@ def gather(title, sheets, card, name="", **more) -> dict:
     for package in ("tensorflow", "keras", "numpy"):
         if module := sys.modules.get(package):
             versions[package] = module.__version__
-    found = {
+    content = {
         "title": title,
         "name": name,
         "date": str(datetime.date.today()),
@@ -53,7 +53,7 @@ def gather(title, sheets, card, name="", **more) -> dict:
         "findings": [],
         "words": "",
     }
-    return checked(found | more)
+    return checked(content | more)
 
 
 def save(sheets, name="") -> Path:
@@ -66,12 +66,12 @@ def save(sheets, name="") -> Path:
     notebooks = [sheet.notebook for sheet in sheets]
     card = [row for sheet in sheets for row in sheet.card()]
     title = f"{name or 'No name'}: {', '.join(notebooks)}"
-    found = gather(title, sheets, card, name)
-    learner = f"{found['name']} {platform.node()} {store.path()}"
+    content = gather(title, sheets, card, name)
+    learner = f"{content['name']} {platform.node()} {store.path()}"
     checksum = hashlib.sha256(learner.encode()).hexdigest()[:8]
-    words = [word[:20] for word in re.findall(r"\w+", found["name"])[:6]]
+    words = [word[:20] for word in re.findall(r"\w+", content["name"])[:6]]
     path = Path("-".join(["hand-in", *words, *notebooks, checksum]) + ".json")
-    text = json.dumps({"kind": KIND, **found}, ensure_ascii=False, indent=1)
+    text = json.dumps({"kind": KIND, **content}, ensure_ascii=False, indent=1)
     cure = "change the working folder with `%cd`, then run the cell again"
     return write(text + "\n", path, "hand-in", KIND, cure).absolute()
 
@@ -136,8 +136,8 @@ def checked(value) -> dict:
         jsonschema.validate(value, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
         # What is wrong stands at the end, behind what may be anybody's long text.
-        said = f"at {error.json_path[:60]}, {error.message[-50:]}"
-        raise NoReport(f"it has another form: {said}") from None
+        why = f"at {error.json_path[:60]}, {error.message[-50:]}"
+        raise NoReport(f"it has another form: {why}") from None
     return value
 
 

@@ -54,16 +54,16 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
     files.pop(out.absolute(), None)
     reports: dict = {}
     left_out: dict = {}
-    first_name: dict = {}
     for file in files.values():
         name = str(data.plain(str(file)))
         while name in reports or name in left_out:
             name += "*"
         try:
-            found = data.read(file)
-            if (first := first_name.setdefault(str(found), name)) != name:
-                raise data.NoReport(f"it is the same as {first}")
-            reports[name] = found
+            report = data.read(file)
+            twins = [other for other, each in reports.items() if each == report]
+            if twins:
+                raise data.NoReport(f"it is the same as {twins[0]}")
+            reports[name] = report
         except data.NoReport as error:
             left_out[name] = str(error)
     return reports, left_out
@@ -72,8 +72,8 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
 def _files(text):
     path = Path(text)
     if path.is_dir():
-        found = [*path.rglob("*.html"), *path.rglob("*.json")]
-        return sorted(file for file in found if not file.is_dir())
+        pages = [*path.rglob("*.html"), *path.rglob("*.json")]
+        return sorted(file for file in pages if not file.is_dir())
     # Windows leaves the stars to us.
     return [path] if path.exists() else map(Path, sorted(glob.glob(text)) or [text])
 
@@ -112,21 +112,23 @@ def html(reports: dict, left_out: dict) -> str:
     table["speedup"] = table["name"].map(speedups)
     drawn = [figures.speed_by_device(table)] if table["speedup"].count() else []
     quantities = cards.groupby(["quantity", "unit"])
-    guessed = quantities["guess"].count().nlargest(DRAWN)
-    for quantity in guessed[guessed > 0].index:
+    guesses = quantities["guess"].count().nlargest(DRAWN)
+    for quantity in guesses[guesses > 0].index:
         drawn.append(figures.guesses(quantities.get_group(quantity), *quantity))
-    every = reports.values()
     return page(
         "board.html",
         drawn,
         title="Class board",
         table=table,
         versions=Counter(
-            report["versions"].get("tensorflow", "unknown") for report in every
+            report["versions"].get("tensorflow", "unknown")
+            for report in reports.values()
         ),
         sheets=sheets,
         solved=solved,
-        handed_in=Counter(notebook for each in every for notebook in each["progress"]),
+        handed_in=Counter(
+            notebook for report in reports.values() for notebook in report["progress"]
+        ),
         questions=sorted(questions.items(), key=lambda each: -len(each[1])),
         left_out=left_out,
     )
@@ -149,15 +151,15 @@ def _cards(reports):
 
 def rows(reports: dict) -> pd.DataFrame:
     """One row for each notebook and quantity that was handed in: `COLUMNS`."""
-    found = []
+    table = []
     for file, report in reports.items():
         who = {"file": file, "name": report["name"], "device": report["device"]}
         for notebook, progress in report["progress"].items():
             solved = {"solved": len(progress["solved"]), "of": progress["of"]}
-            found.append(who | {"notebook": notebook} | solved)
+            table.append(who | {"notebook": notebook} | solved)
         for row in report["card"]:
-            found.append(who | {key: row[key] for key in CARD})
-    return pd.DataFrame(found, columns=COLUMNS).map(_harmless)
+            table.append(who | {key: row[key] for key in CARD})
+    return pd.DataFrame(table, columns=COLUMNS).map(_harmless)
 
 
 def _harmless(value):
