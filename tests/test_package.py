@@ -40,18 +40,10 @@ def test_the_course_is_no_larger_than_it_may_be():
         assert len(lines) <= 300, path
 
 
-# Folders whose functions are not typed yet.
-UNTYPED = (
-    "benchmark",
-    "clinic",
-    "distributed",
-    "explorers",
-    "figures",
-    "hardware",
-    "precision",
-    "profiling",
-    "roofline",
-)
+def test_no_two_modules_have_one_name():
+    modules = (COURSE / "course_utils").rglob("*.py")
+    names = [m.parent.name if m.stem == "__init__" else m.stem for m in modules]
+    assert sorted(names) == sorted(set(names))
 
 
 def public_functions(node, place):
@@ -68,11 +60,9 @@ def public_functions(node, place):
 def test_every_public_function_says_what_it_returns():
     package = COURSE / "course_utils"
     for path in package.rglob("*.py"):
-        place = path.relative_to(package)
-        if place.parts[0] not in UNTYPED:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for where, function in public_functions(tree, place):
-                assert function.returns, where
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for where, function in public_functions(tree, path.relative_to(package)):
+            assert function.returns, where
 
 
 # A folder of the machine that made a file, where a path begins: no address, no part of

@@ -112,7 +112,7 @@ def _layers(given):
     }
 
 
-def parameters(name):
+def parameters(name: str) -> dict:
     """What codec.mjs and the pictures need to know about a format."""
     facts = numbers.facts(name)
     nan = None if name == "float4_e2m1fn" else numbers.encode("nan", name).code

@@ -45,7 +45,7 @@ class SoftmaxCliff:
             }
 
     @staticmethod
-    def gaps_of(logits, labels):
+    def gaps_of(logits, labels) -> np.ndarray:
         """How far the wrong classes lie above the right one: (n, k), (n,) → (n,).
 
         It is ln((1 - p) / p) of the right class's probability p.
