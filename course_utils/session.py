@@ -195,6 +195,4 @@ def _what_differs(machine):
         )
         expect = f"Expect bfloat16 to be faster than float32 here, and {float16}."
         ending = "."
-    return (
-        f"{expect} What each number format can hold is the same on every device{ending}"
-    )
+    return f"{expect}\nWhat each number format can hold is the same on every device{ending}"
