@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     bench.add_argument(
         "--seconds",
-        type=_seconds,
+        type=seconds,
         default=60,
         help="time for the CNN's steps (60); in all it takes some three times as long",
     )
@@ -111,12 +111,11 @@ def _bench(options):
     from course_utils.benchmark import measure  # loads Keras and its backend
 
     measurement = measure.record(options.seconds, options.name, options.parts)
-    if "cnn" in options.parts and not (
-        measurement["cnn"] and measurement["cnn"][0]["steps"]
+    if not any(
+        rows and rows[0].get("steps", 1) for rows in map(measurement.get, options.parts)
     ):
-        print(
-            "Interrupted before the first step: nothing was written.", file=sys.stderr
-        )
+        none = "No step was measured to its end, so nothing was written."
+        print(*measurement["notes"], none, sep="\n", file=sys.stderr)
         return 1
     for model in records.MODELS:
         rows = records.table([measurement], model)
@@ -142,7 +141,8 @@ def _file(text):
     return Path(text)
 
 
-def _seconds(text):
+def seconds(text: str) -> float:
+    """The time that an option gives, from 1 second to an hour."""
     if not 1 <= float(text) <= 3600:
         raise argparse.ArgumentTypeError(f"{text} is not from 1 to 3600")
     return float(text)

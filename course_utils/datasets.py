@@ -101,7 +101,7 @@ def _parse(content, sha256, name):
     for part in ("train", "test"):
         x = arrays[f"x_{part}"]
         y = arrays[f"y_{part}"]
-        if x.dtype != np.uint8 or x.shape != (len(x), 28, 28) or not len(x):
+        if x.dtype != np.uint8 or x.shape[1:] != (28, 28) or not len(x):
             raise ValueError(
                 f"x_{part} is {x.dtype}{list(x.shape)} instead of uint8[n, 28, 28]"
             )

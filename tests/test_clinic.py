@@ -267,6 +267,20 @@ def test_every_instrument_reads_a_sick_model_of_ones_own():
     assert scales[:3] == [2.0**15, 2.0**14, 2.0**13] and len(scales) == 60
 
 
+def test_a_model_that_took_a_step_before_is_read_as_a_fresh_one():
+    def trained(patient):
+        def build():
+            model = patient.build()
+            model.train_on_batch(*patient.batches[0])
+            return model
+
+        return dataclasses.replace(patient, build=build)
+
+    with dtype_policy("mixed_float16"):
+        assert clinic.histogram(trained(own())).kind == clinic.histogram(own()).kind
+        assert clinic.numerics(trained(own(TooLarge))).kind == "stops: mul"
+
+
 def test_the_check_of_numerics_is_off_afterwards():
     with dtype_policy("mixed_float16"):
         assert clinic.numerics(own(TooLarge)).kind == "stops: mul"

@@ -233,6 +233,7 @@ def test_a_function_that_does_nothing_is_a_stub():
     assert answers.untouched(documented) and answers.untouched(lambda images: None)
     real = (forgets_return, lambda images: 1, Hostile(), {"a": ..., "b": 1}, {}, [])
     assert not any(map(answers.untouched, real))
+    assert answers.describe(...) == "`...`"
 
 
 # --- what a learner sees --------------------------------------------------------------

@@ -86,13 +86,18 @@ def test_other_right_checkpoints(function):
 # --- the kernel and its settings ------------------------------------------------------
 
 
-def changes_the_policy(*arguments):
-    keras.config.set_dtype_policy("float16")
-    return edited(CODE, "step")(*arguments)
+def with_another_policy(function):
+    def changed(*arguments):
+        keras.config.set_dtype_policy("float16")
+        return function(*arguments)
+
+    return changed
 
 
 @pytest.mark.parametrize("exercise, function", [
-    (STEP, changes_the_policy), (STEP, step({"optimizer.scale_loss": "tf.identity"})),
+    (STEP, with_another_policy(edited(CODE, "step"))),
+    (CHECKPOINT, with_another_policy(kept())),
+    (STEP, step({"optimizer.scale_loss": "tf.identity"})),
     (CHECKPOINT, kept()), (CHECKPOINT, kept({"optimizer.build": "id"})),
 ])  # fmt: skip
 def test_no_seed_no_policy_and_no_name_is_touched_or_matters(exercise, function):

@@ -337,9 +337,18 @@ def test_what_is_right_is_left_in_peace(case):
     assert codes(*given()) == others
 
 
+class Doubled(keras.Model):
+    def call(self, x):
+        return x * 2
+
+
 def test_empty_models_have_no_findings_and_what_is_no_model_is_refused():
     for model in (keras.Sequential(), keras.Sequential([layers.Dense(8)])):
         assert codes(model) == []
+    with dtype_policy("mixed_float16"):
+        without_layers = Doubled()
+    without_layers(np.ones((2, 3)))
+    assert codes(without_layers) == []
     with pytest.raises(ValueError, match="give examine a keras.Model"):
         examine("model.keras")
     with pytest.raises(ValueError, match="no_such"):

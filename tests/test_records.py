@@ -230,6 +230,19 @@ def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):
     assert measure.record(parts=())["cnn"] == []  # which every file has
 
 
+def test_a_part_that_raises_is_a_note_and_leaves_the_others(monkeypatch, capsys):
+    def compared(*arguments):
+        raise MemoryError("too\nlarge")
+
+    monkeypatch.setattr(measure.compare, "compare_policies", compared)
+    monkeypatch.setattr(measure.rates, "ceilings", lambda *_: pd.DataFrame([{"a": 1}]))
+    found = measure.record(parts=("cnn", "ceilings"))
+    assert (found["cnn"], found["ceilings"]) == ([], [{"a": 1}])
+    assert "No cnn: MemoryError: too large" in found["notes"]
+    assert command.main(["bench", "--parts", "cnn"]) == 1
+    assert "too large\nNo step was measured" in capsys.readouterr().err
+
+
 def test_published_figures_have_their_sources():
     published = json.loads((COURSE / "data/published.json").read_text(encoding="utf-8"))
     for row in published["rows"]:

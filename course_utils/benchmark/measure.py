@@ -75,7 +75,12 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
         if part not in parts:
             continue
         print(f"Measuring {part} …", flush=True)
-        result = compare.compare_policies(partial(build, part, block), *arguments)
+        try:
+            result = compare.compare_policies(partial(build, part, block), *arguments)
+        except Exception as error:  # such as memory that does not suffice
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            found["notes"].append(f"No {part}: {why}")
+            continue
         table = result.table.drop(columns=["accuracy", "gap_se"]).reset_index()
         found[part] = _rows(table)
         found["notes"] += [n for n in result.notes if n not in found["notes"]]

@@ -130,6 +130,7 @@ def numerics(patient) -> Reading:
     """
     model = patient.build()  # with the check on, Keras makes no weights of bfloat16
     model.jit_compile = False
+    model.make_train_function(force=True)  # `build` may have taken a step
     try:
         tf.debugging.enable_check_numerics()
         patient.train(model, steps=12)
@@ -198,6 +199,7 @@ def _largest_gradient(model, batches):
 
     rule.update_step = update_step
     model.run_eagerly = True
+    model.make_train_function(force=True)
     for batch in itertools.islice(batches, 4):
         model.train_on_batch(*batch)
     return float(max(sizes[:8], default=np.nan))

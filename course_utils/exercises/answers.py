@@ -52,6 +52,8 @@ def describe(answer) -> str:
     try:
         if answer is None or isinstance(answer, bool):
             return str(answer)
+        if answer is ...:
+            return "`...`"
         if isinstance(answer, str):
             return f"the text {shorten(repr(answer))}"
         if layer := a_layer(answer):

@@ -122,9 +122,14 @@ def resume(function, _) -> str | None:
     """Stop a training, restore it elsewhere with the learner's checkpoint, and compare
     the two.
     """
+    import keras
+
+    from course_utils.training import dtype_policy
+
     first = Training(6)
     second = Training(7)
-    with tempfile.TemporaryDirectory() as folder:
+    policy = dtype_policy(keras.config.dtype_policy())  # whatever the function sets
+    with policy, tempfile.TemporaryDirectory() as folder:
         checkpoint = made(function, first)
         first.train()
         what = "Saving your checkpoint"

@@ -68,6 +68,8 @@ def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
                 "weight_bytes": int(np.dot(counts, widths)),
             }
         )
+    if not rows:
+        raise ValueError("No layer of this model computes: give another model.")
     table = pd.DataFrame(rows).sort_values("turn", ignore_index=True, kind="stable")
     table = table.drop(columns="turn")
     table.attrs["input_dtype"] = _names(

@@ -47,7 +47,7 @@ def _ends(case):
     if outputs:
         return zip(map(_maker, outputs), measured, strict=False)
     # A subclassed model: which of its layers comes last in `call` is not known.
-    return ((case.places[-1].layer, dtype) for dtype in measured)
+    return ((place.layer, dtype) for place in case.places[-1:] for dtype in measured)
 
 
 def _maker(tensor):

@@ -90,12 +90,17 @@ def scaling(w) -> Iterator[tuple]:
         yield "MP015", text, SCALE
     elif times > over:
         yield "MP016", f"Gradients that are still scaled reach the update rule: {far}."
+    elif times and w.part > 0.01:
+        yield "MP015", "A part of the loss is not scaled.", SCALE
     elif w.float16 and not times and w.undivided and _whole(w.factor):
         text = f"The loss is multiplied by {w.factor:,.4g}, and nothing divides by it."
         yield "MP016", text
     elif w.float16 and not times and w.undivided:
         text = "Nothing scales the loss, and gradients go through float16."
         yield "MP002", text, SCALE
+    elif _whole(excess := w.factor / w.one.divisor):
+        text = f"The update is {excess:,.4g} times the gradient of the loss returned."
+        yield "MP016", text
 
 
 def meets_scaled_gradients(w) -> Iterator[tuple]:

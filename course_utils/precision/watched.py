@@ -55,6 +55,7 @@ class Watched:
     raised = ""
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
+    part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
 
     def __init__(self, build, x, y):
         self.loop = loop = Loop(build, x, y)
@@ -79,7 +80,10 @@ class Watched:
             self.natural = loop.cycle(scale=self.scale)
         if not (self.natural.moved and self.natural.calls and self.natural.updates):
             return
-        once = make_twin().cycle(scale=1.0)
+        twin = make_twin()
+        once, again, often = (twin.cycle(scale=scale) for scale in (1.0, 1.0, 256.0))
+        if np.array_equal(once.left, again.left):  # no other noise moves the gradients
+            self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
         self.length = norm(self.natural.got) / (norm(once.got) or 1.0)
         # As large as the tape's own, with the scale that they ought to have, and
         # nowhere zero.
