@@ -137,7 +137,7 @@ pins-run: $(VENV)/test.stamp .venv-colab/colab.stamp
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 quick: $(VENV)/test.stamp
 	$(VENV)/bin/python -m ruff check .
-	$(PYTEST) $(APART) -m "not slow and not browser and not network" --ignore tests/canaries tests
+	$(PYTEST) $(APART) -m "not slow and not browser" --ignore tests/canaries tests
 
 size:
 	@$(VENV)/bin/python -m tools.size

@@ -5,6 +5,7 @@ import math
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from course_utils import benchmark, figures, hardware, models, training
 from course_utils.benchmark import Trainee, compare, rates, timer, trainee
@@ -176,6 +177,27 @@ def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch
 # ------------------------------------------------------------------ one training
 
 
+def test_the_same_seed_gives_the_same_batches():
+    def take(seed):
+        source = benchmark.batches(X, Y, 50, seed)
+        return [next(source)[1].tolist() for _ in range(9)]
+
+    assert take(1) == take(1) != take(2)
+    all300 = benchmark.batches(np.arange(300), np.arange(300), 100, 0)
+    assert {*np.concatenate([next(all300)[0] for _ in range(3)])} == {*range(300)}
+
+
+def test_tf32_is_tried_and_left_as_it_was(monkeypatch):
+    now = tf.config.experimental.tensor_float_32_execution_enabled
+    seen, real = [], keras.ops.matmul
+    monkeypatch.setitem(rates.MATRICES, rates.device_kind(), (8,))
+    monkeypatch.setattr(
+        keras.ops, "matmul", lambda *ab: seen.append(now()) or real(*ab)
+    )
+    benchmark.ceilings(0, ("tf32", "float32"))
+    assert {*seen} == {True, False} and now()
+
+
 def test_a_restart_is_a_new_training_of_the_same_graph():
     mine = Trainee(build_tiny, "mixed_float16", seed=5)
     first = [mine.step(X[:64], Y[:64]).loss for _ in range(4)]
@@ -273,6 +295,8 @@ def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
         benchmark.ceilings(1, ("float32",)).empty
         and "Interrupted" in capsys.readouterr().out
     )
+    interrupt_at(monkeypatch, 13, timer, "_seconds")  # in the second round
+    assert len(benchmark.ceilings(1, ("float32",))) == 3
 
 
 # ------------------------------------------------------------------ the timer

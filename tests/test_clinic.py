@@ -17,6 +17,7 @@ from course_utils.benchmark import records
 from course_utils.exercises import nb09
 from course_utils.training import dtype_policy
 from tools import record
+from tools.canonical import COURSE
 
 RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())
@@ -126,6 +127,16 @@ def test_a_larger_scale_cures_the_one_whose_gradients_are_zero_and_no_other():
     """The prediction of notebook 09."""
     assert [name for name in NAMES if RECORD[name]["larger_scale"]] == ["faint"]
     assert RECORD["faint"]["readings"]["probe"]["text"].endswith("all zero.")
+
+
+def test_notebook_09_counts_the_patients_that_the_record_has():
+    text = (COURSE / "notebooks/09_clinic.ipynb").read_text(encoding="utf-8")
+    sick = [patient for patient in RECORD.values() if not patient["well"][0]]
+    scaled = [patient for patient in sick if patient["larger_scale"] is not None]
+    assert (len(RECORD), len(sick), len(scaled)) == (16, 13, 10)
+    assert all(NAMES.index(name) >= 4 for name in HEALTHY)
+    assert "Thirteen of the scripts fail, and three are healthy" in text
+    assert "Ten of this" in text and "three of the twelve are healthy" in text
 
 
 def test_each_script_is_short_and_names_its_thread():

@@ -71,6 +71,8 @@ BAD = [
     (npz(y_test=None), "no array named y_test"),
     (npz(x_train=np.zeros((20, 28, 28))), "x_train is float64[20, 28, 28]"),
     (npz(x_test=np.zeros((0, 28, 28), np.uint8)), "x_test is uint8[0, 28, 28]"),
+    (npz(x_test=np.zeros((10, 32, 32), np.uint8)), "x_test is uint8[10, 32, 32]"),
+    (npz(y_train=np.zeros(3, np.uint8)), "y_train is not one label"),
     (npz(x_test=np.zeros((), np.uint8)), "x_test is uint8[]"),
     (npz(y_test=np.arange(1, 11, dtype=np.uint8)), "y_test is not one label"),
     (npz(y_test=np.array([{}] * 10, object)), "truncated or not"),

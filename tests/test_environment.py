@@ -2,6 +2,7 @@
 network.
 """
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +22,9 @@ COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh
     tools/lab_settings.json tools/package-lock.json"""
-TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq"
+TOOLS = (
+    "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find"
+)
 
 # A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should
 # install.
@@ -115,7 +119,7 @@ NO_NETWORK = "The packages could not be downloaded: check the network"
 NO_PACKAGE = "echo 'No matching distribution' >&2; exit 1"
 # An argument, what the install does, what is said
 REFUSALS = [
-    ("PYTHON=old", "", "but old is Python 3.9: give the path of another"),
+    ("PYTHON=old", "", "but old is Python 3.10: give the path of another"),
     ("PYTHON=nowhere", "", "at PYTHON=nowhere: give the path"),
     ("", OFFLINE, NO_NETWORK),
     ("", "echo 'No space left' >&2; exit 1", "full: free about 3 GB"),
@@ -129,7 +133,7 @@ REFUSALS = [
 def test_what_stops_it_is_one_sentence_that_says_what_to_do(
     machine, argument, installing, sentence
 ):
-    machine.add_python("old", "3.9")
+    machine.add_python("old", "3.10")
     code, output = machine.make("lab", *argument.split(), when_installing=installing)
     skipped = ("make: ", "Installing about", "No matching")
     (said,) = (line for line in output.splitlines() if not line.startswith(skipped))
@@ -165,7 +169,9 @@ def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
     code, output = machine.make("lab")
     assert code == 0 and "-m jupyterlab" in output and machine.stamps == ["lab.stamp"]
     assert "token" not in output  # JupyterLab makes a random one
-    assert (machine.root / ".venv/share/jupyter/lab/settings/overrides.json").exists()
+    settings = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"
+    news, panels = json.loads(settings.read_text()).values()
+    assert news == {"fetchNews": "false"} and panels == {"saveState": True}
     assert machine.installs[-1].startswith(tool)
     assert machine.make("lab")[0] == 0 and len(machine.installs) == 2
 
@@ -225,9 +231,43 @@ def test_the_matrix_goes_on_after_a_failed_leg_and_names_it(machine):
 
 def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     targets = re.findall(r"^make (\w+)", machine.make()[1], re.MULTILINE)
-    assert len(targets) > 12
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    phony = set(re.search("^.PHONY: (.+)", makefile, re.M)[1].split())
+    parts = "help lint unit every compared solved blank pins-run again"
+    assert phony - {*parts.split()} == {*targets}
     for target in targets:
         assert machine.make("-n", target)[0] == 0, target
+    soak = machine.make("-n", "soak", "N=3", "NAMES=07")[1]
+    assert soak.count("notebooks/07_*.ipynb") == 3 and "/10_" not in soak
+
+
+def test_the_container_starts_what_make_has(machine):
+    text = (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
+    for words in re.findall(r'Command": "make (.+?)"', text):
+        assert machine.make("-n", *words.split())[0] == 0, words
+
+
+def test_a_wheelhouse_holds_what_builds_the_course_too(machine):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    words = machine.make("-n", "wheelhouse")[1].split()
+    names = [Requirement(one).name for one in project["build-system"]["requires"]]
+    assert {*names, "editables"} <= {*words}
+
+
+def test_slides_leave_out_the_cells_with_solutions(machine):
+    recipe = machine.make("-n", "slides")[1]
+    for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
+        for tag in re.findall(r'"(exercise-\d+)"', path.read_text("utf-8")):
+            assert f"'{tag}'" in recipe, (path.name, tag)
+
+
+def test_what_a_learner_made_outlives_make_clean(machine):
+    made = ".course_progress.jsonl", "notebooks/mine.ipynb", "data/measurements/own/a"
+    for name in (*made, "dist/x"):
+        (machine.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (machine.root / name).touch()
+    assert machine.make("clean")[0] == 0 and not (machine.root / "dist").exists()
+    assert all((machine.root / name).exists() for name in made)
 
 
 # What is required

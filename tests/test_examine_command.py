@@ -5,6 +5,7 @@ import pytest
 from keras import layers
 from test_precision_examine import here  # noqa: F401  (on a fast GPU)
 
+from course_utils import __main__, session
 from course_utils.precision import command
 from course_utils.training import dtype_policy
 
@@ -46,6 +47,15 @@ def test_it_prints_findings_and_exits_as_linters_do(run, tmp_path):
     assert run(last, policy="float32") == (0, "Nothing found.\n")
     status, line = run(lambda: layers.Dense(9), last)  # advice alone
     assert status == 0 and line.startswith("MP010 advice dense")
+
+
+def test_as_a_command_it_prints_findings_alone_and_hands_on_the_status(
+    run, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(session, "setup", lambda: print("TensorFlow 2.21"))
+    run(lambda: layers.Dense(8, "softmax", name="out"))
+    assert __main__.main(["examine", str(tmp_path / "model.keras")]) == 1
+    assert capsys.readouterr().out.startswith("MP001 error out: ")
 
 
 def test_a_file_that_keras_cannot_load_is_refused_with_keras_s_reason(run, tmp_path):

@@ -216,9 +216,15 @@ def test_bad_arguments_are_refused_in_one_sentence(make, options, part):
 def test_texts_are_data_everywhere():
     layers = {name: [1.0] for name in [*ATTACKS, "", 7]}
     split = BitSplit(**{str(name): values for name, values in layers.items()})
-    pages = [
-        Shown(each) for each in (*map(FloatLab, ATTACKS), ScaleScope(layers), split)
-    ]
+    record = invented()
+    for patient in record["patients"]:
+        patient["diagnosis"] += ATTACK
+        patient["readings"] = {
+            tool: reading | {"text": ATTACK}
+            for tool, reading in patient["readings"].items()
+        }
+    made = *map(FloatLab, ATTACKS), InstrumentPanel(record), ScaleScope(layers), split
+    pages = [Shown(each) for each in made]
     for shown in pages:
         assert shown.tags_not_kept() == ["script"] * shown.html.count("</script>")
         assert shown.html.count("</script>") == 2

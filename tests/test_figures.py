@@ -10,6 +10,7 @@ import pkgutil
 import re
 from functools import cache, partial
 from itertools import combinations, pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -275,6 +276,15 @@ def test_it_is_drawn_and_told_and_reads_on_its_card(name):
 def test_policies_differ_by_more_than_color():
     for signs in (looks.COLORS, looks.HATCHES, looks.MARKERS, looks.LINES):
         assert len({signs[d] for d in DTYPES}) == 3
+    hatches = {looks.bar_look(d)["hatch"] for d in DTYPES}
+    assert len(hatches) == 3 and {*looks.bar_looks(DTYPES)["hatch"]} == hatches
+
+
+def test_strips_wear_the_explorers_colors():
+    css = (Path(figures.__file__).parents[1] / "explorers/bits.css").read_text("utf-8")
+    worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))
+    fields = {field: figures.numbers.FIELDS[field][0].lower() for field in worn}
+    assert len(worn) == 3 and fields == worn
 
 
 # What each one says and shows

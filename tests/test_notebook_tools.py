@@ -4,12 +4,13 @@ can.
 
 import re
 import shutil
+import sys
 
 import pytest
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import canonical, clock, notebooks, template
+from tools import canonical, clock, notebooks, template, twice
 from tools.canonical import COURSE, read
 
 STREAM = new_output("stream", text="x")
@@ -78,6 +79,7 @@ REFUSED = [
     ("further", "## Further reading", "", "There is no '## Further reading'"),
     ("fields-text", "## 2.", "## 3.", "[1, 3, 3,"),
     ("recap", "", "![](../data/README.md)", "without alternative text"),
+    ("recap", "", "[x](http://a.org)", "an http link where https is wanted"),
     ("recap", "", "[x](02_loss_scaling.ipynb#cell-id=none)", "=none does not exist"),
 ]
 
@@ -97,6 +99,17 @@ def test_a_copy_that_does_not_follow_from_its_notebook_is_named(path):
     save(path, lambda nb, cells: nb.cells.pop(1))
     assert "not those of the blank" in notebooks.drift(path)[0]
     assert "no solved copy" in notebooks.drift(path.rename(path.parent / "77.ipynb"))[0]
+
+
+def test_what_a_hasty_copy_leaves_is_named(path):
+    copy = path.parent / "solved" / path.name
+    save(copy, lambda nb, cells: cells["long-sum"].update(execution_count=99))
+    shutil.copy(copy, copy.with_name("77_floats.ipynb"))
+    found = "\n".join(notebooks.check([path]))
+    assert "not every code cell was run once" in found
+    assert "solved/77_floats.ipynb: there is no blank notebook of this name" in found
+    save(path, lambda nb, cells: cells["recap"].update(id="title"))
+    assert any("'title' is used twice" in fault for fault in template.faults(path))
 
 
 def test_a_file_that_is_no_notebook_is_named_and_left_alone(path, capsys):
@@ -128,6 +141,34 @@ def test_the_clock_counts_what_a_reader_does():
     assert account.span == "2 to 6" and clock.over(account) is None
     account.core = 31
     assert "its core takes 31 minutes, at most 30" in clock.over(account)
+
+
+def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
+    sources = {"a": "", "x": "## 1", "b": "", "c": "", "y": "## 2", "d": ""}
+    cells = [
+        new_markdown_cell(text, id=id) if text else new_code_cell(id=id)
+        for id, text in sources.items()
+    ]
+    nb = twice.repeated(new_notebook(cells=cells), {"b": 15, "c": 6, "d": 20})
+    assert [cell.id for cell in nb.cells[6:]] == ["a-2", "d-2"]
+
+
+@pytest.mark.slow
+def test_solve_runs_beside_the_copy_and_leaves_the_learner_s_progress(
+    path, monkeypatch
+):
+    monkeypatch.setenv("COURSE_PROGRESS", "mine")
+    code = """import os, sys
+print(os.getcwd(), sys.executable, os.environ["COURSE_PROGRESS"] == "mine")
+print("noise", file=sys.stderr)"""
+    panel = "from ipywidgets import interact; interact(lambda n: print(n), n=(0, 8))"
+    cells = [new_code_cell(code, id="x"), new_code_cell(panel, id="panel")]
+    notebooks.write(path, new_notebook(cells=cells))
+    assert notebooks.solve(path) is None
+    folder = path.parent / "solved"
+    (output,), shown = (cell.outputs for cell in read(folder / path.name).cells)
+    assert "with n = 4" in shown[0].data["text/markdown"]  # no widget without a kernel
+    assert output.text.split() == [str(folder), sys.executable, "False"]
 
 
 @pytest.mark.slow

@@ -248,3 +248,14 @@ def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
     assert figure.total_moved(flow) == wanted
     assert bool(wanted) == (policy != "float32")
     assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
+
+
+@pytest.mark.parametrize("policy", POLICIES[:2])
+def test_a_leak_is_ringed_and_named_in_the_title(policy):
+    with dtype_policy(policy):
+        add = layers.Lambda(lambda x: keras.ops.add(x, np.float32(1)), name="leak")
+        model = keras.Sequential([keras.Input((4,)), add, layers.Dense(2)])
+    picture = figure.dtype_flow(dtype_flow(model))
+    rings = [line.get_marker() for line in picture.figure.axes[0].lines].count("o")
+    named = picture.alt.count("leak: its policy says 16 bits, and it hands on float32")
+    assert rings == named == (policy != "float32")

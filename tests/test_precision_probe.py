@@ -190,6 +190,7 @@ WRONG = {
     "MP021 of an older Keras": {"scale_loss": "get_scaled_loss"},
     "MP021 no tape": {"tape.gradient(scaled, w)": "[0.1 * v for v in w]"},
     "MP022 uphill": edits(before="g = [-each for each in g]"),
+    "MP022 mixed up": edits(before="g = [tf.reverse(each, [0]) for each in g]"),
 }  # fmt: skip
 
 

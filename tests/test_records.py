@@ -120,6 +120,15 @@ def test_bench_writes_what_it_prints_and_says_where_onednn_is_off(tmp_path):
     assert "transformer" not in measurement
 
 
+@pytest.mark.parametrize(
+    "odd", ["--seconds 0", "--seconds nan", "--parts gpu", "--output ."]
+)
+def test_odd_arguments_are_refused_before_anything_starts(odd, monkeypatch):
+    monkeypatch.setattr(command.session, "setup", None)
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["bench", *odd.split()])
+
+
 def test_a_measurement_that_cannot_be_written_is_not_lost(
     tmp_path, monkeypatch, capsys
 ):

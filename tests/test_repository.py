@@ -54,6 +54,9 @@ def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
         "notebooks/hand-in-Ana-00-1234.json",
         "notebooks/my copy.ipynb",
         "data/measurements/own/ana.json",
+        "lab_report_2.html",
+        "hand-in-Ana-00-1234.json",
+        "class_board.html",
     ]
     (room / "data/measurements/own").mkdir(exist_ok=True)
     for name in [*made, "notebooks/00_start_here.ipynb"]:
@@ -61,6 +64,7 @@ def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
     make = ["make", "-s", "-f", COURSE / "Makefile", "handover"]
     listed = subprocess.run(make, cwd=room, **run).stdout
     assert all((room / name).exists() and name in listed for name in made)
+    assert "notebooks/00_start_here.ipynb" in listed
     subprocess.run([*make, "ERASE=1"], cwd=room, **run)
     assert not any((room / name).exists() for name in made)
     assert "Ana's" not in (room / "notebooks/00_start_here.ipynb").read_text()

@@ -58,3 +58,5 @@ def test_a_section_is_called_by_the_number_that_it_has_here():
 
 def test_the_card_is_what_its_script_writes():
     assert card.page() == card.PATH.read_text(encoding="utf-8"), "run tools.site --card"
+    named = re.findall(r"<td>(\d\d)(?:, (\d\d))?</td></tr>", card.page())
+    assert len(named) >= 10 and {*sum(named, ())} <= {*exercises.available(), ""}

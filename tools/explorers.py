@@ -23,9 +23,10 @@ STYLES = "CSS"
 
 
 def digest():
-    """Return the SHA-256 of all modules and styles."""
-    sources = sorted([*SOURCES.glob("*.mjs"), *SOURCES.glob("*.css")])
-    return hashlib.sha256(b"".join(map(Path.read_bytes, sources))).hexdigest()
+    """Return the SHA-256 of all modules and styles, and of what was made of them."""
+    kinds = SOURCES.glob("*.mjs"), SOURCES.glob("*.css"), BUILT.glob("*.html")
+    files = [file for kind in kinds for file in sorted(kind)]
+    return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()
 
 
 def esbuild(*options, text=None):

@@ -31,6 +31,12 @@ def test_pages_stay_in_their_width_and_do_nothing(text, pages):
             assert pages.page.locator("svg").evaluate_all(named)
 
 
+def test_a_request_would_be_seen(pages):
+    pages.open('<img src="https://example.com/x.png">', 400)
+    assert "https://example.com/x.png" in pages.wrong
+    pages.wrong.clear()
+
+
 def test_a_report_is_printed_on_two_pages_and_the_card_on_one(pages):
     made = report(words="A sentence of this length, and a question at its end? " * 20)
     made.data["curves"] = {f"loss {n}": {"float32": [2.0, 1.0]} for n in range(4)}

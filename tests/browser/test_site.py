@@ -45,6 +45,7 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
     pages = {path: Page(path) for path in site.rglob("*.html")}
     notebooks = {path.stem for path in (COURSE / "notebooks/solved").glob("*.ipynb")}
     assert {path.stem for path in (site / "notebooks").glob("*.html")} == notebooks
+    assert {path.stem for path in (site / "guide").glob("*.html")} == notebooks
     for path, page in pages.items():
         for link in page.links:
             address = urlsplit(link)

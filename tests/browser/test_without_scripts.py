@@ -6,6 +6,7 @@ a notebook.
 import pytest
 from harness import FLAGS
 from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import sync_playwright
 
 from tools import canonical, pictures
@@ -17,6 +18,18 @@ LOOK = """host => {
   return [picture.naturalWidth, picture.getBoundingClientRect().width > 300,
           table.checkVisibility(), Boolean(host.querySelector("[data-softmaxcliff]"))];
 }"""
+
+
+def test_what_goes_wrong_would_be_seen(lab):
+    cells = [new_code_cell("1 / 0", id="bad")]
+    nb = new_notebook(cells=cells, metadata=canonical.METADATA)
+    lab.write("notebooks/small.ipynb", nb)
+    lab.open("notebooks/small.ipynb")
+    with pytest.raises(AssertionError, match="bad: ZeroDivisionError"):
+        lab.run_all()
+    lab.js("setTimeout(() => { throw new Error('thrown') })")
+    lab.page.wait_for_timeout(500)
+    assert "thrown" in str(lab.errors)
 
 
 def test_an_untrusted_notebook_shows_the_picture(lab):
