@@ -1,5 +1,5 @@
-"""The notebooks as pages: two that are run, and all of them as they are stored, with
-outputs.
+"""The notebooks as pages: the first one run, and all of them as they are stored, with
+outputs. Others are run in a page by test_panels.py.
 
 That a second Run All raises nothing is held without a browser, by `make pins`.
 """
@@ -23,13 +23,12 @@ return {text: areas.map(a => a.innerText).join('\\n'), images: images.length,
 """
 
 
-@pytest.mark.parametrize("name", ["00_start_here", "01_floats"])
 @pytest.mark.timeout(900)
-def test_run_all_in_a_page(name, lab):
+def test_run_all_in_a_page(lab):
     """No error, no console error, nothing asked of another host, and no widget that is
     gone tomorrow.
     """
-    lab.open(f"notebooks/{name}.ipynb")
+    lab.open("notebooks/00_start_here.ipynb")
     lab.run_all(timeout=700)
     assert lab.errors == []
     assert set(lab.outside) == set()
