@@ -2,6 +2,8 @@
 
 from tqdm import auto, notebook
 
+VIEW = "application/vnd.jupyter.widget-view+json"
+
 
 class tqdm(auto.tqdm):
     """`tqdm.auto.tqdm`, whose output in a notebook is empty once it is closed.
@@ -22,7 +24,11 @@ class tqdm(auto.tqdm):
         if not self.disable and hasattr(self, "container"):
             from IPython.display import display
 
-            self._output = display(self.container, display_id=True)
+            # A widget of ipywidgets 7 would display itself, and take no display_id.
+            view = {"version_major": 2, "version_minor": 0}
+            view["model_id"] = self.container.model_id
+            bundle = {VIEW: view, "text/plain": repr(self.container)}
+            self._output = display(bundle, raw=True, display_id=True)
 
     def close(self) -> None:
         super().close()

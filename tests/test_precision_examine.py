@@ -11,7 +11,7 @@ from keras import layers, ops
 from course_utils import models
 from course_utils.hardware import Accelerator, Hardware
 from course_utils.precision import examine
-from course_utils.training import dtype_policy, needs_xla
+from course_utils.training import dtype_policy, needs_xla, xla_cures_float16
 
 SGD = keras.optimizers.SGD
 LossScaleOptimizer = keras.optimizers.LossScaleOptimizer
@@ -399,4 +399,5 @@ def test_mp012_sends_float16_convolutions_to_xla_where_training_does(here):
         cnn = models.mnist_cnn()
     for model in (cnn, stack()):
         by_xla = one("MP012", model).fix.startswith("model.compile(..., jit_compile")
-        assert by_xla == needs_xla(model) == (model is cnn)
+        # TensorFlow 2.20's XLA is slow there too
+        assert by_xla == needs_xla(model) == (model is cnn and xla_cures_float16())

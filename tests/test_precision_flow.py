@@ -180,9 +180,15 @@ def test_what_cannot_be_called_is_refused_in_one_sentence():
             ValueError, match="build it with model.build.*or call it on a batch.$"
         ):
             dtype_flow(model)
-    inputs = keras.Input((3,))
+    model = Doubled()
+    model(np.ones((2, 3)))
     with pytest.raises(ValueError, match="No layer of this model computes"):
-        dtype_flow(keras.Model(inputs, inputs))
+        dtype_flow(model)
+
+
+class Doubled(keras.Model):
+    def call(self, x):
+        return x * 2
 
 
 class Broken(keras.Model):
