@@ -102,19 +102,19 @@ def packages() -> Probe:
     bad = [each for each in wanted if have[each.name] not in each.specifier]
     missing = [each.name for each in bad if not have[each.name]]
     if len(missing) > len(wanted) / 2:  # of another Python than the course's
-        told = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
-        return (yield "fault", told, INSTALL)
+        state = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
+        return (yield "fault", state, INSTALL)
     yield (
         "ok",
         f"{len(wanted) - len(bad)} of {len(wanted)} as requirements.txt wants them",
         "",
     )
     for each in bad:
-        told = have[each.name] or "is missing"
+        state = have[each.name] or "is missing"
         mark, way = "fault", f'{sys.executable} -m pip install "{each}"'
         if session.on_colab() and each.name in missing:
             mark, way = "note", "notebooks run without it, or install it"
-        yield mark, f"{each.name} {told}", way
+        yield mark, f"{each.name} {state}", way
 
 
 def _version(package):
@@ -131,13 +131,13 @@ def tensorflow() -> Probe:
     if not importlib.util.find_spec("tensorflow"):
         return (yield "fault", "it is not installed", INSTALL)
     outcome = processes.call(_product, variables=CPU_ALONE, timeout=SECONDS)
-    told, backend = outcome.result or (outcome.problem, "tensorflow")
+    state, backend = outcome.result or (outcome.problem, "tensorflow")
     way = f"{sys.executable} -m pip install --force-reinstall -r requirements.txt"
     if backend != "tensorflow":
-        told = f"Keras computes with {backend}"
+        state = f"Keras computes with {backend}"
         way = "unset KERAS_BACKEND, or mend `backend` in ~/.keras/keras.json"
     good = not outcome.problem and backend == "tensorflow"
-    yield "ok" if good else "fault", told, "" if good else way
+    yield "ok" if good else "fault", state, "" if good else way
 
 
 def _product():
@@ -154,14 +154,14 @@ def _product():
 
 def machine() -> Probe:
     """CPU, GPUs and TPU cores, and settings that change what they do."""
-    found = hardware.detect()
-    yield "ok", f"{found.cpu}, {hardware.counted(found.cores)}", ""
-    for each in found.accelerators:
+    here = hardware.detect()
+    yield "ok", f"{here.cpu}, {hardware.counted(here.cores)}", ""
+    for each in here.accelerators:
         yield "ok" if each.works else "note", f"{each.kind} {each.name}", each.problem
-    if not found.accelerators:
+    if not here.accelerators:
         yield "ok", "no GPU: every notebook runs without one", ""
     for name in filter(os.environ.get, SWITCHES):
-        ends = name.endswith("ISA") and hardware.bfloat16_ends_the_process(found)
+        ends = name.endswith("ISA") and hardware.bfloat16_ends_the_process(here)
         way = (
             "unset it: bfloat16 ends the kernel"
             if ends

@@ -57,10 +57,10 @@ def settled(*notebooks: str) -> Table:
     Example: `claims.settled("01")`
     """
     ledger = _ledger()
-    known = sorted({claim["notebook"][:2] for claim in ledger})
-    if not notebooks or not set(notebooks) <= set(known):
+    numbers = sorted({claim["notebook"][:2] for claim in ledger})
+    if not notebooks or not set(notebooks) <= set(numbers):
         raise ValueError(
-            f"Give the numbers of notebooks as text, of {', '.join(known)}."
+            f"Give the numbers of notebooks as text, of {', '.join(numbers)}."
         )
     rows = [
         (claim["claim"], claim["verdict"], claim["note"])

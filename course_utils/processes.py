@@ -216,8 +216,8 @@ def reason(errors: str) -> str:
     """
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     for number in reversed(range(len(lines))):
-        if found := ERROR.fullmatch(lines[number]):
-            kind, what = found.groups()
+        if match := ERROR.fullmatch(lines[number]):
+            kind, what = match.groups()
             if what.startswith("Graph execution error"):
                 below = lines[number + 1 :]
                 points = (line for line in below if not line.startswith(NOT_TOLD))

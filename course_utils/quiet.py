@@ -16,13 +16,13 @@ def silent(*streams: int) -> Iterator[TextIO]:
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = {stream: os.dup(stream) for stream in streams}
+    copies = {stream: os.dup(stream) for stream in streams}
     try:
         with open(os.devnull, "w") as nowhere:
-            for stream in kept:
+            for stream in copies:
                 os.dup2(nowhere.fileno(), stream)
             yield nowhere
     finally:
-        for stream, former in kept.items():
+        for stream, former in copies.items():
             os.dup2(former, stream)
             os.close(former)

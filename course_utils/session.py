@@ -180,8 +180,8 @@ def _what_differs(machine):
         )
     if machine.working("GPU"):
         tf32 = " Its float32 products go through TF32, with 10 of float32's 23 fraction bits."
-        told = "On this GPU every time and byte below is the GPU's own."
-        return told + tf32 * hardware.has_tf32(machine)
+        text = "On this GPU every time and byte below is the GPU's own."
+        return text + tf32 * hardware.has_tf32(machine)
     x86 = machine.system.endswith(("x86_64", "AMD64"))
     if machine.instruction_sets is None or not x86:  # the course ran on no other
         expect, ending = "Whether 16 bits are faster here is for you to measure.", "."

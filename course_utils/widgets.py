@@ -51,7 +51,7 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
     def moved(**values):
         display(show({at: values[str(at)] for at in points}))
 
-    shown = ipywidgets.interactive_output(moved, row)
+    output = ipywidgets.interactive_output(moved, row)
     note = ipywidgets.HTML(NEEDS_THE_KERNEL)
     above = [ipywidgets.Label(name), ipywidgets.HBox(list(row.values()))]
-    return ipywidgets.VBox([*above, shown, note])
+    return ipywidgets.VBox([*above, output, note])

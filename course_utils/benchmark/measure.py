@@ -52,7 +52,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
         "transformer": block,
         "seconds": seconds,
     }
-    found = {
+    measurement = {
         "device": name or device_name(machine),
         "cpu": str(machine),
         "versions": records.versions(),
@@ -63,7 +63,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
         "notes": [],
     }
     if "bfloat16" not in dtypes:
-        found["notes"] = [
+        measurement["notes"] = [
             "No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process."
         ]
     policies = [p for p in compare.POLICIES if p.removeprefix("mixed_") in dtypes]
@@ -79,17 +79,19 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
             result = compare.compare_policies(partial(build, part, block), *arguments)
         except Exception as error:  # such as memory that does not suffice
             why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            found["notes"].append(f"No {part}: {why}")
+            measurement["notes"].append(f"No {part}: {why}")
             continue
         table = result.table.drop(columns=["accuracy", "gap_se"]).reset_index()
-        found[part] = _rows(table)
-        found["notes"] += [n for n in result.notes if n not in found["notes"]]
+        measurement[part] = _rows(table)
+        measurement["notes"] += [
+            n for n in result.notes if n not in measurement["notes"]
+        ]
         if result.interrupted:
-            return found
+            return measurement
     if "ceilings" in parts:
         print("Measuring ceilings …", flush=True)
-        found["ceilings"] = _rows(rates.ceilings(seconds / 4, dtypes))
-    return found
+        measurement["ceilings"] = _rows(rates.ceilings(seconds / 4, dtypes))
+    return measurement
 
 
 def build(part: str, block: dict) -> keras.Model:
@@ -128,10 +130,12 @@ def device_name(machine: hardware.Hardware) -> str:
 
 def _settings():
     """The switches that are set, and `remapping` where `session.setup` turned it off."""
-    found = {name: os.environ[name] for name in records.SWITCHES if name in os.environ}
+    settings = {
+        name: os.environ[name] for name in records.SWITCHES if name in os.environ
+    }
     if tf.config.optimizer.get_experimental_options().get("remapping") is False:
-        found["remapping"] = "off"
-    return found
+        settings["remapping"] = "off"
+    return settings
 
 
 def _rows(table):

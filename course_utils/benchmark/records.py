@@ -83,7 +83,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
 
     A file that is no measurement is left out, and named in a printed sentence.
     """
-    found = []
+    measurements = []
     folders = [FOLDER, OWN] if folder is None else [Path(folder)]
     for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
@@ -98,11 +98,11 @@ def load(folder: str | Path | None = None) -> list[dict]:
                 "`python -m course_utils bench`, or remove it."
             )
             continue
-        found.append(measurement)
-    return found
+        measurements.append(measurement)
+    return measurements
 
 
-def table(found: list[dict] | None = None, model: str = "cnn") -> Any:
+def table(measurements: list[dict] | None = None, model: str = "cnn") -> Any:
     """The steps of measurements (None: those in data/measurements) as a DataFrame.
 
     One row per device and policy: device (the second of a name and its settings has a
@@ -118,7 +118,7 @@ def table(found: list[dict] | None = None, model: str = "cnn") -> Any:
 
     rows = []
     names = collections.Counter()
-    for measurement in load() if found is None else found:
+    for measurement in load() if measurements is None else measurements:
         name, settings = measurement["device"], label(measurement)
         names[name, settings] += 1
         count = names[name, settings]
@@ -146,12 +146,12 @@ def gradients(of: str = "activations") -> dict:
     """
     from course_utils.gradients import OctaveHistogram
 
-    found = {row["epoch"]: row[of] for row in _recorded("gradients")["records"]}
+    histograms = {row["epoch"]: row[of] for row in _recorded("gradients")["records"]}
     if of == "loss":
-        return found
+        return histograms
     return {
         epoch: {name: OctaveHistogram.from_data(data) for name, data in layers.items()}
-        for epoch, layers in found.items()
+        for epoch, layers in histograms.items()
     }
 
 
@@ -211,9 +211,9 @@ def smaller() -> list[dict]:
     Example:
         [point["name"] for point in smaller()]
     """
-    found = _recorded("smaller")
-    print(f"Recorded on {found['date']} on {found['cpu']}.")
-    return found["records"]
+    recorded = _recorded("smaller")
+    print(f"Recorded on {recorded['date']} on {recorded['cpu']}.")
+    return recorded["records"]
 
 
 def clinic() -> dict:

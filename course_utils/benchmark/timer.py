@@ -66,10 +66,10 @@ def in_turns(
     Example:
         in_turns({"add": lambda: a + a, "multiply": lambda: a * a}, seconds=1)
     """
-    found = timings(cases, seconds, label)
+    times = timings(cases, seconds, label)
     return {
         name: 1e3 * statistics.median(t) if t else float("nan")
-        for name, t in found.items()
+        for name, t in times.items()
     }
 
 

@@ -51,14 +51,16 @@ class Case:
 
         Raises ValueError for a name that no instrument has.
         """
-        known = self.record["instruments"]
-        if instrument not in known:
-            names = ", ".join(known)
+        instruments = self.record["instruments"]
+        if instrument not in instruments:
+            names = ", ".join(instruments)
             raise ValueError(f"There is no instrument {instrument!r}: ask {names}.")
         if instrument not in self.asked:
             self.asked.append(instrument)
         reading = self.patient["readings"][instrument]
-        print(f"{known[instrument]['name']}: {reading['kind']}. {reading['text']}")
+        print(
+            f"{instruments[instrument]['name']}: {reading['kind']}. {reading['text']}"
+        )
         paid = elimination.minutes(self.record, self.asked)
         print(f"Paid so far: {paid} min")
 

@@ -20,12 +20,12 @@ def struck(record: dict, patient: str, asked) -> dict:
         {'c': 'scale'}
     """
     kinds = _kinds(record)
-    found = {}
+    causes = {}
     for instrument in asked:
         for other, theirs in kinds.items():
             if theirs[instrument] != kinds[patient][instrument]:
-                found.setdefault(other, instrument)
-    return found
+                causes.setdefault(other, instrument)
+    return causes
 
 
 def minutes(record: dict, asked) -> float:

@@ -113,26 +113,26 @@ def ranges(patient) -> Reading:
         if not np.isfinite(low + high):
             text = f"{variable.name}: {low:g} to {high:g}"
             return Reading("in a variable", text, values)
-    seen: list[tuple] = []  # the layer's name, and the smallest and the largest
+    extremes: list[tuple] = []  # the layer's name, and the smallest and the largest
     former = keras.layers.Layer.__call__
 
     def call(layer, *arguments, **options):
         outputs = former(layer, *arguments, **options)
         for output in keras.tree.flatten(outputs):
             values[layer.path] = _range(output)
-            seen.append((short_name(layer), *values[layer.path]))
+            extremes.append((short_name(layer), *values[layer.path]))
         return outputs
 
     with mock.patch.object(keras.layers.Layer, "__call__", call):
         model(x)
-    for at, (name, low, high) in enumerate(seen):
+    for at, (name, low, high) in enumerate(extremes):
         if not np.isfinite(low + high):
-            _, least, most = seen[at - 1]
+            _, least, most = extremes[at - 1]
             before = f", before it {least:.3g} to {most:.3g}" if at else ""
             text = f"{name}: {low:g} to {high:g}{before}"
             return Reading("in a layer", text, values)
-    low = min(low for _, low, _ in seen)
-    high = max(high for _, _, high in seen)
+    low = min(low for _, low, _ in extremes)
+    high = max(high for _, _, high in extremes)
     text = f"all layers between {low:.3g} and {high:.3g}"
     return Reading("finite", text, values)
 
@@ -142,14 +142,14 @@ def _range(tensor):
     return float(array.min()), float(array.max())
 
 
-def _findings(found):
+def _findings(findings):
     # MP012 is of the device, not of the patient.
-    found = [
-        each for each in found if each.severity != "advice" and each.code != "MP012"
+    findings = [
+        each for each in findings if each.severity != "advice" and each.code != "MP012"
     ]
-    codes = dict.fromkeys(map(_word, found))
-    text = found[0].message if found else "Nothing found."
-    return Reading(", ".join(codes) or "nothing", text, found)
+    codes = dict.fromkeys(map(_word, findings))
+    text = findings[0].message if findings else "Nothing found."
+    return Reading(", ".join(codes) or "nothing", text, findings)
 
 
 def _word(finding):

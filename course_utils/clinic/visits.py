@@ -44,12 +44,12 @@ class Visit:
     def __repr__(self):
         few = [self.losses[at * (len(self.losses) - 1) // 5] for at in range(6)]
         losses = "  ".join(f"{loss:.3g}" for loss in few)
-        shown = f"loss in {len(self.losses)} steps: {losses}"
+        text = f"loss in {len(self.losses)} steps: {losses}"
         if self.report:
-            shown += "\nheld out: {accuracy:.0%} right, loss {loss:.3g}".format(
+            text += "\nheld out: {accuracy:.0%} right, loss {loss:.3g}".format(
                 **self.report
             )
-        return shown
+        return text
 
 
 def scale_of(optimizer) -> float:

@@ -65,11 +65,11 @@ def _work():
             start = time.perf_counter()
             call()
             times[name].append(1e3 * (time.perf_counter() - start))
-    found = {part: {} for part, _ in calls}
+    work = {part: {} for part, _ in calls}
     for (part, kind), several in times.items():
         # others may use the cores
-        found[part][kind] = float(np.percentile(several[2:], 25))
-    print("RESULT", json.dumps(found))
+        work[part][kind] = float(np.percentile(several[2:], 25))
+    print("RESULT", json.dumps(work))
 
 
 if __name__ == "__main__":

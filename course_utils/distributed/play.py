@@ -89,14 +89,14 @@ def play_on_workers(
     arguments = kind, culprit, timeout
     with Workers(__file__, 2, arguments, timeout=90, grace=1) as workers:
         for rank, line in workers:
-            said = line
+            text = line
             if line.startswith("["):
                 (note,) = json.loads(line)
                 notes.append(note)
                 what = "taken" if note["taken"] else "skipped"
-                said = f"step {note['step']} {what}, scale {note['scale']:,.0f}"
+                text = f"step {note['step']} {what}, scale {note['scale']:,.0f}"
             if tell:
-                print(f"worker {rank} · {said}")
+                print(f"worker {rank} · {text}")
             if list(workers.last.values()) == ["silence", "silence"] and not timeout:
                 break
     return notes, workers

@@ -55,8 +55,8 @@ def attempt(
             )
         model.fit(x, y, batch_size=size, shuffle=False, verbose=0)
     except Exception as problem:
-        told = [line.split("}} ")[-1].strip() for line in str(problem).splitlines()]
-        line = next((t for t in told if any(k in t for k in KEYS)), told[0])
+        lines = [line.split("}} ")[-1].strip() for line in str(problem).splitlines()]
+        line = next((t for t in lines if any(k in t for k in KEYS)), lines[0])
         return f"{type(problem).__name__}: {line.removeprefix(BOLD)[:62]}"
     finally:
         gc.collect()  # see data/upstream/old_iterator_waits.py

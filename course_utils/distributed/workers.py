@@ -153,12 +153,12 @@ def tf_config(ports, rank: int) -> str:
 
 def free_ports(count: int) -> list[int]:
     """Ports that no program on this computer uses now."""
-    found = []
+    ports = []
     for port in random.SystemRandom().sample(PORTS, len(PORTS)):
-        if len(found) < count:
+        if len(ports) < count:
             with socket.socket() as probe, contextlib.suppress(OSError):
                 # TensorFlow's server listens on all addresses of the computer, as this
                 # does.
                 probe.bind(("", port))
-                found.append(port)
-    return found
+                ports.append(port)
+    return ports

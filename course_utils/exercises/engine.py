@@ -55,8 +55,8 @@ class Note:
         if not self.explorer:
             return box
         summary = f"<summary>See why in {type(self.explorer).__name__}</summary>"
-        shown = self.explorer._repr_mimebundle_()["text/html"]
-        return f"{box}\n<details>{summary}\n{shown}</details>"
+        markup = self.explorer._repr_mimebundle_()["text/html"]
+        return f"{box}\n<details>{summary}\n{markup}</details>"
 
 
 def feedback(status, message, explorer=None) -> Note:

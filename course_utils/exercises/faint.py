@@ -54,10 +54,10 @@ def backward(weights, n, scale, dtype) -> list[np.ndarray]:
     x, restore, hidden, outputs = forward(weights, images, dtype)
     error = rounded(scale * FAINT * 2 * (outputs - images) / images.size, dtype)
     hidden_error = rounded(error @ restore.T * (hidden > 0), dtype)
-    found = [rounded(x.T @ hidden_error, dtype), rounded(hidden.T @ error, dtype)]
+    gradients = [rounded(x.T @ hidden_error, dtype), rounded(hidden.T @ error, dtype)]
     if n % 50 == 27:  # as where the largest gradient overflows, and it alone
-        found[n // 50 % 2].flat[0] = np.inf if n % 200 < 100 else -np.inf
-    return found
+        gradients[n // 50 % 2].flat[0] = np.inf if n % 200 < 100 else -np.inf
+    return gradients
 
 
 def missing(weights, dtype) -> float:

@@ -73,7 +73,7 @@ def slipped(code, name, slips) -> list[tuple]:
     edits}`.
     """
     return [
-        (edited(code, name, edits), said)
-        for said, some in slips.items()
+        (edited(code, name, edits), message)
+        for message, some in slips.items()
         for edits in (some if isinstance(some, list) else [some])
     ]

@@ -98,10 +98,10 @@ def wrong(step, policy) -> str | None:
     # restored, whatever the step does
     with dtype_policy(keras.config.dtype_policy()), printed:
         watched = Watched(partial(made, step, policy), *batch)
-        found = findings(watched)
-    if found:
-        fix = found[0].fix.partition("  #")[0]
-        return f"{policy}, {kind}: {found[0].message} Write `{fix}`."
+        mistakes = findings(watched)
+    if mistakes:
+        fix = mistakes[0].fix.partition("  #")[0]
+        return f"{policy}, {kind}: {mistakes[0].message} Write `{fix}`."
     if watched.natural.loss is None:
         return f"Your function returns {describe(watched.natural.result)}: return the loss."
     clipped = watched.clipped

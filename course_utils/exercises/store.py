@@ -31,22 +31,22 @@ def entry(notebook) -> dict:
         lines = file.read_bytes().splitlines()
     except OSError:  # a failing write tells the learner; reading loses nothing
         lines = []
-    known: dict = {"guess": None, "measured": None, "drawn": None, "solved": []}
+    record: dict = {"guess": None, "measured": None, "drawn": None, "solved": []}
     damaged = False
     for line in filter(None, lines + _unsaved.get(file, [])):
         try:
             whose, key, value = json.loads(line)
             if key == "solved":
-                value = sorted({*known["solved"], int(value)})
+                value = sorted({*record["solved"], int(value)})
         except Exception:  # half a line, or no text at all
             damaged = True
             continue
         if whose == notebook:
-            known[key] = value
+            record[key] = value
     if damaged and file not in _told:
         _told.add(file)
         print(f"A part of {file} could not be read, so that part is left out.")
-    return known
+    return record
 
 
 def save(notebook, key, value) -> None:

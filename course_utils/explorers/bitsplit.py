@@ -42,11 +42,11 @@ class BitSplit:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"
-        kept = {name: tensor["kept"] for name, tensor in self.tensors.items()}
-        columns = {name: scales[0] for name, scales in kept.items()}
+        shares = {name: tensor["kept"] for name, tensor in self.tensors.items()}
+        columns = {name: scales[0] for name, scales in shares.items()}
         columns |= {
             f"{name} × 2^{SHOWN}": scales[SHOWN]
-            for name, scales in kept.items()
+            for name, scales in shares.items()
             if len(scales) > 1
         }
         rows = []

@@ -86,9 +86,9 @@ class BlockLab:
     """
 
     def __init__(self, values=None):
-        given = [] if values is None else [_tensor(values)]
+        own = [] if values is None else [_tensor(values)]
         built_in = examples()
-        self.tensors = [*given, _tensor(list(built_in.values()), list(built_in))]
+        self.tensors = [*own, _tensor(list(built_in.values()), list(built_in))]
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         first = self.tensors[0]
@@ -111,7 +111,7 @@ def _tensor(values, names=None):
     with np.errstate(over="ignore", invalid="ignore"):
         flat = np.asarray(values).astype(np.float32).ravel()
         length = np.linalg.norm(flat.astype(float)) or 1
-        errors = [float(np.linalg.norm(kept - flat)) / length for kept in results]
+        errors = [float(np.linalg.norm(stored - flat)) / length for stored in results]
     rows = np.pad(flat, (0, -flat.size % COUNT)).reshape(-1, COUNT)
     peaks = np.abs(rows).max(axis=1)
     count = len(rows)
@@ -125,7 +125,7 @@ def _tensor(values, names=None):
         "blocks": base64.b64encode(packed).decode(),
         "names": names or [f"block {at + 1:,} of {count:,}" for at in some],
         "zeros": [
-            np.sum(kept[nonzero] == 0) / max(1, nonzero.sum()) for kept in results
+            np.sum(stored[nonzero] == 0) / max(1, nonzero.sum()) for stored in results
         ],
         "errors": [error if np.isfinite(error) else None for error in errors],
     }

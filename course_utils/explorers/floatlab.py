@@ -78,9 +78,9 @@ class FloatLab:
         ):
             entered = numerals.parse(self.entry)
             return entered, {name: _encoded(entered, name) for name in self.formats}
-        given = numbers.decode(self.entry, self.formats[0])
-        rows = {name: _encoded(given.value, name) for name in self.formats}
-        return given.value, rows | {given.format: given}
+        entry = numbers.decode(self.entry, self.formats[0])
+        rows = {name: _encoded(entry.value, name) for name in self.formats}
+        return entry.value, rows | {entry.format: entry}
 
     def _data(self):
         formats = [parameters(name) for name in numbers.FORMATS]

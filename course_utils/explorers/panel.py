@@ -29,12 +29,12 @@ class InstrumentPanel:
         instruments = self.record["instruments"]
         for patient in self.record["patients"]:
             few = elimination.cheapest(self.record, patient["key"])
-            read = "; ".join(
+            prices = "; ".join(
                 f"{instruments[i]['name']}: {patient['readings'][i]['text']}"
                 for i in few
             )
             cost = f"{elimination.minutes(self.record, few)}"
-            rows.append([patient["diagnosis"], read, cost])
+            rows.append([patient["diagnosis"], prices, cost])
             patients.append({name: patient[name] for name in SHOWN} | {"cheapest": few})
         data = {"instruments": instruments, "patients": patients}
         return fragment.bundle("panel", title, heads, sorted(rows), data)

@@ -68,8 +68,8 @@ class Picture:
             warnings.filterwarnings("ignore", "Glyph .* missing")
             self.figure.savefig(text, format="svg", metadata={"Date": None})
         drawing = text.getvalue()
-        said = f'<svg role="img" aria-label="{html.escape(self.alt)}" '
-        return said + drawing[drawing.index("<svg ") + 5 :]
+        opening = f'<svg role="img" aria-label="{html.escape(self.alt)}" '
+        return opening + drawing[drawing.index("<svg ") + 5 :]
 
     def _ipython_display_(self):
         from IPython import display
@@ -112,8 +112,8 @@ class Drawing:
         url = (
             f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
         )
-        shown = f'<img src="{url}" alt="{html.escape(self.alt)}">'
-        display.display({"text/html": shown, "text/plain": title}, raw=True)
+        image = f'<img src="{url}" alt="{html.escape(self.alt)}">'
+        display.display({"text/html": image, "text/plain": title}, raw=True)
         display.display(_in_words(self.alt), raw=True)
 
 
@@ -121,9 +121,9 @@ def _in_words(alt):
     """What a figure shows, folded: a reader, a screen reader or the page's search opens
     it.
     """
-    said = f"<small>{html.escape(alt)}</small>"
-    shown = f"<details><summary><small>In words</small></summary>{said}</details>"
-    return {"text/html": shown, "text/plain": f"In words: {alt}"}
+    words = f"<small>{html.escape(alt)}</small>"
+    folded = f"<details><summary><small>In words</small></summary>{words}</details>"
+    return {"text/html": folded, "text/plain": f"In words: {alt}"}
 
 
 def canvas(width=7.0, height=3.4) -> tuple[Figure, Any]:

@@ -55,8 +55,8 @@ def speed_by_device(table) -> Picture:
     devices = table.groupby("device")["speedup"].agg(["median", "size"])
     devices = devices.sort_values("median", ascending=False)
     figure, ax = canvas(8.0, 1.4 + 0.2 * len(devices))  # 40 devices fit on a screen
-    known = table["policy"].map(dtype_of).isin(COLORS)
-    for policy, rows in table.groupby(table["policy"].where(known, "other")):
+    is_policy = table["policy"].map(dtype_of).isin(COLORS)
+    for policy, rows in table.groupby(table["policy"].where(is_policy, "other")):
         look = {"color": INK, "marker": "D"} if policy == "other" else line_look(policy)
         look |= {"linestyle": "", "alpha": 0.7, "label": policy}
         ax.plot(rows["speedup"], devices.index.get_indexer(rows["device"]), **look)
@@ -68,7 +68,7 @@ def speed_by_device(table) -> Picture:
     name_all(ax.yaxis, names)
     ax.set_ylim(len(names) - 0.5, -0.7)
     ax.set_xlabel("speed of a training step against float32")
-    if known.any():
+    if is_policy.any():
         legend_below(figure, 3, fontsize=10)
     return described(figure)
 
@@ -92,11 +92,11 @@ def guesses(table, quantity: str, unit: str) -> Picture:
     figure, ax = canvas(4.2, 2.6)
     words = [f"{short(quantity)} in {short(unit)}"]
     for column, label, look in DRAWN:
-        known = table[column].dropna()
-        ax.hist(known.clip(edges[0], edges[-1]), edges, label=label, **look)
+        answers = table[column].dropna()
+        ax.hist(answers.clip(edges[0], edges[-1]), edges, label=label, **look)
         median = "none"
-        if len(known):
-            median = f"median {known.median():.3g} of {len(known)}"
+        if len(answers):
+            median = f"median {answers.median():.3g} of {len(answers)}"
         words.append(f"{label}: {median}")
     far = ((values < edges[0]) | (values > edges[-1])).sum()
     ax.set_ylabel("reports")
@@ -142,8 +142,8 @@ def report_card(card: list[dict]) -> Picture:
         numbers.setdefault("measured", "unknown")
         for key, text in numbers.items():
             write(ax, PLACES[key], y, text, **beside)
-        told = ", ".join(f"{key} {text}" for key, text in numbers.items())
-        words.append(f"{row['quantity']}: {told}")
+        summary = ", ".join(f"{key} {text}" for key, text in numbers.items())
+        words.append(f"{row['quantity']}: {summary}")
         for key, (color, marker, label) in LOOKS.items():
             if row[key] and row["measured"]:
                 times = row[key] / row["measured"]

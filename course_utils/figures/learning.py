@@ -25,16 +25,16 @@ def loss_curves(curves) -> Picture:
     loss = loss.dropna(axis=1)  # without a seed that was interrupted
     float32 = loss["float32"]
     gray = {"color": INK, "linewidth": 3, "alpha": 0.6}
-    shown = [("the loss itself", float32, gray)]
+    series = [("the loss itself", float32, gray)]
     pairs = [float32[a] - float32[b] for a, b in itertools.combinations(float32, 2)]
     if pairs:
         apart = pd.concat(pairs, axis=1).abs()
-        shown.append(("two seeds, float32", apart, line_look("float32")))
+        series.append(("two seeds, float32", apart, line_look("float32")))
     for policy in loss.columns.unique("policy").drop("float32"):
         apart = (loss[policy] - float32).abs()
-        shown.append((f"{policy} and float32, same seed", apart, line_look(policy)))
+        series.append((f"{policy} and float32, same seed", apart, line_look(policy)))
     typical = {}
-    for label, values, look in shown:
+    for label, values, look in series:
         middle = values.median(axis=1)
         typical[label] = middle.median()
         smooth = middle.rolling(10, min_periods=1).mean()

@@ -137,7 +137,7 @@ def _steps(ax, table, ends, steps):
 
 
 def _told(table, ends, last, who):
-    told = ", ".join(
+    sentence = ", ".join(
         f"{who} {row.replica} overflows in step {row.step}, "
         + ("takes the step" if row.taken else "is skipped")
         for row in table[table["overflow"]].itertuples()
@@ -153,4 +153,4 @@ def _told(table, ends, last, who):
     if lost:
         whose = f"{who}{'s' * (len(lost) > 1)} {listed(list(map(str, lost)))}"
         end = f"in the end the weights of {whose} are not finite"
-    return "; ".join([told or "nothing overflows", *stops, end])
+    return "; ".join([sentence or "nothing overflows", *stops, end])

@@ -45,13 +45,13 @@ def roofline(device, points=None, title: str | None = None) -> Picture:
         words.append(f"memory {device.gb_per_s:.4g} GB/s")
         x = np.array([left, top / slope])
         ax.plot(x, slope * x, color=INK, linewidth=1.6, label=words[-1])
-    told = f"roofs of {device.name}: {'; '.join(words)}."
+    alt = f"roofs of {device.name}: {'; '.join(words)}."
     if len(dots):
-        told += f" {_dots(ax, points, scale, unit)}."
+        alt += f" {_dots(ax, points, scale, unit)}."
     ax.set(xscale="log", yscale="log", xlabel="operations per byte moved", ylabel=unit)
     ax.set_title(title or f"The roofs of {device.name}")
     legend(ax, loc="lower right")
-    return Picture(figure, told)
+    return Picture(figure, alt)
 
 
 def _dots(ax, points, scale, unit):
@@ -82,6 +82,6 @@ def _dots(ax, points, scale, unit):
                 arrowprops={"arrowstyle": "-", **line},
             )
         if dot.label in named:
-            told = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
-            words.append(f"{dot.label} in {dot.dtype}: {told}")
+            text = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
+            words.append(f"{dot.label} in {dot.dtype}: {text}")
     return "; ".join(words)

@@ -27,8 +27,11 @@ def remat(steps: dict, counted: dict) -> Picture:
     figure, (left, right) = panels(2, 10.0, 3.4)
     names, ways = [], list(dict.fromkeys(way for _, way in steps))
     for at, ((policy, way), (_, *rounds)) in enumerate(steps.items()):
-        tops = [max(step.peak_bytes or np.nan for step in taken) for taken in rounds]
-        ms = [1e3 * sum(step.seconds for step in taken) for taken in rounds]
+        tops = [
+            max(step.peak_bytes or np.nan for step in round_steps)
+            for round_steps in rounds
+        ]
+        ms = [1e3 * sum(step.seconds for step in round_steps) for round_steps in rounds]
         names.append(policy.removeprefix("mixed_") + "\n" + way)
         look = bar_look(policy) | {"alpha": 1 - 0.3 * ways.index(way)}
         for ax, value in ((left, np.mean(tops) / 1e6), (right, np.median(ms))):

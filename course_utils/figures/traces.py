@@ -52,16 +52,16 @@ def op_times(tables: dict) -> Picture:
     sums = pd.concat(by_type, axis=1).fillna(0.0)
     longest = (sums / sums.sum()).max(axis=1).nlargest(8).index
     first = next(iter(sums))
-    shown = sums.loc[longest].sort_values(first, ascending=False, kind="stable")
+    rows = sums.loc[longest].sort_values(first, ascending=False, kind="stable")
     if len(sums) > len(longest):
-        shown.loc["all others"] = sums.drop(longest).sum()
-    figure, ax = canvas(7.5, 1.6 + 0.36 * len(shown))
-    seen = shown.where(shown >= 1e-3 * shown.max(axis=None))
-    at = range(len(seen))
-    ax.hlines(at, seen.min(axis=1), seen.max(axis=1), color=INK, linewidth=1)
-    dots = {policy: (seen[policy], at) for policy in seen}
+        rows.loc["all others"] = sums.drop(longest).sum()
+    figure, ax = canvas(7.5, 1.6 + 0.36 * len(rows))
+    visible = rows.where(rows >= 1e-3 * rows.max(axis=None))
+    at = range(len(visible))
+    ax.hlines(at, visible.min(axis=1), visible.max(axis=1), color=INK, linewidth=1)
+    dots = {policy: (visible[policy], at) for policy in visible}
     lines(ax, dots, linestyle="", markersize=9)
-    name_all(ax.yaxis, seen.index, fontsize=10)
+    name_all(ax.yaxis, visible.index, fontsize=10)
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="ms per step over all threads, logarithmic")
     ax.xaxis.set_major_formatter("{x:g}")

@@ -26,8 +26,8 @@ def described(figure, more: str = "") -> Picture:
         'A loss (loss over epoch): float16 from 8 at 1 to 4 at 3, lowest 2 at 2.'
     """
     parts = [figure.get_suptitle(), *map(_panel, figure.axes), more]
-    told = plain(". ".join(part.rstrip(".") for part in parts if part))
-    return Picture(figure, f"{told}.")
+    text = plain(". ".join(part.rstrip(".") for part in parts if part))
+    return Picture(figure, f"{text}.")
 
 
 def plain(text: str) -> str:

@@ -124,10 +124,10 @@ def decode(code, fmt) -> FloatBits:
     info = _choose(FORMATS, fmt, "format")
     code = whole(code)
     if not 0 <= code < 1 << info.bits:
-        given = str(code) if abs(code) < 1 << 64 else "the one given"
+        text = str(code) if abs(code) < 1 << 64 else "the one given"
         raise ValueError(
             f"{fmt} has {info.bits} bits, so its codes go from 0 to 0x{(1 << info.bits) - 1:X}: "
-            f"{given} is outside."
+            f"{text} is outside."
         )
     meaning = gfloat.decode_float(info, code)
     bits = f"{code:0{info.bits}b}"
@@ -169,8 +169,8 @@ def _choose(table, name, kind):
     """What a table holds under a name; ValueError tells its names if there is none."""
     if isinstance(name, str) and name in table:
         return table[name]
-    told = quoted(name) if isinstance(name, str) else f"of type {type(name).__name__}"
-    raise ValueError(f"There is no {kind} {told}: choose one of {', '.join(table)}.")
+    text = quoted(name) if isinstance(name, str) else f"of type {type(name).__name__}"
+    raise ValueError(f"There is no {kind} {text}: choose one of {', '.join(table)}.")
 
 
 def _to_odd(number):

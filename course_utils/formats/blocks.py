@@ -82,5 +82,5 @@ def quantize(values, fmt, block=None) -> Quantized:
     # Where a scale has become 0, the values are too small for any.
     steps = np.where(scales == 0, 1.0, scales)[:, None] * tensor_scale
     rounded = round_ndarray(info.etype, rows / steps, sat=True) * steps
-    kept = rounded.ravel()[: flat.size].reshape(array.shape)
-    return Quantized(kept, scales, tensor_scale)
+    stored = rounded.ravel()[: flat.size].reshape(array.shape)
+    return Quantized(stored, scales, tensor_scale)

@@ -44,17 +44,17 @@ def parse(text: str) -> Fraction | float:
         raise ValueError(
             f"The entry has {len(text):,} characters: give at most {LONGEST:,}."
         )
-    found = NUMBER.fullmatch(text.replace("\u2212", "-"))
-    if not found:
+    match = NUMBER.fullmatch(text.replace("\u2212", "-"))
+    if not match:
         raise ValueError(_complaint(text))
-    sign = -1 if found["sign"] == "-" else 1
-    if found["infinity"] or found["nan"]:
-        return math.copysign(math.inf if found["infinity"] else math.nan, sign)
-    if found["two"]:
-        return sign * Fraction(2) ** _bounded(found["two"])
-    if not found["decimal"]:
+    sign = -1 if match["sign"] == "-" else 1
+    if match["infinity"] or match["nan"]:
+        return math.copysign(math.inf if match["infinity"] else math.nan, sign)
+    if match["two"]:
+        return sign * Fraction(2) ** _bounded(match["two"])
+    if not match["decimal"]:
         return sign * PI
-    number = sign * Fraction(f"{found['decimal']}e{_bounded(found['ten'] or 0)}")
+    number = sign * Fraction(f"{match['decimal']}e{_bounded(match['ten'] or 0)}")
     return number if number or sign > 0 else -0.0
 
 
@@ -100,11 +100,11 @@ def whole(code) -> int:
             "0x[0-9a-f]+|0b[01]+", text, re.IGNORECASE
         ):
             return int(text, 0)
-        said = quoted(code)
+        name = quoted(code)
     else:
-        said = f"A {type(code).__name__}"
+        name = f"A {type(code).__name__}"
     raise ValueError(
-        f"{said} is not a code: give an int, or text like 0x3C00 or 0b0110."
+        f"{name} is not a code: give an int, or text like 0x3C00 or 0b0110."
     )
 
 
@@ -115,8 +115,8 @@ def quoted(text: str) -> str:
         >>> quoted("12 apples")
         '"12 apples"'
     """
-    shown = text if len(text) <= 40 else text[:37] + "..."
-    return '"' + "".join(c if c.isprintable() else "?" for c in shown) + '"'
+    beginning = text if len(text) <= 40 else text[:37] + "..."
+    return '"' + "".join(c if c.isprintable() else "?" for c in beginning) + '"'
 
 
 def _is_whole(value):

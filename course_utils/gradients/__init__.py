@@ -222,13 +222,15 @@ class OctaveHistogram:
             raise ValueError(
                 f"{fmt} keeps more bits than are counted: give a narrower format."
             )
-        if (found := self.survival(fmt, log2_scale)).overflow or found.nonfinite_input:
+        if (
+            survival := self.survival(fmt, log2_scale)
+        ).overflow or survival.nonfinite_input:
             return math.inf
         octave = self._octaves(log2_scale)
-        kept = facts["fraction_bits"] - np.maximum(0, edge["normal_octave"] - octave)
-        column = np.maximum(kept, KEPT[0]) - KEPT[0]
+        bits = facts["fraction_bits"] - np.maximum(0, edge["normal_octave"] - octave)
+        column = np.maximum(bits, KEPT[0]) - KEPT[0]
         errors = np.take_along_axis(self.errors, column[:, None], axis=1)[:, 0]
-        return math.sqrt(self._share(np.where(kept < KEPT[0], self.squares, errors)))
+        return math.sqrt(self._share(np.where(bits < KEPT[0], self.squares, errors)))
 
     def _octaves(self, log2_scale):
         """The octave of each row, once scaled."""
@@ -248,14 +250,14 @@ class OctaveHistogram:
         parts = [part for part in (self, other) if len(part.counts)] or [self]
         first = min(part.first for part in parts)
         end = max(part.first + len(part.counts) for part in parts)
-        found = {name: getattr(self, name) + getattr(other, name) for name in _COUNTERS}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _COUNTERS}
         for name in _ARRAYS:
             mine = getattr(self, name)
-            found[name] = np.zeros((end - first, *mine.shape[1:]), mine.dtype)
+            sums[name] = np.zeros((end - first, *mine.shape[1:]), mine.dtype)
             for part in parts:
                 rows = slice(part.first - first, part.first - first + len(part.counts))
-                found[name][rows] += getattr(part, name)
-        return OctaveHistogram(first=first, **found)
+                sums[name][rows] += getattr(part, name)
+        return OctaveHistogram(first=first, **sums)
 
     def as_data(self) -> dict:
         """The attributes as ints and lists, for JSON; `from_data` reads them back."""

@@ -30,15 +30,15 @@ def _arrays(values):
 
 
 def _array(value):
-    said = type(value).__name__
+    kind = type(value).__name__
     try:
-        array = np.asarray(value.values if said == "IndexedSlices" else value)
-        said += f" of {array.dtype}"
+        array = np.asarray(value.values if kind == "IndexedSlices" else value)
+        kind += f" of {array.dtype}"
         if array.dtype.kind != "b" and np.can_cast(array.dtype, np.float64):
             return array
     except Exception:  # Whatever a tensor raises that has no value yet.
         pass
     raise TypeError(
-        f"A value of type {said} has no octaves: give integers or floats of up to 64 bits, as an "
+        f"A value of type {kind} has no octaves: give integers or floats of up to 64 bits, as an "
         "array, a tensor or a list of these, outside of tf.function and jax.jit."
     )

@@ -132,8 +132,8 @@ def has_tf32(hardware: Hardware) -> bool:
         >>> has_tf32(Hardware("Linux x86_64", "some CPU", 2, ()))
         False
     """
-    found = [gpu.compute_capability or 0 for gpu in hardware.working("GPU")]
-    return min(found, default=0) >= 8.0
+    capabilities = [gpu.compute_capability or 0 for gpu in hardware.working("GPU")]
+    return min(capabilities, default=0) >= 8.0
 
 
 def bfloat16_ends_the_process(hardware: Hardware) -> bool:
@@ -253,8 +253,8 @@ def _cpuinfo(names):
         text = Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
         return ""
-    found = re.search(rf"^(?:{names})\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else ""
+    match = re.search(rf"^(?:{names})\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1].strip() if match else ""
 
 
 def _cores():
@@ -275,8 +275,8 @@ def _cpu_name():
 
 
 def _instruction_sets():
-    if found := _cpuinfo("flags|Features").split():
-        return tuple(s for s in SETS if s in found)
+    if flags := _cpuinfo("flags|Features").split():
+        return tuple(s for s in SETS if s in flags)
     # TensorFlow's macOS build has no bfloat16 kernels of its own for Apple's cores.
     return (
         () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None

@@ -59,8 +59,8 @@ def usable_gpus(accelerators) -> str | None:
         return None
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = visible.split(",") if visible else [str(i) for i in range(len(gpus))]
-    kept = [name for name, gpu in zip(names, gpus, strict=False) if gpu.works]
-    return ",".join(kept) or "-1"
+    usable = [name for name, gpu in zip(names, gpus, strict=False) if gpu.works]
+    return ",".join(usable) or "-1"
 
 
 def shows_a_tpu() -> bool:
@@ -112,14 +112,14 @@ def _gpus():
         return ()
     print("Trying a small computation on the GPU, in a process of its own …")
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-    found = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
-    if not found:
+    gpus = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
+    if not gpus:
         died = "the try-out ended its process; it is left alone."
-        found = [(name, None, UNSEEN if found == [] else died) for name, _ in listed]
+        gpus = [(name, None, UNSEEN if gpus == [] else died) for name, _ in listed]
     memory = {name: 2**20 * int(mib) for name, mib in listed if mib.isdigit()}
     return tuple(
         Accelerator("GPU", name, not problem, problem, level, memory.get(name))
-        for name, level, problem in found
+        for name, level, problem in gpus
     )
 
 
@@ -149,7 +149,7 @@ def compute_on_gpus() -> list[tuple]:
     """
     import tensorflow as tf
 
-    found = []
+    outcomes = []
     built = tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
     newest = max(
         (int(re.findall(r"\d+", name)[0]) / 10 for name in built), default=math.inf
@@ -175,8 +175,8 @@ def compute_on_gpus() -> list[tuple]:
                 problem = (
                     f"this TensorFlow's kernels end at {newest}; it is left alone."
                 )
-        found.append((details.get("device_name", "GPU"), level, problem))
-    return found
+        outcomes.append((details.get("device_name", "GPU"), level, problem))
+    return outcomes
 
 
 def compute_on_tpu() -> tuple[int, dict]:

@@ -36,8 +36,10 @@ def examine(model, optimizer=None) -> list[Finding]:
             f"A {type(model).__name__} was given: give examine a keras.Model."
         )
     case = Case(model, keras.optimizers.get(optimizer))
-    found = (finding for rule in RULES for finding in rule(case))
-    return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code))
+    results = (finding for rule in RULES for finding in rule(case))
+    return sorted(
+        results, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code)
+    )
 
 
 def probe(build, x, y) -> list[Finding]:

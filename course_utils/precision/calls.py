@@ -157,8 +157,8 @@ def _count_casts(call, arguments, before, counted):
 
 def _tensors(structure):
     flat = keras.tree.flatten(structure)
-    found = (x for x in flat if hasattr(x, "shape") and hasattr(x, "dtype"))
-    return [(tuple(x.shape), keras.utils.standardize_dtype(x.dtype)) for x in found]
+    tensors = (x for x in flat if hasattr(x, "shape") and hasattr(x, "dtype"))
+    return [(tuple(x.shape), keras.utils.standardize_dtype(x.dtype)) for x in tensors]
 
 
 def _casts(layer, arrived):

@@ -38,6 +38,6 @@ def run(path) -> int:
     # A file does not hold the policy of the model itself: take that of most layers.
     policies = [place.layer.dtype_policy.name for place in walk(model)]
     model.dtype_policy = statistics.mode(policies or ["float32"])
-    found = examine(model)
-    print("\n".join(map(str, found)) or "Nothing found.")
-    return int(any(finding.severity != "advice" for finding in found))
+    findings = examine(model)
+    print("\n".join(map(str, findings)) or "Nothing found.")
+    return int(any(finding.severity != "advice" for finding in findings))

@@ -101,10 +101,10 @@ def _moved(calls, places):
 def _weights(places):
     """{path: weights}, each weight at one path: in a layer that is held, not around it."""
     held = {}
-    seen = set()
+    ids = set()
     for path, layer in reversed(places):
-        held[path] = [weight for weight in layer.weights if id(weight) not in seen]
-        seen.update(map(id, held[path]))
+        held[path] = [weight for weight in layer.weights if id(weight) not in ids]
+        ids.update(map(id, held[path]))
     return held
 
 

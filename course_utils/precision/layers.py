@@ -29,13 +29,13 @@ def walk(model) -> list[Place]:
         ['inner/dense', 'relu']
     """
     places = []
-    seen = set()
+    ids = set()
     paths = Counter()
 
     def visit(layer, outer):
-        if id(layer) in seen:
+        if id(layer) in ids:
             return
-        seen.add(id(layer))
+        ids.add(id(layer))
         held = inside(layer)
         path = "/".join((*outer, layer.name))
         theirs = {id(weight) for child in held or () for weight in child.weights}

@@ -115,21 +115,21 @@ class Loop:
         former = tf.GradientTape.gradient
 
         def gradient(tape, target, sources, *arguments, **options):
-            found = former(tape, target, sources, *arguments, **options)
-            flat = tf.nest.flatten(found)
+            gradients = former(tape, target, sources, *arguments, **options)
+            flat = tf.nest.flatten(gradients)
             places = [self._place.get(id(one)) for one in tf.nest.flatten(sources)]
-            seen = {n: at for n, at in enumerate(places) if None not in (at, flat[n])}
-            for n, at in seen.items():
+            arrays = {n: at for n, at in enumerate(places) if None not in (at, flat[n])}
+            for n, at in arrays.items():
                 own = tf.convert_to_tensor(flat[n])
                 put_in = tf.cast(self._pattern[at] * self._size, own.dtype)
                 flat[n] = tf.where(self._size > 0, put_in, own)
-            if seen:  # else it is of something else, as for a penalty
+            if arrays:  # else it is of something else, as for a penalty
                 self._take_notes(
-                    tf.nest.flatten(target), {at: flat[n] for n, at in seen.items()}
+                    tf.nest.flatten(target), {at: flat[n] for n, at in arrays.items()}
                 )
-            for n, at in seen.items():
+            for n, at in arrays.items():
                 flat[n] += tf.cast(self._poison[at], flat[n].dtype)
-            return tf.nest.pack_sequence_as(found, flat)
+            return tf.nest.pack_sequence_as(gradients, flat)
 
         return mock.patch.object(tf.GradientTape, "gradient", as_written(gradient))
 

@@ -29,17 +29,17 @@ def findings(w) -> list[Finding]:
 
     A rule yields codes and messages, with a fix unless it is `APPLY`.
     """
-    found: list[tuple]
+    problems: list[tuple]
     if w.raised:
-        found = [("MP021", f"The step raises {w.raised}.", SCALE)]
+        problems = [("MP021", f"The step raises {w.raised}.", SCALE)]
     elif not w.natural.moved:
-        found = [still(w)]
+        problems = [still(w)]
     elif w.natural.spoiled and not w.natural.calls:
         text = "Gradients that are not finite move the weights: skip such a step."
-        found = [("MP018", text)]
+        problems = [("MP018", text)]
     elif not (w.natural.calls and w.natural.updates):
         text = "The weights move without `tape.gradient`, or without the optimizer"
-        found = [("MP021", f"{text}: nothing more can be told.")]
+        problems = [("MP021", f"{text}: nothing more can be told.")]
     else:
         rules = (
             scaling,
@@ -49,14 +49,14 @@ def findings(w) -> list[Finding]:
             loss_returned,
             turned,
         )
-        found = [each for rule in rules for each in rule(w)]
-    made = []
-    for code, message, *fix in found:
+        problems = [each for rule in rules for each in rule(w)]
+    results = []
+    for code, message, *fix in problems:
         severity = "warning" if code in MILD else "error"
-        made.append(
+        results.append(
             Finding(code, severity, w.loop.model.name, message, *fix or [APPLY])
         )
-    return sorted(made, key=lambda finding: (finding.severity, finding.code))
+    return sorted(results, key=lambda finding: (finding.severity, finding.code))
 
 
 def still(w) -> tuple:
@@ -133,8 +133,8 @@ def infinity(w) -> Iterator[tuple]:
 def scale_stands(w) -> Iterator[tuple]:
     """The scale does not fall at an overflow, or not rise after enough good steps."""
     if w.reaction > 0.9 and not w.undivided:
-        told = "An overflow leaves the loss scale as it is"
-        yield "MP019", f"{told}: every step that follows may be lost."
+        text = "An overflow leaves the loss scale as it is"
+        yield "MP019", f"{text}: every step that follows may be lost."
     elif w.powers == (1, 1) and not w.grows:
         yield "MP019", "The loss scale never grows: good steps are not counted."
 

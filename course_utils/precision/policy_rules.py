@@ -36,11 +36,13 @@ def missing(case) -> Iterator[Finding]:
 def no_master_weights(case) -> Iterator[Finding]:
     """MP008: weights kept in 16 bits, which rounds small updates away."""
     for dtype, step in (("float16", "2048th"), ("bfloat16", "256th")):
-        kept = [p for p in case.places if p.layer.variable_dtype == dtype]
-        kept = [p.path for p in kept if p.layer.trainable_weights or not p.layer.built]
-        if kept:
+        narrow = [p for p in case.places if p.layer.variable_dtype == dtype]
+        narrow = [
+            p.path for p in narrow if p.layer.trainable_weights or not p.layer.built
+        ]
+        if narrow:
             message = (
-                f"The weights themselves are kept in {dtype} ({names(kept)}), so "
+                f"The weights themselves are kept in {dtype} ({names(narrow)}), so "
                 f"an update below about a {step} of a weight is rounded away."
             )
             fix = f'keras.config.set_dtype_policy("mixed_{dtype}")  # or dtype="mixed_{dtype}"'

@@ -31,14 +31,14 @@ class Written(NamedTuple):
 
 def methods(layer) -> dict:
     """{name: function} of the methods that a layer does not have from Keras."""
-    found: dict = {}
+    functions: dict = {}
     for cls in type(layer).__mro__:
         if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
             for name, function in vars(cls).items():
                 if inspect.isfunction(function):
                     # Keras wraps `build` and `call`; the wrapper knows what it wraps.
-                    found.setdefault(name, inspect.unwrap(function))
-    return found
+                    functions.setdefault(name, inspect.unwrap(function))
+    return functions
 
 
 def computing(layer) -> list:
@@ -52,14 +52,14 @@ def wide_calls(layer) -> list[Written]:
     None of a method that was typed into a Python prompt. Calls of classes are left out:
     `Dense(10, dtype="float32")` gives a layer its policy.
     """
-    found = []
+    calls = []
     for call in (call for function in computing(layer) for call in _calls(function)):
-        for given in (*call.args, *(word.value for word in call.keywords)):
-            dtype = getattr(given, "attr", getattr(given, "value", None))
+        for argument in (*call.args, *(word.value for word in call.keywords)):
+            dtype = getattr(argument, "attr", getattr(argument, "value", None))
             if dtype in WIDE and not _name(call)[:1].isupper():
                 counts = any(_name(inner) in COUNTING for inner in _inside(call))
-                found.append(Written(_name(call), dtype, counts))
-    return found
+                calls.append(Written(_name(call), dtype, counts))
+    return calls
 
 
 def _calls(function):
@@ -85,12 +85,12 @@ def words(function) -> set:
         >>> sorted(words(lambda x: x.shape + [0.5]), key=str)
         [0.5, 'shape']
     """
-    found: set = set()
+    constants: set = set()
     codes = [function.__code__]
     for code in codes:  # it grows
-        found.update(code.co_names, code.co_consts)
+        constants.update(code.co_names, code.co_consts)
         codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
-    return {word for word in found if isinstance(word, str | float)}
+    return {word for word in constants if isinstance(word, str | float)}
 
 
 def numbers(layer) -> dict[str, float]:
@@ -99,17 +99,17 @@ def numbers(layer) -> dict[str, float]:
     They are spelled out, or have a name: "1e-08", "EPSILON = 1e-08", "self.epsilon =
     1e-08".
     """
-    found = {}
+    values = {}
     for function in computing(layer):
         used = words(function)
         # Who names float32 in a method is taken to do so because of the numbers in it.
         if used & set(WIDE):
             continue
-        found |= {f"{word}": word for word in used if isinstance(word, float)}
+        values |= {f"{word}": word for word in used if isinstance(word, float)}
         for owner, names in (("", function.__globals__), ("self.", vars(layer))):
             for word in used & names.keys():
                 if isinstance(names[word], float):
-                    found[f"{owner}{word} = {names[word]:g}"] = names[word]
+                    values[f"{owner}{word} = {names[word]:g}"] = names[word]
     return {
-        text: value for text, value in sorted(found.items()) if math.isfinite(value)
+        text: value for text, value in sorted(values.items()) if math.isfinite(value)
     }

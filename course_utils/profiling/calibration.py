@@ -128,16 +128,16 @@ def forecast(work: Work, calibration: Calibration) -> dict:
     """
     table = work.table
     lines = calibration.table
-    known = set(lines.index)
+    types = set(lines.index)
     keys = []
     for row in table.itertuples():
         own = (row.type, row.dtype)
         general = (row.product, row.dtype)
-        pooled = general if general in known else (row.product, "float32")
-        keys.append(own if own in known else pooled)
-    found = lines.loc[keys].to_numpy()
+        pooled = general if general in types else (row.product, "float32")
+        keys.append(own if own in types else pooled)
+    rates = lines.loc[keys].to_numpy()
     amounts = np.column_stack([np.ones(len(table)), table["flops"], table["bytes"]])
-    ms = (found * amounts).sum(axis=1)
+    ms = (rates * amounts).sum(axis=1)
     product = table["product"].to_numpy()
     per_step, per_operation = calibration.launch
     return {
@@ -156,8 +156,8 @@ def recorded_forecasts() -> pd.DataFrame:
     Example:
         figures.forecasts(recorded_forecasts())
     """
-    found = json.loads(paths.data("forecasts.json").read_text(encoding="utf-8"))
-    table = pd.json_normalize(found["machines"], "rows", ["device", "date"])
+    record = json.loads(paths.data("forecasts.json").read_text(encoding="utf-8"))
+    table = pd.json_normalize(record["machines"], "rows", ["device", "date"])
     table["ratio"] = table["predicted_ms"] / table["measured_ms"]
     return table
 

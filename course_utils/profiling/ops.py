@@ -83,7 +83,7 @@ def _line(events, device):
     """The operations of one thread; the time of one that runs inside another is taken
     off it.
     """
-    found, open_, eager = [], [], None
+    matches, open_, eager = [], [], None
     for event in events:
         if event.name.startswith(EAGER):
             name = event.name.removeprefix(EAGER)
@@ -97,8 +97,8 @@ def _line(events, device):
         if open_:
             open_[-1].own -= op.own
         open_.append(op)
-        found.append(op)
-    return found
+        matches.append(op)
+    return matches
 
 
 def _host_name(event, eager):

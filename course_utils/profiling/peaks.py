@@ -53,9 +53,9 @@ def peaks(build_model, x, y, batches, policies, seconds=20) -> pd.DataFrame:
                 own = trainee.resident_bytes
                 orders = range(ORDERS * seed, ORDERS * (seed + 1))
                 counts = [liveness.peak(step, order, least) for order in orders]
-                working, asked, given = _measured(trainee.model, here)
-                found = (own, own + np.median(counts), working, own + asked)
-                mb = [each / 1e6 for each in (*found, own + given)]
+                working, asked, granted = _measured(trainee.model, here)
+                parts = (own, own + np.median(counts), working, own + asked)
+                mb = [each / 1e6 for each in (*parts, own + granted)]
                 rows.append((policy, batch, *mb))
     except KeyboardInterrupt:
         print("Interrupted: the table holds what was measured until then.")
@@ -71,20 +71,20 @@ def _measured(model, batch):
         return np.nan, np.nan, np.nan
     trace = record(lambda: model.train_on_batch(*batch), steps=1, warm_up=0)
     live = {}
-    asked = given = working = most = largest = 0
+    asked = granted = working = most = largest = 0
     for event in _allocations(trace):
         size = event.stats.get("allocation_bytes", 0)
         address = event.stats.get("addr")
         if event.name == "MemoryAllocation":
             live[address] = event.stats
             asked += event.stats["requested_bytes"]
-            given += size
+            granted += size
         else:
             block = live.pop(address, None)
             # one that is older than the trace: a variable that got a new block
             asked -= block["requested_bytes"] if block else size
-            given -= size
-        largest = max(largest, given)
+            granted -= size
+        largest = max(largest, granted)
         if asked > most:
             most = asked
             working = sum(map(_working, live.values()))

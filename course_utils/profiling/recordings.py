@@ -96,14 +96,14 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     Example:
         figures.timeline({"float32": profiling.spans(trace)})
     """
-    found = windows(trace)
-    lengths = pd.Series([end - start for start, end in found])
-    first = (lengths - lengths.median()).abs()[: len(found) - steps + 1].idxmin()
-    begin = found[first][0]
-    end = found[first + steps - 1][1]
+    every = windows(trace)
+    lengths = pd.Series([end - start for start, end in every])
+    first = (lengths - lengths.median()).abs()[: len(every) - steps + 1].idxmin()
+    begin = every[first][0]
+    end = every[first + steps - 1][1]
     rows = [
         ("Python", "step", f"step {n + 1}", *w)
-        for n, w in enumerate(found[first:][:steps])
+        for n, w in enumerate(every[first:][:steps])
     ]
     rows += [("Python", "input", "waiting", *wait) for wait in _waits(trace)]
     pipeline = find_ops(trace, pipeline=True)
@@ -192,15 +192,17 @@ def diagnose(before, after) -> Diagnosis:
     walk = []
     for name, (yes, number, sentence) in tree.items():
         if name == "few products" and kinds.get("fused by XLA", 0) >= 0.5:
-            said = (
+            verdict = (
                 "XLA fused the operations: record steps without jit_compile to see why."
             )
-            return Diagnosis("fused", said, tuple(walk))
+            return Diagnosis("fused", verdict, tuple(walk))
         walk.append((QUESTIONS[name], number, bool(yes)))
         if yes:
             return Diagnosis(name, sentence, tuple(walk))
-    said = f"{before_ms / after_ms:.2g} times as fast, and none of the usual reasons."
-    return Diagnosis("done", said, tuple(walk))
+    verdict = (
+        f"{before_ms / after_ms:.2g} times as fast, and none of the usual reasons."
+    )
+    return Diagnosis("done", verdict, tuple(walk))
 
 
 def _passes(ops):
@@ -236,13 +238,13 @@ def _scope(op):
 
 def _waits(trace):
     """(start, end) of every wait for tf.data, in order; one inside another is left out."""
-    found = []
+    waits = []
     for start, end in sorted(
         (e.start, -e.end) for e in trace if e.name.startswith(INPUT)
     ):
-        if not found or start >= found[-1][1]:
-            found.append((start, -end))
-    return found
+        if not waits or start >= waits[-1][1]:
+            waits.append((start, -end))
+    return waits
 
 
 def _covered(spans, start, end):

@@ -56,13 +56,13 @@ class LabReport:
 
         from course_utils.figures import boards
 
-        drawn = [
+        pictures = [
             boards.curve(lines, title) for title, lines in self.data["curves"].items()
         ]
         titles = {name: exercises.load(name).title for name in self.data["progress"]}
         inside = json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
         script = Markup(data.BEGIN + inside.replace("<", "\\u003c") + data.END)
-        return page("report.html", drawn, **self.data, titles=titles, script=script)
+        return page("report.html", pictures, **self.data, titles=titles, script=script)
 
     def save(self, path="lab_report.html") -> Path:
         """Write the page, in place of an older report alone; ValueError says what to
@@ -71,12 +71,12 @@ class LabReport:
         return data.write(self.html(), Path(path), "lab report", MARK + "lab report")
 
 
-def page(template: str, drawn: list, **fields) -> str:
+def page(template: str, pictures: list, **fields) -> str:
     """A template of this folder with its fields, escaped, and its `Picture`s."""
     import jinja2
     from markupsafe import Markup
 
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
-    made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
-    drawn = [Markup(picture.svg()) for picture in drawn]
-    return made.get_template(template).render(drawn=drawn, **fields)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
+    pictures = [Markup(picture.svg()) for picture in pictures]
+    return environment.get_template(template).render(drawn=pictures, **fields)

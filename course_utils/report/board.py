@@ -110,14 +110,14 @@ def html(reports: dict, left_out: dict) -> str:
     fast = (cards["unit"] == "×") & cards["quantity"].str.contains("speed", case=False)
     speedups = cards[fast].groupby("name")["measured"].first()
     table["speedup"] = table["name"].map(speedups)
-    drawn = [figures.speed_by_device(table)] if table["speedup"].count() else []
+    pictures = [figures.speed_by_device(table)] if table["speedup"].count() else []
     quantities = cards.groupby(["quantity", "unit"])
     guesses = quantities["guess"].count().nlargest(DRAWN)
     for quantity in guesses[guesses > 0].index:
-        drawn.append(figures.guesses(quantities.get_group(quantity), *quantity))
+        pictures.append(figures.guesses(quantities.get_group(quantity), *quantity))
     return page(
         "board.html",
-        drawn,
+        pictures,
         title="Class board",
         table=table,
         versions=Counter(

@@ -60,11 +60,11 @@ def devices() -> dict[str, Device]:
         >>> devices()["T4"].gb_per_s
         320
     """
-    found = {}
+    catalogue = {}
     for row in json.loads(PATH.read_text(encoding="utf-8"))["devices"]:
         tflops = {dtype: figure["value"] for dtype, figure in row["tflops"].items()}
-        found[row["name"]] = Device(row["name"], tflops, row["gb_per_s"]["value"])
-    return found
+        catalogue[row["name"]] = Device(row["name"], tflops, row["gb_per_s"]["value"])
+    return catalogue
 
 
 def measured_device(table) -> Device:

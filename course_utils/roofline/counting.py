@@ -94,8 +94,8 @@ def trace(step, *args) -> Any:
         _make_variables(model)
 
     def describe(array):
-        given = isinstance(array, tf.TypeSpec)
-        return array if given else tf.type_spec_from_value(array)
+        is_spec = isinstance(array, tf.TypeSpec)
+        return array if is_spec else tf.type_spec_from_value(array)
 
     shapes = tf.nest.map_structure(describe, args)
     function = tf.function(step, jit_compile=False)
@@ -212,8 +212,8 @@ def _moved(op):
     written = sum(_bytes(tensor) for tensor in op.outputs)
     if "Gather" in op.type or op.type == "Slice":
         return 2 * written  # reads no more than it takes out
-    read = {array.ref(): _bytes(array) for array in _arrays(op)}
-    return written + sum(read.values())
+    sizes = {array.ref(): _bytes(array) for array in _arrays(op)}
+    return written + sum(sizes.values())
 
 
 def _flops(op):
