@@ -1,5 +1,7 @@
 """The judge of a checkpoint, in notebook 12: a stopped training has to go on from it."""
 
+import contextlib
+import io
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -134,7 +136,9 @@ def resume(function, _) -> str | None:
         first.train()
         what = "Saving your checkpoint"
         path = call(checkpoint.save, f"{folder}/stopped", what=what)
-        checkpoint = made(function, second)
+        # what a learner prints is shown once
+        with contextlib.redirect_stdout(io.StringIO()):
+            checkpoint = made(function, second)
         status = call(checkpoint.restore, path, what="Restoring your checkpoint")
         status.expect_partial()  # no warnings about what is left out
         return difference(first.state(), second)

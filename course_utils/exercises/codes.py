@@ -31,8 +31,8 @@ def which_number(value) -> str:
     """Say which number has these bits."""
     if value not in range(2**16):
         return f"You gave {value!r}. Give 16 bits, such as 0b0_01111_0000000000."
-    number = formats.decode(int(value), "float16")
-    return f"{number.bits} is {number.value:g} in float16, not -6.25."
+    code = formats.decode(int(value), "float16")
+    return f"{code.bits} is {code.value:g} in float16, not -6.25."
 
 
 CODE = Number(
