@@ -1,6 +1,15 @@
 """From the best possible time to the measured one, and predictions beside the clock."""
 
-from course_utils.figures.base import INK, Picture, legend, name_all, panels, write
+import textwrap
+
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    legend_below,
+    name_all,
+    panels,
+    write,
+)
 from course_utils.figures.looks import bar_look, filled, line_look
 from course_utils.figures.traces import BUDGET
 from course_utils.figures.words import described
@@ -67,10 +76,10 @@ def forecasts(table, title: str = "Predicted over measured") -> Picture:
             rows = own["case"].map(cases.index)
             look = line_look(policy) | {"linestyle": "none"}
             ax.plot(own["ratio"], rows, label=policy, **look)
-        ax.set_title(device, fontsize=10)
+        ax.set_title(textwrap.fill(device, 36), fontsize=10)
         ax.set(xlabel="predicted / measured")
         name_all(ax.yaxis, cases)
     axes[0].invert_yaxis()
-    legend(axes[-1])
+    legend_below(figure, 2)
     figure.suptitle(title)
     return described(figure)
