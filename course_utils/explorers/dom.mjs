@@ -10,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function setAttributes(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value !== null) node.setAttribute(name, value);
+    else setOne(node, name, value);
   }
   return node;
 }
@@ -32,7 +32,9 @@ export const draw = maker((name) => document.createElementNS(SVG, name));
 
 // Change a text, one attribute (null removes it). An unchanged one costs nothing.
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  if (node.textContent === text) return;
+  if (node.firstChild) node.firstChild.data = text;
+  else node.textContent = text;
 }
 export function setOne(node, name, value) {
   if (value === null) node.removeAttribute(name);

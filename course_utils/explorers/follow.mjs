@@ -2,7 +2,7 @@
 
 import { makeBits } from "./bits.mjs";
 import { NEAREST, makeFormat, read } from "./codec.mjs";
-import { make, makeEntry, setChildren } from "./dom.mjs";
+import { make, makeEntry, setChildren, setOne, setText } from "./dom.mjs";
 import { errorText, numberText, raised } from "./words.mjs";
 
 // Three digits of a number as it is written: what is shown is what is followed.
@@ -25,12 +25,18 @@ export function makeFollow(choose) {
     (stale) => element.classList.toggle("wrong", stale));
   field.maxLength = 40;
   field.addEventListener("blur", () => { if (!field.ariaInvalid) show(); });
-  const station = (name, caption, ...content) => make(`div.station.${name}`,
-    make("div.caption", ...caption), ...content);
-  const start = station("start", [make("span.here", { "aria-hidden": "true" }, "▲ "),
-    "one gradient g"], field);
+  const caption = (...content) => make("div.caption", ...content);
+  const [times, over, kind, scaled, back] = [caption(), caption(), make("span"),
+    make("b.scaled"), make("b.back")];
+  const told = make("b");
+  const digits = make("div", { role: "img" });
   const element = make("div.follow", { role: "group", "aria-label": "one gradient" },
-    start, make("div"), message);
+    make("div.station.start",
+      caption(make("span.here", { "aria-hidden": "true" }, "▲ "), "one gradient g"), field),
+    make("div.station.way", times, scaled), message,
+    make("div.station.bits", caption("stored as ", kind), digits),
+    make("div.station.end", over, back, " ", told));
+  const formats = new Map(); // what was shown: {format, strip}
   function show() {
     field.value = current;
     tell(null);
@@ -40,25 +46,30 @@ export function makeFollow(choose) {
     const isNew = current !== followed;
     current = followed;
     if (isNew && element.getRootNode().activeElement !== field) show();
-    const format = makeFormat(limits);
+    if (!formats.has(limits)) {
+      const format = makeFormat(limits);
+      formats.set(limits, { format, strip: makeBits(format) });
+    }
+    const { format, strip } = formats.get(limits);
     const stored = format.round(followed * 2 ** scale, NEAREST);
-    const strip = makeBits(format);
     strip.show(stored);
-    const digits = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
+    setChildren(digits, [strip.element]);
+    const text = `${stored.sign} ${stored.exponent} ${stored.fraction}`;
     const result = stored.value / 2 ** scale;
     const off = Math.abs(result / followed - 1) * 100;
     const isLost = stored.kind === "zero" || !Number.isFinite(result);
     const words = isLost ? "lost" : off ? `${errorText(off)} off` : "exact";
     const name = stored.kind.replace("nan", "NaN");
-    setChildren(element, [start,
-      station("way", [`× ${raised(scale)} =`],
-        make("b.scaled", numberText(followed * 2 ** scale))),
-      message,
-      station("bits", ["stored as ", make(`span.kind.${stored.kind}`, name)],
-        make("div", { role: "img", "aria-label": digits }, strip.element)),
-      station("end", [`÷ ${raised(scale)} =`], make("b.back", numberText(result, 5)), " ",
-        make(isLost ? "b.told.lost" : "b.told", words))]);
-    return `${numberText(followed)} is stored as ${digits}, ${name}; divided again ${words}.`;
+    setOne(digits, "aria-label", text);
+    setOne(kind, "class", `kind ${stored.kind}`);
+    setOne(told, "class", isLost ? "told lost" : "told");
+    setText(kind, name);
+    setText(times, `× ${raised(scale)} =`);
+    setText(over, `÷ ${raised(scale)} =`);
+    setText(scaled, numberText(followed * 2 ** scale));
+    setText(back, numberText(result, 5));
+    setText(told, words);
+    return `${numberText(followed)} is stored as ${text}, ${name}; divided again ${words}.`;
   }
   return { element, update };
 }
