@@ -324,3 +324,13 @@ def test_without_chromium_the_browser_tests_are_left_out_and_one_line_says_so(tm
         "Install it (apt install chromium), or name it in CHROMIUM.\n"
     )
     assert line in run.stdout and report.with_suffix(".left-out").read_text() == line
+
+
+def test_a_leg_of_the_matrix_tells_its_versions():
+    """It named a module that was gone: each leg passed, and none said on what."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (code,) = re.findall(r"\.matrix/bin/python -c '(.+?)'", makefile)
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert re.fullmatch(r"3\.\d+\.\d+, 2\.\S+, 3\.\S+, \w+ \w+\n", told.stdout)
