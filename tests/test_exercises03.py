@@ -28,7 +28,7 @@ def policy():
 def test_a_guess_is_told_beside_what_section_1_measures():
     kb = f"{sum(w.numpy().nbytes for w in six_layers().weights) / 1e3:.0f}"
     assert f"{kb} kB" in CELLS["03"]["predict"]
-    assert f"float32 takes {kb}." in nb03.PREDICTION.said(175)
+    assert f"float32 takes {kb}." in nb03.PREDICTION.respond(175)
 
 
 def test_policies_are_the_ones_that_the_course_recommends_on_such_machines():

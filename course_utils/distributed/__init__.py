@@ -4,14 +4,17 @@ gradients costs.
 Importing it loads no framework.
 """
 
+from course_utils.distributed.attempts import attempt, on_jax
 from course_utils.distributed.exchange import measure_exchange
-from course_utils.distributed.play import play, play_on_workers
+from course_utils.distributed.overflow import (
+    train_on_workers,
+    train_through_overflow,
+)
 from course_utils.distributed.strategies import (
     DeviceError,
     choose,
     scope,
     split_cpu,
 )
-from course_utils.distributed.tries import attempt, on_jax
 from course_utils.distributed.workers import Workers, run_workers, tf_config
 from course_utils.processes import Interrupted, ProcessError

@@ -63,7 +63,7 @@ class Sheet:
         """The recorded prediction, as `Prediction.read` gives it, or None; kept over
         kernels.
         """
-        return self.prediction.read(store.entry(self.notebook)["guess"])
+        return self.prediction.parse(store.entry(self.notebook)["guess"])
 
     @property
     def measured(self) -> float | dict | None:
@@ -126,12 +126,12 @@ class Sheet:
                 "not attempted",
                 "No guess yet: replace `...` with your guess and run the cell again.",
             )
-        value = self.prediction.read(guess)
+        value = self.prediction.parse(guess)
         if value is None:
             wanted = f"a guess is {self.prediction.wanted}."
             return feedback("not yet", f"You gave {describe(guess)}: {wanted}")
         store.save(self.notebook, "guess", value)
-        return feedback("recorded", self.prediction.said(value))
+        return feedback("recorded", self.prediction.respond(value))
 
     def draw(self) -> "ipywidgets.VBox":
         """Sliders for notebook 02's loss scale and what they draw; each move is recorded."""
@@ -150,7 +150,7 @@ class Sheet:
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
         guess = "no guess"
         if self.guess is not None:
-            guess = f"your guess: {self.prediction.shown(self.guess)}"
+            guess = f"your guess: {self.prediction.show(self.guess)}"
         rows = [("Prediction", guess)]
         if self.curve:
             rows.append(("Drawn curve", "recorded" if self.drawn else "not drawn"))
@@ -234,7 +234,7 @@ def progress() -> Table:
         except ValueError as error:  # a damaged file of the course
             rows.append((f"{name} · {error}", "none", "none"))
             continue
-        guess = "none" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
+        guess = "none" if sheet.guess is None else sheet.prediction.show(sheet.guess)
         solved = f"{len(sheet.solved)} of {len(sheet.exercises)}"
         rows.append((f"{name} · {sheet.title}", guess, solved))
     header = ("Notebook", "Guess", "Solved")

@@ -115,7 +115,7 @@ def call(function, *arguments, end=None, what="Your function") -> Any:
     try:
         result = function(*arguments)
     except (Exception, SystemExit) as error:
-        raise Mistake(f"{what} raises {told(error)}") from None
+        raise Mistake(f"{what} raises {one_line(error)}") from None
     if result is None and end:
         raise Mistake(f"Your function returns None: end it with {end}.")
     return result
@@ -140,7 +140,7 @@ NOISE = (
 )
 
 
-def told(error) -> str:
+def one_line(error) -> str:
     """The kind of an error and its text, on one line."""
     try:
         text = str(error)

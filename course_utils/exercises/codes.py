@@ -84,19 +84,19 @@ def whole(right, wrong, otherwise) -> Number:
     return Number(right, wrong, otherwise=explain, asked=asked, close=0)
 
 
-def first_gap(value, shown) -> str:
+def first_gap(value, text) -> str:
     """Whether float32 holds a number too large to be the answer, or too small."""
     if formats.encode(value, "float32").value != value:
-        return f"float32 cannot hold {shown}, and there is a smaller one that it cannot hold."
-    return f"float32 holds {shown} exactly."
+        return f"float32 cannot hold {text}, and there is a smaller one that it cannot hold."
+    return f"float32 holds {text} exactly."
 
 
-def first_infinity(value, shown) -> str:
+def first_infinity(value, text) -> str:
     """What float16 makes of a number that is not the first to become infinity."""
     if value >= LIMIT.right:
-        return f"{shown} becomes infinity, but it is not the smallest that does."
+        return f"{text} becomes infinity, but it is not the smallest that does."
     rounded = formats.encode(value, "float16").value
-    return f"float16 rounds {shown} to {rounded:,.0f}, a finite number."
+    return f"float16 rounds {text} to {rounded:,.0f}, a finite number."
 
 
 FIRST_GAP = whole(

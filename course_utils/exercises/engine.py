@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import store
-from .answers import Mistake, attempt, describe, number, told, untouched
+from .answers import Mistake, attempt, describe, number, one_line, untouched
 from .functions import edited, slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
@@ -106,17 +106,18 @@ class Prediction:
     `nb00.PREDICTION`.
 
     The question stands in the notebook. `measures` is {part of the guess, "" for the one
-    of a single number: (what it is, its unit)}. `read(guess)` returns what is kept of a
-    guess: a number, or several numbers or texts by name; or None if it is not what is
-    `wanted`. `said(kept)` is the answer to a guess, and `shown(kept)` the guess again.
+    of a single number: (what it is, its unit)}. `parse(guess)` returns what is kept of
+    a guess: a number, or several numbers or texts by name; or None if it is not what is
+    `wanted`. `respond(kept)` is the answer to a guess, and `show(kept)` the guess
+    again.
     """
 
     measures: dict
     example: object
-    read: Callable
+    parse: Callable
     wanted: str
-    said: Callable
-    shown: Callable = "{:g}".format
+    respond: Callable
+    show: Callable = "{:g}".format
 
     @property
     def solution(self) -> str:
@@ -125,35 +126,35 @@ class Prediction:
 
 
 def within(low, high) -> Callable:
-    """A `read` that keeps one number between these two.
+    """A `parse` that keeps one number between these two.
 
     >>> within(0, 100)(10), within(0, 100)(101)
     (10.0, None)
     """
 
-    def read(guess):
+    def parse(guess):
         value = number(guess)
         return value if value is not None and low <= value <= high else None
 
-    return read
+    return parse
 
 
 def several(most) -> Callable:
-    """A `read` that keeps numbers by name, each above 0 and at most what `most` has for
+    """A `parse` that keeps numbers by name, each above 0 and at most what `most` has for
     it.
 
-    >>> read = several({"speed": 9, "share": 1})
-    >>> read({"speed": 2, "share": 0.5}), read({"speed": 2, "share": 0}), read(2)
+    >>> parse = several({"speed": 9, "share": 1})
+    >>> parse({"speed": 2, "share": 0.5}), parse({"speed": 2, "share": 0}), parse(2)
     ({'speed': 2.0, 'share': 0.5}, None, None)
     """
 
-    def read(guess):
+    def parse(guess):
         if not isinstance(guess, dict) or set(guess) != set(most):
             return None
         values = {name: within(0, most[name])(guess[name]) for name in most}
         return values if all(values.values()) else None
 
-    return read
+    return parse
 
 
 @dataclass
@@ -201,7 +202,7 @@ class Question:
         except Exception as error:
             problem = (
                 f"You gave {describe(answer)}, and this check itself failed on it"
-                f" ({told(error)}). That is a fault of the course: please report it."
+                f" ({one_line(error)}). That is a fault of the course: please report it."
             )
         if problem:
             explorer = attempt(lambda: self.exercise.explore(answer))

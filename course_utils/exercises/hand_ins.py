@@ -77,7 +77,7 @@ def save(sheets, name="") -> Path:
 
 
 def _progress(sheet):
-    guess = "" if sheet.guess is None else sheet.prediction.shown(sheet.guess)
+    guess = "" if sheet.guess is None else sheet.prediction.show(sheet.guess)
     solved = [sheet[number].exercise.id for number in sheet.solved]
     return {"guess": guess, "solved": solved, "of": len(sheet.questions)}
 

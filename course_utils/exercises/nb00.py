@@ -9,9 +9,9 @@ TITLE = "Start here"
 PREDICTION = Prediction(
     measures={"": ("speedup of the better 16 bits", "×")},
     example=2.0,
-    read=within(0.01, 10),
+    parse=within(0.01, 10),
     wanted="a speedup between 0.01 and 10, such as 0.5 for half the speed",
-    said="You expect {:g} times the speed of float32. The measurement comes below.".format,
+    respond="You expect {:g} times the speed of float32. The measurement comes below.".format,
 )
 
 # --- 1: which policy to train in ------------------------------------------------------

@@ -10,9 +10,9 @@ TITLE = "Floats, bit by bit"
 PREDICTION = Prediction(
     measures={"": ("ten thousand ones, summed in float16", "the sum")},
     example="10_000",
-    read=within(1e-6, 1e6),
+    parse=within(1e-6, 1e6),
     wanted="one number above 0, and not above 1,000,000",
-    said="You expect the sum to say {:,.10g}. The measurement comes further down.".format,
+    respond="You expect the sum to say {:,.10g}. The measurement comes further down.".format,
 )
 
 EXERCISES = [

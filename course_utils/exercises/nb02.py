@@ -8,9 +8,9 @@ TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 PREDICTION = Prediction(
     measures={"": ("gradients that float16 rounds to zero", "%")},
     example=10,
-    read=within(1e-6, 100),
+    parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100. For next to none, give 0.1",
-    said="You expect that {:g} % of them become zero. The measurement comes below.".format,
+    respond="You expect that {:g} % of them become zero. The measurement comes below.".format,
 )
 
 

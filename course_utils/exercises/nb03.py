@@ -15,9 +15,9 @@ TITLE = "Setting the policy"
 PREDICTION = Prediction(
     measures={"": ("weights under mixed_float16", "kB")},
     example=175,
-    read=within(1, 10_000),
+    parse=within(1, 10_000),
     wanted="kilobytes between 1 and 10,000, where 1 kB is 1,000 bytes",
-    said="You expect {:g} kB, and float32 takes 349. Section 1 measures it.".format,
+    respond="You expect {:g} kB, and float32 takes 349. Section 1 measures it.".format,
 )
 
 # --- 1: which policy to try first -----------------------------------------------------

@@ -10,9 +10,9 @@ TITLE = "The MNIST CNN, three ways"
 PREDICTION = Prediction(
     measures={"": ("peak memory of a CNN's step", "×")},
     example=0.5,
-    read=within(1e-6, 1.5),
+    parse=within(1e-6, 1.5),
     wanted="a share above 0 and up to 1.5, such as 0.9 for 90 %",
-    said="You expect {:g} times the memory of float32. The measurement comes below.".format,
+    respond="You expect {:g} times the memory of float32. The measurement comes below.".format,
 )
 
 # --- 1: which comparison is fair ------------------------------------------------------

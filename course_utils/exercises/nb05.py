@@ -8,9 +8,9 @@ TITLE = "Find out where the time goes"
 PREDICTION = Prediction(
     measures={"": ("products, of a step's time", "%")},
     example=50,
-    read=within(1e-6, 100),
+    parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 50 for one half",
-    said="You expect that they take {:g} % of the step. The measurement comes below.".format,
+    respond="You expect that they take {:g} % of the step. The measurement comes below.".format,
 )
 
 EXERCISES = [

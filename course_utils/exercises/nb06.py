@@ -10,9 +10,9 @@ TITLE = "Your own training loop"
 PREDICTION = Prediction(
     measures={"": ("right without scale_loss, by Adam", "%")},
     example=10,
-    read=within(1e-6, 100),
+    parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 10 for one in ten",
-    said="You expect that {:g} % of the test images are right. The measurement comes"
+    respond="You expect that {:g} % of the test images are right. The measurement comes"
     " below.".format,
 )
 

@@ -11,9 +11,9 @@ TITLE = "Train on many devices without losing the weights"
 PREDICTION = Prediction(
     measures={"": ("weights finite after one overflow", "%")},
     example=50,
-    read=within(0, 100),
+    parse=within(0, 100),
     wanted="a percentage from 0 to 100",
-    said="You expect {:g} % of the weights to be finite. The measurement comes below.".format,
+    respond="You expect {:g} % of the weights to be finite. The measurement comes below.".format,
 )
 
 # --- 2: what the two orders send ------------------------------------------------------

@@ -22,10 +22,10 @@ SHOWN = (
 PREDICTION = Prediction(
     measures={key: (quantity, "times") for key, quantity in MEASURES.items()},
     example={"file": 10, "packed": 10, "speed": 5},
-    read=several(dict.fromkeys(MEASURES, math.inf)),
-    said=f"{SHOWN.capitalize()}. Section 5 measures it.".format_map,
+    parse=several(dict.fromkeys(MEASURES, math.inf)),
+    respond=f"{SHOWN.capitalize()}. Section 5 measures it.".format_map,
     wanted='three factors, such as `guess = {"file": 2, "packed": 2, "speed": 2}`',
-    shown=SHOWN.format_map,
+    show=SHOWN.format_map,
 )
 
 EXERCISES = [

@@ -143,9 +143,9 @@ from course_utils import clinic
 PREDICTION = Prediction(
     measures={"": ("patients cured by a larger scale", f"of {len(SCALED)}")},
     example=3,
-    read=within(0, len(SCALED)),
+    parse=within(0, len(SCALED)),
     wanted=f"a number from 0 to {len(SCALED)}",
-    said="You expect {:g} of them to get well. Section 2 tries it.".format,
+    respond="You expect {:g} of them to get well. Section 2 tries it.".format,
 )
 
 FALLS = "the loss falls, with small bumps, to the end."

@@ -14,11 +14,11 @@ PREDICTION = Prediction(
         "accuracy": ("digits 5 to 9 told right", "%"),
     },
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
-    read=several({"speedup": 99, "memory": 9, "accuracy": 100}),
-    said=f"You expect: {SHOWN}. Section 7 measures it.".format_map,
+    parse=several({"speedup": 99, "memory": 9, "accuracy": 100}),
+    respond=f"You expect: {SHOWN}. Section 7 measures it.".format_map,
     wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
     " above 0 and at most 99, 9 and 100",
-    shown=SHOWN.format_map,
+    show=SHOWN.format_map,
 )
 
 EXERCISES = [

@@ -10,9 +10,9 @@ TITLE = "Train and store with eight bits and fewer"
 PREDICTION = Prediction(
     measures={"": ("the other values that become zero", "of 31")},
     example=10,
-    read=within(0, 31),
+    parse=within(0, 31),
     wanted="a number from 0 to 31",
-    said="You expect that {:g} of the other 31 values become zero.".format,
+    respond="You expect that {:g} of the other 31 values become zero.".format,
 )
 
 BLOCK = Fields(

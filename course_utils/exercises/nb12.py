@@ -10,9 +10,9 @@ TITLE = "Stop, and go on"
 PREDICTION = Prediction(
     measures={"": ("apart with the model alone, of the way", "%")},
     example=10,
-    read=within(0, 1000),
+    parse=within(0, 1000),
     wanted="a percentage from 0 to 1000, such as 10 for a tenth of the way",
-    said="You expect the two trainings to end {:g} % of the way apart.".format,
+    respond="You expect the two trainings to end {:g} % of the way apart.".format,
 )
 
 PARTS = ("data", "loss scale", "moments", "random_state")

@@ -8,9 +8,9 @@ TITLE = "How far could it go?"
 PREDICTION = Prediction(
     measures={"": ("the best possible time, of the measured time", "%")},
     example=50,
-    read=within(1e-6, 100),
+    parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 50 for one half",
-    said="You expect that the best possible time is {:g} % of the measured one.".format,
+    respond="You expect that the best possible time is {:g} % of the measured one.".format,
 )
 
 ROWS, INPUTS, OUTPUTS = 64, 512, 256

@@ -138,7 +138,9 @@ def flags_of(check_finite, case) -> list[bool]:
     count = case[0]
     function = check_finite
     if count == 1:
-        function = tf.function(lambda *given: check_finite(*given), autograph=False)
+        function = tf.function(
+            lambda *arguments: check_finite(*arguments), autograph=False
+        )
     sums = []
     while True:
         brought = []

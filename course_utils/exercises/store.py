@@ -13,7 +13,7 @@ from pathlib import Path
 from course_utils import paths
 
 _unsaved = {}  # path -> lines that could not be written yet
-_told = set()  # files with lines that cannot be read
+_damaged_files = set()  # files with lines that cannot be read
 
 
 def path() -> Path:
@@ -43,8 +43,8 @@ def entry(notebook) -> dict:
             continue
         if whose == notebook:
             record[key] = value
-    if damaged and file not in _told:
-        _told.add(file)
+    if damaged and file not in _damaged_files:
+        _damaged_files.add(file)
         print(f"A part of {file} could not be read, so that part is left out.")
     return record
 

@@ -100,9 +100,9 @@ def error_text(error: float) -> str:
     return "<0.001 %" if 0 < error < 0.001 else f"{error:g} %"
 
 
-def _layers(given):
+def _layers(gradients):
     """Name of the layer -> its histogram."""
-    layers = given if isinstance(given, dict) else {"all": given}
+    layers = gradients if isinstance(gradients, dict) else {"all": gradients}
     if not layers:
         raise ValueError("The dict holds no layer: give a name and its gradients.")
     kind = counting.OctaveHistogram

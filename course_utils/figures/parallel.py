@@ -52,8 +52,9 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     gradient overflowed. The loss scale stands above a lane's first step, and wherever
     it changes.
 
-    `runs`: name to a list of notes of `distributed.play`, for up to three names. `who`
-    has a lane: a "replica", or a "worker". Raises a ValueError for a run without steps.
+    `runs`: name to a list of notes of `distributed.train_through_overflow`, for up to three
+    names. `who` has a lane: a "replica", or a "worker". Raises a ValueError for a run without
+    steps.
 
     Example:
         >>> note = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
@@ -76,7 +77,7 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
         kinds |= _all_reduces(ax, table, ends, steps)
         signs |= _steps(ax, table, ends, steps)
         ax.set_title(name, fontsize=10)
-        words.append(f"{name}: {_told(table, ends, steps[-1], who)}.")
+        words.append(f"{name}: {_summary(table, ends, steps[-1], who)}.")
     name_all(axes[0].yaxis, [f"{who} {i}" for i in range(count)], fontsize=10)
     marks = [
         Line2D([], [], linestyle="", **sign)
@@ -136,7 +137,7 @@ def _steps(ax, table, ends, steps):
     return signs
 
 
-def _told(table, ends, last, who):
+def _summary(table, ends, last, who):
     sentence = ", ".join(
         f"{who} {row.replica} overflows in step {row.step}, "
         + ("takes the step" if row.taken else "is skipped")

@@ -41,7 +41,7 @@ class Case:
     """A `keras.Model` with what it is to be judged by; see `precision.examine`."""
 
     model: Any
-    given: Any  # the optimizer that `compile` is going to get
+    next_optimizer: Any  # that `compile` is going to get
 
     @functools.cached_property
     def places(self) -> list[Place]:
@@ -50,8 +50,8 @@ class Case:
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer that counts: the one given, or the model's, with its wrapper."""
-        return self.given or getattr(self.model, "optimizer", None)
+        """The optimizer that counts: the next one, or the model's, with its wrapper."""
+        return self.next_optimizer or getattr(self.model, "optimizer", None)
 
     @functools.cached_property
     def own_layers(self) -> list:

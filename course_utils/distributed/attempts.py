@@ -68,8 +68,8 @@ def attempt(
     return f"{finite:.0%} of the weights finite"
 
 
-def on_jax(tries: dict) -> dict:
-    """What `attempt` says of each of the `tries`, {name: its options}, with Keras on
+def on_jax(attempts: dict) -> dict:
+    """What `attempt` says of each of the `attempts`, {name: its options}, with Keras on
     JAX.
 
     In a process of its own with two CPU devices; without JAX, what was recorded.
@@ -77,11 +77,11 @@ def on_jax(tries: dict) -> dict:
     """
     if not importlib.util.find_spec("jax"):
         return json.loads(RECORD.read_text(encoding="utf-8"))
-    outcome = processes.call(_of_jax, {"tries": tries}, ON_JAX)
+    outcome = processes.call(_of_jax, {"attempts": attempts}, ON_JAX)
     return outcome.result or {"where": f"JAX could not be tried. {outcome.problem}"}
 
 
-def _of_jax(tries):
+def _of_jax(attempts):
     import datetime
 
     import jax
@@ -91,7 +91,7 @@ def _of_jax(tries):
     versions = f"Keras {keras.__version__} on JAX {jax.__version__}"
     where = f"{versions}, {len(jax.devices())} devices, {datetime.date.today()}"
     return {"where": where} | {
-        name: attempt(**options) for name, options in tries.items()
+        name: attempt(**options) for name, options in attempts.items()
     }
 
 

@@ -16,7 +16,9 @@ from course_utils.distributed.workers import Workers
 SILENCE = 6
 
 
-def play(strategy, kind, culprit, when, steps=6) -> Iterator[list[dict]]:
+def train_through_overflow(
+    strategy, kind, culprit, when, steps=6
+) -> Iterator[list[dict]]:
     """Train a weight with an optimizer of this `kind`; for each step a note of each
     replica here.
 
@@ -25,7 +27,7 @@ def play(strategy, kind, culprit, when, steps=6) -> Iterator[list[dict]]:
     weight after it), "scale" (after it), and "sums", the all-reduces that it took part
     in: "flag", "gradients".
 
-    Example: `list(play(strategy, keras.optimizers.LossScaleOptimizer, 1, 2))`.
+    Example: `list(train_through_overflow(strategy, LossScaleOptimizer, 1, 2))`.
     """
     import keras
     import numpy as np
@@ -75,10 +77,10 @@ def play(strategy, kind, culprit, when, steps=6) -> Iterator[list[dict]]:
         ]
 
 
-def play_on_workers(
+def train_on_workers(
     kind: str, culprit: int, timeout: float = 0, tell: bool = True
 ) -> tuple[list[dict], Workers]:
-    """`play` in two processes, told as it goes or not: (all notes, the `Workers`).
+    """The same in two processes, told as it goes or not: (all notes, the `Workers`).
 
     `kind`: "own" is Keras's, "safe" the course's. The worker `culprit` overflows
     in step 2. When nothing more comes they are
@@ -116,7 +118,8 @@ def _work(kind, culprit, timeout):
     strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     kinds = {"own": own, "safe": safe}
     try:
-        print_as_they_come(play(strategy, kinds[kind], int(culprit), when=2))
+        notes = train_through_overflow(strategy, kinds[kind], int(culprit), when=2)
+        print_as_they_come(notes)
     except tf.errors.OpError as error:  # its message begins with names of nodes
         why = re.sub(r"{{.*?}}", "", error.message).strip().splitlines()[0]
         print(f"{type(error).__name__}: {why}", flush=True)
