@@ -7,7 +7,8 @@ import re
 import pytest
 from nbformat.v4 import new_markdown_cell
 
-from course_utils import exercises
+from course_utils import exercises, hardware
+from course_utils.hardware import Hardware
 from tools import card, workshop
 from tools.canonical import COURSE, code_cells, read
 from tools.cells import Cells
@@ -60,3 +61,14 @@ def test_the_card_is_what_its_script_writes():
     assert card.page() == card.PATH.read_text(encoding="utf-8"), "run tools.site --card"
     named = re.findall(r"<td>(\d\d)(?:, (\d\d))?</td></tr>", card.page())
     assert len(named) >= 10 and {*sum(named, ())} <= {*exercises.available(), ""}
+
+
+def test_the_card_and_the_answers_say_which_cpus_are_fast_in_bfloat16():
+    (row,) = (chip for chip in card.MACHINES if chip.startswith("CPU with"))
+    ask = (COURSE / "docs/ask.md").read_text(encoding="utf-8").replace("`", "")
+    assert row in ask
+    for cpu in ("AMD", "Intel"):
+        for unit in ("amx_bf16", "avx512_bf16"):
+            policy = hardware.recommended_policy(Hardware("x86_64", cpu, 8, (unit,)))
+            named = f"CPU with {unit}" in row or f"{cpu}'s with {unit}" in row
+            assert named == (policy == "mixed_bfloat16"), (cpu, unit)

@@ -47,7 +47,7 @@ MACHINES = {
     "GPU of 7.0 to 7.9, with tensor cores": gpu("T4", 7.5),
     "older GPU, or GTX 16": gpu("P100", 6.0),
     "TPU": machine((), Accelerator("TPU", "v5e", True)),
-    "CPU with avx512_bf16 or amx_bf16": machine(("amx_bf16",)),
+    "CPU with amx_bf16, or AMD's with avx512_bf16": machine(("amx_bf16",)),
     "any other CPU": machine(),
 }
 

@@ -1,0 +1,38 @@
+"""What people ask: each link shows something, each error text is said."""
+
+import re
+
+import keras
+import pytest
+import tensorflow as tf
+
+from tools.canonical import COURSE, read
+
+ASK = (COURSE / "docs/ask.md").read_text(encoding="utf-8")
+
+
+def said(*call):
+    with pytest.raises(Exception) as caught:
+        call[0](*call[1:])
+    return str(caught.value)
+
+
+def test_its_links_show_something_and_its_error_texts_are_said():
+    links = set(re.findall(r"notebooks/(solved/\w+\.ipynb)#cell-id=([\w-]+)", ASK))
+    texts = []
+    for name, id in links:
+        cells = {cell.id: cell for cell in read(COURSE / "notebooks" / name).cells}
+        assert cells[id].get("outputs"), (name, id)
+        texts += [output.get("text", "") for output in cells[id].outputs]
+    wrapper, sgd = keras.optimizers.LossScaleOptimizer, keras.optimizers.SGD()
+    texts += [
+        said(tf.function(tf.multiply), tf.ones(2, "float16"), tf.ones(2)),
+        said(lambda: wrapper(sgd, clipnorm=1.0)),
+        said(getattr, wrapper(sgd), "get_unscaled_gradients"),
+    ]
+    answers = re.findall(r"^## (.*)\n\n(?!PyTorch)", ASK, re.M)
+    spans = re.findall(r"(`+)(.+?)(?<!`)\1(?!`)", "\n".join(answers))
+    quoted = [text for _, text in spans if " " in text]
+    assert len(quoted) == 7
+    for text in quoted:
+        assert text in "\n".join(texts)
