@@ -22,9 +22,7 @@ COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh
     tools/lab_settings.json tools/package-lock.json"""
-TOOLS = (
-    "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find sed mv"
-)
+TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find sed mv"
 
 # A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should
 # install.
@@ -267,7 +265,9 @@ def test_slides_ask_no_address_for_diagrams_and_fonts(machine):
     theme.parent.mkdir(parents=True)
     theme.write_text("@import url(https://a);\nbody {}\n")
     page = slides / "02.slides.html"
-    page.write_text("  import mermaid from 'https://a';\n  mermaid.initialize({});\n<p>\n")
+    page.write_text(
+        "  import mermaid from 'https://a';\n  mermaid.initialize({});\n<p>\n"
+    )
     assert machine.make("slides")[0] == 0
     assert (theme.read_text(), page.read_text()) == ("body {}\n", "<p>\n")
 

@@ -80,7 +80,9 @@ def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
     assert told == subprocess.run([*git, "stash", "list"], **run).stdout == ""
     # a ZIP's folder inside a repository of something else
     subprocess.run([*git, "rm", "-q", "--cached", "-r", "."], **run)
-    zipped = subprocess.run([*make, "ERASE=1"], cwd=room, capture_output=True, text=True)
+    zipped = subprocess.run(
+        [*make, "ERASE=1"], cwd=room, capture_output=True, text=True
+    )
     assert "unpack the ZIP again" in zipped.stdout and zipped.returncode
     assert (room / "notebooks/00_start_here.ipynb").exists()
 
