@@ -160,16 +160,20 @@ colab: $(VENV)/test.stamp
 site: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tools.site dist/site
 
-# Without the cells that hold solutions. With the libraries beside them (docs/teach.md) they need no network.
+# Without the cells that hold solutions or our guess. With the libraries beside them (docs/teach.md) they need no network:
+# the theme does without its two fonts, and mermaid, which nothing can switch off, is cut out, as we have no such diagram.
 OFFLINE = --SlidesExporter.reveal_url_prefix=node_modules/reveal.js --SlidesExporter.mathjax_url= \
     --SlidesExporter.require_js_url=node_modules/requirejs/require.js \
     --SlidesExporter.jquery_url=node_modules/jquery/dist/jquery.min.js
-SOLUTIONS = {'exercise-1','exercise-2','exercise-3','exercise-4','exercise-5','exercise-6','exercise-7'}
+SOLUTIONS = {'prediction','exercise-1','exercise-2','exercise-3','exercise-4','exercise-5','exercise-6','exercise-7'}
 
 slides: $(VENV)/lab.stamp
 	$(VENV)/bin/python -m jupyter nbconvert --to slides --output-dir dist/slides --SlidesExporter.reveal_scroll=True \
 	    $(if $(wildcard dist/slides/node_modules),$(OFFLINE)) --TagRemovePreprocessor.enabled=True \
 	    --TagRemovePreprocessor.remove_cell_tags="$(SOLUTIONS)" $(foreach n,$(or $(NAMES),$(LONGEST)),notebooks/solved/$(n)_*.ipynb)
+	@for page in dist/slides/*.slides.html $(wildcard dist/slides/node_modules/reveal.js/dist/theme/simple.css); do \
+	    sed -e '/^ *import mermaid from/d' -e '/^ *mermaid\.initialize(/d' -e '/^@import url(http/d' "$$page" >"$$page.new" && \
+	    mv "$$page.new" "$$page" || exit 1; done
 
 # The quick tests in environments of their own, one at a time (2.8 GB): on each Python with the newest versions that
 # requirements.txt admits and with the oldest. The blank notebooks run where nothing else runs them: on the oldest of all,
@@ -200,14 +204,19 @@ soak: $(VENV)/test.stamp
 	done; \
 	if [ "$$failed" ]; then echo "make soak: failed in run$$failed"; false; else echo "make soak: all $(N) runs passed"; fi
 
-# From a class to the next one on a room's machine. Nothing is erased before it was listed.
-MADE = .course_progress.json* notebooks data/measurements/own ':(glob)lab_report*.html' \
-    ':(glob)hand-in*.json' class_board.html
+# From a class to the next one on a room's machine. Nothing is erased before it was listed. What was staged is unstaged
+# first, and the stash, where a damaged notebook went, is cleared. Where our files are not in Git's index (the course
+# came as a ZIP) all of them would count as made by the class.
+MADE = .course_progress.json* notebooks data/measurements/own .ipynb_checkpoints class.csv class_board.html \
+    ':(glob)*.ipynb' ':(glob)lab_report*.html' ':(glob)hand-in*.json'
 
 handover:
-	@git diff --name-only -- notebooks; git ls-files --others -- $(MADE)
-	@if [ "$(ERASE)" ]; then git restore -- notebooks && git clean -fdxq -- $(MADE) && echo "All of it is erased."; \
-	else echo "make handover ERASE=1 erases these for good: notebooks as they came, no answers, no reports."; fi
+	@git ls-files --error-unmatch Makefile >/dev/null 2>&1 || \
+	    { echo "make handover needs Git and a clone of the course: delete this folder and unpack the ZIP again."; exit 1; }
+	@git --no-pager diff --name-only HEAD -- $(MADE); git ls-files --others -- $(MADE); git --no-pager stash list
+	@if [ "$(ERASE)" ]; then git reset -q -- $(MADE) && git restore -- notebooks && git clean -ffdxq -- $(MADE) && \
+	    git stash clear && echo "All of it is erased."; \
+	else echo "make handover ERASE=1 erases these for good: notebooks as they came, no answers, no reports, no stash."; fi
 
 clean:
 	rm -rf .venv .venv-colab .matrix dist tools/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -22,9 +22,7 @@ COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh
     tools/lab_settings.json tools/package-lock.json"""
-TOOLS = (
-    "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find"
-)
+TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find sed mv"
 
 # A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should
 # install.
@@ -257,8 +255,21 @@ def test_a_wheelhouse_holds_what_builds_the_course_too(machine):
 def test_slides_leave_out_the_cells_with_solutions(machine):
     recipe = machine.make("-n", "slides")[1]
     for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
-        for tag in re.findall(r'"(exercise-\d+)"', path.read_text("utf-8")):
+        for tag in re.findall(r'"(exercise-\d+|prediction)"', path.read_text("utf-8")):
             assert f"'{tag}'" in recipe, (path.name, tag)
+
+
+def test_slides_ask_no_address_for_diagrams_and_fonts(machine):
+    slides = machine.root / "dist/slides"
+    theme = slides / "node_modules/reveal.js/dist/theme/simple.css"
+    theme.parent.mkdir(parents=True)
+    theme.write_text("@import url(https://a);\nbody {}\n")
+    page = slides / "02.slides.html"
+    page.write_text(
+        "  import mermaid from 'https://a';\n  mermaid.initialize({});\n<p>\n"
+    )
+    assert machine.make("slides")[0] == 0
+    assert (theme.read_text(), page.read_text()) == ("body {}\n", "<p>\n")
 
 
 def test_what_a_learner_made_outlives_make_clean(machine):

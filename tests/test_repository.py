@@ -57,27 +57,48 @@ def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
         "lab_report_2.html",
         "hand-in-Ana-00-1234.json",
         "class_board.html",
+        "class.csv",
+        "Untitled1.ipynb",
+        "notebooks/staged.ipynb",
+        "notebooks/00_start_here.ipynb",
+        "notebooks/01_floats.ipynb",
     ]
     (room / "data/measurements/own").mkdir(exist_ok=True)
-    for name in [*made, "notebooks/00_start_here.ipynb"]:
+    git = ["git", "-C", room, "-c", "user.name=Ana", "-c", "user.email=a@b.c"]
+    (room / "notebooks/02_loss_scaling.ipynb").write_text("Ana's")
+    subprocess.run([*git, "stash", "push", "--", "."], **run)
+    for name in made:
         (room / name).write_text("Ana's")
+    subprocess.run([*git, "add", "-f", *made[-4:-1]], **run)
     make = ["make", "-s", "-f", COURSE / "Makefile", "handover"]
     listed = subprocess.run(make, cwd=room, **run).stdout
     assert all((room / name).exists() and name in listed for name in made)
-    assert "notebooks/00_start_here.ipynb" in listed
+    assert "stash@{0}" in listed
     subprocess.run([*make, "ERASE=1"], cwd=room, **run)
-    assert not any((room / name).exists() for name in made)
-    assert "Ana's" not in (room / "notebooks/00_start_here.ipynb").read_text()
+    assert not any((room / name).exists() for name in made[:-2])
+    told = subprocess.run([*git, "status", "--short"], **run).stdout
+    assert told == subprocess.run([*git, "stash", "list"], **run).stdout == ""
+    # a ZIP's folder inside a repository of something else
+    subprocess.run([*git, "rm", "-q", "--cached", "-r", "."], **run)
+    zipped = subprocess.run(
+        [*make, "ERASE=1"], cwd=room, capture_output=True, text=True
+    )
+    assert "unpack the ZIP again" in zipped.stdout and zipped.returncode
+    assert (room / "notebooks/00_start_here.ipynb").exists()
 
 
 def so_far(name):
-    """Return {number of a section, or its heading: the minute in which it ends}."""
+    """Return {number of a section, or its heading: the minute in which it ends}; what
+    goes further comes after the sections before it, without the recap.
+    """
     (path,) = COURSE.glob(f"notebooks/{name}_*.ipynb")
-    return {
-        heading.split(". ")[0]: minutes
-        for heading, _, minutes in clock.account(path).minutes()
-        if minutes is not None
-    }
+    ends, end = {}, 0
+    for heading, own, minutes in clock.account(path).minutes():
+        part = heading.split(". ")[0]
+        ends[part] = minutes or end + own
+        if part.isdigit():
+            end = ends[part]
+    return ends
 
 
 def test_the_plans_of_a_teaching_day_hold_the_notebooks_clocks():

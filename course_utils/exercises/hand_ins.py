@@ -79,7 +79,8 @@ def save(sheets, name="") -> Path:
 def _progress(sheet):
     guess = "" if sheet.guess is None else sheet.prediction.show(sheet.guess)
     solved = [sheet[number].exercise.id for number in sheet.solved]
-    return {"guess": guess, "solved": solved, "of": len(sheet.questions)}
+    asked = [each.exercise.id for each in sheet.questions.values()]
+    return {"guess": guess, "solved": solved, "of": asked}
 
 
 def write(text, path, kind, mark, cure="choose another name") -> Path:

@@ -82,16 +82,15 @@ def html(reports: dict, left_out: dict) -> str:
     """The page of reports {name: data} and of what was left out, {name: why}."""
     sheets = {name: exercises.load(name).questions for name in exercises.available()}
     lines = []
-    solved = Counter()
+    counts = Counter()
     questions = {}
     for name, report in reports.items():
-        done = [
-            (notebook, question.exercise.id)
+        counts.update(
+            (key, notebook, each)
             for notebook, progress in report["progress"].items()
-            for question in sheets.get(notebook, {}).values()
-            if question.exercise.id in progress["solved"]
-        ]
-        solved.update(done)
+            for key in ("solved", "of")
+            for each in {*progress[key]}
+        )
         for question in _questions(report["words"]):
             questions.setdefault(question, []).append(name)
         lines.append(
@@ -102,7 +101,9 @@ def html(reports: dict, left_out: dict) -> str:
                 # its GPU, where it has one
                 "device": short(report["device"].split(" · ")[-1], 80, end=40),
                 "policy": str(report["settings"].get("policy") or ""),
-                "solved": len(done),
+                "solved": sum(
+                    len(each["solved"]) for each in report["progress"].values()
+                ),
             }
         )
     table = pd.DataFrame(lines)
@@ -125,10 +126,7 @@ def html(reports: dict, left_out: dict) -> str:
             for report in reports.values()
         ),
         sheets=sheets,
-        solved=solved,
-        handed_in=Counter(
-            notebook for report in reports.values() for notebook in report["progress"]
-        ),
+        counts=counts,
         questions=sorted(questions.items(), key=lambda each: -len(each[1])),
         left_out=left_out,
     )
@@ -155,7 +153,7 @@ def rows(reports: dict) -> pd.DataFrame:
     for file, report in reports.items():
         who = {"file": file, "name": report["name"], "device": report["device"]}
         for notebook, progress in report["progress"].items():
-            solved = {"solved": len(progress["solved"]), "of": progress["of"]}
+            solved = {"solved": len(progress["solved"]), "of": len(progress["of"])}
             table.append(who | {"notebook": notebook} | solved)
         for row in report["card"]:
             table.append(who | {key: row[key] for key in CARD})
