@@ -133,7 +133,9 @@ def ran(capsys, *arguments):
     return status, out.splitlines(), err.splitlines()
 
 
-def test_on_colab_a_hand_in_and_a_report_are_downloaded(tmp_path, monkeypatch, progress_file):
+def test_on_colab_a_hand_in_and_a_report_are_downloaded(
+    tmp_path, monkeypatch, progress_file
+):
     monkeypatch.chdir(tmp_path)
     taken = []
     colab = types.ModuleType("google.colab")

@@ -2,6 +2,7 @@
 cite.
 """
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import yaml
 
 import course_utils
-from course_utils import training
+from course_utils import claims, training
 from tools import clock, pictures, publishing
 
 COURSE = Path(__file__).resolve().parents[1]
@@ -20,11 +21,28 @@ def test_its_numbers_and_its_picture_are_those_of_the_record():
     assert f"({pictures.RECORD.relative_to(COURSE)})" in README
     alt = pictures.front().alt
     assert f"[![{alt}](docs/pictures/{pictures.FRONT.name})]" in README
-    words = [word for word in README.split() if re.search(r"\w", word)]
-    assert len(words) <= 900
     first = README.split("[![")[0]
-    time, slower, memory = re.findall(r"\d\.\d\d", alt)[:3]
-    assert re.findall(r"\d\.\d\d", first) == [time, memory, slower]
+    assert re.findall(r"\d\.\d\d", first) == re.findall(r"\d\.\d\d", alt)[:2]
+    assert first.count(". ") == 0  # one sentence
+    assert README.index("## The course") < README.index("```python")
+
+
+def test_it_is_short_and_says_how_to_get_the_course():
+    url = "https://github.com/a/b"
+    text = publishing.with_clone(README, url)
+    assert f"sh\ngit clone {url} mixed-precision\ncd mixed-precision\nmake lab" in text
+    assert publishing.with_clone(text, publishing.published()[0]) == README
+    text = publishing.with_badge(text, "00_start_here.ipynb", url, "1")
+    assert len(text.split()) <= 900
+
+
+def test_it_counts_the_claims_that_have_a_verdict():
+    ledger = json.loads(claims.LEDGER.read_text(encoding="utf-8"))
+    judged = sum(claim["verdict"] != "not measured" for claim in ledger)
+    told = (
+        f"Of [{len(ledger)} claims](docs/ledger.md) that articles make, {judged} have"
+    )
+    assert told in README
 
 
 def test_its_code_prints_what_stands_below_it(capsys):
