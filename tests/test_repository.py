@@ -3,6 +3,7 @@ cite.
 """
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -59,7 +60,24 @@ def test_the_version_is_the_same_wherever_it_stands():
     changes = (COURSE / "CHANGELOG.md").read_text(encoding="utf-8")
     version = course_utils.__version__
     assert publishing.published()[1] == citation["version"] == version
-    assert f"## {version}" in changes
+    (state,) = re.findall(rf"^## {re.escape(version)}(.*)", changes, re.M)
+    assert ("date-released" in citation) == ("not released" not in state)
+
+
+def test_github_runs_the_script_and_can_show_every_form():
+    path = COURSE / ".github/workflows/test.yml"
+    steps = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]["test"]["steps"]
+    assert steps[-1] == {"run": ".ci/run"} and os.access(COURSE / ".ci/run", os.X_OK)
+    told = (COURSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = path.parents[1].glob("ISSUE_TEMPLATE/*.yml")
+    forms = [form for form in found if form.name != "config.yml"]
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form["name"] and form["description"], path
+        ids = [part["id"] for part in form["body"]]
+        assert len(ids) == len({*ids}) > 0, path
+        assert all(f"`{label}`" in told for label in form["labels"]), path
+    assert len(forms) >= 3
 
 
 def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
