@@ -5,6 +5,7 @@ network.
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -239,10 +240,21 @@ def test_every_target_is_in_the_help_and_works_as_a_dry_run(machine):
     assert soak.count("notebooks/07_*.ipynb") == 3 and "/10_" not in soak
 
 
-def test_the_container_starts_what_make_has(machine):
+def test_the_container_opens_notebook_00_behind_its_token(machine):
     text = (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
-    for words in re.findall(r'Command": "make (.+?)"', text):
-        assert machine.make("-n", *words.split())[0] == 0, words
+    container = json.loads(re.sub("^//.*", "", text, flags=re.M))
+    for when in ("onCreateCommand", "postAttachCommand"):
+        code, recipe = machine.make("-n", *shlex.split(container[when])[1:])
+        assert code == 0, when
+    ((port, looks),) = container["portsAttributes"].items()
+    assert looks["onAutoForward"] == "openBrowser" and f"--port {port} " in recipe
+    assert container["forwardPorts"] == [int(port)]
+    told = dict(re.findall(r"--(\S+?)=\"?([^\s\"]*)", recipe))
+    origin = told.pop("ServerApp.allow_origin_pat")  # a server tries it so:
+    assert re.match(origin, "https://a-8888.app.github.dev")
+    assert not re.match(origin, "https://a-8888.app.github.dev.org")
+    page = "/lab/tree/notebooks/00_start_here.ipynb"  # and no token is taken off
+    assert told == {"ServerApp.root_dir": ".", "LabApp.default_url": page}
 
 
 def test_a_wheelhouse_holds_what_builds_the_course_too(machine):

@@ -64,7 +64,7 @@ def test_what_fix_can_mend_is_named_and_mended(path):
     named = "\n".join(notebooks.check([path]))
     for cell in ("setup", "long-sum", "vanish", "recap", "mistakes", "floatlab"):
         assert f"cell {cell!r} is not what --fix would write" in named
-    assert "README.md: its badge, claims or minutes are not" in named
+    assert "README.md: its badge, clone, claims or minutes are not" in named
     for lesson in names[2:]:
         assert f"{lesson}.ipynb: it does not follow from the notebooks" in named
     notebooks.fix([path])

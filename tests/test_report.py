@@ -133,7 +133,9 @@ def ran(capsys, *arguments):
     return status, out.splitlines(), err.splitlines()
 
 
-def test_on_colab_a_hand_in_is_downloaded(tmp_path, monkeypatch, progress_file):
+def test_on_colab_a_hand_in_and_a_report_are_downloaded(
+    tmp_path, monkeypatch, progress_file
+):
     monkeypatch.chdir(tmp_path)
     taken = []
     colab = types.ModuleType("google.colab")
@@ -142,7 +144,9 @@ def test_on_colab_a_hand_in_is_downloaded(tmp_path, monkeypatch, progress_file):
     q = exercises.load("00")
     q.predict(2.0)
     q.hand_in("Ana")
-    assert [str(path) for path in tmp_path.glob("hand-in-Ana*")] == taken
+    report().save()
+    (made,) = tmp_path.glob("hand-in-Ana*")
+    assert taken == [made.name, "lab_report.html"]
 
 
 def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(

@@ -2,6 +2,8 @@
 cite.
 """
 
+import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import yaml
 
 import course_utils
-from course_utils import training
+from course_utils import claims, training
 from tools import clock, pictures, publishing
 
 COURSE = Path(__file__).resolve().parents[1]
@@ -20,11 +22,28 @@ def test_its_numbers_and_its_picture_are_those_of_the_record():
     assert f"({pictures.RECORD.relative_to(COURSE)})" in README
     alt = pictures.front().alt
     assert f"[![{alt}](docs/pictures/{pictures.FRONT.name})]" in README
-    words = [word for word in README.split() if re.search(r"\w", word)]
-    assert len(words) <= 900
     first = README.split("[![")[0]
-    time, slower, memory = re.findall(r"\d\.\d\d", alt)[:3]
-    assert re.findall(r"\d\.\d\d", first) == [time, memory, slower]
+    assert re.findall(r"\d\.\d\d", first) == re.findall(r"\d\.\d\d", alt)[:2]
+    assert first.count(". ") == 0  # one sentence
+    assert README.index("## The course") < README.index("```python")
+
+
+def test_it_is_short_and_says_how_to_get_the_course():
+    url = "https://github.com/a/b"
+    text = publishing.with_clone(README, url)
+    assert f"sh\ngit clone {url} mixed-precision\ncd mixed-precision\nmake lab" in text
+    assert publishing.with_clone(text, publishing.published()[0]) == README
+    text = publishing.with_badge(text, "00_start_here.ipynb", url, "1")
+    assert len(text.split()) <= 900
+
+
+def test_it_counts_the_claims_that_have_a_verdict():
+    ledger = json.loads(claims.LEDGER.read_text(encoding="utf-8"))
+    judged = sum(claim["verdict"] != "not measured" for claim in ledger)
+    told = (
+        f"Of [{len(ledger)} claims](docs/ledger.md) that articles make, {judged} have"
+    )
+    assert told in README
 
 
 def test_its_code_prints_what_stands_below_it(capsys):
@@ -41,7 +60,24 @@ def test_the_version_is_the_same_wherever_it_stands():
     changes = (COURSE / "CHANGELOG.md").read_text(encoding="utf-8")
     version = course_utils.__version__
     assert publishing.published()[1] == citation["version"] == version
-    assert f"## {version}" in changes
+    (state,) = re.findall(rf"^## {re.escape(version)}(.*)", changes, re.M)
+    assert ("date-released" in citation) == ("not released" not in state)
+
+
+def test_github_runs_the_script_and_can_show_every_form():
+    path = COURSE / ".github/workflows/test.yml"
+    steps = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]["test"]["steps"]
+    assert steps[-1] == {"run": ".ci/run"} and os.access(COURSE / ".ci/run", os.X_OK)
+    told = (COURSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = path.parents[1].glob("ISSUE_TEMPLATE/*.yml")
+    forms = [form for form in found if form.name != "config.yml"]
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form["name"] and form["description"], path
+        ids = [part["id"] for part in form["body"]]
+        assert len(ids) == len({*ids}) > 0, path
+        assert all(f"`{label}`" in told for label in form["labels"]), path
+    assert len(forms) >= 3
 
 
 def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):

@@ -104,7 +104,7 @@ def check(paths):
     found += workshop.faults(folder)
     found += filter(None, map(clock.over, accounts))
     found += [
-        f"{named(path)}: its badge, claims or minutes are not what --fix would write."
+        f"{named(path)}: its badge, clone, claims or minutes are not what --fix would write."
         for path, text, wanted in timed(folder, accounts)
         if text != wanted
     ]
@@ -163,8 +163,10 @@ def timed(folder, accounts):
     path = folder.parent / "README.md"
     first = selected(folder)[0].name
     text = path.read_text(encoding="utf-8")
-    badge = publishing.with_badge(text, first, *publishing.published())
-    yield path, text, clock.mapped(badge, accounts)
+    address, version = publishing.published()
+    wanted = publishing.with_badge(text, first, address, version)
+    wanted = publishing.with_clone(wanted, address)
+    yield path, text, clock.mapped(wanted, accounts)
     pages = {"ledger.md": lambda: claims.page("../notebooks/solved"), **reference.PAGES}
     for name, page in pages.items():
         file = folder.parent / "docs" / name
@@ -181,7 +183,7 @@ def timed(folder, accounts):
 
 
 def wind(folder):
-    """Write the minutes wherever they stand, and the README's badge."""
+    """Write the minutes wherever they stand, and the README's badge and clone."""
     for path, text, wanted in timed(folder, times(folder)):
         if text != wanted:
             path.write_text(wanted, encoding="utf-8")

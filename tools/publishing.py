@@ -16,6 +16,7 @@ from string import Template
 
 COURSE = Path(__file__).resolve().parents[1]
 COLAB, GITHUB = "https://colab.research.google.com", "https://github.com/"
+START = re.compile(r"```sh\n(git clone [^\n]*\n[^\n]*\n)?(?=make lab)")
 BADGE = re.compile(r"\A(# [^\n]*)(\n\n\[!\[Open in Colab\][^\n]*)?")
 
 SETUP = """\
@@ -85,3 +86,9 @@ def with_badge(text, notebook, address, version):
     badge = f"\n\n[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({target})"
     badge += f" [as slides]({target}#slideshowMode=true)"
     return BADGE.sub(lambda match: match[1] + badge * address.startswith(GITHUB), text)
+
+
+def with_clone(text, address):
+    """Return the README with the lines before `make lab` that get the course, or none."""
+    lines = f"git clone {address} mixed-precision\ncd mixed-precision\n"
+    return START.sub("```sh\n" + lines * bool(address), text)

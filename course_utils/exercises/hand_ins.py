@@ -94,6 +94,11 @@ def write(text, path, kind, mark, cure="choose another name") -> Path:
     except OSError as error:
         why = f"{path} cannot be written ({error.strerror}): {cure}."
         raise ValueError(why) from None
+    # Colab's machine forgets the file, so the browser takes it.
+    if "google.colab" in sys.modules:
+        from google.colab import files
+
+        files.download(str(path))
     return path
 
 
