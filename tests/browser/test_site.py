@@ -13,6 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 from server import COURSE
 
 pytestmark = pytest.mark.slow
+PHONE = {"width": 400, "height": 900}
 SERIOUS = ("serious", "critical")
 # What is wider than the place it has, a table's cells and code; folded things aside.
 CUT = """() => [...document.querySelectorAll("pre, td")].filter(one => one.checkVisibility()
@@ -105,38 +106,39 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
     assert set(asked) <= {"file", "data", "blob"}
 
 
-@pytest.mark.browser
-def test_a_phone_and_paper_cut_nothing(chromium, site):
+@pytest.fixture
+def page(chromium):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_page(viewport={"width": 400, "height": 900})
-        documents = [*site.glob("*.html"), *(site / "data").rglob("*.html")]
-        for path in documents:
-            page.goto(path.as_uri())
-            assert page.evaluate(CUT) == [], path
-        page.goto((site / "layers.html").as_uri())
-        label = "one => getComputedStyle(one, '::before').content"
-        assert "mixed_float16" in page.locator("td").nth(2).evaluate(label)
-        # A4's width between the margins
-        page.set_viewport_size({"width": 718, "height": 900})
-        page.emulate_media(media="print")
-        for path in [*documents, *(site / "notebooks").glob("*.html")]:
-            page.goto(path.as_uri())
-            assert page.evaluate(CUT) == [], path
+        yield browser.new_page()
 
 
 @pytest.mark.browser
-def test_the_card_opens_and_no_page_has_a_serious_violation(chromium, site):
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.goto((site / "index.html").as_uri())
-        page.locator(".sidebar-tree").get_by_text("The decision card").click()
-        expect(page.locator("h1")).to_have_text("Mixed precision: the decision card")
-        for width in (400, 1400):
-            page.set_viewport_size({"width": width, "height": 900})
-            for name in ("index", "ask", "ledger", "layers", "notebooks/01_floats"):
-                page.goto((site / f"{name}.html").as_uri())
-                found = Axe().run(page).response["violations"]
-                worst = [rule for rule in found if rule["impact"] in SERIOUS]
-                assert worst == [], name
+def test_a_phone_and_paper_cut_nothing(page, site):
+    page.set_viewport_size(PHONE)
+    documents = [*site.glob("*.html"), *(site / "data").rglob("*.html")]
+    for path in documents:
+        page.goto(path.as_uri())
+        assert page.evaluate(CUT) == [], path
+    page.goto((site / "layers.html").as_uri())
+    label = "one => getComputedStyle(one, '::before').content"
+    assert "mixed_float16" in page.locator("td").nth(2).evaluate(label)
+    # A4's width between the margins
+    page.set_viewport_size({"width": 718, "height": 900})
+    page.emulate_media(media="print")
+    for path in [*documents, *(site / "notebooks").glob("*.html")]:
+        page.goto(path.as_uri())
+        assert page.evaluate(CUT) == [], path
+
+
+@pytest.mark.browser
+def test_the_card_opens_and_no_page_has_a_serious_violation(page, site):
+    page.goto((site / "index.html").as_uri())
+    page.locator(".sidebar-tree").get_by_text("The decision card").click()
+    expect(page.locator("h1")).to_have_text("Mixed precision: the decision card")
+    for size in ({"width": 1400, "height": 900}, PHONE):
+        page.set_viewport_size(size)
+        for name in ("index", "ask", "ledger", "layers", "notebooks/01_floats"):
+            page.goto((site / f"{name}.html").as_uri())
+            found = Axe().run(page).response["violations"]
+            assert not [rule for rule in found if rule["impact"] in SERIOUS], name
