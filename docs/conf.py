@@ -4,6 +4,7 @@ them.
 
 project = "Mixed Precision, Measured"
 author = "the authors of the course"
+copyright = author
 html_title = project
 html_theme = "furo"
 extensions = ["myst_nb", "sphinx_copybutton"]
@@ -19,6 +20,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sphinx = False
 html_copy_source = False
 copybutton_selector = "div.cell_input div.highlight pre"

@@ -273,6 +273,12 @@ def test_it_is_drawn_and_told_and_reads_on_its_card(name):
         assert gray or color in (*OKABE_ITO, base.CARD), color
 
 
+def test_ink_stands_out_from_the_card_by_13_to_1():
+    colors = np.array([to_rgba(color)[:3] for color in (base.CARD, base.INK)])
+    light, dark = ((colors + 0.055) / 1.055) ** 2.4 @ [0.2126, 0.7152, 0.0722] + 0.05
+    assert light / dark >= 13
+
+
 def test_policies_differ_by_more_than_color():
     for signs in (looks.COLORS, looks.HATCHES, looks.MARKERS, looks.LINES):
         assert len({signs[d] for d in DTYPES}) == 3

@@ -36,6 +36,8 @@ ASKED = re.compile(TO_CELL.pattern.replace(r"\((", r"\(\.\./notebooks/solved/(")
 LINKING = ("ask.md", "glossary.md", "ledger.md")
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
+# A page of its own: the site's navigation leads to it, and Sphinx leaves it alone.
+CARD = "data/decision_card"
 
 
 def page_of(path, linked):
@@ -45,6 +47,7 @@ def page_of(path, linked):
     nb = nbformat.read(path, 4)
     for cell in nb.cells:
         cell.source = LINK.sub(r"\1../", cell.source)
+        cell.source = cell.source.replace(f"{CARD}.html", f"{CARD}.md")
         cell.source = TO_CELL.sub(r'<a href="\2.html#cell-\3">\1</a>', cell.source)
         shown = [output.get("metadata", {}) for output in cell.get("outputs", [])]
         said = [one.get("image/png", {}).get("alt") for one in shown]
@@ -213,12 +216,14 @@ def write_sources(folder):
     for name in ("teach.md", "platforms.md", *LINKING, *reference.PAGES):
         page = (folder / name).read_text(encoding="utf-8")
         page = ASKED.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', page)
-        page = page.replace("](../", "](")
+        page = page.replace("](../", "](").replace(f"{CARD}.html", f"{CARD}.md")
         (folder / name).write_text(page, encoding="utf-8")
     (folder / "index.md").write_text(front(), encoding="utf-8")
     ignore = shutil.ignore_patterns("__pycache__", "own")
     shutil.copytree(COURSE / "course_utils", folder / "course_utils", ignore=ignore)
     shutil.copytree(COURSE / "data", folder / "data", ignore=ignore)
+    (folder / f"{CARD}.html").unlink()
+    (folder / f"{CARD}.md").write_text("# The decision card\n", encoding="utf-8")
     (folder / "notebooks").mkdir()
     (folder / "guide").mkdir()
     paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
@@ -243,8 +248,12 @@ def build(out):
         source = Path(scratch) / "source"
         write_sources(source)
         options = "-W --keep-going -q -E -j 2 -d".split()
-        places = [f"{scratch}/doctrees", str(source), str(Path(out).resolve())]
-        return build_main([*options, *places])
+        out = Path(out).resolve()
+        status = build_main([*options, f"{scratch}/doctrees", str(source), str(out)])
+    if status == 0:
+        shutil.copy(card.PATH, out / f"{CARD}.html")
+        print(f"The site lies in {out}. Open {out / 'index.html'}")
+    return status
 
 
 def main(*arguments):

@@ -6,12 +6,19 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from harness import FLAGS
 from helpers.every_explorer import SOURCES
 from playwright.sync_api import expect, sync_playwright
 from server import COURSE
 
 pytestmark = pytest.mark.slow
+PHONE = {"width": 400, "height": 900}
+SERIOUS = ("serious", "critical")
+# What is wider than the place it has, a table's cells and code; folded things aside.
+CUT = """() => [...document.querySelectorAll("pre, td")].filter(one => one.checkVisibility()
+  && (one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > innerWidth))
+  .map(one => one.textContent.slice(0, 40))"""
 
 
 class Page(HTMLParser):
@@ -38,6 +45,7 @@ def site(tmp_path_factory):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     # a link that Sphinx cannot resolve, too
     assert done.returncode == 0, done.stderr[-2000:]
+    assert str(out / "index.html") in done.stdout
     return out
 
 
@@ -81,9 +89,6 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
                 built = hosts.evaluate_all("all => all.map(one => !!one.shadowRoot)")
                 assert all(built), (path, name)
                 alive |= {name} if built else set()
-        page.goto((site / "ledger.html").as_uri())
-        ends = "all => Math.max(...all.map(one => one.getBoundingClientRect().right))"
-        assert page.locator("td").evaluate_all(ends) <= width
         page.emulate_media(media="print")
         for navigation in (".skip-to-content", ".sidebar-drawer", ".toc-drawer"):
             assert not page.locator(navigation).is_visible(), navigation
@@ -99,3 +104,41 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
         page.locator("#search-results li").first.wait_for(timeout=20_000)
     assert alive == set(SOURCES) and errors == []
     assert set(asked) <= {"file", "data", "blob"}
+
+
+@pytest.fixture
+def page(chromium):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser.new_page()
+
+
+@pytest.mark.browser
+def test_a_phone_and_paper_cut_nothing(page, site):
+    page.set_viewport_size(PHONE)
+    documents = [*site.glob("*.html"), *(site / "data").rglob("*.html")]
+    for path in documents:
+        page.goto(path.as_uri())
+        assert page.evaluate(CUT) == [], path
+    page.goto((site / "layers.html").as_uri())
+    label = "one => getComputedStyle(one, '::before').content"
+    assert "mixed_float16" in page.locator("td").nth(2).evaluate(label)
+    # A4's width between the margins
+    page.set_viewport_size({"width": 718, "height": 900})
+    page.emulate_media(media="print")
+    for path in [*documents, *(site / "notebooks").glob("*.html")]:
+        page.goto(path.as_uri())
+        assert page.evaluate(CUT) == [], path
+
+
+@pytest.mark.browser
+def test_the_card_opens_and_no_page_has_a_serious_violation(page, site):
+    page.goto((site / "index.html").as_uri())
+    page.locator(".sidebar-tree").get_by_text("The decision card").click()
+    expect(page.locator("h1")).to_have_text("Mixed precision: the decision card")
+    for size in ({"width": 1400, "height": 900}, PHONE):
+        page.set_viewport_size(size)
+        for name in ("index", "ask", "ledger", "layers", "notebooks/01_floats"):
+            page.goto((site / f"{name}.html").as_uri())
+            found = Axe().run(page).response["violations"]
+            assert not [rule for rule in found if rule["impact"] in SERIOUS], name

@@ -1,0 +1,23 @@
+// A table that is wider than its page is marked, and each of its cells knows its column's name: on a phone site.css
+// shows a row as a card. What scrolls can have the focus, so that keys scroll it.
+const tables = document.querySelectorAll(".content table.docutils");
+for (const table of tables) {
+  const names = [...table.querySelectorAll("thead th")].map((name) => name.innerText.trim());
+  for (const row of table.tBodies[0].rows)
+    [...row.cells].forEach((cell, column) => {
+      if (column && names[column] && cell.innerText.trim()) cell.dataset.label = names[column];
+    });
+}
+const mark = () => {
+  for (const table of tables) {
+    table.classList.remove("cards");
+    table.classList.toggle("cards", table.offsetWidth > table.parentElement.clientWidth);
+  }
+  for (const box of document.querySelectorAll(".content :is(pre, table, .table-wrapper, .cell_output)"))
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+};
+addEventListener("resize", mark);
+mark();
+// Sphinx's captions of the navigation are headings of no level.
+for (const caption of document.querySelectorAll(".caption[role=heading]")) caption.ariaLevel = 2;
