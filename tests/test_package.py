@@ -40,6 +40,13 @@ def test_the_course_is_no_larger_than_it_may_be():
         assert len(lines) <= 300, path
 
 
+def test_an_f_string_is_one_token_on_every_python(tmp_path):
+    """3.12 takes it apart, and the course was too large there."""
+    path = tmp_path / "one.py"
+    path.write_text("""x = f"{a} {b!r:>{w}} {f'{c}'}"\n""", encoding="utf-8")
+    assert size.tokens(path) == 3
+
+
 def test_no_two_modules_have_one_name():
     modules = (COURSE / "course_utils").rglob("*.py")
     names = [m.parent.name if m.stem == "__init__" else m.stem for m in modules]

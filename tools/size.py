@@ -34,10 +34,16 @@ def tokens(path):
         node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED)
     )
     docstrings = sum(ast.get_docstring(node) is not None for node in documented)
-    read = tokenize.generate_tokens(io.StringIO(text).readline)
-    return (
-        sum(tokenize.tok_name[token.type] not in LAYOUT for token in read) - docstrings
-    )
+    count = -docstrings
+    inside = 0  # of how many f-strings, which Python takes apart from 3.12 on
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        name = tokenize.tok_name[token.type]
+        if name == "FSTRING_END":
+            inside -= 1
+        elif name not in LAYOUT:
+            count += not inside
+            inside += name == "FSTRING_START"
+    return count
 
 
 def sizes(folder):
