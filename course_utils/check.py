@@ -21,7 +21,7 @@ from course_utils.benchmark.records import SWITCHES
 from course_utils.hardware.accelerators import CPU_ALONE
 
 COURSE = "mixed-precision-measured"  # as pip calls it
-SECONDS = 17  # for what may hang: TensorFlow, a GPU, the network
+SECONDS = 17  # for what may hang: TensorFlow, a GPU
 MEMORY = 3e9  # bytes: notebook 07 with its workers takes 1.8 GB, a browser the rest
 # the course's own
 PYTHON = r".venv\Scripts\python" if os.name == "nt" else ".venv/bin/python"

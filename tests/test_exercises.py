@@ -113,6 +113,7 @@ def test_each_wrong_answer_gets_a_short_message_of_its_own(name, number):
     question = SHEETS[name][number]
     exercise = question.exercise
     messages = [*exercise.hints, exercise.right]
+    assert len(exercise.examples()) >= 3
     for answer, fragment in exercise.examples():
         feedback = question.check(answer)
         assert feedback.status == "not yet", (answer, fragment)

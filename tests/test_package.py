@@ -53,6 +53,24 @@ def test_no_two_modules_have_one_name():
     assert sorted(names) == sorted(set(names))
 
 
+def stored(node):
+    """Yield what a piece of code names."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.alias(name=name, asname=other):
+            yield other or name
+
+
+def test_no_name_is_a_bare_participle():
+    for path in (COURSE / "course_utils").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {name for node in ast.walk(tree) for name in stored(node)}
+        assert not names & {"said", "told", "found", "shown", "known", "given"}, path
+
+
 def public_functions(node, place):
     """Yield (where it is, the node) of a module's public functions and methods."""
     for child in node.body:

@@ -170,7 +170,7 @@ WRONG = {
     "MP016 doubled": edits(before="g = [2 * each for each in g]"),
     "MP016 by hand": HAND | {"each / S": "each"},
     "MP016 a fixed divisor": edits(instead=INNER.replace("g,", "[each / 2.0**15 for each in g],")),
-    "MP017 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
+    "MP015 a fixed factor": {"o.scale_loss(loss)": "2.0**15 * loss"},
     "MP017 clipped": edits(before="g, _ = tf.clip_by_global_norm(g, 1.0)") | GRAPH,
     "MP017 decay": edits(before="g = [each + 0.01 * v for each, v in zip(g, w)]"),
     "MP017 biases": edits(before="g[1] = g[1] / o.dynamic_scale"),

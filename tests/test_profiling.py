@@ -327,6 +327,14 @@ def test_a_slow_step_is_recorded_fewer_times_and_at_least_once():
         assert 1 <= len(profiling.step_times(trace)) == len(calls) - 1 <= most
 
 
+def test_a_slow_first_call_leaves_the_recorded_steps():
+    pauses = iter([0.3])  # as of tracing
+    trace = profiling.record(
+        lambda: time.sleep(next(pauses, 0)), steps=4, warm_up=2, seconds=0.2
+    )
+    assert len(profiling.step_times(trace)) == 4
+
+
 @needs_allocator
 @pytest.mark.skipif(device() != "CPU:0", reason="this is about oneDNN's allocator")
 def test_tensors_below_256_kib_are_not_in_a_trace():

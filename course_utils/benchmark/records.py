@@ -206,10 +206,10 @@ def rescue() -> tuple:
 
 
 def smaller() -> list[dict]:
-    """The recorded points of notebook 08, as `figures.networks` takes them.
+    """The recorded points of notebook 08, as `figures.front` takes them.
 
     Example:
-        [point["name"] for point in smaller()]
+        [point["form"] for point in smaller()]
     """
     recorded = _recorded("smaller")
     print(f"Recorded on {recorded['date']} on {recorded['cpu']}.")

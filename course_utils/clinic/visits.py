@@ -24,8 +24,8 @@ class Visit:
         scales: the dynamic loss scale before each step, NaN where there is none.
         ms: milliseconds of each step.
         waits: the part of them in which the batch came.
-        report: accuracy and loss on what was held out, {} where nothing was, or where the
-            model compiles no loss.
+        report: accuracy and loss on what was held out; {} where nothing was, where the
+            model compiles no loss, and after `train(steps=...)`.
     """
 
     model: keras.Model

@@ -11,10 +11,9 @@ from course_utils.distributed.overflow import (
     train_through_overflow,
 )
 from course_utils.distributed.strategies import (
-    DeviceError,
     choose,
     scope,
     split_cpu,
 )
-from course_utils.distributed.workers import Workers, run_workers, tf_config
+from course_utils.distributed.workers import Workers, run_workers
 from course_utils.processes import Interrupted, ProcessError

@@ -16,10 +16,8 @@ from course_utils.distributed.workers import Workers
 SILENCE = 6
 
 
-def train_through_overflow(
-    strategy, kind, culprit, when, steps=6
-) -> Iterator[list[dict]]:
-    """Train a weight with an optimizer of this `kind`; for each step a note of each
+def train_through_overflow(strategy, kind, culprit, when) -> Iterator[list[dict]]:
+    """Train a weight for six steps with an optimizer of this `kind`; for each a note of each
     replica here.
 
     Every gradient is 1, but for infinity on the replica `culprit` in step `when`. A
@@ -51,7 +49,7 @@ def train_through_overflow(
     asks = kind.check_finite is not own.check_finite
     sums_first = not asks and kind.apply is not own.apply
     step = tf.function(lambda culprit: strategy.run(one_replica, args=(culprit,)))
-    for number in range(steps):
+    for number in range(6):
         before = held(optimizer.iterations)
         spoiled = culprit if number == when else -1
         step(tf.constant(spoiled))
@@ -80,11 +78,11 @@ def train_through_overflow(
 def train_on_workers(
     kind: str, culprit: int, timeout: float = 0, tell: bool = True
 ) -> tuple[list[dict], Workers]:
-    """The same in two processes, told as it goes or not: (all notes, the `Workers`).
+    """`train_through_overflow` in two worker processes: (all notes, the `Workers`).
 
-    `kind`: "own" is Keras's, "safe" the course's. The worker `culprit` overflows
-    in step 2. When nothing more comes they are
-    stopped. With a `timeout` in seconds, no all-reduce waits longer: it raises.
+    Each line is printed if `tell`. `kind`: "own" is Keras's, "safe" the course's. The
+    worker `culprit` overflows in step 2. When nothing more comes they are stopped. With a
+    `timeout` in seconds, no all-reduce waits longer: it raises.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
     notes = []

@@ -59,7 +59,7 @@ class Sheet:
 
     @property
     def guess(self) -> float | dict | None:
-        """The recorded prediction, as `Prediction.read` gives it, or None; kept over
+        """The recorded prediction, as `Prediction.parse` gives it, or None; kept over
         kernels.
         """
         return self.prediction.parse(store.entry(self.notebook)["guess"])

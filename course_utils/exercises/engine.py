@@ -165,7 +165,7 @@ class Question:
     number: int
     exercise: Exercise
     called: str = "q"  # the variable that holds the sheet
-    _hints_given: int = field(default=0, repr=False)
+    _hints: int = field(default=0, repr=False)
 
     def __repr__(self):
         return f"Exercise {int(self.notebook)}.{self.number}"
@@ -222,8 +222,8 @@ class Question:
         """The next hint at each call, or the one of this number."""
         hints = self.exercise.hints
         if number is None:
-            self._hints_given += 1
-            number = self._hints_given
+            self._hints += 1
+            number = self._hints
         if number in range(1, len(hints) + 1):
             return Note(f"Hint {number} of {len(hints)}.", hints[int(number) - 1])
         place = f"{self.called}[{self.number}]"

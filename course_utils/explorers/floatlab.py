@@ -87,11 +87,11 @@ class FloatLab:
         return {"entry": self.entry, "shown": self.formats, "formats": formats}
 
 
-def told_error(entered, bits) -> str:
+def error_text(entered, bits) -> str:
     """What became of the number entered, in a few words.
 
     Example:
-        >>> told_error(Fraction(1, 10), numbers.encode("0.1", "float16"))
+        >>> error_text(Fraction(1, 10), numbers.encode("0.1", "float16"))
         '2.44e-5 too low, 0.4 ULP'
     """
     if isinstance(entered, float) and not math.isfinite(entered):
@@ -147,7 +147,7 @@ def _texts(name, bits, entered):
         for field, color in COLORS.items()
     ]
     value, full = _value(bits)
-    rest = [bits.kind, told_error(entered, bits)]
+    rest = [bits.kind, error_text(entered, bits)]
     line = [name, bits.bits, bits.hex, value, *rest]
     if full != value:
         value = f'<details><summary>{value}</summary><div style="{BREAK}">{full}</div></details>'

@@ -21,7 +21,7 @@ def remat(steps: dict, counted: dict) -> Picture:
     """Peak memory and time of a step in several ways, beside the peak that was counted.
 
     `steps`: {(policy, way): rounds, the first one to warm up}, a round the list of
-    `benchmark.Step` that make one update; the mean peak and the median time are drawn.
+    `trainee.Step` that make one update; the mean peak and the median time are drawn.
     `counted`: {the same: MB}.
     """
     figure, (left, right) = panels(2, 10.0, 3.4)

@@ -56,7 +56,7 @@ def waterfall(falls: dict, title: str) -> Picture:
     return described(figure)
 
 
-def forecasts(table, title: str = "Predicted over measured") -> Picture:
+def forecasts(table) -> Picture:
     """Each prediction divided by the measured time; 1 is right.
 
     `table`: a DataFrame with the columns device, case, policy and ratio. A panel for
@@ -81,5 +81,5 @@ def forecasts(table, title: str = "Predicted over measured") -> Picture:
         name_all(ax.yaxis, cases)
     axes[0].invert_yaxis()
     legend_below(figure, 2)
-    figure.suptitle(title)
+    figure.suptitle("Predicted over measured")
     return described(figure)

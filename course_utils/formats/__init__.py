@@ -10,24 +10,24 @@ from fractions import Fraction
 
 import gfloat
 from gfloat import Domain, RoundMode
-from gfloat import formats as known
+from gfloat import formats as infos
 
 from course_utils.formats.numerals import exact, quoted, whole
 
 # TF32 is how NVIDIA's tensor cores read a float32: its exponent with float16's
 # fraction.
 _TF32 = replace(
-    known.format_info_binary32, name="tf32", k=19, precision=11, num_high_nans=2**10 - 1
+    infos.format_info_binary32, name="tf32", k=19, precision=11, num_high_nans=2**10 - 1
 )
 
 FORMATS = {
-    "float32": known.format_info_binary32,
+    "float32": infos.format_info_binary32,
     "tf32": _TF32,
-    "float16": known.format_info_binary16,
-    "bfloat16": known.format_info_bfloat16,
-    "float8_e4m3fn": known.format_info_ocp_e4m3,
-    "float8_e5m2": known.format_info_ocp_e5m2,
-    "float4_e2m1fn": known.format_info_ocp_e2m1,
+    "float16": infos.format_info_binary16,
+    "bfloat16": infos.format_info_bfloat16,
+    "float8_e4m3fn": infos.format_info_ocp_e4m3,
+    "float8_e5m2": infos.format_info_ocp_e5m2,
+    "float4_e2m1fn": infos.format_info_ocp_e2m1,
 }
 _MODES = {
     "nearest_even": RoundMode.TiesToEven,

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from gfloat import BlockFormatInfo, round_ndarray
-from gfloat import formats as known
+from gfloat import formats as infos
 
-_E4M3 = known.format_info_ocp_e4m3
-_NVFP4 = BlockFormatInfo("nvfp4", known.format_info_ocp_e2m1, 16, _E4M3)
+_E4M3 = infos.format_info_ocp_e4m3
+_NVFP4 = BlockFormatInfo("nvfp4", infos.format_info_ocp_e2m1, 16, _E4M3)
 # Blocks of 0 values are as long as the tensor.
-_TENSOR = BlockFormatInfo("e4m3_tensor", _E4M3, 0, known.format_info_binary32)
-_BARE = BlockFormatInfo("e4m3", _E4M3, 0, known.format_info_binary32)
+_TENSOR = BlockFormatInfo("e4m3_tensor", _E4M3, 0, infos.format_info_binary32)
+_BARE = BlockFormatInfo("e4m3", _E4M3, 0, infos.format_info_binary32)
 FORMATS = {
-    info.name: info for info in (*known.all_block_formats, _NVFP4, _TENSOR, _BARE)
+    info.name: info for info in (*infos.all_block_formats, _NVFP4, _TENSOR, _BARE)
 }
 
 
@@ -70,7 +70,7 @@ def quantize(values, fmt, block=None) -> Quantized:
     tensor_scale = 1.0
     if info is _BARE:
         scales = np.ones(len(rows))
-    elif info.stype is known.format_info_ocp_e8m0:
+    elif info.stype is infos.format_info_ocp_e8m0:
         octave = np.frexp(largest)[1] - 1 - info.etype.emax
         scales = np.ldexp(1.0, np.where(largest > 0, np.maximum(octave, -127), -127))
         scales[np.isnan(largest)] = np.nan

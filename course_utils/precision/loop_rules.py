@@ -83,8 +83,10 @@ def scaling(w) -> Iterator[tuple]:
     if over > times and (times or _whole(w.one.divisor / w.scale)):
         yield "MP014", f"The gradients are unscaled twice: {far}."
     elif over > times and _whole(w.factor):
-        frozen = f"The loss scale is frozen at {w.factor:,.6g}, and what divides the gradients"
-        yield "MP017", f"{frozen} moves: multiply by the scale of each step.", SCALE
+        text = (
+            f"The loss is always multiplied by {w.factor:,.6g}, and what divides moves."
+        )
+        yield "MP015", text, SCALE
     elif over > times:
         text = f"The loss is not scaled, and the gradients are unscaled: {far}."
         yield "MP015", text, SCALE
@@ -92,10 +94,7 @@ def scaling(w) -> Iterator[tuple]:
         yield "MP016", f"Gradients that are still scaled reach the update rule: {far}."
     elif times and w.part > 0.01:
         yield "MP015", "A part of the loss is not scaled.", SCALE
-    elif w.float16 and not times and w.undivided and _whole(w.factor):
-        text = f"The loss is multiplied by {w.factor:,.4g}, and nothing divides by it."
-        yield "MP016", text
-    elif w.float16 and not times and w.undivided:
+    elif w.float16 and not times and w.undivided and not _whole(w.factor):
         text = "Nothing scales the loss, and gradients go through float16."
         yield "MP002", text, SCALE
     elif _whole(excess := w.factor / w.one.divisor):

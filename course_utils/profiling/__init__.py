@@ -1,7 +1,6 @@
 """Where the time and the memory of a training step go, from a recorded trace."""
 
 from course_utils.profiling.calibration import (
-    Calibration,
     calibrate,
     forecast,
     measured,
@@ -18,4 +17,4 @@ from course_utils.profiling.recordings import (
     spans,
     step_times,
 )
-from course_utils.profiling.trace import Event, read, record
+from course_utils.profiling.trace import read, record

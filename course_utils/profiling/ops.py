@@ -45,19 +45,19 @@ class Op:
         )
 
 
-def op_times(trace, by: str = "type") -> pd.DataFrame:
+def op_times(trace) -> pd.DataFrame:
     """How long each operation of the steps ran, slowest first: op, kind, calls and ms
     per step, share of all.
 
-    By "type" ("MatMul") or by "name" ("dense_1/MatMul"), which tells the layer. The
-    time of operations called from another is theirs. On a CPU it is that of TensorFlow's
-    operations on all threads; an accelerator's own events count instead where a trace
-    holds them. A compiled step shows XLA's operations.
+    An operation goes by its type, such as "MatMul". The time of operations called from
+    another is theirs. On a CPU it is that of TensorFlow's operations on all threads; an
+    accelerator's own events count instead where a trace holds them. A compiled step
+    shows XLA's operations.
 
     Example:
-        profiling.op_times(trace, by="name").head()
+        profiling.op_times(trace).head()
     """
-    rows = [(getattr(op, by), op.kind, op.own) for op in find_ops(trace)]
+    rows = [(op.type, op.kind, op.own) for op in find_ops(trace)]
     runs = pd.DataFrame(rows, columns=["op", "kind", "ms"])
     each = runs.groupby(["op", "kind"], sort=False)["ms"]
     table = each.agg(calls="size", ms="sum").reset_index()

@@ -28,7 +28,8 @@ def peaks(build_model, x, y, batches, policies, seconds=20) -> pd.DataFrame:
     batch is not counted, and on a CPU no array below 256 KiB is. There are three builds
     of each at least, and as many as fit into `seconds` for all together.
 
-    ValueError where `build_model` returns no compiled model.
+    ValueError where `build_model` returns no compiled model, and for a batch that is
+    larger than `x`.
 
     Example:
         peaks(build_model, x, y, (64, 256), ("float32", "mixed_bfloat16"))

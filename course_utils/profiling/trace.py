@@ -54,7 +54,9 @@ def record(
     for _ in range(warm_up):
         began = time.perf_counter()
         step()
-        steps = max(1, int(min(steps, seconds / (time.perf_counter() - began))))
+        took = time.perf_counter() - began
+    if warm_up:
+        steps = max(1, int(min(steps, seconds / took)))
     started = False
     try:
         tf.profiler.experimental.start(str(folder))
