@@ -38,7 +38,7 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
     `show({place: value})` returns what to display; it is called at once and after each
     move.
 
-    Example: `sliders({10: 5, 20: 5}, 0, 9, figures.loss_scale, "step")`.
+    Example: `sliders({10: 5, 20: 5}, 0, 9, lambda values: values, "step")`.
     """
     look = {"orientation": "vertical", "continuous_update": False}
     # so that six stand in a row on a phone
