@@ -84,7 +84,8 @@ def scaling(w) -> Iterator[tuple]:
         yield "MP014", f"The gradients are unscaled twice: {far}."
     elif over > times and _whole(w.factor):
         text = (
-            f"The loss is always multiplied by {w.factor:,.6g}, and what divides moves."
+            f"The loss is always multiplied by {w.factor:,.6g}, and the number that "
+            "divides the gradients changes."
         )
         yield "MP015", text, SCALE
     elif over > times:
