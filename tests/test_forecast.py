@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from course_utils import figures, models, profiling, roofline
-from course_utils.profiling import calibration
+from course_utils.profiling import calibration, recordings
 
 X = np.random.default_rng(0).random((64, 28, 28, 1), dtype="float32")
 Y = np.zeros(64, "int64")
@@ -34,10 +34,15 @@ def test_every_large_operation_of_the_count_is_in_the_trace(cnn):
     assert len(large) > 30
     # In one routine with the gradient of the weights.
     assert set(large["type"][large["ms"].isna()]) <= {"BiasAddGrad"}
-    budget = profiling.budget(trace)
-    share = table["ms"][table["product"]].sum() / table["ms"].sum()
-    expected = budget["products"] / (budget["products"] + budget["other"])
-    assert share == pytest.approx(expected, abs=0.15)
+    # A product of the trace has the name of one of the count, or of the bias or ReLU in it.
+    traced = {
+        calibration.BRANCH.sub("", op.name)
+        for op in calibration.find_ops(trace)
+        if op.kind in recordings.PRODUCTS
+    }
+    products = table[table["product"]]
+    assert traced <= {*products["name"], *products["riders"].sum()}
+    assert len(traced) == len(products) and (products["ms"] > 0).all()
 
 
 def test_a_line_finds_start_rate_and_bandwidth():
