@@ -71,7 +71,10 @@ STEPS |= {
 RAN = [("Python", "step", "step 1", 0, 9), ("Python", "input", "waiting", 0, 3)]
 RAN += [("thread 1", "products", "_MklMatMul", 4, 8)]
 RAN = rows("lane part op start end", RAN)
-ASKED = [("Does it wait for input?", "0%", False), ("Does nothing run?", "82%", True)]
+ASKED = [
+    ("Does the step wait for input?", "0%", False),
+    ("Are the gaps between operations long?", "82%", True),
+]
 WALKS = [
     ("launch", ASKED, "In 82% it idles."),
     ("done", [(*a[:2], False) for a in ASKED], "Done."),

@@ -27,8 +27,8 @@ PLANS = yaml.safe_load((COURSE / "tools/lessons.yaml").read_text(encoding="utf-8
 TITLE = """\
 # Measure mixed precision in {minutes} minutes
 
-Afterwards you can say what two 16-bit formats lose, why loss scaling saves float16, and what a \
-policy gains on the machine in front of you."""
+Afterwards you can say what float16 loses, why loss scaling saves it, and what a policy \
+gains on the machine in front of you."""
 GLANCE = """\
 **At a glance** · **{minutes} minutes** of work, and {left} for questions · level: you have called \
 Keras `fit` · hardware: any · in one runtime, from top to bottom · made from notebooks {sources}, \

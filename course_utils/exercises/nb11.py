@@ -81,7 +81,7 @@ answer = {"block": 16, "bits": 4 + 8 / 16}""",
             "Round with `blocks.quantize(gradients, 'mxfp4_e2m1', size).values`, and count zeros.",
             "A block of n values has n · 4 + 8 bits.",
         ],
-        right="16 neighbours have one size here. A block that is longer mixes two of them.",
+        right="16 neighbors have one size here. A block that is longer mixes two of them.",
     ),
     Exercise(
         id=3,

@@ -133,7 +133,7 @@ answer = {"flops": flops, "bytes": moved, "flops per byte": flops / moved}""",
             "Each of the 64 · 256 results is a sum of 512 products.",
             "Bytes: the input, the weights and the result, 4 for each number.",
         ],
-        right="23 flops for each byte. On a device whose ridge lies further right, this layer"
+        right="23 flops for each byte. On a device that can do more in that time, this layer"
         " waits for memory.",
     ),
     Exercise(

@@ -21,11 +21,11 @@ FEW = 0.2
 FASTER = 1.05
 EATEN = 0.5
 QUESTIONS = {
-    "input": "Does it wait for input?",
-    "launch": "Does nothing run?",
-    "few products": "Are products few?",
-    "slow routine": "Do products take as long?",
-    "casts": "Did other work eat the gain?",
+    "input": "Does the step wait for input?",
+    "launch": "Are the gaps between operations long?",
+    "few products": "Are the products a small part?",
+    "slow routine": "Do the 16-bit products take as long?",
+    "casts": "Does other work use up the gain?",
 }
 
 
@@ -155,9 +155,9 @@ def diagnose(before, after) -> Diagnosis:
     tree.
 
     Takes two traces of one step, in float32 and under the policy. The questions in
-    turn: does it wait for input, does nothing run, are products few, did they get no
-    faster, did other work eat what they saved? After five times no it is done: what is
-    left is the device's pace.
+    turn: does the step wait for input, are the gaps between operations long, are the
+    products a small part, did they get no faster, does other work use up what they
+    saved? After five times no it is done: what is left is the device's pace.
 
     Example:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
