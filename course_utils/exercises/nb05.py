@@ -10,7 +10,7 @@ PREDICTION = Prediction(
     example=50,
     parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 50 for one half",
-    respond="You expect that they take {:g} % of the step. The measurement comes below.".format,
+    respond="You expect products to take {:g} % of the step. The measurement comes below.".format,
 )
 
 EXERCISES = [

@@ -12,7 +12,7 @@ PREDICTION = Prediction(
     example=10,
     parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 10 for one in ten",
-    respond="You expect that {:g} % of the test images are right. The measurement comes"
+    respond="You expect {:g} % of the test images to be read right. The measurement comes"
     " below.".format,
 )
 
@@ -53,7 +53,7 @@ for letter, build_loop in six.items():
             'Look at the messages: `print(*probe(six["A"], *batch), sep="\\n")`.',
             "The right loop is the one of which `probe` returns an empty list.",
         ],
-        right="A, C and E take the first steps of a right loop: other sizes and infinities tell.",
+        right="A, C and E begin like a right loop: only other sizes and infinities show their faults.",
     ),
     Exercise(
         id=8,

@@ -74,7 +74,7 @@ NO_SCALE = (
 )
 FAILS = "section 6 tried that: it fails on TensorFlow, whatever the optimizer."
 LOST = "one overflow of another replica, and {}. Who asks the others?"
-SMALLER = "it would be right. With a smaller change TensorFlow is right too: which?"
+SMALLER = "it would be right. Which smaller change makes TensorFlow right too?"
 PLAN = Fields(
     choices(
         WAYS,
@@ -172,8 +172,8 @@ answer = {
             "In each of 2 (N − 1) rounds a device sends one of N parts. Which dtype do gradients"
             " have where the variables are float32?",
         ],
-        right="2,000 short waits against 7 MB once: where a wait takes a two-thousandth of an"
-        " exchange, both cost the same.",
+        right="Check first waits 2,000 times for a short message, and sum first sends 7 MB once more."
+        " If a wait takes a two-thousandth of an exchange, both cost the same.",
     ),
     Exercise(
         id=10,
@@ -190,8 +190,8 @@ answer = {
             "A step is its products and its exchange, one after the other: 40 + 20 ms in float32.",
             "Hidden, the float32 step takes max(40, 20) ms.",
         ],
-        right="In mixed precision the devices are faster and scale worse; what is hidden under"
-        " products has less to hide under.",
+        right="In mixed precision the devices are faster and scale worse. Its products are shorter,"
+        " so less of an exchange fits beside them.",
     ),
     Exercise(
         id=9,

@@ -145,7 +145,7 @@ PREDICTION = Prediction(
     example=3,
     parse=within(0, len(SCALED)),
     wanted=f"a number from 0 to {len(SCALED)}",
-    respond="You expect {:g} of them to get well. Section 2 tries it.".format,
+    respond="You expect {:g} patients to get well. Section 2 tries it.".format,
 )
 
 FALLS = "the loss falls, with small bumps, to the end."

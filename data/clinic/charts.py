@@ -84,7 +84,7 @@ CHARTS = {
     "dice": {
         "title": "Large pictures",
         "family": "nan",
-        "symptom": "The loss is NaN. With pictures of a quarter of the side all was well.",
+        "symptom": "The loss is NaN. With pictures a quarter as wide and as high all was well.",
         "diagnosis": "a sum beyond 65504",
         "cure": "Sum in float32.",
         "edits": {r"tf\.reduce_sum\(": "wide_sum("},
@@ -166,7 +166,7 @@ CHARTS = {
     "pretrained": {
         "title": "Weights of another run",
         "family": "nan",
-        "symptom": "The loss is NaN in every step. The run in bfloat16 before it was well.",
+        "symptom": "The loss is NaN in every step. An earlier run in bfloat16 was well.",
         "diagnosis": "activations that bfloat16 holds and float16 does not",
         "cure": "Compute that layer in float32, or go on in bfloat16.",
         "edits": {r"kernel_initializer=LARGE\)": 'kernel_initializer=LARGE, dtype="float32")'},
