@@ -9,6 +9,7 @@ import pytest
 from course_utils import hardware, models
 from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla, policies
 from course_utils.training.policies import has_xla
+from tools.canonical import COURSE, code_cells, read
 
 X = np.ones((12, 4), np.float32)
 Y = np.zeros((12, 1), np.float32)
@@ -146,3 +147,10 @@ def test_xla_is_asked_whether_it_compiles_here(monkeypatch):
 
     monkeypatch.setattr(tf, "function", refused)
     assert not has_xla()
+
+
+def test_a_cell_that_compiles_with_xla_asks_for_it():
+    for path in COURSE.glob("notebooks/*.ipynb"):
+        for cell in code_cells(read(path)):
+            if "tf.function(" in cell.source and "jit_compile=True" in cell.source:
+                assert "has_xla()" in cell.source, (path.name, cell.id)
