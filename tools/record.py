@@ -268,7 +268,7 @@ def attempts():
     """What notebook 07 tries, by the names and with the options of its own cells."""
     notebook = Cells("07_devices")
     names = notebook.run("attempts", until="outcomes", names={"batch": 64})
-    return notebook.run("on-jax", until="for name, told", names=names)["attempts"]
+    return notebook.run("on-jax", until="for name, sentence", names=names)["attempts"]
 
 
 def pretrained(kind):
