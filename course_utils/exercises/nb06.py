@@ -53,7 +53,8 @@ for letter, build_loop in six.items():
             'Look at the messages: `print(*probe(six["A"], *batch), sep="\\n")`.',
             "The right loop is the one of which `probe` returns an empty list.",
         ],
-        right="A, C and E begin like a right loop: only other sizes and infinities show their faults.",
+        right="A, C and E begin like a right loop: only other sizes and infinities show"
+        " their faults.",
     ),
     Exercise(
         id=8,

@@ -172,8 +172,8 @@ answer = {
             "In each of 2 (N − 1) rounds a device sends one of N parts. Which dtype do gradients"
             " have where the variables are float32?",
         ],
-        right="Check first waits 2,000 times for a short message, and sum first sends 7 MB once more."
-        " If a wait takes a two-thousandth of an exchange, both cost the same.",
+        right="Check first waits 2,000 times for a short message, and sum first sends 7 MB once"
+        " more. If a wait takes a two-thousandth of an exchange, both cost the same.",
     ),
     Exercise(
         id=10,
