@@ -289,6 +289,13 @@ def test_policies_differ_by_more_than_color():
     assert len(hatches) == 3 and {*looks.bar_looks(DTYPES)["hatch"]} == hatches
 
 
+def test_a_line_has_the_color_of_the_dtype_it_names_and_no_zero_on_a_logarithm():
+    runs = {"tuned, bfloat16": [2, 1, 0], "mine": [2, 1, 3]}
+    tuned, mine = figures.histories(runs, "Losses").figure.axes[0].lines[:2]
+    assert (tuned.get_color(), np.isnan(tuned.get_ydata()[2])) == ("#D55E00", True)
+    assert mine.get_color() not in looks.COLORS.values()
+
+
 def test_strips_wear_the_explorers_colors():
     css = (Path(figures.__file__).parents[1] / "explorers/bits.css").read_text("utf-8")
     worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from course_utils.figures.base import INK, Picture, canvas, legend, panels
 from course_utils.figures.looks import COLORS, SCALE, YOU, dtype_of, line_look
-from course_utils.figures.series import name_the_ends, plain_logarithm
+from course_utils.figures.series import OTHERS, name_the_ends, plain_logarithm
 from course_utils.figures.words import described, power
 
 
@@ -64,8 +64,7 @@ def histories(
     `shaded` is (from, to, why).
     """
     figure, ax = canvas(7.5, 3.6)
-    # no dtype's colors
-    others = itertools.cycle(["#E69F00", INK, "#CC79A7", "#56B4E9"])
+    others = itertools.cycle(look["color"] for look in OTHERS)
     dashes = itertools.cycle(
         ["--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2))]
     )
@@ -81,8 +80,10 @@ def histories(
         if np.ndim(values) == 2:
             ax.plot(steps, np.transpose(values), color=color, linewidth=0.8, alpha=0.5)
             values = np.mean(values, axis=0)
-        ax.plot(steps, values, label=label, **style)
-        numbers = np.flatnonzero(np.isfinite(values))
+        # a logarithmic axis has no place for a zero
+        there = np.isfinite(values) & ((scale != "log") | (np.asarray(values) > 0))
+        ax.plot(steps, np.where(there, values, np.nan), label=label, **style)
+        numbers = np.flatnonzero(there)
         last = numbers.max(initial=-1)
         name = power(label)
         if last + 1 < len(steps):

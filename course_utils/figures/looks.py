@@ -2,6 +2,8 @@
 marker, line.
 """
 
+import re
+
 COLORS = {
     "float32": "#0072B2",
     "bfloat16": "#D55E00",
@@ -18,8 +20,11 @@ EDGE: dict = {"edgecolor": "#333", "linewidth": 0.5}  # of bars
 
 
 def dtype_of(policy: str) -> str:
-    """The dtype whose color and marker a policy wears: "mixed_bfloat16" is "bfloat16"."""
-    return policy.removeprefix("mixed_")
+    """The dtype whose color a label wears that names one: of "mixed_bfloat16, frozen" it
+    is "bfloat16"; without one it is the label itself.
+    """
+    name = re.search(r"b?float16|float32|tf32", policy)
+    return name[0] if name else policy
 
 
 def line_look(policy: str) -> dict:

@@ -62,7 +62,7 @@ def _dots(ax, points, scale, unit):
     longest = points["ms"].max()
     named = {*points.groupby("label")["ms"].max().nlargest(4).index, "adam"}
     first = points[points["label"].isin(named)].drop_duplicates("label")
-    order = list(first.sort_values("intensity", ascending=False).index)
+    order = list(first.sort_values("tflops", ascending=False).index)
     for dot in points.itertuples():
         at = (dot.intensity, scale * dot.tflops)
         area = 12 + 500 * dot.ms / longest

@@ -9,27 +9,29 @@ from scipy.optimize import isotonic_regression
 from course_utils.figures.base import INK
 from course_utils.figures.looks import COLORS, dtype_of, line_look
 
-OTHERS = (  # of what is named after no dtype, by turns
-    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
-    {"color": "#E69F00", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
-    {"color": "#56B4E9", "marker": "P", "linestyle": "-"},
-    {"color": "#009E73", "marker": "v", "linestyle": "--"},
+OTHERS: tuple = (  # by turns, and what a label names no dtype in has these colors too
+    {"color": "#E69F00", "marker": "o", "linestyle": "-"},
+    {"color": INK, "marker": "s", "linestyle": "--"},
+    {"color": "#CC79A7", "marker": "^", "linestyle": "-."},
+    {"color": "#56B4E9", "marker": "D", "linestyle": ":"},
+    {"color": "#8C510A", "marker": "P", "linestyle": (0, (5, 1))},
+    {"color": "#888", "marker": "v", "linestyle": (0, (3, 1, 1, 1))},
 )
 
 
 def lines(ax, series: dict, **options) -> None:
     """A line for each {label: (places, values)}, both of shape (n,).
 
-    What is named after a dtype or a policy looks like it, anything else by turns like
-    one of `OTHERS`. `options` are those of `ax.plot`, for all of them.
+    A dtype or a policy looks like it. Anything else looks by turns like one of `OTHERS`,
+    in the color of a dtype that it names. `options` are those of `ax.plot`.
 
     Example: `lines(ax, {"float16": ([1, 2], [0.5, 0.4])}, linewidth=2)`.
     """
     turns = itertools.cycle(OTHERS)
     for (label, (places, values)), other in zip(series.items(), turns, strict=False):
-        look = line_look(label) if dtype_of(label) in COLORS else other
+        is_dtype = label.removeprefix("mixed_") in COLORS
+        look = line_look(label) if is_dtype else other
+        look = look | {"color": COLORS.get(dtype_of(label), look["color"])}
         ax.plot(places, values, label=label, **look | options)
 
 

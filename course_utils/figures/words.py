@@ -147,7 +147,7 @@ def _course(line, at):
     if not points:
         return "has no number"
     first, last = points[0], points[-1]
-    low, high = min(points), max(points)
+    low, high = (end(points, key=lambda point: point[0]) for end in (min, max))
     words = [f"from {first[1]} to {last[1]}" if len(points) > 1 else first[1]]
     if len(points) > 1 and low[0] == high[0]:
         words = [f"stays {number(first[0])}"]
