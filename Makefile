@@ -6,9 +6,8 @@ VENV    = .venv
 REQUIREMENTS = tests/requirements.txt
 INSTALL = sh tools/environment.sh install
 PYTEST  = $(VENV)/bin/python -m pytest
-# Three files at a time, since most wait for something now and then, each whole in one worker, in the order given: the
-# longest first.
-APART   = -n 3 --dist loadfile --no-loadscope-reorder
+# Two files at a time, each whole in one worker, in the order given: the longest first.
+APART   = -n 2 --dist loadfile --no-loadscope-reorder
 SLOWEST = --durations 15 --durations-min 5
 NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
 # Those that train for minutes, and the others, most of whose outputs are compared with what is stored.
