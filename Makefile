@@ -6,10 +6,11 @@ VENV    = .venv
 REQUIREMENTS = tests/requirements.txt
 INSTALL = sh tools/environment.sh install
 PYTEST  = $(VENV)/bin/python -m pytest
-# Two files at a time, each whole in one worker, in the order given: the longest first.
-APART   = -n 2 --dist loadfile --no-loadscope-reorder
+# Some files at a time, each whole in one worker, in the order given: the longest first. Notebooks are three, as their
+# kernels wait a third of their time.
+APART   = --dist loadfile --no-loadscope-reorder -n
 SLOWEST = --durations 15 --durations-min 5
-NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART)
+NBVAL   = $(SLOWEST) --nbval-current-env --nbval-cell-timeout 600 $(APART) 3
 # Those that train for minutes, and the others, most of whose outputs are compared with what is stored.
 TRAINING = 10 05 11 13 07 08 04
 COMPARED = 09 02 06 12 03 00 01
@@ -99,7 +100,7 @@ lint: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tools.notebooks --check
 
 # The examples in docstrings run too. conftest.py keeps what was left out beside each part's report.
-UNIT = $(PYTEST) $(APART) $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
+UNIT = $(PYTEST) $(APART) 2 $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
 
 unit: $(VENV)/test.stamp
 	$(UNIT) -m "not slow"
@@ -137,7 +138,7 @@ pins-run: $(VENV)/test.stamp .venv-colab/colab.stamp
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 quick: $(VENV)/test.stamp
 	$(VENV)/bin/python -m ruff check .
-	$(PYTEST) $(APART) -m "not slow and not browser" --ignore tests/canaries tests
+	$(PYTEST) $(APART) 2 -m "not slow and not browser" --ignore tests/canaries tests
 
 size:
 	@$(VENV)/bin/python -m tools.size
