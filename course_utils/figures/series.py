@@ -30,8 +30,8 @@ def lines(ax, series: dict, **options) -> None:
     turns = itertools.cycle(OTHERS)
     for (label, (places, values)), other in zip(series.items(), turns, strict=False):
         is_dtype = label.removeprefix("mixed_") in COLORS
+        other = other | {"color": COLORS.get(dtype_of(label), other["color"])}
         look = line_look(label) if is_dtype else other
-        look = look | {"color": COLORS.get(dtype_of(label), look["color"])}
         ax.plot(places, values, label=label, **look | options)
 
 
