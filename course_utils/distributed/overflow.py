@@ -82,7 +82,7 @@ def train_on_workers(
 
     Each line is printed if `tell`. `kind`: "own" is Keras's, "safe" the course's. The
     worker `culprit` overflows in step 2. When nothing more comes they are stopped. With a
-    `timeout` in seconds, no all-reduce waits longer: it raises.
+    `timeout` in seconds, no all-reduce waits longer: it raises, and all are stopped.
     """
     print("Two processes start TensorFlow, which takes some seconds.")
     notes = []
@@ -99,6 +99,8 @@ def train_on_workers(
                 print(f"worker {rank} · {text}")
             if list(workers.last.values()) == ["silence", "silence"] and not timeout:
                 break
+            if line.startswith("DeadlineExceeded"):
+                break  # TensorFlow can crash in the other, which gives up too
     return notes, workers
 
 
