@@ -18,31 +18,33 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tools import install
+
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh
-    tools/lab_settings.json tools/package-lock.json"""
+    tools/install.py tools/lab_settings.json tools/package-lock.json"""
 TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find sed mv"
 
-# A Python that says it is version $V; `-m venv` copies it, `-m pip` logs what it should
-# install.
+# A Python that says it is version $V; `-m venv` copies it, `-m pip` brings uv or logs what
+# it should install.
 PYTHON = r"""#!/bin/sh
 case "$*" in
     *version_info*) echo $V ;;
     *sys.executable*) echo "$0" ;;
     *ensurepip*) exit $NO_VENV ;;
-    "-m venv"*) mkdir -p "$3/bin" && cat "$0" > "$3/bin/python" && chmod +x "$3/bin/python" ;;
+    tools/install.py*) exec $REAL "$@" ;;
+    "-m venv"*) for folder; do :; done
+        mkdir -p "$folder/bin" && cat "$0" > "$folder/bin/python" && chmod +x "$folder/bin/python" ;;
+    "-m pip --python"*" uv") (eval "$WHEN_UV_COMES") && cp "$BROUGHT" "${4%/*}/uv" ;;
     "-m pip install"*) echo "pip $*" >> "$CALLS"; eval "$WHEN_INSTALLING" ;;
     "-m jupyterlab"*) echo "JupyterLab $*" ;;
 esac
 """
 UV = r"""#!/bin/sh
 echo "uv $*" >> "$CALLS"
-case "$1" in
-    venv) for folder; do :; done; mkdir -p "$folder/bin" && cp "$5" "$folder/bin/python" ;;
-    pip) eval "$WHEN_INSTALLING" ;;
-esac
+eval "$WHEN_INSTALLING"
 """
 
 
@@ -55,6 +57,7 @@ class Machine:
         self.root = folder / "my course"
         self.bin = folder / "bin"
         self.calls = folder / "calls.txt"
+        self.brought = folder / "uv"
         self.temporary = folder / "tmp"
         for name in COURSE.split():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +66,8 @@ class Machine:
         for tool in TOOLS.split():
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.calls.touch()
+        self.brought.write_text(UV)
+        self.brought.chmod(0o755)
         self.temporary.mkdir()
 
     def add(self, name: str, text: str):
@@ -70,9 +75,12 @@ class Machine:
         (self.bin / name).chmod(0o755)
 
     def add_python(self, name: str, version: str, no_venv: int = 0):
-        self.add(name, PYTHON.replace("$V", version).replace("$NO_VENV", str(no_venv)))
+        text = PYTHON.replace("$V", version).replace("$NO_VENV", str(no_venv))
+        self.add(name, text.replace("$REAL", shlex.quote(sys.executable)))
 
-    def make(self, *arguments: str, when_installing: str = "") -> tuple[int, str]:
+    def make(
+        self, *arguments: str, when_installing: str = "", when_uv_comes: str = ""
+    ) -> tuple[int, str]:
         run = subprocess.run(
             ["make", *arguments],
             cwd=self.root,
@@ -82,6 +90,8 @@ class Machine:
                 "TMPDIR": self.temporary,
                 "CALLS": self.calls,
                 "WHEN_INSTALLING": when_installing,
+                "WHEN_UV_COMES": when_uv_comes,
+                "BROUGHT": self.brought,
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -113,6 +123,7 @@ def machine(tmp_path):
     return machine
 
 
+STEPS = "1 of 3: an empty", "2 of 3: uv", "3 of 3: the packages"
 OFFLINE = "echo 'dns error: failed to lookup address' >&2; exit 2"
 NO_NETWORK = "The packages could not be downloaded: check the network"
 NO_PACKAGE = "echo 'No matching distribution' >&2; exit 1"
@@ -134,7 +145,7 @@ def test_what_stops_it_is_one_sentence_that_says_what_to_do(
 ):
     machine.add_python("old", "3.10")
     code, output = machine.make("lab", *argument.split(), when_installing=installing)
-    skipped = ("make: ", "Installing about", "No matching")
+    skipped = ("make: ", "Installing about", "No matching", *STEPS)
     (said,) = (line for line in output.splitlines() if not line.startswith(skipped))
     assert code != 0 and sentence in said and not machine.stamps
 
@@ -158,29 +169,61 @@ def test_what_is_no_python_for_it_is_passed_over_and_pyenv_looked_into_last(mach
     assert "Installing about 3 GB into .venv (Python 3.11)" in machine.make("lab")[1]
 
 
-@pytest.mark.parametrize("tool", ["pip", "uv"])
+@pytest.mark.parametrize("tool", ["brought", "theirs", "pip"])
 def test_no_network_then_a_network_then_nothing_to_do(machine, tool):
-    if tool == "uv":  # which needs no venv module
+    """uv comes through pip, or is on the PATH, or cannot be had."""
+    comes = "exit 1" if tool == "pip" else ""
+    if tool == "theirs":  # which needs no venv module
         machine.add_python("python3", "3.12", no_venv=1)
         machine.add("uv", UV)
-    code, output = machine.make("test", when_installing=OFFLINE)
+        comes = "echo 'it is there' >&2; exit 1"
+    code, output = machine.make("test", when_installing=OFFLINE, when_uv_comes=comes)
     assert code != 0 and NO_NETWORK in output and not machine.stamps
-    code, output = machine.make("lab")
+    code, output = machine.make("lab", when_uv_comes=comes)
     assert code == 0 and "-m jupyterlab" in output and machine.stamps == ["lab.stamp"]
+    assert [line for line in output.splitlines() if "it is there" in line] == []
+    assert [step in output for step in STEPS] == [True, tool != "theirs", True]
     assert "token" not in output  # JupyterLab makes a random one
     settings = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"
     news, panels = json.loads(settings.read_text()).values()
     assert news == {"fetchNews": "false"} and panels == {"saveState": True}
-    assert machine.installs[-1].startswith(tool)
-    assert machine.make("lab")[0] == 0 and len(machine.installs) == 2
+    last = machine.installs[-1]
+    assert last.startswith("pip" if tool == "pip" else "uv pip install --compile-byte")
+    before = len(machine.installs)
+    assert machine.make("lab")[0] == 0 and len(machine.installs) == before
+
+
+def test_where_no_network_is_uv_is_not_waited_for_twice(machine):
+    code, output = machine.make("lab", when_uv_comes=OFFLINE)
+    assert code != 0 and NO_NETWORK in output and not machine.installs
+
+
+def test_where_uv_finds_no_packages_pip_does_as_it_knows_another_index(machine):
+    """A room's index stands in the settings of pip, which uv does not read."""
+    failing = 'case "$*" in *compile-bytecode*) exit 1 ;; esac'
+    code, output = machine.make("lab", when_installing=failing)
+    assert code == 0 and "with pip, which takes longer than uv" in output
+    assert [line.split()[0] for line in machine.installs] == ["uv", "pip"]
 
 
 def test_a_folder_of_wheels_is_installed_from_by_pip_and_no_network_is_asked(machine):
     machine.add("uv", UV)  # it would ask a network for the environment's pip
     assert machine.make("lab", "WHEELS=a stick")[0] == 0
-    (install,) = machine.installs
-    assert "--no-index --find-links a stick -r requirements.txt" in install
+    (call,) = machine.installs
+    assert "--no-index --find-links a stick -r requirements.txt" in call
     assert "uv" not in machine.calls.read_text()
+
+
+def test_the_bar_is_as_long_as_what_has_come(capsys):
+    """Of uv's own lines, in megabytes of what it names."""
+    step = install.Step("3 of 3: the packages")
+    step.read(["Resolved 9 packages in 2s\n", "Downloading numpy (30.0MiB)\n"])
+    assert f"[{'.' * install.WIDTH}] 0 of 30 MiB" in step.line()
+    step.read(["Downloading tensorflow (90.0MiB)\n", " Downloaded numpy\n"])
+    quarter = install.WIDTH // 4
+    assert f"[{'#' * quarter}{'.' * 3 * quarter}] 30 of 120 MiB" in step.line()
+    step.read(["Prepared 9 packages in 4s\n", "Installed 9 packages in 1s\n"])
+    assert "translating to byte code, 0 s" in step.line()
 
 
 def test_an_interrupted_install_leaves_no_stamp_and_starts_afresh(machine):
