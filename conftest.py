@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["kernels"]
 folder = tempfile.TemporaryDirectory(prefix="course-tests-")
 # no history, no startup files
 os.environ["IPYTHONDIR"] = os.path.join(folder.name, "ipython")

@@ -64,6 +64,12 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     for package in ("tensorflow", "keras", "gfloat"):
         if not importlib.util.find_spec(package):
             raise SetupError(_missing(package))
+    from course_utils.progress import pace  # late: it loads IPython
+
+    try:
+        share = pace()
+    except ValueError as error:
+        raise SetupError(error) from None
     tf = _start_tensorflow(machine, cpus)
     import keras
 
@@ -75,6 +81,8 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     place = " · Colab" if on_colab() else ""
     print(f"Python {platform.python_version()} · {versions}{place}")
     print(machine)
+    if share < 1:
+        print(f"COURSE_PACE: measurements take {share:g} of their time here and scatter.")
     return machine
 
 

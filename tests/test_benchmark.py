@@ -328,6 +328,8 @@ def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
     clock = iter(np.arange(0, 100, 0.5))
     monkeypatch.setattr(timer.time, "perf_counter", lambda: float(next(clock)))
     assert list(timer.rounds(2.0, "x")) == [0, 1, 2]
+    monkeypatch.setenv("COURSE_PACE", "0.25")
+    assert list(timer.rounds(8.0, "x")) == [0, 1, 2]
 
 
 def test_the_median_counts_without_first_calls_and_short_ones_together(monkeypatch):

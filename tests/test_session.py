@@ -76,6 +76,17 @@ def a_machine(sets=("avx2",), *found):
     return Hardware("Linux x86_64", "CPU", 2, sets, accelerators=found)
 
 
+def test_a_pace_that_is_set_is_announced_and_a_wrong_one_named(monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_PACE", "0.2")
+    session.setup()
+    announced = "COURSE_PACE: measurements take 0.2 of their time here and scatter.\n"
+    assert capsys.readouterr().out.endswith(announced)
+    for wrong in ("fast", "0", "2", "-1"):
+        monkeypatch.setenv("COURSE_PACE", wrong)
+        with pytest.raises(session.SetupError, match=f"COURSE_PACE is '{wrong}'"):
+            session.setup()
+
+
 def hide(package, monkeypatch):
     real = session.importlib.util.find_spec
     monkeypatch.setattr(

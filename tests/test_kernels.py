@@ -1,0 +1,51 @@
+"""A kernel that does not come up is started once more; a cell is never run twice."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from tools.canonical import COURSE
+
+# It sleeps where it is started first, as a kernel of a busy machine seems to.
+KERNEL = """
+import pathlib, sys, time
+mark = pathlib.Path(sys.argv[1])
+if not mark.exists():
+    mark.touch()
+    time.sleep(600)
+from ipykernel import kernelapp
+kernelapp.launch_new_instance(sys.argv[2:])
+"""
+CELLS = ["open('runs', 'a').write('x')", "1 / 0"]
+
+
+@pytest.mark.slow
+def test_a_kernel_that_sleeps_is_started_once_more_and_no_cell_is_repeated(tmp_path):
+    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "one.ipynb")
+    shutil.copy(COURSE / "tests/kernels.py", tmp_path / "conftest.py")
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    argv = [sys.executable, "kernel.py", "mark", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "sleeper", "language": "python"}
+    folder = tmp_path / "data/kernels/sleeper"
+    folder.mkdir(parents=True)
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    command = "-m pytest -p no:cacheprovider --nbval-lax --nbval-kernel-name sleeper"
+    seconds = ["--nbval-kernel-startup-timeout", "15"]
+    run = subprocess.run(
+        [sys.executable, *command.split(), *seconds, "one.ipynb"],
+        cwd=tmp_path,
+        env=os.environ | {"JUPYTER_DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+    )
+    assert "1 failed, 1 passed" in run.stdout, run.stdout
+    assert "ZeroDivisionError" in run.stdout
+    assert (tmp_path / "runs").read_text() == "x"
+    line = "The kernel of one.ipynb was started once more: Kernel didn't respond in 15 "
+    assert run.stdout.count(line) == 1
