@@ -72,7 +72,10 @@ def setup(cpus: int = 1) -> hardware.Hardware:
         raise SetupError(error) from None
     tf = _start_tensorflow(machine, cpus)
     import keras
+    from IPython import get_ipython
 
+    if shell := get_ipython():  # there is none in a script
+        shell.set_custom_exc((NameError,), _where_names_come_from)
     keras.config.set_dtype_policy("float32")
     keras.utils.set_random_seed(0)
     if hardware.merged_float16_is_slow(_in_use(machine, cpus)):
@@ -129,7 +132,9 @@ def _start_tensorflow(machine, cpus):
     if gpus is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Below 3 oneDNN's error about float16 comes as red text. Who wants the log sets 0.
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "0":
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     with quiet.silent(2):
         import tensorflow as tf
 
@@ -141,6 +146,16 @@ def _start_tensorflow(machine, cpus):
     tf.get_logger().setLevel("WARNING")  # not what it does, such as each all-reduce
     tf.get_logger().addFilter(_is_no_false_alarm)
     return tf
+
+
+def _where_names_come_from(shell, kind, error, trace, tb_offset=None):
+    """Shows a NameError as IPython does, and which cells to run."""
+    shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+    if error.name:  # an UnboundLocalError is one too, and has none
+        print(
+            f"{error.name} is misspelled, or a cell above makes it: choose Run, Run All Above "
+            "Selected Cell (on Colab Runtime, Run before), then run this cell again."
+        )
 
 
 def _is_no_false_alarm(record):

@@ -5,10 +5,10 @@ only.
 from collections.abc import Callable
 
 import ipywidgets
-from IPython.display import display
+from IPython.display import Markdown, display
 
-# Read below a panel that an earlier session has left in the page.
-NEEDS_THE_KERNEL = (
+# An output of its own above each panel: it stays where a restart has taken the panel.
+NEEDS_THE_KERNEL = Markdown(
     "<small>The controls need the kernel: after a restart, run this cell again.</small>"
 )
 
@@ -24,8 +24,7 @@ def interact(**controls) -> Callable:
         panel = ipywidgets.interactive(function, **controls)
         for control in panel.kwargs_widgets:
             control.layout.max_width = "calc(100% - 4px)"  # and margins of 2 px
-        panel.children += (ipywidgets.HTML(NEEDS_THE_KERNEL),)
-        display(panel)
+        display(NEEDS_THE_KERNEL, panel)
         return function
 
     return show
@@ -36,7 +35,7 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
     it.
 
     `show({place: value})` returns what to display; it is called at once and after each
-    move.
+    move. What the controls need is displayed at once, above what is returned.
 
     Example: `sliders({10: 5, 20: 5}, 0, 9, lambda values: values, "step")`.
     """
@@ -52,6 +51,6 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
         display(show({at: values[str(at)] for at in points}))
 
     output = ipywidgets.interactive_output(moved, row)
-    note = ipywidgets.HTML(NEEDS_THE_KERNEL)
+    display(NEEDS_THE_KERNEL)
     above = [ipywidgets.Label(name), ipywidgets.HBox(list(row.values()))]
-    return ipywidgets.VBox([*above, output, note])
+    return ipywidgets.VBox([*above, output])

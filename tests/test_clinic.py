@@ -210,11 +210,23 @@ def test_a_case_refuses_what_it_does_not_know_and_a_ward_follows_from_a_name():
     for wrong in (0, 17, "flu", None):
         with pytest.raises(ValueError, match="give a number from 1 to 16"):
             clinic.Case(wrong)
-    with pytest.raises(ValueError, match="no instrument 'nose': ask examine, scale"):
-        clinic.Case(1).ask("nose")
-    assert "choose from mask, ids" in nb09.Diagnosis("ids")(clinic.Case(2).names("flu"))
+    for wrong in (["nose"], []):
+        with pytest.raises(
+            ValueError, match=r"no instrument '.*': ask .examine. \(1 min"
+        ):
+            clinic.Case(1).ask(*wrong)
+    said = nb09.Diagnosis("ids")(clinic.Case(2).names("flu"))
+    assert said.endswith(f"choose from {', '.join(sorted(NAMES))}.")
     wards = {tuple(case.number for case in clinic.ward(name)) for name in "abcdefgh"}
     assert len(wards) > 4 and {n for ward in wards for n in ward} <= set(range(5, 17))
+
+
+def test_what_is_shown_of_a_case_is_its_prices_and_never_its_cause():
+    for number, name in enumerate(NAMES, 1):
+        case = clinic.Case(number)
+        assert f'Patient {number}: ask "examine" (1 min), "scale" (2 min)' in repr(case)
+        assert repr(case.names("x")) == "Named(cause='x')"
+        assert f"'{name}'" not in repr(case)
 
 
 class TooLarge(keras.layers.Layer):

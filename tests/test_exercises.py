@@ -1,10 +1,12 @@
 """The exercises of all notebooks and their engine, judges, progress and reports."""
 
+import io
 import math
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from helpers.tasks import CELLS
 
 from course_utils import exercises
-from course_utils.exercises import answers, engine, slow, store
+from course_utils.exercises import answers, engine, functions, slow, store
 from course_utils.exercises.functions import Function
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -260,9 +262,10 @@ WRONG_CALLS = {  # what a learner writes: a part of the sentence that answers
     "q.check(answer)": "write `q[1].check(answer)`",
     "q.solution()": "`q[1].solution()`",
     "q[2].check()": "Give your answer: `q[2].check(answer)`",
-    "q[2].check(0,25)": "You gave a tuple of 2 items: give one number",
+    "q[2].check(0,25)": "as Python reads a comma (write 0.25): give one number",
     "q.predict()": "Give your guess: `q.predict(guess)`",
-    "q.predict(1,5)": "You gave a tuple of 2 items: a guess is a speedup between",
+    "q.predict(1,5)": "as Python reads a comma (write 1.5): a guess is a speedup between",
+    "q.predict((1, 5, 0))": "You gave a tuple of 3 items: a guess is",
 }
 
 
@@ -271,6 +274,29 @@ def test_a_wrong_call_is_answered_by_what_to_write():
     for call, said in WRONG_CALLS.items():
         assert said in repr(eval(call, names)).replace("\n", " ")
     assert names["q"].solved == [] and names["q"].guess is None
+
+
+def test_a_key_that_is_a_number_is_told_to_be_a_text():
+    said = SHEETS["09"][1].check({4: "nan", 5: "nan"}).message
+    assert said == "The key '4' is a text: write it in quotes."
+    assert "The key '4' is missing" in SHEETS["09"][1].check({"5": "nan"}).message
+
+
+def test_a_function_that_takes_long_is_said_to_be_running(monkeypatch):
+    class Screen(io.StringIO):
+        def write(self, text):
+            if "interrupt the kernel" in text:
+                told.set()
+            return super().write(text)
+
+    told = threading.Event()
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(functions, "PATIENCE", 0.01)
+    judge = Function(lambda function, _: function(), (1, 2))
+    # until the sign of life is there, in the second trial too, whose prints are hidden
+    assert judge(lambda: told.wait(5) and told.clear()) is None
+    assert screen.getvalue().count("interrupt the kernel") == 2
 
 
 def test_a_fault_of_a_check_is_told_as_one(progress_file):

@@ -25,6 +25,11 @@ def policy():
     keras.config.set_dtype_policy(before)
 
 
+def test_only_an_error_about_dtypes_is_answered_by_what_keras_casts():
+    typo = edited(layer.CODE, "Fade", {"self.gain +": "self.gian +"})
+    assert verdict(3, typo).message.endswith("no attribute 'gian'.")
+
+
 def test_a_guess_is_told_beside_what_section_1_measures():
     kb = f"{sum(w.numpy().nbytes for w in six_layers().weights) / 1e3:.0f}"
     assert f"{kb} kB" in CELLS["03"]["predict"]

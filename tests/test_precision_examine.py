@@ -74,6 +74,10 @@ def dense(*args, **options):
     return lambda: layers.Dense(8, *args, **options)
 
 
+def wide_softmax():
+    return layers.Activation("softmax", dtype="float32")
+
+
 def functional(make, shape=(8,), dtype=None):
     """A model under mixed_float16 of what a function makes of its input."""
     with dtype_policy(F16):
@@ -85,6 +89,11 @@ def nested():
     deep = functional(layers.Dense(8, "softmax", name="deep", dtype=F16))
     deep.name = "inner"
     return functional(lambda x: [layers.Dense(8, dtype="float32")(x), deep(x)])
+
+
+class Uncalled(keras.Model):
+    def build(self, shape):
+        self.dense = layers.Dense(8)
 
 
 class Subclassed(keras.Model):
@@ -281,13 +290,17 @@ WRONG = [
     ("MP010 advice dense.*units=9 is .*: 16 would cost 63 parameters more.*Fix: Dense.units=16",
      lambda: [stack(lambda: layers.Dense(9))]),
     ("MP010 .*filters=10 is .*: 16 would cost 168 parameters",
-     lambda: [functional(lambda x: layers.Conv2D(10, 3)(x), (9, 9, 3))]),
+     lambda: [functional(lambda x: layers.Conv2D(8, 1, dtype="float32")(layers.Conv2D(10, 3)(x)),
+                         (9, 9, 3))]),
     ("MP015 error", lambda: [stack(kind=Loop)]),
     ("MP023 error .*table: .* in bfloat16, .* above 256, .* 258 rows: .*int32",
      lambda: [looked_up(258, policy=BF16)]),
     ("MP023 .* in float16, .* above 2,048", lambda: [looked_up(3000)]),
     ("MP023", lambda: [unstarted()]),
     ("MP023 error tied: ", lambda: [tied("float32", layers.Identity(dtype=F16))]),
+    (r"MP026 warning .* not built .*dense.* MP001, MP007, MP010 and MP023 .*Fix: model\(x\[:1",
+     lambda: [keras.Sequential([layers.Dense(3), layers.Dense(10, "softmax")])]),
+    ("MP026 ", lambda: [Uncalled()]),
 ]  # fmt: skip
 
 
@@ -319,6 +332,8 @@ RIGHT = [
     *(("MP009", lambda layer=layer: [stack(layer)]) for layer in (stays_in_range, upcasts)),
     ("MP009", lambda: [stack(masks, policy=BF16)]),
     ("MP010", lambda: [stack(lambda: layers.Dense(9), policy="float32")]),
+    # Ten classes are ten, whatever tensor cores want.
+    ("MP010", lambda: [stack(lambda: layers.Dense(10), wide_softmax, head=None)]),
     ("MP015", lambda: [stack(kind=ScaledLoop)]),
     ("MP015", lambda: [stack(kind=Counting)]),
     ("MP015", lambda: [stack(kind=Loop, auto_scale_loss=False)], "MP002"),
@@ -342,9 +357,9 @@ class Doubled(keras.Model):
         return x * 2
 
 
-def test_empty_models_have_no_findings_and_what_is_no_model_is_refused():
+def test_unbuilt_models_stay_so_empty_ones_have_no_findings_and_others_are_refused():
     for model in (keras.Sequential(), keras.Sequential([layers.Dense(8)])):
-        assert codes(model) == []
+        assert codes(model) == ["MP026"] and not model.built
     with dtype_policy("mixed_float16"):
         without_layers = Doubled()
     without_layers(np.ones((2, 3)))

@@ -69,6 +69,37 @@ def test_setup_goes_back_to_the_same_start(capsys):
     assert (keras.random.uniform((3,)).numpy() == first).all()
 
 
+@pytest.mark.parametrize("was, then", [("2", "3"), ("0", "0")])
+def test_the_log_of_tensorflow_is_off_unless_all_of_it_is_asked_for(
+    was, then, monkeypatch
+):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", was)
+    session.setup()
+    assert session.os.environ["TF_CPP_MIN_LOG_LEVEL"] == then
+
+
+def test_a_name_error_in_a_cell_says_which_cells_to_run(monkeypatch, capsys):
+    traced = []
+    hooks = {}
+    shell = SimpleNamespace(
+        set_custom_exc=lambda kinds, hook: hooks.update(dict.fromkeys(kinds, hook)),
+        showtraceback=lambda *given, **options: traced.append(given),
+    )
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    session.setup()
+    capsys.readouterr()
+    unbound = "def f():\n    return x\n    x = 1\nf()"
+    for code, told in (("CORE", True), (unbound, False)):
+        try:
+            exec(code, {})
+        except NameError as error:
+            hooks[NameError](shell, type(error), error, None)
+        out = capsys.readouterr().out
+        assert ("CORE is misspelled, or a cell above makes it: choose" in out) == told
+        assert bool(out) == told
+    assert len(traced) == 2
+
+
 TPU = Accelerator("TPU", "v5e-1", True)
 
 

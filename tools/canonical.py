@@ -27,10 +27,14 @@ EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
 # them.
 COMING_BACK = """\
 **Coming back?** Click the cell where you stopped, then *Run, Run All Above Selected Cell* (on \
-Colab *Runtime, Run before*). Your guess and the exercises that you solved are remembered; on \
-Colab, until the runtime is deleted."""
+Colab *Runtime, Run before*). Do the same where a cell raises `NameError`, as after a restart of \
+the kernel. Your guess and the exercises that you solved are remembered; on Colab, until the \
+runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
+
+If a cell raises `NameError`, a cell above it has not run since the kernel started: click it, then \
+*Run, Run All Above Selected Cell* (on Colab *Runtime, Run before*), and run it again.
 
 If there is no module named `course_utils`, run `make lab` in the course's folder, or `pip install \
 -r requirements.txt` there, and choose the kernel of that Python; on Colab run the file's first \

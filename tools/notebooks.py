@@ -22,7 +22,7 @@ from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
-from course_utils import claims
+from course_utils import claims, widgets
 from tools import clock, pictures, publishing, reference, template, workshop
 from tools.canonical import (
     COURSE,
@@ -38,6 +38,7 @@ from tools.canonical import (
 
 SLOWEST_CELL = 1200  # seconds
 WIDGETS = "application/vnd.jupyter.widget-state+json"
+HINT = widgets.NEEDS_THE_KERNEL.data
 # What an interact panel sends while the reply to its cell is awaited on the same socket
 # can lose that reply (nbclient #312), and no kernel needs it: the outputs are in the
 # widget's state anyway.
@@ -248,7 +249,8 @@ def settle_panels(nb):
 
     def still(output):
         data = output.get("data", {})
-        if data == {"text/html": ""}:  # of a progress bar that is done
+        # of a progress bar that is done, and of a panel that says more below
+        if data == {"text/html": ""} or data.get("text/markdown") == HINT:
             return []
         if VIEW not in data:
             return [output]

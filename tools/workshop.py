@@ -88,7 +88,9 @@ def made(name, folder=COURSE / "notebooks"):
         for tag in tags_of(cell)
         if tag.startswith("exercise-")
     ]
-    hand_in = f"exercises.hand_in(..., of=[{', '.join(asked)}])  # ...: your name"
+    hand_in = (
+        f"exercises.hand_in(..., of=[{', '.join(asked)}])  # ...: your name in quotes"
+    )
     recap = [f"- {line}" for line in plan["recap"]]
     cells += [
         new_markdown_cell("\n".join(["## Recap", "", *recap, "", KNOWN]), id="recap"),

@@ -14,11 +14,16 @@ class Named(NamedTuple):
         patient: its key in the record.
         asked: the instruments, in turn.
         cause: the word that was given.
+
+    Shown, it leaves the patient out, whose key is the right word.
     """
 
     patient: str
     asked: tuple
     cause: object
+
+    def __repr__(self):
+        return f"Named(cause={self.cause!r})"
 
 
 class Case:
@@ -46,15 +51,24 @@ class Case:
         self.patient = patients[number - 1]
         self.asked: list[str] = []
 
-    def ask(self, instrument: str) -> None:
+    def __repr__(self):
+        return f"Patient {self.number}: {self._offer}."
+
+    @property
+    def _offer(self):
+        """What can be asked, at which price."""
+        instruments = self.record["instruments"].items()
+        prices = (f'"{key}" ({each["minutes"]} min)' for key, each in instruments)
+        return f"ask {', '.join(prices)}"
+
+    def ask(self, instrument: str = "") -> None:
         """Print what an instrument reads, and what all cost so far.
 
         Raises ValueError for a name that no instrument has.
         """
         instruments = self.record["instruments"]
         if instrument not in instruments:
-            names = ", ".join(instruments)
-            raise ValueError(f"There is no instrument {instrument!r}: ask {names}.")
+            raise ValueError(f"There is no instrument {instrument!r}: {self._offer}.")
         if instrument not in self.asked:
             self.asked.append(instrument)
         reading = self.patient["readings"][instrument]

@@ -74,6 +74,19 @@ def describe(answer) -> str:
     return "a function" if callable(answer) else shorten(kind)
 
 
+def given(answer) -> str:
+    """How a sentence about an answer begins: "You gave the number 4".
+
+    >>> given((1, 5))  # of `guess = 1,5`
+    'You gave two numbers, as Python reads a comma (write 1.5)'
+    """
+    shown = attempt(lambda: repr(answer)) or ""
+    if match := re.fullmatch(r"\((-?\d{1,9}), (\d{1,9})\)", shown):
+        left, right = match.groups()
+        return f"You gave two numbers, as Python reads a comma (write {left}.{right})"
+    return f"You gave {describe(answer)}"
+
+
 def a_layer(answer) -> str | None:
     """ "a model" or "a layer" of Keras, which can be called and is no function; None
     for others.
@@ -96,6 +109,8 @@ def missing_key(answer, keys) -> str | None:
     if not isinstance(answer, dict):
         return f"You gave {describe(answer)}: {wanted}."
     for key in keys:
+        if key not in answer and key in map(str, answer):
+            return f"The key {key!r} is a text: write it in quotes."
         if key not in answer:
             return f"The key {key!r} is missing: {wanted}."
         if answer[key] is ...:

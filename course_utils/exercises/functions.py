@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from .answers import a_layer, describe
+
+PATIENCE = 10  # seconds, as a first step on a GPU may take some
+STILL = "Still running your function. If it does not end, interrupt the kernel (the button ■)."
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,14 @@ class Function:
         for n, trial in enumerate(self.trials):
             # What a learner prints is shown for the first trial only.
             printed = io.StringIO() if n else sys.stdout
-            with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
-                if problem := self.problem(function, trial):
-                    return problem
+            sign = threading.Timer(PATIENCE, print, [STILL], {"file": sys.stdout})
+            sign.start()
+            try:
+                with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
+                    if problem := self.problem(function, trial):
+                        return problem
+            finally:
+                sign.cancel()
         return None
 
 

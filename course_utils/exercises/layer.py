@@ -64,7 +64,10 @@ def check(answer, policy) -> str | None:
         try:
             output = call(layer, INPUTS, what=f"Under {policy} your layer")
         except Mistake as mistake:
-            return f"{mistake}. {CASTS}"
+            why = str(mistake)
+            # "float32", "a float tensor": no typing error
+            about_dtypes = "float" in why.partition("raises ")[2]
+            return f"{why}. {CASTS}" if about_dtypes else f"{why}."
         output_dtype = attempt(lambda: keras.backend.standardize_dtype(output.dtype))
         if output_dtype is None or getattr(output, "shape", None) is None:  # no tensor
             return f"Your layer returns {describe(output)}: end `call` with `return` and a tensor."

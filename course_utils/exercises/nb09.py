@@ -44,7 +44,8 @@ def against(patient, guess, asked=()) -> str:
     return f"{cause}: then {name} reads “{then}”. Here it reads “{here}”."
 
 
-CAUSES = Choice("", {}, tuple(PATIENTS))
+# Sorted: by their numbers, the first four would be the answers.
+CAUSES = Choice("", {}, tuple(sorted(PATIENTS)))
 LIMIT = 10  # minutes
 
 

@@ -1,10 +1,10 @@
 """The dtypes inside a Keras model: which flow where, and what goes wrong, or slowly, in
 16 bits.
 
-`examine` trains nothing. What can be measured is measured, by calling a layer on
-symbols; where only the code of a layer of yours can tell, the rule reads it. It is
-silent where nothing can be measured, as before a model is built, or where there is no
-source.
+`examine` trains and builds nothing. What can be measured is measured, by calling a
+layer on symbols; where only the code of a layer of yours can tell, the rule reads it. It
+is silent where nothing can be measured or there is no source; of a model that is not
+built it says so.
 """
 
 import keras
@@ -19,8 +19,8 @@ RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
 
 
 def examine(model, optimizer=None) -> list[Finding]:
-    """Finds what a `keras.Model`'s dtypes do wrong; a built model tells more than an
-    unbuilt one.
+    """Finds what a `keras.Model`'s dtypes do wrong; of one that is not built it says so
+    (MP026), and little else.
 
     `optimizer` is what you are going to give to `compile` (an optimizer or its name;
     else the one compiled with). Errors come first, then warnings, then advice; in these

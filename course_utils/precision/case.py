@@ -73,9 +73,15 @@ class Case:
         return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in self.calls}
 
     @functools.cached_property
+    def unbuilt(self) -> list[str]:
+        """The paths of the layers that are not built, the model itself among them."""
+        layers = self.model._flatten_layers()
+        return [self.path_of(layer) for layer in layers if not layer.built]
+
+    @functools.cached_property
     def calls(self) -> list[Call]:
         """The calls of its layers in inference; empty where nothing can be measured."""
-        if not all(layer.built for layer in self.model._flatten_layers()):
+        if self.unbuilt:
             return []
         try:
             return calls_of(self.model, symbols(self.model))

@@ -1,11 +1,13 @@
-"""Rules about what layers put out, compute with and get: MP001, MP010 and MP023."""
+"""Rules about what layers put out, compute with and get: MP001, MP010 and MP023; and
+MP026, where they cannot look.
+"""
 
 from collections.abc import Iterator
 
 import keras
 from keras import layers
 
-from course_utils.precision.case import NARROW, WHOLE, Finding
+from course_utils.precision.case import NARROW, WHOLE, Finding, names
 
 PROBABILITIES = ("softmax", "sigmoid")
 # Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1
@@ -81,15 +83,18 @@ def _wider(operation):
 def not_multiple_of_eight(case) -> Iterator[Finding]:
     """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
 
-    The input's width is the width of the layer before it and is not named again.
+    The input's width is the width of the layer before it and is not named again. How
+    wide the model's output is, the task says, as ten classes do.
     """
+    outputs = [call.left for call in case.calls if call.layer is case.model]
+    given = {shape[-1] for left in outputs for shape, _ in left if shape}
     for path, layer in case.computing_in(*NARROW):
         argument = next((name for kind, name in WIDTHS if isinstance(layer, kind)), "")
         if not argument or not layer.built:
             continue
         width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
-        if padded == width:
+        if padded == width or width in given:
             continue
         more = layer.count_params() // width * (padded - width)
         message = (
@@ -118,4 +123,15 @@ def rounded_ids(case) -> Iterator[Finding]:
             yield Finding("MP023", "error", case.path_of(call.layer), message, fix)
 
 
-RULES = (low_precision_output, not_multiple_of_eight, rounded_ids)
+def not_built(case) -> Iterator[Finding]:
+    """MP026: layers are not built, so what they put out cannot be measured."""
+    if case.unbuilt:
+        message = (
+            f"This model is not built (missing: {names(case.unbuilt)}), so MP001, MP007, MP010 "
+            "and MP023 could not be looked for."
+        )
+        fix = "model(x[:1])  # or model.build(...); what stays unbuilt then is never called"
+        yield Finding("MP026", "warning", case.model.name, message, fix)
+
+
+RULES = (low_precision_output, not_multiple_of_eight, rounded_ids, not_built)

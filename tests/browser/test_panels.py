@@ -2,8 +2,11 @@
 interrupt.
 """
 
+import nbformat
 import pytest
 from playwright.sync_api import expect
+
+from tools.canonical import METADATA
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -101,3 +104,28 @@ def test_a_panel_follows_its_controls_fits_a_phone_and_is_there_tomorrow(name, l
         else:
             expect(output).to_contain_text(told, timeout=60_000)
     assert lab.errors == []
+
+
+OWN = """from course_utils.widgets import interact
+
+@interact(number=(0, 9))
+def show(number):
+    print(number)
+"""
+
+
+def test_what_a_panel_needs_stands_above_it_and_stays_where_a_restart_takes_it(lab):
+    cell = nbformat.v4.new_code_cell(OWN, id="own")
+    nb = nbformat.v4.new_notebook(cells=[cell], metadata=METADATA)
+    lab.write("notebooks/own.ipynb", nb)
+    lab.open("notebooks/own.ipynb")
+    lab.run("own")
+    output = lab.output("own")
+    note = output.get_by_text("after a restart, run this cell again")
+    slider = output.locator(SLIDER)
+    expect(slider).to_be_visible(timeout=60_000)
+    assert note.bounding_box()["y"] < slider.bounding_box()["y"]
+    lab.js("await panel.sessionContext.restartKernel()")
+    lab.come_back()
+    expect(output).to_contain_text("Error displaying widget", timeout=60_000)
+    expect(note).to_be_visible()
