@@ -136,15 +136,17 @@ def fix(paths):
 
 
 def carry_text(wanted, solved):
-    """Give the texts of a solved copy the words of this one, if both have the same
-    cells.
+    """Give the texts and stubs of a solved copy the words of this one, if both have the
+    same cells.
 
-    Text changes no output: what changed in code is left for --solve.
+    They change no output: what changed in code that runs is left for --solve.
     """
     if [cell.id for cell in wanted.cells] == [cell.get("id") for cell in solved.cells]:
         for new, old in zip(wanted.cells, solved.cells, strict=True):
             if new.cell_type == old.cell_type == "markdown":
                 old.source = new.source
+            if "stub" in new.metadata:
+                old.metadata["stub"] = new.metadata["stub"]
 
 
 def times(folder):
