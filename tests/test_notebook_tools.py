@@ -207,6 +207,17 @@ def test_what_is_made_of_notebooks_stops_at_one_that_was_worked_through(path):
     assert files(path) == before and not (path.parents[1] / "out").exists()
 
 
+def test_solve_writes_its_copy_and_no_other_file(path, monkeypatch):
+    work_through(path)
+    monkeypatch.setattr(notebooks, "execute", lambda *_: None)
+    before = files(path)
+    assert act("--solve 09", path) == 0
+    after = files(path)
+    assert after.keys() == before.keys()
+    changed = [name for name in after if after[name] != before[name]]
+    assert changed == ["notebooks/solved/09_clinic.ipynb"]
+
+
 # Work of which no output is left: a cell, its new text, and what is said of it
 CLEARED = [
     ("prediction", "guess = 5000\nq.predict(guess)", "'prediction' is filled in"),

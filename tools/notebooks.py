@@ -7,8 +7,9 @@ copies.
     python -m tools.notebooks --draw [NAMES]     give stored explorers their pictures
 
 A name is the start of a notebook's file name, such as 04. Without names, all notebooks.
-`--fix`, `--solve` and `--draw` stop at a notebook in which somebody worked, and write
-nothing.
+`--solve` writes no other file. What follows from the solved copies, the minutes, the
+lessons and docs/ledger.md, is written by `--fix`, and by `--draw` too. All three stop at
+a notebook in which somebody worked, and write nothing.
 """
 
 import contextlib
@@ -334,7 +335,6 @@ def main(arguments, folder=COURSE / "notebooks"):
     if action == "--solve":
         origin.stop_at(paths, worked_in, cure(folder))
         found = list(filter(None, map(solve, paths)))
-        wind(folder)
     else:
         if action != "--check":  # minutes and lessons are made of all of them
             lessons = [folder / name for name in workshop.PLANS]
