@@ -10,7 +10,7 @@ import pytest
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import canonical, clock, notebooks, template, twice
+from tools import canonical, clock, notebooks, origin, release, template, twice
 from tools.canonical import COURSE, read
 
 STREAM = new_output("stream", text="x")
@@ -43,7 +43,7 @@ def test_what_fix_can_mend_is_named_and_mended(path):
     def spoil(nb, cells):
         nb.metadata["widgets"] = {}
         cells["setup"].source = "import os"
-        cells["long-sum"].update(outputs=[STREAM], execution_count=1)
+        cells["long-sum"].source += "\n"
         cells["vanish"].metadata["tags"].reverse()
         cells["recap"].metadata["slideshow"] = {}
         cells["mistakes"].source += " "
@@ -61,7 +61,10 @@ def test_what_fix_can_mend_is_named_and_mended(path):
     files[0].write_text(good[0].replace("| 56 to", "| 57 to"))
     for lesson in files[3:]:
         lesson.write_text(lesson.read_text().replace("Recap", "Old"))
-    named = "\n".join(notebooks.check([path]))
+    ran = path.with_name("09_clinic.ipynb")
+    save(ran, lambda nb, cells: cells["setup"].update(execution_count=1))
+    named = "\n".join(notebooks.check([path, ran]))
+    assert "09_clinic.ipynb: its cells were run, so --fix and --solve stop" in named
     for cell in ("setup", "long-sum", "vanish", "recap", "mistakes", "floatlab"):
         assert f"cell {cell!r} is not what --fix would write" in named
     assert "README.md: its badge, clone, claims or minutes are not" in named
@@ -151,6 +154,127 @@ def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
     ]
     nb = twice.repeated(new_notebook(cells=cells), {"b": 15, "c": 6, "d": 20})
     assert [cell.id for cell in nb.cells[6:]] == ["a-2", "d-2"]
+
+
+# What somebody did in a notebook goes nowhere
+
+
+def files(path):
+    """Return the course in which this notebook lies, as its files' bytes by name."""
+    course = path.parents[1]
+    found = [course / "README.md", *path.parent.rglob("*.ipynb")]
+    return {str(file.relative_to(course)): file.read_bytes() for file in found}
+
+
+def act(command, path):
+    """Run a command of the tools on the course in which this notebook lies."""
+    course = path.parents[1]
+    if command == "release":
+        return release.main(course / "out", course)
+    if command == "twice":
+        return twice.main(path.parent)
+    return notebooks.main(command.split(), path.parent)
+
+
+def work_through(path):
+    """Leave 01 as JupyterLab saves it by itself."""
+
+    def work(nb, cells):
+        cells["prediction"].source = "guess = 5000\nq.predict(guess)"
+        cells["prediction"].update(outputs=[STREAM], execution_count=3)
+        cells["exercise-1"].source = "answer = 0b1\nq[1].check(answer)"
+        cells["long-sum"].source = "mine = 1"
+        nb.cells.append(new_code_cell("mine"))
+        nb.metadata["language_info"]["version"] = "3.11.7"
+
+    save(path, work)
+
+
+def test_what_is_made_of_notebooks_stops_at_one_that_was_worked_through(path):
+    work_through(path)
+    before = files(path)
+    ran = r"01_floats \(its cells were run\)\. "
+    for command in ("--solve", "--solve 01", "--fix 09", "--draw 09", "release"):
+        with pytest.raises(
+            SystemExit, match=f"course has them: {ran}Unpack the course"
+        ):
+            act(command, path)
+    with pytest.raises(SystemExit, match=f"{ran}Let tools.release write"):
+        act("twice", path)
+    (path.parents[1] / ".git").mkdir()
+    with pytest.raises(SystemExit, match=f"{ran}`git stash push -- notebooks` puts"):
+        act("release", path)
+    assert files(path) == before and not (path.parents[1] / "out").exists()
+
+
+def test_solve_writes_its_copy_and_no_other_file(path, monkeypatch):
+    work_through(path)
+    monkeypatch.setattr(notebooks, "execute", lambda *_: None)
+    before = files(path)
+    assert act("--solve 09", path) == 0
+    after = files(path)
+    assert after.keys() == before.keys()
+    changed = [name for name in after if after[name] != before[name]]
+    assert changed == ["notebooks/solved/09_clinic.ipynb"]
+
+
+# Work of which no output is left: a cell, its new text, and what is said of it
+CLEARED = [
+    ("prediction", "guess = 5000\nq.predict(guess)", "'prediction' is filled in"),
+    ("exercise-4", 'answer = {"gradients": "float16", "scores": ...}', "other cells"),
+    ("long-sum-see", "I saw it.", "its solved copy was made of other cells"),
+]
+
+
+@pytest.mark.parametrize(("id", "text", "reason"), CLEARED)
+def test_work_without_outputs_is_told_from_the_course_s(path, id, text, reason):
+    save(path, lambda nb, cells: cells[id].update(source=text))
+    assert reason in origin.strange(path)
+
+
+def test_neither_a_lesson_nor_a_file_beside_is_handed_out_as_somebody_left_it(path):
+    lesson = path.with_name("workshop_90.ipynb")
+    save(lesson, lambda nb, cells: cells["prediction-02"].update(source="guess = 1"))
+    save(path, lambda nb, cells: nb.cells.append(new_code_cell("mine")))
+    stray = path.with_name("Untitled.ipynb")
+    stray.write_text("{")
+    with pytest.raises(SystemExit) as stop:
+        act("release", path)
+    assert "01_floats (its solved copy was made of other cells)" in str(stop.value)
+    assert "workshop_90 ('prediction-02' is filled in)" in str(stop.value)
+    assert "Untitled (it has no solved copy)" in str(stop.value)
+    shutil.copy(stray, path.parent / "solved")
+    assert origin.strange(stray).startswith("not a notebook of format 4")
+
+
+def test_a_solved_copy_that_was_run_in_part_is_not_shown(path):
+    copy = path.parent / "solved" / path.name
+    save(copy, lambda nb, cells: cells["long-sum"].update(execution_count=99))
+    assert origin.strange(path, with_copy=True) == "its solved copy was not run whole"
+    assert origin.strange(path) == ""  # it is packed: nothing of the copy goes with it
+
+
+def test_an_edit_does_not_stop_a_maintainer_and_is_the_course_s_once_it_is_solved(
+    path, monkeypatch
+):
+    def edit(nb, cells):
+        cells["long-sum"].source += "\nnew = 1"
+        cells["recap"].source += "\n- And more."
+        cells["exercise-1"].source = "answer = ...  # 16 bits\nq[1].check(answer)"
+
+    def execute(nb, *_):
+        for count, cell in enumerate(canonical.code_cells(nb), 1):
+            cell.execution_count = count
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    monkeypatch.setattr(notebooks, "wind", lambda folder: None)
+    save(path, edit)
+    assert origin.worked_in(path) == "" != origin.strange(path)
+    notebooks.fix([path])
+    (fault,) = notebooks.drift(path)
+    assert "cell 'long-sum' does not follow from the blank notebook" in fault
+    assert act("--solve 01", path) == 0
+    assert notebooks.drift(path) == [] and origin.strange(path, with_copy=True) == ""
 
 
 @pytest.mark.slow

@@ -55,9 +55,11 @@ def make_course(root, version="0.2.0", says="ours", address=""):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
     title = new_markdown_cell("# A title\n\nText.", id="title")
-    (root / "notebooks").mkdir()
+    (root / "notebooks/solved").mkdir(parents=True)
     nb = new_notebook(cells=[title, new_code_cell("1", id="setup")])
     nbformat.write(nb, root / "notebooks/00_a.ipynb")
+    solved = canonical.solution_form(nb, "00_a.ipynb")
+    nbformat.write(solved, root / "notebooks/solved/00_a.ipynb")
     return root
 
 

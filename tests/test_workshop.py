@@ -3,13 +3,14 @@ work.
 """
 
 import re
+import shutil
 
 import pytest
 from nbformat.v4 import new_markdown_cell
 
 from course_utils import exercises, hardware
 from course_utils.hardware import Hardware
-from tools import card, workshop
+from tools import card, site, workshop
 from tools.canonical import COURSE, code_cells, read
 from tools.cells import Cells
 
@@ -55,6 +56,18 @@ def test_a_section_is_called_by_the_number_that_it_has_here():
     cell = new_markdown_cell("Section 2 shows it, section 7 asks.")
     text = workshop.moved(cell, "02", {("02", "2"): 5}, "")
     assert text == "Section 5 shows it, section 7 of notebook 02 asks."
+
+
+def test_the_site_shows_none_in_which_somebody_worked(tmp_path, monkeypatch):
+    shutil.copytree(COURSE / "notebooks", tmp_path / "notebooks")
+    path = tmp_path / "notebooks" / PATH.name
+    stub = "guess = ...  # percent: 1"
+    path.write_text(path.read_text("utf-8").replace(stub, "guess = 1  #"), "utf-8")
+    monkeypatch.setattr(site, "COURSE", tmp_path)
+    told = rf"them: {PATH.stem} \('prediction-02' is filled in\)\. Unpack the course"
+    with pytest.raises(SystemExit, match=told):
+        site.build(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_card_is_what_its_script_writes():

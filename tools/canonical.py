@@ -195,9 +195,11 @@ def canonical(nb, name, solved=False):
     # of the text that is written above
     for cell, slide in zip(nb.cells, slides(nb), strict=True):
         tags = tags_of(cell)
-        seconds = cell.metadata.get("seconds") if solved else None
-        # seconds of waiting
-        kept = {"seconds": seconds, "slideshow": slide, "tags": tags}
+        kept = {"slideshow": slide, "tags": tags}
+        if solved:
+            # of waiting; and what the blank notebook has in the place of the solution
+            kept["seconds"] = cell.metadata.get("seconds")
+            kept["stub"] = cell.metadata.get("stub")
         cell.metadata = nbformat.from_dict(
             {key: value for key, value in kept.items() if value}
         )
@@ -210,12 +212,15 @@ def solution_form(blank, name):
     """Return the blank notebook with solutions in place of the stubs, ready to be run.
 
     It lies one folder deeper, so local links gain a "../", except those to the next
-    notebook.
+    notebook. A solved cell keeps its stub as metadata, which tells a blank notebook from
+    one that somebody answered.
     """
     nb = canonical(blank, name)
     for cell in nb.cells:
         source = solution_of(cell, name)
-        cell.source = cell.source if source is None else without_trailing_space(source)
+        if source is not None:
+            cell.metadata["stub"] = cell.source
+            cell.source = without_trailing_space(source)
         if cell.cell_type == "markdown":
             cell.source = LOCAL_LINK.sub(r"\1../", cell.source)
     return nb

@@ -7,6 +7,9 @@ copies.
     python -m tools.notebooks --draw [NAMES]     give stored explorers their pictures
 
 A name is the start of a notebook's file name, such as 04. Without names, all notebooks.
+`--solve` writes no other file. What follows from the solved copies, the minutes, the
+lessons and docs/ledger.md, is written by `--fix`, and by `--draw` too. All three stop at
+a notebook in which somebody worked, and write nothing.
 """
 
 import contextlib
@@ -23,7 +26,7 @@ from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
 from course_utils import claims, widgets
-from tools import clock, pictures, publishing, reference, template, workshop
+from tools import clock, origin, pictures, publishing, reference, template, workshop
 from tools.canonical import (
     COURSE,
     VIEW,
@@ -32,9 +35,9 @@ from tools.canonical import (
     named,
     read,
     solution_form,
-    tags_of,
     text_of,
 )
+from tools.origin import solved_copy, worked_in
 
 SLOWEST_CELL = 1200  # seconds
 WIDGETS = "application/vnd.jupyter.widget-state+json"
@@ -67,26 +70,11 @@ def drift(path):
     copy = solved_copy(path)
     if not copy.exists():
         return [f"{path.name}: there is no solved copy, run --solve."]
-    found = []
-    wanted = solution_form(read(path), path.name)
     solved = read(copy)
-    if [cell.id for cell in wanted.cells] != [cell.id for cell in solved.cells]:
-        found.append("its cells are not those of the blank notebook")
-    else:
-        found += [
-            f"cell {new.id!r} does not follow from the blank notebook"
-            for new, old in zip(wanted.cells, solved.cells, strict=True)
-            if (new.cell_type, new.source) != (old.cell_type, old.source)
-            or tags_of(new) != tags_of(old)
-        ]
-    counts = [cell.execution_count for cell in code_cells(solved)]
-    if counts != list(range(1, len(counts) + 1)):
+    found = origin.changes(solution_form(read(path), path.name), solved)
+    if not origin.ran_once(solved):
         found.append("not every code cell was run once, from top to bottom")
     return [f"solved/{path.name}: {fault}, run --solve." for fault in found]
-
-
-def solved_copy(path):
-    return path.parent / "solved" / path.name
 
 
 def with_copy(path):
@@ -98,6 +86,9 @@ def check(paths):
     """Return every fault of these blank notebooks and of their solved copies."""
     found = []
     for path in paths:
+        if reason := worked_in(path):
+            found.append(f"{path.name}: {reason}, so --fix and --solve stop at it.")
+            continue
         own = [fault for file in with_copy(path) for fault in template.faults(file)]
         found += own or drift(path)
     (folder,) = {path.parent for path in paths}
@@ -137,15 +128,17 @@ def fix(paths):
 
 
 def carry_text(wanted, solved):
-    """Give the texts of a solved copy the words of this one, if both have the same
-    cells.
+    """Give the texts and stubs of a solved copy the words of this one, if both have the
+    same cells.
 
-    Text changes no output: what changed in code is left for --solve.
+    They change no output: what changed in code that runs is left for --solve.
     """
     if [cell.id for cell in wanted.cells] == [cell.get("id") for cell in solved.cells]:
         for new, old in zip(wanted.cells, solved.cells, strict=True):
             if new.cell_type == old.cell_type == "markdown":
                 old.source = new.source
+            if "stub" in new.metadata:
+                old.metadata["stub"] = new.metadata["stub"]
 
 
 def times(folder):
@@ -328,15 +321,26 @@ def waited_less(nb, before):
             cell.metadata.seconds = min(cell.metadata.seconds, seconds)
 
 
+def cure(folder):
+    """Return what to do where somebody worked in the blank notebooks of this folder."""
+    return (
+        f"{origin.way_back(folder.parent)} If you edit the course itself, clear all outputs, "
+        "and put back each `...` that you filled in."
+    )
+
+
 def main(arguments, folder=COURSE / "notebooks"):
     action, *names = arguments or [""]
     if action not in ("--check", "--fix", "--solve", "--draw"):
         raise SystemExit(__doc__)
     paths = selected(folder, names)
     if action == "--solve":
+        origin.stop_at(paths, worked_in, cure(folder))
         found = list(filter(None, map(solve, paths)))
-        wind(folder)
     else:
+        if action != "--check":  # minutes and lessons are made of all of them
+            lessons = [folder / name for name in workshop.PLANS]
+            origin.stop_at([*selected(folder), *lessons], worked_in, cure(folder))
         if action == "--draw":
             draw(paths)
             wind(folder)

@@ -4,7 +4,8 @@ notebooks.
     python -m tools.release DIR
 
 Each copy begins with a cell that carries the wheel and installs it, so that one
-notebook, uploaded alone, runs like the whole checkout, without a network too.
+notebook, uploaded alone, runs like the whole checkout, without a network too. They are
+those of the course: at one that holds anything else, nothing is written.
 """
 
 import base64
@@ -18,6 +19,7 @@ from string import Template
 
 import nbformat
 
+from tools import origin
 from tools.canonical import canonical, code_cells, read
 from tools.publishing import COURSE, install_lines, wheel
 
@@ -115,11 +117,13 @@ def main(out=None, course=COURSE):
         raise SystemExit(
             f"{out} is inside notebooks/, whose files it would overwrite: choose another."
         )
+    paths = sorted((course / "notebooks").glob("*.ipynb"))
+    origin.stop_at(paths, origin.strange, origin.way_back(course))
     out.mkdir(parents=True, exist_ok=True)
     name, data = wheel(course)
     (out / name).write_bytes(data)
     files = files_cell(name, data)
-    for path in sorted((course / "notebooks").glob("*.ipynb")):
+    for path in paths:
         (out / path.name).write_text(
             text_of(carrying(path, files, course)), encoding="utf-8"
         )

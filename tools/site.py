@@ -10,6 +10,7 @@ Nothing is run, and nothing asks a network.
 """
 
 import difflib
+import functools
 import os
 import re
 import shutil
@@ -25,7 +26,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import exercises  # noqa: E402
 from course_utils.exercises.functions import edit  # noqa: E402
-from tools import card, clock, pictures, reference  # noqa: E402
+from tools import card, clock, origin, pictures, reference  # noqa: E402
 from tools.canonical import read, tags_of  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
@@ -243,7 +244,13 @@ def write_sources(folder):
 def build(out):
     """Build the site, with the pages' sources in a folder that goes away; return an
     exit status.
+
+    Its notebooks and guides are the course's: at any others nothing is written.
     """
+    folder = COURSE / "notebooks"
+    shown = [folder / path.name for path in sorted(folder.glob("solved/*.ipynb"))]
+    strange = functools.partial(origin.strange, with_copy=True)
+    origin.stop_at(shown, strange, origin.way_back(COURSE))
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
         write_sources(source)
