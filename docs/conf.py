@@ -26,3 +26,17 @@ html_copy_source = False
 copybutton_selector = "div.cell_input div.highlight pre"
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 html_show_search_summary = False  # it would fetch pages, which a file may not
+
+
+def setup(app):
+    """Say what `make site` is at, a line for each step."""
+
+    def reading(app, env, names):
+        print(f"2 of 3: reading {len(names)} pages", flush=True)
+
+    def writing(app, builder):
+        print("3 of 3: writing them", flush=True)
+
+    app.connect("env-before-read-docs", reading)
+    app.connect("write-started", writing)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -253,6 +253,7 @@ def build(out):
     origin.stop_at(shown, strange, origin.way_back(COURSE))
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
+        print("1 of 3: collecting the pages", flush=True)
         write_sources(source)
         options = "-W --keep-going -q -E -j 2 -d".split()
         out = Path(out).resolve()
