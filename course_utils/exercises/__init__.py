@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from course_utils.claims import Table
 
 from . import hand_ins, store
-from .answers import describe, given
+from .answers import describe, you_gave
 from .engine import Note, Question, feedback
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Sheet:
         value = self.prediction.parse(guess)
         if value is None:
             wanted = f"a guess is {self.prediction.wanted}."
-            return feedback("not yet", f"{given(guess)}: {wanted}")
+            return feedback("not yet", f"{you_gave(guess)}: {wanted}")
         store.save(self.notebook, "guess", value)
         return feedback("recorded", self.prediction.respond(value))
 

@@ -74,14 +74,14 @@ def describe(answer) -> str:
     return "a function" if callable(answer) else shorten(kind)
 
 
-def given(answer) -> str:
+def you_gave(answer) -> str:
     """How a sentence about an answer begins: "You gave the number 4".
 
-    >>> given((1, 5))  # of `guess = 1,5`
+    >>> you_gave((1, 5))  # of `guess = 1,5`
     'You gave two numbers, as Python reads a comma (write 1.5)'
     """
-    shown = attempt(lambda: repr(answer)) or ""
-    if match := re.fullmatch(r"\((-?\d{1,9}), (\d{1,9})\)", shown):
+    text = attempt(lambda: repr(answer)) or ""
+    if match := re.fullmatch(r"\((-?\d{1,9}), (\d{1,9})\)", text):
         left, right = match.groups()
         return f"You gave two numbers, as Python reads a comma (write {left}.{right})"
     return f"You gave {describe(answer)}"

@@ -10,7 +10,7 @@ pairs to the tests.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .answers import attempt, given, missing_key, near, number
+from .answers import attempt, missing_key, near, number, you_gave
 
 
 def _say(message, value):
@@ -23,7 +23,7 @@ class _Judge:
     def __call__(self, answer):
         value = self.read(answer)
         if value is None:
-            return f"{given(answer)}: {self.asked}."
+            return f"{you_gave(answer)}: {self.asked}."
         if self.same(value, self.right):
             return None
         reasons = (why for other, why in self._listed() if self.same(value, other))

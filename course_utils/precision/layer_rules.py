@@ -87,14 +87,14 @@ def not_multiple_of_eight(case) -> Iterator[Finding]:
     wide the model's output is, the task says, as ten classes do.
     """
     outputs = [call.left for call in case.calls if call.layer is case.model]
-    given = {shape[-1] for left in outputs for shape, _ in left if shape}
+    widths = {shape[-1] for left in outputs for shape, _ in left if shape}
     for path, layer in case.computing_in(*NARROW):
         argument = next((name for kind, name in WIDTHS if isinstance(layer, kind)), "")
         if not argument or not layer.built:
             continue
         width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
-        if padded == width or width in given:
+        if padded == width or width in widths:
             continue
         more = layer.count_params() // width * (padded - width)
         message = (
