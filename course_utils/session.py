@@ -85,7 +85,9 @@ def setup(cpus: int = 1) -> hardware.Hardware:
     print(f"Python {platform.python_version()} · {versions}{place}")
     print(machine)
     if share < 1:
-        print(f"COURSE_PACE: measurements take {share:g} of their time here and scatter.")
+        print(
+            f"COURSE_PACE: measurements take {share:g} of their time here and scatter."
+        )
     return machine
 
 

@@ -36,7 +36,7 @@ case "$*" in
     *ensurepip*) exit $NO_VENV ;;
     tools/install.py*) exec $REAL "$@" ;;
     "-m venv"*) for folder; do :; done
-        mkdir -p "$folder/bin" && cat "$0" > "$folder/bin/python" && chmod +x "$folder/bin/python" ;;
+        mkdir -p "$folder/bin" && cp "$0" "$folder/bin/python" ;;
     "-m pip --python"*" uv") (eval "$WHEN_UV_COMES") && cp "$BROUGHT" "${4%/*}/uv" ;;
     "-m pip install"*) echo "pip $*" >> "$CALLS"; eval "$WHEN_INSTALLING" ;;
     "-m jupyterlab"*) echo "JupyterLab $*" ;;
