@@ -1,7 +1,8 @@
-"""The Makefile and its environments, tried out with stand-ins for Python and uv: no
-network.
+"""The Makefile, start.py and their environments, tried out with stand-ins for Python
+and uv: no network.
 """
 
+import ast
 import json
 import os
 import re
@@ -18,12 +19,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import start
 from tools import install
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
-    tests/colab-tpu-requirements.txt tools/environment.sh
+    tests/colab-tpu-requirements.txt tools/environment.sh start.py
     tools/install.py tools/lab_settings.json tools/package-lock.json"""
 TOOLS = "sh make test mkdir rm touch grep tail cat uname mktemp id sleep cp chmod seq find sed mv"
 
@@ -334,6 +336,153 @@ def test_what_a_learner_made_outlives_make_clean(machine):
         (machine.root / name).touch()
     assert machine.make("clean")[0] == 0 and not (machine.root / "dist").exists()
     assert all((machine.root / name).exists() for name in made)
+
+
+# One start line for every system
+
+
+@pytest.fixture
+def begin(machine, monkeypatch, capfd):
+    """A function that runs start.py with the machine's Python 3.12 and returns its exit
+    status and all that was said.
+    """
+    monkeypatch.chdir(machine.root)
+    monkeypatch.setattr(start, "HERE", str(machine.root))
+    monkeypatch.setattr(sys, "executable", str(machine.bin / "python3"))
+    monkeypatch.setenv("PATH", str(machine.bin))
+    monkeypatch.setenv("HOME", str(machine.bin.parent))
+    monkeypatch.setenv("CALLS", str(machine.calls))
+
+    monkeypatch.setenv("BROUGHT", str(machine.brought))
+    monkeypatch.setenv("WHEN_UV_COMES", "")
+
+    def begin(*arguments, when_installing=""):
+        monkeypatch.setenv("WHEN_INSTALLING", when_installing)
+        status = sentence = ""
+        try:
+            status = start.main([*arguments])
+        except SystemExit as stopped:  # with the installer's status, or a sentence
+            sentence = stopped.code
+        if isinstance(sentence, int):
+            status, sentence = sentence, ""
+        elif sentence:
+            status = 1
+        captured = capfd.readouterr()
+        return status, captured.out + captured.err + sentence
+
+    return begin
+
+
+def test_start_py_installs_in_steps_and_then_opens_at_once_as_make_lab_does(
+    machine, begin
+):
+    status, said = begin("--no-browser", "--port", "8899")
+    (call,) = machine.installs
+    assert call.startswith("uv") and call.endswith(" pip -r requirements.txt")
+    steps = [said.index(step) for step in STEPS]
+    assert status == 0 and steps == sorted(steps)
+    assert machine.stamps == ["lab.stamp"]
+    settings = machine.root / ".venv/share/jupyter/lab/settings/overrides.json"
+    assert settings.read_text() == (ROOT / "tools/lab_settings.json").read_text()
+    (opened,) = re.findall("^JupyterLab (-m .+)", said, re.M)
+    recipe = machine.make("-n", "lab", "ARGS=--no-browser --port 8899")[1]
+    (made,) = re.findall(r"-m jupyterlab .+\n.+", recipe)
+    assert opened.split() == made.replace("\\\n", "").split()
+    status, said = begin()
+    assert status == 0 and "1 of" not in said and "opens it tomorrow" in said
+    assert machine.make("lab")[0] == 0 and len(machine.installs) == 1
+    later = time.time() + 5
+    os.utime(machine.root / "requirements.txt", (later, later))
+    assert "Bringing .venv up to date." in begin()[1] and len(machine.installs) == 2
+
+
+@pytest.mark.parametrize(
+    "installing, sentence",
+    [
+        (OFFLINE, NO_NETWORK),
+        ("echo 'No space left' >&2; exit 1", "full: free about 3 GB"),
+        ("exit 1", "Installing failed, the lines above say why"),
+        (NO_PACKAGE, "does not exist for"),
+    ],
+)
+def test_an_install_of_start_py_that_fails_is_one_sentence_and_begins_anew(
+    machine, begin, installing, sentence
+):
+    status, said = begin(when_installing=installing)
+    assert status == 1 and sentence in said.splitlines()[-1]
+    assert not machine.stamps and (machine.root / ".venv/incomplete").exists()
+    for name in ("half-installed", "lab.stamp"):  # whatever else there may be
+        (machine.root / ".venv" / name).touch()
+    status, said = begin()
+    assert status == 0 and STEPS[0] in said and machine.stamps == ["lab.stamp"]
+    left = {path.name for path in (machine.root / ".venv").iterdir()}
+    assert not left & {"half-installed", "incomplete"}
+
+
+def test_start_py_asks_no_network_for_a_folder_of_wheels(machine, begin):
+    assert begin("--wheels", "a stick")[0] == 0
+    (call,) = machine.installs
+    folder = machine.root / "a stick"
+    assert f"--no-index --find-links {folder} -r requirements.txt" in call
+
+
+def test_start_py_interrupted_leaves_no_whole_environment(machine, begin, monkeypatch):
+    def interrupted(command):
+        (machine.root / ".venv").mkdir()
+        (machine.root / ".venv/incomplete").touch()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(start.subprocess, "call", interrupted)
+        status, said = begin()
+    assert status == 1 and said.endswith("the same line starts again.")
+    assert "Installing about" in machine.make("lab")[1]
+
+
+def test_start_py_looks_for_another_python_and_says_which_one_is_needed(
+    machine, begin, monkeypatch
+):
+    (machine.bin / "python3").unlink()
+    machine.add_python("old", "3.8")
+    monkeypatch.setattr(sys, "executable", str(machine.bin / "old"))
+    status, said = begin()
+    assert status == 1 and said.count("\n") == 0 and not machine.installs
+    needs = "needs Python 3.11, 3.12 or 3.13, but this is Python 3.8: install Python"
+    assert needs in said
+    machine.add_python("python3.12", "3.12", no_venv=1)
+    assert "'sudo apt install python3.12-venv', then start" in begin()[1]
+    machine.add_python("python3.11", "3.11")
+    assert "into .venv (Python 3.11), in three" in begin()[1]
+
+
+def test_start_py_can_be_read_by_python_2_and_knows_the_versions_of_make():
+    """Tried by hand with 2.7, 3.6, 3.8 and 3.10, which no machine need have."""
+    source = (ROOT / "start.py").read_bytes().decode("ascii")
+    new = ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Starred, ast.AsyncFunctionDef
+    for node in ast.walk(ast.parse(source)):
+        assert not isinstance(node, new), node.lineno
+        if isinstance(node, ast.arguments):
+            assert not node.posonlyargs + node.kwonlyargs
+            assert not any(each.annotation for each in node.args)
+        if isinstance(node, ast.Call):
+            assert getattr(node.func, "id", "") != "print"
+    sh = (ROOT / "tools/environment.sh").read_text("utf-8")
+    assert tuple(re.search(r"VERSIONS:-([\d. ]+)", sh)[1].split()) == start.VERSIONS
+
+
+def test_a_hub_installs_the_same_list_on_a_python_of_the_course(tmp_path):
+    """As repo2docker reads binder/: nothing outside it, and pip runs in the course's
+    folder.
+    """
+    binder = ROOT / "binder"
+    listed = (binder / "requirements.txt").read_text("utf-8").splitlines()
+    assert [line for line in listed if line[0] != "#"] == ["-r ../requirements.txt"]
+    version = (binder / "runtime.txt").read_text("utf-8").strip()
+    assert version.removeprefix("python-") in start.VERSIONS
+    wanted = {"PATH": os.environ["PATH"], "NB_PYTHON_PREFIX": str(tmp_path)}
+    subprocess.run([binder / "postBuild"], cwd=ROOT, env=wanted, check=True)
+    settings = tmp_path / "share/jupyter/lab/settings/overrides.json"
+    assert settings.read_text() == (ROOT / "tools/lab_settings.json").read_text()
 
 
 # What is required

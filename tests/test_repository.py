@@ -28,10 +28,22 @@ def test_its_numbers_and_its_picture_are_those_of_the_record():
     assert README.index("## The course") < README.index("```python")
 
 
+def test_what_it_says_of_a_gpu_is_what_the_record_holds():
+    """Change the sentence when a GPU has run a network on which 16 bits pay."""
+    sentence = "16 bits halved this network's memory, and made no step faster"
+    assert f"On [an H100](docs/h100.md) {sentence}" in README
+    folder = COURSE / "data/measurements"
+    (path,) = folder.glob("nvidia*.json")  # the only GPU
+    _, *others = json.loads(path.read_text(encoding="utf-8"))["cnn"]
+    for step in others:
+        assert step["speedup_high"] < 1 and step["memory_ratio"] < 0.5, step
+
+
 def test_it_is_short_and_says_how_to_get_the_course():
     url = "https://github.com/a/b"
     text = publishing.with_clone(README, url)
-    assert f"sh\ngit clone {url} mixed-precision\ncd mixed-precision\nmake lab" in text
+    clone = f"git clone {url} mixed-precision\ncd mixed-precision"
+    assert f"sh\n{clone}\npython start.py" in text
     assert publishing.with_clone(text, publishing.published()[0]) == README
     text = publishing.with_badge(text, "00_start_here.ipynb", url, "1")
     assert len(text.split()) <= 900

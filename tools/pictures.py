@@ -129,35 +129,40 @@ def browser(**options):
 
 
 def front():
-    """Return the README's picture: time and memory of a step, float32 being 1."""
+    """Return the README's picture: speed and memory of a step, as notebook 00 draws
+    them.
+    """
     import pandas as pd  # late: the figures load TensorFlow, which no check needs
 
-    from course_utils.figures.base import INK, Picture, canvas, legend
-    from course_utils.figures.looks import bar_look
+    from course_utils.figures.base import Picture, name_all, panels
+    from course_utils.figures.looks import bar_looks
+    from course_utils.figures.series import around_one, beside
 
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    steps = pd.DataFrame(record["cnn"]).set_index("policy")
-    of = {"time of\na step": "step_ms", "peak of\nmemory": "peak_mb"}
-    table = pd.DataFrame({name: steps[key] for name, key in of.items()})
-    table /= table.loc["float32"]
+    steps = pd.DataFrame(record["cnn"])
+    names = [policy.removeprefix("mixed_") for policy in steps["policy"]]
     # narrow: on a phone its letters stay as large as the text beside it
-    figure, ax = canvas(4.4, 3.4)
-    for number, (policy, row) in enumerate(table.iterrows()):
-        at = [place + 0.26 * (number - 1) for place in range(len(row))]
-        ax.barh(at, row, 0.26, label=policy, **bar_look(policy))
-    ax.set_yticks(range(len(of)), of)
-    ax.invert_yaxis()
-    for bars in ax.containers:
-        ax.bar_label(bars, fmt="{:.2f}×", padding=4, fontsize=11, color=INK)
-    ax.set_xlim(0, 1.2 * table.to_numpy().max())
-    ax.set_title("A training step, against float32", size=12)
-    legend(ax, fontsize=10, loc="lower right")
-    said = [
-        f"{name}: " + ", ".join(f"{dtype} {row[dtype]:.2f}" for dtype in row.index[1:])
-        for name, row in table.T.iterrows()
-    ]
-    words = ". ".join(said).replace("\n", " ").replace("mixed_", "")
-    return Picture(figure, f"Against float32, {words}.")
+    figure, (speed, memory) = panels(1, 4.4, 3.8, rows=2)
+    rows = range(len(names))
+    speed.barh(rows, steps["speedup"] - 1, 0.66, left=1, **bar_looks(names))
+    around_one(speed, steps["speedup"])
+    memory.barh(rows, steps["peak_mb"], 0.66, **bar_looks(names))
+    memory.invert_yaxis()
+    times = []
+    peaks = []
+    for y, (name, step) in enumerate(zip(names, record["cnn"], strict=True)):
+        beside(speed, y, "1×" if name == "float32" else f"{step['speedup']:.2f}×")
+        beside(memory, y, f"{step['peak_mb']:.0f} MB")
+        if name != "float32":
+            times.append(f"{name} {step['speedup']:.2f}")
+        peaks.append(f"{name} {step['peak_mb']:.0f}")
+    for ax in (speed, memory):
+        name_all(ax.yaxis, names, fontsize=11)
+    look = {"fontsize": 11, "loc": "left"}
+    speed.set_title("Speed of a training step, against float32", pad=18, **look)
+    memory.set_title("Memory: peak of a step, in MB", **look)
+    words = f"Times as fast as float32: {', '.join(times)}."
+    return Picture(figure, f"{words} Peak of memory in MB: {', '.join(peaks)}.")
 
 
 def write():

@@ -16,7 +16,7 @@ from string import Template
 
 COURSE = Path(__file__).resolve().parents[1]
 COLAB, GITHUB = "https://colab.research.google.com", "https://github.com/"
-START = re.compile(r"```sh\n(git clone [^\n]*\n[^\n]*\n)?(?=make lab)")
+START = re.compile(r"```sh\n(git clone [^\n]*\n[^\n]*\n)?(?=python start\.py)")
 BADGE = re.compile(r"\A(# [^\n]*)(\n\n\[!\[Open in Colab\][^\n]*)?")
 
 SETUP = """\
@@ -89,6 +89,8 @@ def with_badge(text, notebook, address, version):
 
 
 def with_clone(text, address):
-    """Return the README with the lines before `make lab` that get the course, or none."""
+    """Return the README with the lines before its start line that get the course, or
+    none.
+    """
     lines = f"git clone {address} mixed-precision\ncd mixed-precision\n"
     return START.sub("```sh\n" + lines * bool(address), text)

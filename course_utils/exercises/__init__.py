@@ -66,19 +66,14 @@ class Sheet:
 
     @property
     def measured(self) -> float | dict | None:
-        """What was measured for the guess, in its form, or None. Whoever sets it without
-        a guess is asked for one.
+        """What was measured for the guess, in its form, or None; kept without a guess
+        too.
         """
         return store.entry(self.notebook)["measured"]
 
     @measured.setter
     def measured(self, value) -> None:
         store.save(self.notebook, "measured", hand_ins.plain(value))
-        if self.guess is None:
-            print(
-                "No guess yet: before you read this result, give one in the cell with "
-                f"`{self.called}.predict(guess)`, and run this cell again."
-            )
 
     def card(self) -> list[dict]:
         """The guess beside what was measured: dicts, as in a hand-in's card."""

@@ -173,11 +173,20 @@ class Lab:
             "for (const c of cells) if (c.model.type === 'code') c.model.clearExecution();"
         )
         self.js("app.commands.execute('notebook:run-all-cells');")
+        self.wait_for(timeout)
+
+    def wait_for(self, timeout, *wanted):
+        """Wait until these code cells were run, all if none is named; AssertionError if
+        one raised.
+        """
 
         def done(state):
             if state["error"]:
                 raise AssertionError(f"Run All stops at {state['error'][0]}")
-            return not state["waiting"] and state["kernel"] == "idle"
+            waiting = set(state["waiting"])
+            if wanted:
+                waiting &= set(wanted)
+            return not waiting and state["kernel"] == "idle"
 
         self._wait(timeout, done)
 
