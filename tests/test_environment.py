@@ -23,6 +23,7 @@ import start
 from tools import install
 
 ROOT = Path(__file__).resolve().parents[1]
+REAL = sys.executable
 COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh start.py
@@ -78,7 +79,7 @@ class Machine:
 
     def add_python(self, name: str, version: str, no_venv: int = 0):
         text = PYTHON.replace("$V", version).replace("$NO_VENV", str(no_venv))
-        self.add(name, text.replace("$REAL", shlex.quote(sys.executable)))
+        self.add(name, text.replace("$REAL", shlex.quote(REAL)))
 
     def make(
         self, *arguments: str, when_installing: str = "", when_uv_comes: str = ""
