@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -157,6 +157,30 @@ def hard_values(count, seed=0):
     return chance.sample(values, count)
 
 
+def long_decimals():
+    """Texts of numbers that no float64 is: far out, and beside values and ties of every
+    format.
+    """
+    yield from "1e5000 1e-5000 1e400 1e-400 2^1100 2^-1100 1e-310 0e-99999".split()
+    yield from ["1" * 400, "1" * 600 + "e-600", f"0.{'0' * 600}1e600", "1_000.000_1"]
+    yield from ["65519.999999999999999999", "65519.999999999995"]
+    beside = [Decimal(steps) for steps in ("1e-30", "-1e-30", "1e-400")]
+    halves = Decimal(0), Decimal("0.5")
+    with localcontext(prec=2_000):
+        for name in NAMES:
+            normal = formats.encode(formats.facts(name)["smallest_normal"], name).code
+            last = formats.encode(formats.facts(name)["largest"], name).code
+            codes = 0, normal - 1, normal, last
+            for code, half, off in itertools.product(codes, halves, beside):
+                at = formats.decode(code, name)
+                ulp = Decimal(float(at.ulp))
+                yield f"{abs(Decimal(at.value) + ulp * (half + off)):f}"
+
+
+LONG = [
+    sign + text
+    for sign, text in zip(itertools.cycle(["", "-"]), long_decimals(), strict=False)
+]
 MODES = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
 
 
@@ -164,9 +188,10 @@ def test_numbers_encode_like_pythons_in_every_mode(run):
     texts = "0 inf nan 1e999999999 1e-999999999 2^99999 2^-99999 pi 464 464.001 65520"
     texts = [sign + text for text in texts.split() for sign in ("", "-")]
     texts.remove("-nan")  # whose sign nobody sees
+    texts += LONG
     values = hard_values(3_000)
     ours = run(
-        """const values = [...given.texts.map(read), ...given.values];
+        """const values = [...given.texts.map((text) => read(text).value), ...given.values];
         return values.map((value) => store.formats.map((format) =>
           given.modes.map(
           ([rounding, saturate]) => format.encode(value, { rounding, saturate }))));""",
@@ -223,6 +248,44 @@ def test_codes_mean_what_the_python_says(run, name):
         assert down == neighbor(right.value, name, "down", -math.inf)
 
 
+NUMBER = re.compile(r"\d[\d.]*(?:e([+-]\d+))?")
+
+
+def within_float64(match):
+    """A number as FloatLab has it: it says of tiny and huge ones only that they are."""
+    if int(match[1] or 0) in range(-250, 250):
+        return match[0]
+    return "<1e-250" if int(match[1]) < 0 else ">1e250"
+
+
+def test_errors_are_those_of_the_static_table(run):
+    texts = [*LONG, "0.1", "-4.0009765625", "65520", "1e-46", "3.5e38"]
+    modes = [("nearest_even", True), ("toward_zero", False), ("up", False)]
+    ours = run(
+        """return given.texts.map((text) => store.formats.map((format) =>
+          given.modes.map(([rounding, saturate]) => {
+            const typed = read(text);
+            const stored = format.round(typed.value, { rounding, saturate });
+            return describeError(typed.value, stored, typed).parts;
+          })));""",
+        {"texts": texts, "modes": modes},
+    )
+    for text, by_format in zip(texts, ours, strict=True):
+        entered = numerals.parse(text)
+        for name, by_mode in zip(NAMES, by_format, strict=True):
+            for mode, found in zip(modes, by_mode, strict=True):
+                told = ", ".join(part for part in found if "relative" not in part)
+                right = floatlab.error_text(entered, formats.encode(text, name, *mode))
+                right = NUMBER.sub(within_float64, right)
+                if told != right:  # half a unit of the last digit, to another side
+                    assert NUMBER.sub("", told) == NUMBER.sub("", right)
+                    sizes, wanted = (
+                        [float(size[0]) for size in NUMBER.finditer(words)]
+                        for words in (told, right)
+                    )
+                    assert sizes == pytest.approx(wanted, rel=0.01), (text, name, mode)
+
+
 PIECES = (
     "|+|-|−|0|1|9|25|.|e|E|e5|e-7|inf|Infinity|∞|nan|pi|Pi|π|2^|2**|^|0x|0B|F| |\t|"
     "\u00a0|,|_|１|٣|𝟏|00012|.000123"
@@ -241,12 +304,17 @@ def test_texts_mean_the_same_as_in_python(run):
     chance = random.Random(0)
     texts = ["".join(pair) for pair in itertools.product(PIECES, repeat=2)]
     texts += [start + text for start in ("0x", "0b") for text in texts]
+    texts += (
+        "0b0_01111_0000000000 0x3_C00 0x_3C00 0b1__1 0x1_ 1_000.5e1_0 2^-2_4".split()
+    )
+    texts += "1__0 1_e5 1e_5 1._5 1_.5 _1 1_ -_1".split()
+    texts += [zero * n + "7" for zero in ("0", "0x0") for n in (666, 1999, 2000)]
     texts += [
         "".join(chance.choices(PIECES, k=k)) for k in range(3, 8) for _ in range(900)
     ]
     answers = run(
         """return given.map((text) => store.formats.map((format) => {
-          const { value, code = value, message = null } = understand(text, format);
+          const { near, code = near, message = null } = understand(text, format);
           return [write(code), message];
         }));""",
         texts,
@@ -267,7 +335,7 @@ def test_digits_are_those_of_the_python(run):
     digits = [1, 3, 9, 15]
     ours = run(
         """return given.values.map((v) =>
-          [exact(v), meant(v), ...given.digits.map((n) => short(v, n))]);""",
+          [exact(v), readable(v), ...given.digits.map((n) => short(v, n))]);""",
         {"values": values, "digits": digits},
     )
     for value, (exactly, entry, *shorts) in zip(values, ours, strict=True):
@@ -275,10 +343,12 @@ def test_digits_are_those_of_the_python(run):
         assert shorts == [floatlab.short(Fraction(value), n) for n in digits], value
         if not entry.startswith("≈"):
             assert float(entry.replace("−", "-")) == value
-    words = run("return ['-0', 'inf', '-inf', 'nan'].map(read).map(exact);")
+    words = run(
+        "return ['-0', 'inf', '-inf', 'nan'].map((text) => exact(read(text).value));"
+    )
     assert words == ["−0", "infinity", "−infinity", "NaN"]
-    assert run("return [0.1, 2 ** -24, 1 / 3].map((v) => meant(v, 18, 9))") == [
-        "0.1", "≈ 5.96046448e-8", "≈ 0.333333333"]  # fmt: skip
+    assert run("return [0.5, 2 ** -24, 1 / 3].map((v) => readable(v, 18, 9))") == [
+        "0.5", "≈ 5.96046448e-8", "≈ 0.333333333"]  # fmt: skip
 
 
 # The number line
@@ -286,7 +356,8 @@ def test_digits_are_those_of_the_python(run):
 
 FORMAT = """const format = store.formats.find(({ name }) => name === given.name);
 const mode = { rounding: given.rounding, saturate: given.saturate };
-const x = read(given.entry);
+const typed = read(given.entry);
+const x = typed.value;
 """
 
 
@@ -308,7 +379,7 @@ def test_the_bins_are_where_rounding_changes(run, name, rounding):
 
 
 TELL = {
-    "error": f"{FORMAT} return describeError(x, format.round(x, mode)).text;",
+    "error": f"{FORMAT} return describeError(x, format.round(x, mode), typed).text;",
     "sentence": f"""{FORMAT}
       return binSentence(format, mode, x, digitsBetween(format, windowAround(format, x)));""",
 }

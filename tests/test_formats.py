@@ -210,9 +210,18 @@ def complaint(function, *arguments):
 
 
 NO_NUMBERS = [None, np.True_, [1], np.complex64(1), np.arange(3), b"1"]
-NO_NUMBERS += [Decimal("sNaN"), "1e", ".", "--1", "1_000", "2^", "3^2", "٣"]
+NO_NUMBERS += [Decimal("sNaN"), "1e", ".", "--1", "1__000", "1_", "2^", "3^2", "٣"]
 NO_NUMBERS += ["</script><img src=x onerror=alert(1)>" * 9]
-NO_CODES = ["0b" + "1" * 5000, "3C00", 1.0, None, True, np.array([1, 2])]
+NO_CODES = [
+    "0b" + "1" * 5000,
+    "0b1__1",
+    "0x1_",
+    "3C00",
+    1.0,
+    None,
+    True,
+    np.array([1, 2]),
+]
 BAD_ENTRIES = [(value, "is not a number") for value in NO_NUMBERS] + [
     (" ", "The entry is empty"),
     ("1.000,5e3", "has a comma"),
@@ -234,7 +243,8 @@ def test_bad_entries_and_codes_get_one_sentence():
     for call, table in ((formats.encode, BAD_ENTRIES), (formats.decode, BAD_CODES)):
         for entry, fragment in table:
             assert fragment in complaint(call, entry, "float16"), entry
-    for code in ("0x3C00", " 0X3c00 ", "0b0011110000000000", np.uint16(0x3C00)):
+    codes = "0x3C00", " 0X3c00 ", "0x_3C_00", "0b0_01111_0000000000", np.uint16(0x3C00)
+    for code in codes:
         assert formats.decode(code, "float16").value == 1
     for text in LONG:  # the digits of their values would take for ever
         assert formats.encode(text, "float16").kind in ("infinity", "normal")
@@ -251,7 +261,8 @@ def test_unknown_names(name):
     assert "choose one of nearest_even" in complaint(formats.encode, 1, "float16", name)
 
 
-DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?"
+WHOLE = "[0-9](_?[0-9])*"
+DIGITS = rf"({WHOLE}\.?({WHOLE})?|\.{WHOLE})(e[+-]?[0-9](_?[0-9]){{0,2}})?"
 DECIMAL = st.from_regex(r"[ \t]*[+\-\u2212]?" + DIGITS, fullmatch=True)
 
 

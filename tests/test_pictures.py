@@ -7,13 +7,18 @@ import re
 
 import pytest
 
-from tools import canonical, notebooks, pictures
+from tools import canonical, cells, notebooks, pictures
 
+# Explorers of what the reader's own cells trained or measured; all others need no cell.
+MEASURED = {"softmax-cliff", "does-it-pay", "blocklab"}
 SOLVED = sorted((canonical.COURSE / "notebooks" / "solved").glob("*.ipynb"))
-STORED = [
-    pytest.param(data["text/html"], id=f"{path.stem}-{cell.id}")
+PLACES = {
+    (path.stem, cell.id): data["text/html"]
     for path in SOLVED
     for cell, data in pictures.explorers(canonical.read(path))
+}
+STORED = [
+    pytest.param(text, id=f"{stem}-{cell}") for (stem, cell), text in PLACES.items()
 ]
 
 
@@ -28,6 +33,16 @@ def test_a_stored_explorer_has_a_picture_and_the_table_folded(text):
     assert not pictures.is_fresh(alone)
     # another script
     assert not pictures.is_fresh(text.replace("</script>", " </script>", 1))
+
+
+@pytest.mark.parametrize(
+    ("notebook", "cell"), [place for place in PLACES if place[1] not in MEASURED]
+)
+def test_an_explorer_cell_runs_by_itself_and_shows_what_is_stored(notebook, cell):
+    own = cells.Cells(notebook)
+    names = own.run(cell)  # with no name of another cell
+    shown = eval(own.sources[cell].splitlines()[-1], names)._repr_mimebundle_()
+    assert shown["text/html"] == pictures.undrawn(PLACES[notebook, cell])
 
 
 def test_nbval_compares_what_is_shown_without_the_picture():

@@ -86,10 +86,17 @@ export function binSentence(format, mode, x, digits) {
     + `${beyond ?? say(value)} in ${format.name} (${ROUNDINGS[mode.rounding]}).`;
 }
 
+// A size in three digits.
+function told(size) {
+  if (size < 1e-250) return "<1e-250";
+  return size > 1e250 ? ">1e250" : short(size, 3);
+}
+
 // What became of the entered number in one format: {kind, parts, text}, of kind "same", "exact",
 // "off" or "lost" (overflow or NaN). An exact result is told as "no error": its value may be
-// shortened, behind "≈".
-export function describeError(entered, { format, value, ulp }) {
+// shortened, behind "≈". `typed` is what read() says of the number, if anything.
+export function describeError(entered, { format, value, ulp }, typed = {}) {
+  const { near = entered, rest = 0 } = typed;
   const describe = (kind, ...parts) => ({ kind, parts, text: parts.join(" · ") });
   const isFinite = Number.isFinite(value);
   if (!Number.isFinite(entered)) {
@@ -98,11 +105,13 @@ export function describeError(entered, { format, value, ulp }) {
       : "no infinity in this format");
   }
   if (!isFinite) return describe("lost", `too large for ${format}`);
-  const size = Math.abs(value - entered);
-  if (size === 0) return describe("exact", "no error");
-  const off = `${short(size, 3)} too ${value < entered ? "low" : "high"}`;
+  if (value === entered) return describe("exact", "no error");
+  const size = Math.abs(value - near - rest);
+  const off = `${told(size)} too ${value < entered ? "low" : "high"}`;
   // More than rounding can do: the number was cut off at the largest value.
-  if (size >= ulp) return describe("lost", off, `${short(value)} is the last value`);
-  return describe("off", off, `relative ${short(size / Math.abs(entered), 3)}`,
-    `${short(size / ulp, 3)} ULP`);
+  if (Math.abs(entered) >= Math.abs(value) + ulp) {
+    return describe("lost", off, `${short(value)} is the last value`);
+  }
+  return describe("off", off, `relative ${told(size / Math.abs(entered))}`,
+    `${told(size / ulp)} ULP`);
 }

@@ -1,31 +1,51 @@
 // Texts to numbers, and these to the bit patterns of a format and back.
 //
 // A number is a float64, which holds every value of these formats and the middles between them. A
-// code is a bit pattern as a whole number. A text means what formats/numerals.py says, where
-// digits beyond a float64 count too.
+// code is a bit pattern as a whole number. A text means what formats/numerals.py says.
 
-import { isNegative } from "./digits.mjs";
+import { exact, isNegative } from "./digits.mjs";
 
 export const NEAREST = { rounding: "nearest_even", saturate: false };
 const WORDS = new Map([["nan", NaN], ["inf", Infinity], ["infinity", Infinity], ["∞", Infinity],
   ["pi", Math.PI], ["π", Math.PI]]);
-const DECIMAL = /^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/;
+const DECIMAL = /^(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/;
 const POWER_OF_TWO = /^2(?:\^|\*\*)([+-]?\d+)$/;
-const ZERO = /^[0.]+(?:e|$)/;
 
-// The number that a text means, or null. What lies beyond a float64 is its largest or smallest,
-// which are still far outside every format.
+// A decimal as a whole number over 10**places.
+function wholeOf(text, places) {
+  const [, whole, behind, ten = 0] = DECIMAL.exec(text);
+  return BigInt(whole + behind) * 10n ** BigInt(places + Number(ten) - behind.length);
+}
+
+// The number that a text means, or null: {near, rest, value, text}. It is the float64 `near` and
+// what that lacks, the `rest`. `value` is the float64 that rounds to every format as the number
+// does: beside `near` where that could be a tie, and the number is none. What is far too small or
+// large is the smallest or largest float64. `text` is what was typed, and short where digits of
+// `value` cannot stand for it.
 export function read(text) {
-  const entry = text.trim().toLowerCase().replaceAll("−", "-");
+  const entry = text.trim().toLowerCase().replaceAll("−", "-").replace(/(\d)_(?=\d)/g, "$1");
   const body = entry.replace(/^[+-]/, "");
+  const sign = entry.startsWith("-") ? -1 : 1;
+  const word = sign * WORDS.get(body);
+  if (WORDS.has(body)) return { near: word, value: word };
   const power = POWER_OF_TWO.exec(body);
-  let size = WORDS.get(body);
-  if (power || DECIMAL.test(body)) {
-    size = Math.min(power ? 2 ** power[1] : Number(body), Number.MAX_VALUE);
-    if (size === 0 && !ZERO.test(body)) size = Number.MIN_VALUE;
+  if (!power && !DECIMAL.test(body)) return null;
+  const near = Math.min(power ? 2 ** power[1] : Number(body), Number.MAX_VALUE)
+    || (/^[^e]*[1-9]/.test(body) ? Number.MIN_VALUE : 0);
+  const isFar = near < 1e-250 || near > 1e250;
+  let value = near;
+  let rest = 0;
+  if (!isFar && !power) {
+    const places = 1100 + 2 * body.length;
+    const more = wholeOf(body, places) - wholeOf(exact(near), places);
+    // All values and ties of the formats have few bits: two steps from these lie no others.
+    const isShort = near * 1e6 + near - near * 1e6 === near;
+    if (isShort) value *= 1 + Math.sign(Number(more)) * 2 ** -52;
+    rest = Number(`${more}e-${places}`);
   }
-  if (size === undefined) return null;
-  return entry.startsWith("-") ? -size : size;
+  const shown = entry.replace(/^-/, "−");
+  return { near: sign * near, rest: sign * rest, value: sign * value,
+    text: isFar && shown.length > 18 ? `${shown.slice(0, 17)}…` : shown };
 }
 
 // A number of steps between neighbors, as the nearest whole one.

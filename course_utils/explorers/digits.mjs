@@ -33,18 +33,9 @@ export function short(value, digits = 9) {
   return signOf(value) + (isPlain ? String(rounded) : rounded.toExponential());
 }
 
-// The exact value if it is short, else about `digits` digits of it behind "≈".
-export function readable(value, longest = 24, digits = 12) {
-  const whole = exact(value);
+// The exact value, or the text that it was typed as, if it is short; else about `digits` digits of
+// it behind "≈".
+export function readable(value, longest = 24, digits = 12, whole = exact(value)) {
   if (!Number.isFinite(value) || whole.length <= longest) return whole;
   return `≈ ${short(value, digits)}`;
-}
-
-// The same of a number that need not be a value of a format, as an entry: where 15
-// digits mean the same float64, they are what was meant.
-export function meant(value, longest = 24, digits = 12) {
-  const text = readable(value, longest, digits);
-  const decimal = short(value, 15);
-  const isMeant = Number(decimal.replace("−", "-")) === value && decimal.length <= longest;
-  return text.startsWith("≈") && isMeant ? decimal : text;
 }

@@ -13,19 +13,24 @@ export const ROUNDINGS = {
 // Whether a text is meant as a code, "0x…" or "0b…".
 export const isCode = (text) => /^\s*[+-]?0[xb]/i.test(text);
 
-// What a text means: {value}, {value, code} if it is a code of the format, or {message}.
+// What a text means: what `read` says of a number, {value, code} if it is a code of the format, or
+// {message}.
 export function understand(text, { name, bits, decode }) {
   const entry = text.trim();
   const quoted = `"${entry.length > 40 ? `${entry.slice(0, 37)}...` : entry}"`;
+  if (entry.length > 2000) {
+    return { message: `The entry has ${entry.length} characters: give at most 2,000.` };
+  }
   if (isCode(entry)) {
-    const code = Number(entry); // NaN where a digit is wrong
+    // NaN where a digit is wrong
+    const code = Number(entry.replace(/([\da-fx])_(?=[\da-f])/gi, "$1"));
     if (code < 2 ** bits) return { code, value: decode(code).value };
     const most = (2 ** bits - 1).toString(16).toUpperCase();
-    return { message: `${quoted} is not a code of ${name}: its ${bits} bits go from 0x0 to `
-      + `0x${most}.` };
+    return { message: `${quoted} is not a code of ${name}: write its ${bits} bits after 0b, or `
+      + `0x0 to 0x${most}.` };
   }
-  const value = read(entry);
-  if (value !== null) return { value };
+  const typed = read(entry);
+  if (typed !== null) return typed;
   if (/\d,/.test(entry)) {
     return { message: `${quoted} has a comma: write a point for decimals and nothing for `
       + "thousands." };

@@ -1,7 +1,7 @@
 // FloatLab: one number, and what each format keeps of it. State lives in here, per host.
 
 import { makeFormat } from "./codec.mjs";
-import { exact, meant } from "./digits.mjs";
+import { exact, readable } from "./digits.mjs";
 import {
   labelled, make, makeChips, makeEntry, powerOfTwo, setChildren, setOne, setText,
 } from "./dom.mjs";
@@ -19,8 +19,8 @@ const KEYS = [
   ["S E F", "to the sign, the exponent, the fraction"],
 ];
 
-// A number as an entry: its digits, infinity or nan.
-const entryOf = (value) => exact(value).replace("−", "-").toLowerCase();
+// A number as an entry: its digits, infinity or NaN.
+const entryOf = (value) => exact(value).replace("−", "-");
 
 // A button that opens a small panel above what follows; Escape and leaving it close it.
 function makePopup(name, face, content, attributes = {}) {
@@ -47,7 +47,8 @@ function buildLab(data, set) {
   const float16First = !isCode(data.entry) && data.shown.includes("float16");
   const state = {
     entry: data.entry, // what the field shows
-    value: null, // the last good number, exact; null before the first one
+    value: null, // the last good number; null before the first one
+    typed: {}, // what else was read of it, if it was typed as one
     edited: null, // what a row's own bits are, decoded, while they are the number
     message: null, // what is wrong with the entry
     shown: first,
@@ -58,11 +59,13 @@ function buildLab(data, set) {
 
   // What an entry changes, where a code is one of a format.
   function take(entry, format = state.selected) {
-    const { code, value, message = null } = understand(entry, format);
+    const { code, message = null, ...typed } = understand(entry, format);
     if (message === null) {
-      return { entry, message, value, edited: code === undefined ? null : format.decode(code) };
+      return { entry, message, typed, value: typed.value,
+        edited: code === undefined ? null : format.decode(code) };
     }
-    const still = state.value === null ? "" : ` The rows still show ${meant(state.value)}.`;
+    const still = state.value === null ? ""
+      : ` The rows still show ${readable(state.value, 24, 12, state.typed.text)}.`;
     return { entry, message: message + still };
   }
   Object.assign(state, take(data.entry));
@@ -71,7 +74,7 @@ function buildLab(data, set) {
   function edit(format, code) {
     const edited = format.decode(code);
     const { value } = edited;
-    set({ edited, value, message: null, selected: format, entry: entryOf(value) });
+    set({ edited, value, typed: {}, message: null, selected: format, entry: entryOf(value) });
   }
   // Make a row the selected one. A code in the field would be read as another format's there.
   function select(format) {
@@ -96,7 +99,7 @@ function buildLab(data, set) {
     (isStale) => results.classList.toggle("stale", isStale)); // then they show another number
   const chips = makeChips("examples", CHIPS.map((text) => [
     text === "2^-24" ? powerOfTwo(-24) : [text.replace("-", "−")],
-    () => set(take(text.toLowerCase())), { "aria-label": text.replace("π", "pi") }]));
+    () => set(take(text)), { "aria-label": text.replace("π", "pi") }]));
   const codes = makeMenu([], (index) => {
     const selected = state.shown[index];
     set({ selected, ...(isCode(state.entry) && take(state.entry, selected)) });
@@ -134,7 +137,7 @@ function buildLab(data, set) {
   const results = make("div", list, formula.element, lens.element);
 
   function look(width) {
-    const { value: x, edited, shown, selected } = state;
+    const { value: x, typed, edited, shown, selected } = state;
     tell(state.message);
     field.value = state.entry;
     setChildren(codes, shown.map(({ name }) => make("option", name)));
@@ -152,7 +155,7 @@ function buildLab(data, set) {
       row.element.hidden = !shown.includes(format);
       if (row.element.hidden) continue;
       const stored = edited?.format === format.name ? edited : format.round(x, state);
-      const sentence = row.update(x, stored, format === selected);
+      const sentence = row.update(x, typed, stored, format === selected);
       if (format === selected) {
         formula.update(stored, format);
         words = sentence;

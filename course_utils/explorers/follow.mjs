@@ -13,7 +13,7 @@ export const rounded = (value) => Number(value.toPrecision(3));
 export function makeFollow(choose) {
   let current = null; // the gradient that is followed
   function take(text) {
-    const number = read(text);
+    const number = read(text)?.near;
     const wrong = !Number.isFinite(number) || number === 0;
     const entry = text.trim() ? `"${text.trim()}"` : "An empty field";
     tell(wrong ? `${entry} is not a gradient to follow: `

@@ -1,7 +1,7 @@
 // The lens: the number line around x, cut into the bins that round to one value each.
 
 import { binSentence, binsBetween, digitsBetween, placeOf, windowAround } from "./bins.mjs";
-import { meant, readable } from "./digits.mjs";
+import { readable } from "./digits.mjs";
 import { draw, isCommand, make, setAttributes, setOne, setText } from "./dom.mjs";
 import { clamp, scaleLinear } from "./plot.mjs";
 
@@ -114,7 +114,7 @@ export function makeLens(state, move) {
 
   function render(next = width) {
     width = next;
-    const { value: x, selected, shown } = state;
+    const { value: x, typed, selected, shown } = state;
     svg.toggleAttribute("hidden", !Number.isFinite(x));
     if (!Number.isFinite(x)) {
       const what = Number.isNaN(x) ? "NaN is not" : "Infinity has no place";
@@ -133,7 +133,7 @@ export function makeLens(state, move) {
       + (others.length ? `M${spot},${BELOW}V${height - 4}` : ""));
     setOne(knob, "transform", `translate(${spot},${TOP - 8})`);
     const digits = digitsBetween(selected, piece);
-    const text = meant(x, 18, Math.max(9, digits + 2));
+    const text = readable(x, 18, Math.max(9, digits + 2), typed.text);
     const name = text.startsWith("≈") ? `x ${text}` : `x = ${text}`;
     setText(flag, at > 1 ? `${name} →` : at < 0 ? `← ${name}` : name);
     const half = flag.textContent.length * 4 + 2;

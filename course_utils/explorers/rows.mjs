@@ -14,8 +14,8 @@ function bitLabel(field, place, width) {
 }
 
 // A row for one format. on: {select(), edit(code), light(bits)}; the leading bit is "lead".
-// → {element, update(entered, stored, isSelected), light(lit)}; `stored` is null where the format
-// refuses the number. update gives a sentence about it.
+// → {element, update(entered, typed, stored, isSelected), light(lit)}; `typed` is what read() says
+// of the number, `stored` is null where the format refuses it. update gives a sentence about it.
 export function makeRow(format, on) {
   let stored = null;
   const next = (direction) => stored && format.step(stored.code, direction);
@@ -65,10 +65,10 @@ export function makeRow(format, on) {
   make("div.facts", value, kind, error, make("span.steps", down, up)));
   roveAmong(element, bits);
 
-  function update(entered, decoded, isSelected) {
+  function update(entered, typed, decoded, isSelected) {
     stored = decoded;
     const text = stored ? readable(stored.value) : "no NaN here";
-    const told = stored ? describeError(entered, stored) : { kind: "same", text: "" };
+    const told = stored ? describeError(entered, stored, typed) : { kind: "same", text: "" };
     const kindName = stored?.kind ?? "refused";
     element.classList.toggle("selected", isSelected);
     element.classList.toggle("refused", !stored);

@@ -16,9 +16,10 @@ LONGEST = 2_000  # characters
 FAR = 20_000
 PI = Fraction(31415926535897932384626433832795028841971, 10**40)
 BLANKS = " \t\r\n\u00a0"
+WHOLE = "[0-9](?:_?[0-9])*"
 NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<decimal>[0-9]+\.?[0-9]*|\.[0-9]+)(?:e(?P<ten>[+-]?[0-9]+))?"
-    r"|2(?:\^|\*\*)(?P<two>[+-]?[0-9]+)|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|pi|π)",
+    rf"(?P<sign>[+-]?)(?:(?P<decimal>{WHOLE}\.?(?:{WHOLE})?|\.{WHOLE})(?:e(?P<ten>[+-]?{WHOLE}))?"
+    rf"|2(?:\^|\*\*)(?P<two>[+-]?{WHOLE})|(?P<infinity>inf|infinity|∞)|(?P<nan>nan)|pi|π)",
     re.IGNORECASE | re.ASCII,
 )
 NO_NUMBERS = (bool, np.bool_, bytes, bytearray, np.complexfloating)
@@ -33,7 +34,8 @@ def parse(text: str) -> Fraction | float:
 
     Gives a `Fraction`, or a float where no Fraction exists: inf, -inf, nan and -0.0.
     Exponents far beyond every format (1e999999999) are cut short, to numbers still far
-    beyond. ValueError with one sentence for what is no number.
+    beyond. There may be underscores as Python has them. ValueError with one sentence
+    for what is no number.
 
     Example:
         >>> parse("0.1")
@@ -85,8 +87,8 @@ def exact(value) -> Fraction | float:
 
 
 def whole(code) -> int:
-    """A code as an int; text is hexadecimal ("0x3C00") or binary; ValueError for
-    anything else.
+    """A code as an int; text is hexadecimal ("0x3C00") or binary, also with underscores
+    ("0b0_01111_0000000000"); ValueError for anything else.
 
     Example:
         >>> whole("0b101")
@@ -97,7 +99,7 @@ def whole(code) -> int:
     if isinstance(code, str):
         text = code.strip(BLANKS)
         if len(text) <= LONGEST and re.fullmatch(
-            "0x[0-9a-f]+|0b[01]+", text, re.IGNORECASE
+            "0x(_?[0-9a-f])+|0b(_?[01])+", text, re.IGNORECASE
         ):
             return int(text, 0)
         name = quoted(code)

@@ -97,6 +97,23 @@ def test_bad_entries_are_told_after_a_pause_and_leave_what_was_there(show):
     assert "2x" in panel.message.inner_text()
 
 
+def test_digits_beyond_a_float64_count_and_are_shown_as_typed(show):
+    panel = show("65519.999999999999999999")
+    assert panel.text("float16") == "65504"
+    flag = panel.inside.locator(".x-text")
+    for entry, error, shown in [
+        ("1.00048828125000000000000001", "0.5 ULP", "x ≈ 1.00048828"),
+        ("-1e-400", "<1e-250 too high", "x = −1e-400"),
+        ("1" * 400, "too large for float16", "x = 11111111111111111…"),
+    ]:
+        panel.entry.fill(entry)
+        assert error in panel.text("float16", "error") and shown in flag.inner_html()
+    panel.entry.fill("0b1_01111_0000000000")
+    assert panel.text("float16") == "−1" and "x = −1" in flag.inner_html()
+    panel.bit("float16", 0).click()
+    assert "x = 1" in flag.inner_html()
+
+
 def test_chips_rounding_and_saturation(show):
     panel = show()
     for text in ["0.1", "pi", "2^-24", "65504", "2049", "-4200000000", "NaN"]:

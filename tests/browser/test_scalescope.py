@@ -84,6 +84,8 @@ def test_a_gradient_is_followed_from_zero_to_infinity_and_another_one(show):
     expect(panel.spoken).to_contain_text(
         "1.19e-8 is stored as 0 00000 0000000010, subnormal"
     )
+    panel.followed.fill("pi")
+    assert panel.fate()[0] == "normal"
     panel.followed.fill("-6e-8")
     assert panel.fate() == ("subnormal", "0.66 % off", "1 00000 0000001000")
     message = panel.inside.locator(".follow").get_by_role("status")
