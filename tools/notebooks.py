@@ -211,6 +211,8 @@ def execute(nb, folder, name):
         own = {
             "COURSE_PROGRESS": f"{scratch}/progress.json",
             "IPYTHONDIR": f"{scratch}/ipython",
+            # what is stored was measured for as long as its cell says
+            "COURSE_PACE": "",
         }
         with client.setup_kernel(env=os.environ | own):
             for place in tqdm(places, desc=name):
