@@ -92,9 +92,9 @@ def _run(options):
     if options.command == "check":
         return check.run()
     if options.command == "class-board":
-        from course_utils.report import board
+        from course_utils.report import collection
 
-        return board.run(options.reports, options.out, options.csv)
+        return collection.run(options.reports, options.out, options.csv)
     if options.command == "bench":
         session.setup()
         return _bench(options)
