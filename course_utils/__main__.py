@@ -83,6 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"`{check.PYTHON} -m course_utils {options.command}`.",
             file=sys.stderr,
         )
+    except KeyboardInterrupt:
+        return 130  # as shells tell it
     # 1 says that examine found something
     return 2 if options.command == "examine" else 1
 
