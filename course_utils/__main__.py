@@ -12,8 +12,6 @@ if sys.version_info < (3, 11):  # noqa: UP036  (before what an older Python cann
     )
 
 import argparse
-import contextlib
-import io
 import json
 from pathlib import Path
 
@@ -50,9 +48,15 @@ def main(arguments: list[str] | None = None) -> int:
         help="the file to write (default: a new one in data/measurements/own)",
     )
     examine = commands.add_parser(
-        "examine", help="look for mixed-precision mistakes in a saved .keras model"
+        "examine", help="look for mixed-precision mistakes in a saved model or a script"
     )
-    examine.add_argument("model", help="the .keras file")
+    examine.add_argument("file", type=Path, help="a .keras file, or a script (.py)")
+    examine.add_argument(
+        "--run", action="store_true", help="run the script, and examine its models"
+    )
+    examine.add_argument(
+        "--seconds", type=seconds, default=60, help="the most that it may run (60)"
+    )
     class_board = commands.add_parser(
         "class-board", help="put what a class handed in side by side on one page"
     )
@@ -83,6 +87,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"`{check.PYTHON} -m course_utils {options.command}`.",
             file=sys.stderr,
         )
+    except KeyboardInterrupt:
+        return 130  # as shells tell it
     # 1 says that examine found something
     return 2 if options.command == "examine" else 1
 
@@ -92,18 +98,15 @@ def _run(options):
     if options.command == "check":
         return check.run()
     if options.command == "class-board":
-        from course_utils.report import board
+        from course_utils.report import collection
 
-        return board.run(options.reports, options.out, options.csv)
+        return collection.run(options.reports, options.out, options.csv)
     if options.command == "bench":
         session.setup()
         return _bench(options)
-    # Findings stand alone on the output, for scripts.
-    with contextlib.redirect_stdout(io.StringIO()):
-        session.setup()
     from course_utils.precision import command
 
-    return command.run(options.model)
+    return command.run(options.file, options.run, options.seconds)
 
 
 def _bench(options):

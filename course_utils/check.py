@@ -34,31 +34,34 @@ LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
 def run() -> int:
-    """Prints one table of what is here, with a fix for each fault; 1 if there is one,
-    else 0.
+    """Prints a table of what is here, each row once it is known, with a fix for each
+    fault; 1 if there is one, else 0.
     """
-    probes = (python, packages, tensorflow, machine, memory)
-    rows = {probe: [] for probe in probes}
+    rows = {probe: [] for probe in (python, packages, tensorflow, machine, memory)}
     deadline = time.monotonic() + SECONDS
     threads = [processes.thread(_ask, *each) for each in rows.items()]
-    table = [("", "", "found here", "what to do")]
-    for thread, probe in zip(threads, probes, strict=True):
+    _show("", "", "found here", "what to do")
+    faults = 0
+    for thread, (probe, results) in zip(threads, rows.items(), strict=True):
         thread.join(max(0, deadline - time.monotonic()))
         if thread.is_alive():
-            way = "try again: a first start is slow"
-            rows[probe].append(("fault", f"no answer in {SECONDS} s", way))
-        table += [(mark, probe.__name__, *rest) for mark, *rest in rows[probe]]
-    for mark, what, finding, way in table:
-        first, *more = textwrap.wrap(finding, 40)
-        for row in [(mark, what, first, way), *(("", "", part, "") for part in more)]:
-            print(LINE.format(*row).rstrip(" │"))
-    faults = [mark for mark, *_ in table].count("fault")
+            state = f"slow to start: no answer in {SECONDS} s"
+            results = [("note", state, "try again: the second start is faster")]
+        for mark, finding, way in results:
+            _show(mark, probe.__name__, finding, way)
+            faults += mark == "fault"
     print(
         f"{faults} to mend, from the top."
         if faults
         else "All that the course needs is here."
     )
     return 1 if faults else 0
+
+
+def _show(mark, what, finding, way):
+    for part in textwrap.wrap(finding, 40):
+        print(LINE.format(mark, what, part, way).rstrip(" │"), flush=True)
+        mark = what = way = ""
 
 
 def _ask(probe, rows):

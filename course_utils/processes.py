@@ -106,7 +106,7 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
 
 def script(path, *arguments) -> list[str]:
     """The command that runs a Python script, which can import `course_utils`."""
-    return _calling(_run_script, {"arguments": [str(path), *map(str, arguments)]})
+    return _calling(run_script, {"arguments": [str(path), *map(str, arguments)]})
 
 
 class Process(subprocess.Popen):
@@ -253,7 +253,8 @@ def _child(name, arguments):
         os._exit(1)
 
 
-def _run_script(arguments):
+def run_script(arguments: list[str]) -> None:
+    """Run a Python script in this process, as Python does: its path, its arguments."""
     sys.argv = arguments
     sys.path[:0] = [os.path.dirname(os.path.abspath(arguments[0]))]
     runpy.run_path(arguments[0], run_name="__main__")

@@ -1,31 +1,39 @@
-"""`examine model.keras`: what it prints, and how it ends."""
+"""`examine FILE`: what it prints about saved models and scripts, and how it ends."""
+
+import contextlib
+import io
+import subprocess
+import sys
+import textwrap
 
 import keras
 import pytest
 from keras import layers
 from test_precision_examine import here  # noqa: F401  (on a fast GPU)
 
-from course_utils import __main__, session
-from course_utils.precision import command
+from course_utils import __main__, processes
+from course_utils.precision import command, script
 from course_utils.training import dtype_policy
+from tools.canonical import COURSE
 
 
 @pytest.fixture
-def run(tmp_path, capsys):
-    """Saves a model of some layers, and returns what the command prints about it."""
+def saved(tmp_path, capsys):
+    """Saves a model of some layers; what is said about it, and the exit status."""
 
-    def saved(*inner, policy="mixed_float16", path=tmp_path / "model.keras"):
+    def examined(*inner, policy="mixed_float16"):
         with dtype_policy(policy):
             inputs = keras.Input((8,))
             model = keras.Sequential([inputs, *(make() for make in inner)])
             model.compile("adam", "mse")
         model.save(tmp_path / "model.keras")
-        status = command.run(path)
+        problem, status = command.saved(str(tmp_path / "model.keras"), 60)
         out, err = capsys.readouterr()
-        assert err.count("\n") == (status == 2) and keras.config.floatx() == "float32"
-        return status, out + err
+        assert not err and bool(problem) == (status == 2)
+        assert keras.config.floatx() == "float32"
+        return status, out + problem
 
-    return saved
+    return examined
 
 
 def last(units=8):
@@ -37,32 +45,264 @@ class Unknown(layers.Layer):
         return x
 
 
-def test_it_prints_findings_and_exits_as_linters_do(run, tmp_path):
-    status, line = run(lambda: layers.Dense(8, "softmax", name="out"))
+def test_it_prints_findings_and_exits_as_linters_do(saved):
+    status, line = saved(lambda: layers.Dense(8, "softmax", name="out"))
     assert status == 1 and line.count("\n") == 1
     assert (
         line.startswith("MP001 error out: The probabilities") and "Fix: Dense(" in line
     )
-    assert run(lambda: layers.Dense(8), last) == (0, "Nothing found.\n")
-    assert run(last, policy="float32") == (0, "Nothing found.\n")
-    status, line = run(lambda: layers.Dense(9), last)  # advice alone
+    assert saved(lambda: layers.Dense(8), last) == (0, "Nothing found.\n")
+    assert saved(last, policy="float32") == (0, "Nothing found.\n")
+    status, line = saved(lambda: layers.Dense(9), last)  # advice alone
     assert status == 0 and line.startswith("MP010 advice dense")
 
 
 def test_as_a_command_it_prints_findings_alone_and_hands_on_the_status(
-    run, tmp_path, capsys, monkeypatch
+    saved, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(session, "setup", lambda: print("TensorFlow 2.21"))
-    run(lambda: layers.Dense(8, "softmax", name="out"))
+    """Here in this process, which has loaded Keras."""
+
+    def call(function, arguments, *_):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            result = function(**arguments)
+        return processes.Outcome(result, printed.getvalue(), "")
+
+    monkeypatch.setattr(processes, "call", call)
+    saved(lambda: layers.Dense(8, "softmax", name="out"))
     assert __main__.main(["examine", str(tmp_path / "model.keras")]) == 1
-    assert capsys.readouterr().out.startswith("MP001 error out: ")
+    out, err = capsys.readouterr()
+    assert out.startswith("MP001 error out: ") and out.count("\n") == 1
+    assert err.startswith("Examining") and err.count("\n") == 1
 
 
-def test_a_file_that_keras_cannot_load_is_refused_with_keras_s_reason(run, tmp_path):
-    assert run(last, path=tmp_path / "missing.keras")[0] == 2
+def test_a_file_that_keras_cannot_load_is_refused_with_keras_s_reason(saved):
     for layer, reason in (
         (Unknown, "Could not locate class 'Unknown'"),
         (lambda: layers.Lambda(lambda x: x + 1), "lambda"),
     ):
-        status, line = run(layer)
+        status, line = saved(layer)
         assert status == 2 and reason in line and "examine(model)" in line
+
+
+# --- before anything is loaded --------------------------------------------------------
+
+TRAIN = """
+import keras, nowhere
+print("executed")
+keras.config.set_dtype_policy("mixed_float16")
+class Norm(keras.layers.Layer):
+    def call(self, x):
+        return x / (x + 1e-8)
+class Own(keras.Model):
+    def train_step(self, data):
+        with nowhere.Tape() as tape:
+            loss = self(data)
+        self.optimizer.apply(tape.gradient(loss, self.trainable_weights))
+class Config:
+    tolerance = 1e-8
+class Wide(keras.layers.Layer):
+    def call(self, x):
+        return keras.ops.cast(x, "float32") + 1e-8
+"""
+GIVEN = {  # what is in a file, and what is said of it
+    "a.txt": ("x", "neither a script (.py) nor a .keras file"),
+    "a.h5": ("x", "neither a script (.py) nor a .keras file"),
+    "a.keras": ("PK\3\4 cut", "is damaged"),
+    "a.ipynb": ("{}", "jupyter nbconvert --to script"),
+    "syntax.py": ("x = 1\ndef f(:", "invalid syntax (syntax.py, line 2)"),
+    "null.py": ("x = 1\0", "null bytes"),
+    "folder.keras": (None, "is a folder"),
+    "missing.py": (None, "There is no file"),
+}
+LOOK = """
+import sys
+from course_utils.__main__ import main
+for name in sys.argv[1:]:
+    print(name, file=sys.stderr)
+    print("status", main(["examine", name]), flush=True)
+print([m for m in ("tensorflow", "keras", "pandas") if m in sys.modules])
+"""
+
+
+def test_what_is_no_model_is_told_at_once_and_a_script_is_read(tmp_path):
+    """In one process for all, which loads no framework and executes no script."""
+    for name, (text, _) in GIVEN.items():
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    (tmp_path / "folder.keras").mkdir()
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "float32.py").write_text(TRAIN.replace("mixed_float16", "float32"))
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK, *GIVEN, "train.py", "float32.py"],
+        cwd=tmp_path, env={"PYTHONPATH": str(COURSE)}, capture_output=True, text=True,
+    )  # fmt: skip
+    lines = done.stderr.splitlines()
+    assert lines[0:16:2] == [*GIVEN], done.stderr
+    for told, (_, wanted) in zip(lines[1:16:2], GIVEN.values(), strict=True):
+        assert wanted in told
+    assert lines[16:20:2] == ["train.py", "float32.py"] and len(lines) == 20
+    assert "Nothing was executed: `examine --run train.py`" in lines[17]
+    *refused, norm, own, found, nothing, none, loaded = done.stdout.splitlines()
+    assert refused == ["status 2"] * len(GIVEN) and loaded == "[]"
+    assert norm.startswith("MP009 warning Norm: 1e-08 is below 6e-08")
+    assert own.startswith("MP015 error Own: train_step never calls scale_loss")
+    assert (found, nothing, none) == ("status 1", "Nothing found.", "status 0")
+
+
+# --- a script that is run -------------------------------------------------------------
+
+# in place of Keras and of the rules, so that it starts in no time
+STAND_INS = '''
+import gc, os, signal, sys, threading, time, types
+from course_utils.precision.finding import Finding
+
+class Model:
+    """Not more than Keras's, and like it in a circle that only a collection breaks."""
+    def __init__(self, name, *layers):
+        self.name, self.layers, self.itself = name, layers, self
+    def _flatten_layers(self, include_self):
+        return self.layers
+
+class Forgot(Model):
+    def __init__(self):
+        self.itself = self
+
+def examine(model):
+    severity = "error" if "16" in model.name else "advice"
+    return [Finding("MP001", severity, model.name, "It is.", "Mend")]
+
+sys.modules["keras"] = types.SimpleNamespace(Model=Model)
+sys.modules["course_utils.precision.rules"] = types.SimpleNamespace(examine=examine)
+print("of the script")
+os.system("echo of its children")
+print("its errors", file=sys.stderr)
+'''
+SCRIPTS = {  # what a script does, what it is told, what is found, the exit status
+    "raises": (
+        """
+        inner, layer = Model("inner", 1, 2), object()
+        Model("whole16", inner, 1, 2)
+        Forgot()
+        del inner
+        gc.collect()
+        twin = Model("float", layer)
+        Model("its part in Keras", layer)
+        assert sys.argv == [__file__] and sys.path[0] == os.path.dirname(__file__)
+        input()
+        """,
+        "It raised EOFError: EOF when reading a line.",
+        """\
+        whole16 (Model)
+        MP001 error whole16: It is. Fix: Mend
+        float (Model)
+        MP001 advice float: It is. Fix: Mend
+        """,
+        1,
+    ),
+    "never ends": (
+        """
+        one = Model("one", 1)
+        left, again = signal.getitimer(signal.ITIMER_REAL)
+        assert 0 < left <= 30 and again
+        try:  # the limit comes at once, and then once more
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.1)
+            time.sleep(600)
+        except:
+            pass
+        while True:
+            pass
+        """,
+        "It was stopped after 30 seconds.",
+        "MP001 advice one: It is. Fix: Mend\n",
+        0,
+    ),
+    "leaves": (
+        """
+        one = Model("one16", 1)
+        threading.Thread(target=time.sleep, args=(600,)).start()
+        sys.exit("done")
+        """,
+        "",
+        "MP001 error one16: It is. Fix: Mend\n",
+        1,
+    ),
+    "builds nothing": ("import nowhere", "'nowhere'. It built no Keras model.", "", 2),
+    "dies": ("os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL.", "", 2),
+    "ends its process": ("os._exit(0)", "It ended its process.", "", 2),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_run_in_a_process_of_its_own(name, tmp_path, capsys):
+    text, problem, found, status = SCRIPTS[name]
+    path = tmp_path / "train.py"
+    path.write_text(STAND_INS + textwrap.dedent(text))
+    assert command.run(path, execute=True, seconds=30) == status
+    out, err = capsys.readouterr()
+    start, *told = err.splitlines()
+    assert start == f"Examining {path}, at most 30 s ..."
+    assert out == textwrap.dedent(found)
+    assert len(told) == bool(problem) and "".join(told).endswith(problem)
+
+
+def test_a_script_that_cannot_be_interrupted_is_killed(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "train.py"
+    ignores = "signal.signal(signal.SIGALRM, signal.SIG_IGN)"
+    path.write_text(f"import signal\n{ignores}\nwhile True:\n    pass\n")
+    monkeypatch.setattr(command, "LOADING", 0.5)
+    assert command.run(path, execute=True, seconds=0.5) == 2
+    assert "It was stopped after 1 seconds." in capsys.readouterr().err
+
+
+def test_of_keras_models_the_outermost_are_found_once():
+    grown = keras.Sequential(name="grown")
+    for layer in (keras.Input((4,)), layers.Dense(3), layers.Dense(2)):
+        grown.add(layer)  # Keras makes a functional model anew each time
+    inner = keras.Sequential([keras.Input((4,)), layers.Dense(3)], name="inner")
+    x = keras.Input((4,))
+    outer = keras.Model(x, layers.Dense(1)(inner(x)), name="outer")
+    part = keras.Model(outer.input, outer.layers[1].output, name="part")
+
+    class Own(keras.Model):
+        def __init__(self, net):
+            super().__init__(name="own")
+            self.net = net
+
+    own = Own(keras.Sequential(name="its net"))
+    ours = [grown, inner, outer, part, own, own.net]
+    models = [m for m in script._outermost() if any(m is each for each in ours)]
+    assert sorted(m.name for m in models) == ["grown", "outer", "own"]
+    assert [m.name for m in script._outermost()].count("grown") == 1
+
+
+@pytest.mark.slow
+def test_with_keras_itself(tmp_path, capsys):
+    path = tmp_path / "train.py"
+    path.write_text(
+        "import keras\n"
+        "def make(policy):\n"
+        "    keras.config.set_dtype_policy(policy)\n"
+        "    layers = [keras.Input((8,)), keras.layers.Dense(8, 'softmax', name='out')]\n"
+        "    keras.Sequential(layers, name=policy)\n"
+        "    keras.backend.clear_session()\n"
+        "make('float32')\n"
+        "make('mixed_float16')\n"
+    )
+    assert command.run(path, execute=True, seconds=300) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "float32 (Sequential)",
+        "Nothing found.",
+        "mixed_float16 (Sequential)",
+    ]
+    assert lines[3].startswith("MP001 error out: ")
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback(monkeypatch, capsys):
+    def interrupted():
+        print("a row")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(__main__.check, "run", interrupted)
+    assert __main__.main(["check"]) == 130
+    assert capsys.readouterr() == ("a row\n", "")

@@ -23,12 +23,20 @@ from matplotlib.text import Text
 from PIL import Image
 from test_elimination import invented
 
-from course_utils import figures, formats, precision, profiling
+from course_utils import (
+    benchmark,
+    clinic,
+    figures,
+    formats,
+    precision,
+    profiling,
+)
 from course_utils.benchmark import records
 from course_utils.figures import (
     base,
     boards,
     looks,
+    numbers,
     traces,
 )
 from course_utils.figures.words import described
@@ -239,6 +247,12 @@ def written(texts):
     return [t.get_text() for t in texts]
 
 
+@pytest.mark.parametrize("package", (benchmark, clinic, figures, precision))
+def test_a_package_lists_and_has_the_names_that_it_loads_late(package):
+    assert dir(package) and all(hasattr(package, name) for name in dir(package))
+    assert not hasattr(package, "nothing")
+
+
 # What holds for all of them
 
 
@@ -299,7 +313,7 @@ def test_a_line_has_the_color_of_the_dtype_it_names_and_no_zero_on_a_logarithm()
 def test_strips_wear_the_explorers_colors():
     css = (Path(figures.__file__).parents[1] / "explorers/bits.css").read_text("utf-8")
     worn = dict(re.findall(r"--(sign|exponent|fraction): (#\w+);", css))
-    fields = {field: figures.numbers.FIELDS[field][0].lower() for field in worn}
+    fields = {field: numbers.FIELDS[field][0].lower() for field in worn}
     assert len(worn) == 3 and fields == worn
 
 

@@ -5,6 +5,7 @@ does harm.
 import copy
 import json
 import os
+import subprocess
 import sys
 import types
 from html.parser import HTMLParser
@@ -18,7 +19,8 @@ from course_utils import exercises
 from course_utils.__main__ import main
 from course_utils.exercises import hand_ins as data
 from course_utils.exercises import store
-from course_utils.report import LabReport, board
+from course_utils.report import LabReport, board, collection
+from tools.canonical import COURSE
 
 
 class Page(HTMLParser):
@@ -183,6 +185,54 @@ def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     assert not table["name"].str.startswith("=").any()
 
 
+BOARD = """
+import sys
+from course_utils.__main__ import main
+def loaded(*names):
+    return [name for name in names if name in sys.modules]
+print(main(["class-board", "missing", "empty"]), loaded("pandas", "matplotlib"))
+print(main(["class-board", "."]), loaded("tensorflow", "keras", "scipy", "lark"))
+"""
+
+
+def test_the_board_of_a_class_loads_no_framework_and_prints_no_log(
+    tmp_path, monkeypatch
+):
+    """Nor pandas and matplotlib where there is nothing to show, nor a grammar of URLs."""
+    (tmp_path / "class" / "empty").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "class")
+    for number, name in enumerate(("Ana", "Lee")):
+        q = exercises.load(f"{number:02}")
+        q.predict(2 + number)
+        q.hand_in(name)
+    report().save()
+    done = subprocess.run(
+        [sys.executable, "-c", BOARD],
+        env=os.environ | {"PYTHONPATH": str(COURSE)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "1 []",
+        "class_board.html shows 3 of 3 files.",
+        "0 []",
+    ], done.stderr
+    assert len(done.stderr.splitlines()) == 2  # of the first
+
+
+def test_a_notebook_in_place_of_a_hand_in_is_named_with_what_to_ask_for(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Ana").mkdir()
+    for place in ("Ana", ".ipynb_checkpoints"):
+        (tmp_path / place).mkdir(exist_ok=True)
+        (tmp_path / place / "00_start_here.ipynb").write_text("{}")
+    assert ran(capsys, ".")[2][0] == (
+        "Left out Ana/00_start_here.ipynb: it is a notebook: ask for the file that its last "
+        "cell writes, hand-in-….json."
+    )
+    assert len(collection.read(["."], tmp_path / "b.html")[1]) == 1
+
+
 def test_a_lesson_hands_in_the_exercises_that_it_has(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     q = exercises.load("00")
@@ -288,7 +338,7 @@ def test_no_string_does_harm_in_any_field(text, good, tmp_path):
     hand_in(path, wild, "<script>alert(1)</script>")
     name = "".join(c for c in text if c not in "/\\\0\ud800")[:40] + ".html"
     other = hand_in(tmp_path / name, good())
-    reports, left_out = board.read([path, other], tmp_path / "out")
+    reports, left_out = collection.read([path, other], tmp_path / "out")
     assert len(reports) == 2 and not left_out
     page = harmless(board.html(reports, {text: text, **dict.fromkeys(reports, "why")}))
     assert [tag for tag, *_ in page.tags].count("svg") == 5

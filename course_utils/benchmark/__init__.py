@@ -4,23 +4,15 @@ Importing this package loads no framework: each name below loads what it needs.
 `benchmark.records` reads what was recorded on real devices.
 """
 
-import importlib
+from course_utils import late_names
 
-_HOME = {
-    **dict.fromkeys(
-        ("POLICIES", "Comparison", "compare_policies", "loss_curves"), "compare"
-    ),
-    "ceilings": "rates",
-    **dict.fromkeys(("Ratio", "paired"), "ratios"),
-    "in_turns": "timer",
-    **dict.fromkeys(
-        ("Trainee", "batches", "build", "counts_memory", "device"), "trainee"
-    ),
-}
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name):
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__dir__, __getattr__ = late_names(
+    __name__,
+    {
+        "compare": "POLICIES Comparison compare_policies loss_curves",
+        "rates": "ceilings",
+        "ratios": "Ratio paired",
+        "timer": "in_turns",
+        "trainee": "Trainee batches build counts_memory device",
+    },
+)

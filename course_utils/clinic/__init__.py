@@ -8,22 +8,17 @@ functions of elimination tell which causes readings leave. Importing this packag
 no framework: each name below loads what it needs.
 """
 
-import importlib
+from course_utils import late_names
 
-_NAMES = {
-    "cases": ("Case", "Named", "ward"),
-    "elimination": ("cheapest", "minutes", "rivals", "struck"),
-    "experiments": ("files", "histogram", "layer", "numerics", "profiler", "scale", "twin"),
-    "instruments": ("INSTRUMENTS", "read"),
-    "patients": ("charts", "difference", "patient", "run", "script"),
-    "readings": ("Reading", "examine", "flow", "probe", "ranges"),
-    "visits": ("Patient", "Visit"),
-}  # fmt: skip
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name):
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__dir__, __getattr__ = late_names(
+    __name__,
+    {
+        "cases": "Case Named ward",
+        "elimination": "cheapest minutes rivals struck",
+        "experiments": "files histogram layer numerics profiler scale twin",
+        "instruments": "INSTRUMENTS read",
+        "patients": "charts difference patient run script",
+        "readings": "Reading examine flow probe ranges",
+        "visits": "Patient Visit",
+    },
+)

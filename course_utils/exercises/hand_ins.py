@@ -135,6 +135,9 @@ def read(path: Path) -> dict:
 
 def checked(value) -> dict:
     """The same in plain values; NoReport if they have not the form of the schema."""
+    # Without it jsonschema leaves out a check of web addresses, whose grammar takes
+    # seconds to load; a hand-in has none.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import jsonschema  # late, as all that only a hand-in needs
 
     value = plain(value)

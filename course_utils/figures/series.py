@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 from matplotlib.ticker import LogFormatter
-from scipy.optimize import isotonic_regression
 
 from course_utils.figures.base import INK
 from course_utils.figures.looks import COLORS, dtype_of, line_look
@@ -94,6 +93,8 @@ def name_the_ends(ax, ends) -> None:
     its height. What lies outside the axis, such as 0 on a logarithmic one, is named at
     its edge, and what has no number at its foot, with a cross and no line.
     """
+    from scipy.optimize import isotonic_regression  # late: nothing else needs SciPy
+
     ax.set_ylim(ax.get_ylim())
     above = ax.transData + ax.transAxes.inverted()
     heights = np.array([above.transform((1, value))[1] for value, _, _ in ends])

@@ -4,60 +4,19 @@
 `examine` trains and builds nothing. What can be measured is measured, by calling a
 layer on symbols; where only the code of a layer of yours can tell, the rule reads it. It
 is silent where nothing can be measured or there is no source; of a model that is not
-built it says so.
+built it says so. Importing this package loads no framework: each name below loads what
+it needs.
 """
 
-import keras
+from course_utils import late_names
 
-from course_utils.precision import layer_rules, policy_rules, source_rules
-from course_utils.precision.case import SEVERITIES, Case, Finding
-from course_utils.precision.flow import dtype_flow
-from course_utils.precision.loop_rules import findings
-from course_utils.precision.watched import Watched
-
-RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
-
-
-def examine(model, optimizer=None) -> list[Finding]:
-    """Finds what a `keras.Model`'s dtypes do wrong; of one that is not built it says so
-    (MP026), and little else.
-
-    `optimizer` is what you are going to give to `compile` (an optimizer or its name;
-    else the one compiled with). Errors come first, then warnings, then advice; in these
-    by layer and code. Raises ValueError if `model` is no Keras model, or Keras knows no
-    optimizer of that name.
-
-        >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, dtype="float16")])
-        >>> [finding.code for finding in examine(model)][:2]
-        ['MP001', 'MP002']
-    """
-    if not isinstance(model, keras.Model):
-        raise ValueError(
-            f"A {type(model).__name__} was given: give examine a keras.Model."
-        )
-    case = Case(model, keras.optimizers.get(optimizer))
-    results = (finding for rule in RULES for finding in rule(case))
-    return sorted(
-        results, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code)
-    )
-
-
-def probe(build, x, y) -> list[Finding]:
-    """Finds what a training loop does wrong in 16 bits: [] for a right one; it takes
-    some steps.
-
-    `build()` makes `(model, optimizer, step)` afresh at each call: a built
-    `keras.Model`, its optimizer, and `step(x, y)`, which trains once, such as
-    `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
-    more can be told. Whether a scale that is not a `LossScaleOptimizer`'s falls and
-    grows is not seen.
-
-        >>> def build():
-        ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
-        ...     model.compile("sgd", "mse", jit_compile=False)
-        ...     return model, model.optimizer, model.train_on_batch
-        >>> import numpy as np
-        >>> probe(build, np.ones((4, 3), "float32"), np.ones((4, 1), "float32"))
-        []
-    """
-    return findings(Watched(build, x, y))
+__dir__, __getattr__ = late_names(
+    __name__,
+    {
+        "finding": "Finding",
+        "flow": "dtype_flow",
+        "loop_rules": "findings",
+        "rules": "examine probe",
+        "watched": "Watched",
+    },
+)

@@ -1,4 +1,4 @@
-"""A finding, and the model that the rules look at."""
+"""The model that the rules look at."""
 
 import functools
 from dataclasses import dataclass
@@ -9,31 +9,7 @@ import keras
 from course_utils.precision.calls import Call, calls_of, symbols
 from course_utils.precision.layers import Place, walk
 
-SEVERITIES = ("error", "warning", "advice")
-NARROW = ("float16", "bfloat16")
-WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
 NAMED = 3  # layers that a message names
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong, why it matters, and its repair.
-
-    Example: str(finding) is "MP001 error dense_2: The probabilities come out … Fix:
-    Dense(…)".
-    """
-
-    code: str  # "MP001", "MP002", …: what kind of thing; the codes stay as they are
-    # "error" (training goes wrong), "warning" (it may, or takes longer) or "advice"
-    severity: str
-    layer: str  # path of the layer, or name of the model where it is about the whole
-    message: str  # one sentence
-    fix: str  # as code
-
-    def __str__(self):
-        return (
-            f"{self.code} {self.severity} {self.layer}: {self.message} Fix: {self.fix}"
-        )
 
 
 @dataclass(frozen=True, eq=False)

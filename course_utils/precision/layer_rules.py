@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import keras
 from keras import layers
 
-from course_utils.precision.case import NARROW, WHOLE, Finding, names
+from course_utils.precision.case import names
+from course_utils.precision.finding import NARROW, WHOLE, Finding
 
 PROBABILITIES = ("softmax", "sigmoid")
 # Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from numpy.linalg import norm
 
-from course_utils.precision.case import Finding
+from course_utils.precision.finding import Finding
 from course_utils.precision.watched import EXACT, cosine
 
 ALIKE = 0.1  # updates that differ by a smaller share of their length are the same

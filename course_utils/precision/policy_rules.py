@@ -1,10 +1,10 @@
-"""Rules about the policy and the optimizer: MP002, MP008, MP012 and MP015."""
+"""Rules about the policy and the optimizer: MP002, MP008 and MP012."""
 
 from collections.abc import Iterator
 
 from course_utils import hardware, training
-from course_utils.precision.case import NARROW, Finding, names
-from course_utils.precision.source import methods, words
+from course_utils.precision.case import names
+from course_utils.precision.finding import NARROW, Finding
 
 NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
 
@@ -73,23 +73,4 @@ def slow_here(case) -> Iterator[Finding]:
         yield Finding("MP012", "warning", case.model.name, message, fix)
 
 
-def loss_not_scaled(case) -> Iterator[Finding]:
-    """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
-    unscales.
-    """
-    if not case.scales:
-        return
-    used = {name: words(function) for name, function in methods(case.model).items()}
-    if "gradient" not in used.get("train_step", ()):
-        return
-    if any("scale_loss" in names for names in used.values()):
-        return
-    message = (
-        "train_step never calls scale_loss, but the optimizer divides the gradients by the loss "
-        "scale all the same: SGD hardly moves, and Adam hides it."
-    )
-    fix = "scaled = self.optimizer.scale_loss(loss)  # in the tape; then tape.gradient(scaled, ...)"
-    yield Finding("MP015", "error", case.model.name, message, fix)
-
-
-RULES = (missing, no_master_weights, slow_here, loss_not_scaled)
+RULES = (missing, no_master_weights, slow_here)

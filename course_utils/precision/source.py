@@ -77,19 +77,19 @@ def _name(call):
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
-def words(function) -> set:
-    """The constants and the names in the code of a function and of those within it.
+def words(code: types.CodeType) -> set:
+    """The constants and the names in some code and in that within it.
 
     They need no source.
 
-        >>> sorted(words(lambda x: x.shape + [0.5]), key=str)
+        >>> sorted(words((lambda x: x.shape + [0.5]).__code__), key=str)
         [0.5, 'shape']
     """
     constants: set = set()
-    codes = [function.__code__]
-    for code in codes:  # it grows
-        constants.update(code.co_names, code.co_consts)
-        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    codes = [code]
+    for each in codes:  # it grows
+        constants.update(each.co_names, each.co_consts)
+        codes += [part for part in each.co_consts if isinstance(part, types.CodeType)]
     return {word for word in constants if isinstance(word, str | float)}
 
 
@@ -101,15 +101,27 @@ def numbers(layer) -> dict[str, float]:
     """
     values = {}
     for function in computing(layer):
-        used = words(function)
-        # Who names float32 in a method is taken to do so because of the numbers in it.
-        if used & set(WIDE):
-            continue
-        values |= {f"{word}": word for word in used if isinstance(word, float)}
-        for owner, names in (("", function.__globals__), ("self.", vars(layer))):
-            for word in used & names.keys():
-                if isinstance(names[word], float):
-                    values[f"{owner}{word} = {names[word]:g}"] = names[word]
+        owners = {"": function.__globals__, "self.": vars(layer)}
+        values |= floats(words(function.__code__), owners)
     return {
         text: value for text, value in sorted(values.items()) if math.isfinite(value)
     }
+
+
+def floats(used: set, owners: dict[str, dict]) -> dict[str, float]:
+    """{text: value} of the floats among words, and of those that they name.
+
+    `owners`: {"self.": {name: value}}. Who names float32 is taken to do so because of
+    the numbers, so then there are none.
+
+        >>> floats({1e-08, "eps", "x"}, {"self.": {"eps": 1e-09}})
+        {'1e-08': 1e-08, 'self.eps = 1e-09': 1e-09}
+    """
+    if used & set(WIDE):
+        return {}
+    values = {f"{word}": word for word in used if isinstance(word, float)}
+    for owner, names in owners.items():
+        for word in used & names.keys():
+            if isinstance(names[word], float):
+                values[f"{owner}{word} = {names[word]:g}"] = names[word]
+    return values

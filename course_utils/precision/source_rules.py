@@ -1,4 +1,4 @@
-"""Rules about layers that are not Keras's own: MP007 and MP009.
+"""Rules about layers that are not Keras's own: MP007, MP009 and MP015.
 
 What a layer puts out is measured, and the source is read to say why it is wrong. Counts,
 such as the positions in a text, are not told to follow the policy: 16 bits would make
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from course_utils.precision.case import NARROW, WHOLE, Finding
-from course_utils.precision.source import WIDE, numbers, wide_calls
+from course_utils.precision.finding import NARROW, WHOLE, Finding
+from course_utils.precision.source import WIDE, methods, numbers, wide_calls, words
 
 SMALLEST = 2.0**-24  # of float16
 
@@ -53,26 +53,52 @@ def silent_promotion(case) -> Iterator[Finding]:
 def out_of_range(case) -> Iterator[Finding]:
     """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
     for layer in case.own_layers:
-        if layer.compute_dtype != "float16":
+        if layer.compute_dtype == "float16":
+            yield from extreme(case.path_of(layer), numbers(layer))
+
+
+def extreme(path: str, values: dict[str, float]) -> Iterator[Finding]:
+    """MP009 for the numbers in a layer's code, {text: value}."""
+    for text, value in values.items():
+        # NumPy rounds as the device does; the first number that becomes infinite is
+        # 65520.
+        with np.errstate(over="ignore"):
+            infinite = math.isinf(np.float16(value))
+        if infinite:
+            problem = "is infinite in float16, and 0 times infinity is NaN."
+            fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
+        elif 0 < abs(value) < SMALLEST:
+            problem = (
+                "is below 6e-08, float16's smallest number, and protects from nothing "
+                "there."
+            )
+            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
+        else:
             continue
-        for text, value in numbers(layer).items():
-            # NumPy rounds as the device does; the first number that becomes infinite is
-            # 65520.
-            with np.errstate(over="ignore"):
-                infinite = math.isinf(np.float16(value))
-            if infinite:
-                problem = "is infinite in float16, and 0 times infinity is NaN."
-                fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
-            elif 0 < abs(value) < SMALLEST:
-                problem = (
-                    "is below 6e-08, float16's smallest number, and protects from nothing "
-                    "there."
-                )
-                fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
-            else:
-                continue
-            message = f"{text} {problem}"
-            yield Finding("MP009", "warning", case.path_of(layer), message, fix)
+        yield Finding("MP009", "warning", path, f"{text} {problem}", fix)
+
+
+def loss_not_scaled(case) -> Iterator[Finding]:
+    """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
+    unscales.
+    """
+    if case.scales:
+        used = {name: words(f.__code__) for name, f in methods(case.model).items()}
+        yield from unscaled(case.model.name, used)
+
+
+def unscaled(model: str, used: dict[str, set]) -> Iterator[Finding]:
+    """MP015 for the words that a model's methods use, {name: words}."""
+    if "gradient" not in used.get("train_step", ()):
+        return
+    if any("scale_loss" in names for names in used.values()):
+        return
+    message = (
+        "train_step never calls scale_loss, but the optimizer divides the gradients by the loss "
+        "scale all the same: SGD hardly moves, and Adam hides it."
+    )
+    fix = "scaled = self.optimizer.scale_loss(loss)  # in the tape; then tape.gradient(scaled, ...)"
+    yield Finding("MP015", "error", model, message, fix)
 
 
 def _widens(case, layer):
@@ -93,4 +119,4 @@ def _widens(case, layer):
     return any(dtype in WIDE for dtype in case.put_out.get(id(layer), ()))
 
 
-RULES = (silent_promotion, out_of_range)
+RULES = (silent_promotion, out_of_range, loss_not_scaled)

@@ -2,80 +2,21 @@
 instructor's, and as a table for a learning platform.
 """
 
-import glob
 import re
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pandas as pd
 
 from course_utils import exercises
 from course_utils.exercises import answers
-from course_utils.exercises import hand_ins as data
 from course_utils.figures import boards as figures
 from course_utils.figures.boards import short
-from course_utils.report import MARK, page
+from course_utils.report import page
 
 DRAWN = 9  # quantities, those that most have guessed
 ASKED = 8  # questions of one report
 CARD = ("quantity", "unit", "guess", "measured")
 COLUMNS = ("file", "name", "device", "notebook", "solved", "of", *CARD)
-
-
-def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
-    """Reads reports, writes the board, says what was left out: 0, or 1 if there is no
-    board.
-    """
-    reports, left_out = read(paths, out)
-    for name, why in left_out.items():
-        print(f"Left out {name}: {why}.", file=sys.stderr)
-    try:
-        if not reports:
-            raise ValueError(
-                "There is no hand-in and no lab report in what was given, so no board was made."
-            )
-        data.write(html(reports, left_out), out, "class board", f"{MARK}class board")
-        if csv:
-            table = rows(reports).to_csv(index=False, lineterminator="\n")
-            data.write(table, csv, "table of a class", ",".join(COLUMNS))
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"{out} shows {len(reports)} of {len(reports) + len(left_out)} files.")
-    return 0
-
-
-def read(paths: list[str], out: Path) -> tuple[dict, dict]:
-    """The reports in files and folders, {name: data}, and what was left out, {name:
-    why}.
-    """
-    files = {file.absolute(): file for text in paths for file in _files(text)}
-    files.pop(out.absolute(), None)
-    reports: dict = {}
-    left_out: dict = {}
-    for file in files.values():
-        name = str(data.plain(str(file)))
-        while name in reports or name in left_out:
-            name += "*"
-        try:
-            report = data.read(file)
-            twins = [other for other, each in reports.items() if each == report]
-            if twins:
-                raise data.NoReport(f"it is the same as {twins[0]}")
-            reports[name] = report
-        except data.NoReport as error:
-            left_out[name] = str(error)
-    return reports, left_out
-
-
-def _files(text):
-    path = Path(text)
-    if path.is_dir():
-        pages = [*path.rglob("*.html"), *path.rglob("*.json")]
-        return sorted(file for file in pages if not file.is_dir())
-    # Windows leaves the stars to us.
-    return [path] if path.exists() else map(Path, sorted(glob.glob(text)) or [text])
 
 
 def html(reports: dict, left_out: dict) -> str:
