@@ -94,10 +94,14 @@ class Exercise:
     slips: dict = field(default_factory=dict)
     wrong: list = field(default_factory=list)
 
-    def examples(self) -> list[tuple]:
-        """Every listed `(wrong answer, a part of what is said of it)`."""
+    def listed(self) -> list[tuple]:
+        """The `(wrong answer, a part of what is said of it)` that stand in a list."""
         judged = self.answer.examples() if hasattr(self.answer, "examples") else ()
-        return [*judged, *slipped(self.solution, self.name, self.slips), *self.wrong]
+        return [*judged, *self.wrong]
+
+    def examples(self) -> list[tuple]:
+        """Those, and what slips make of the solution, which runs it."""
+        return [*self.listed(), *slipped(self.solution, self.name, self.slips)]
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,10 @@ def site(tmp_path_factory):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     # a link that Sphinx cannot resolve, too
     assert done.returncode == 0, done.stderr[-2000:]
+    steps = [line.split(":")[0] for line in done.stdout.splitlines()]
+    assert steps[:3] == ["1 of 3", "2 of 3", "3 of 3"]
     assert str(out / "index.html") in done.stdout
+    assert done.stderr == ""  # TensorFlow, which takes longer than the pages, would log
     return out
 
 
