@@ -122,6 +122,7 @@ print("gpu:", accelerators.compute_on_gpus())
 check._product()"""
 
 
+@pytest.mark.slow
 def test_a_device_that_computes_wrong_numbers_is_seen_without_asserts():
     command = [sys.executable, "-O", "-c", WRONG_NUMBERS]
     done = subprocess.run(command, cwd=COURSE, capture_output=True, text=True)

@@ -57,10 +57,12 @@ SEES = {  # what the learner of each sees, {patient: condition(visit)}
     "bfloat16": lambda v: np.isfinite(v.losses).all() and v.losses[-1] > 1.7,
     "faint": lambda v: flat(v) and set(v.scales) == {128.0},
 }
-# Quick patients of four kinds, for every `make test`; `make full` takes all.
+# A patient for every `make test`; `make full` takes all.
 HEALTHY = ("dips", "accumulate", "narrow")
-QUICK = ("dice", "scale_loss", "grown", "faint")
-EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
+EACH = [
+    pytest.param(name, marks=() if name == "dice" else pytest.mark.slow)
+    for name in NAMES
+]
 
 
 def read_anew(patient):
@@ -265,6 +267,7 @@ def own(*hidden):
     )
 
 
+@pytest.mark.slow
 def test_every_instrument_reads_a_sick_model_of_ones_own():
     """A healthy one reads as in the example of `clinic.Patient`."""
     sick = dataclasses.replace(own(TooLarge), resumed=None)

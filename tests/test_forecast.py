@@ -72,6 +72,7 @@ def test_a_forecast_adds_up_its_lines():
     assert found == pytest.approx({"launch": 0.5, "products": 0.511, "other": 0.001})
 
 
+@pytest.mark.slow
 def test_a_calibration_holds_the_types_of_every_model_of_the_course(monkeypatch):
     monkeypatch.setattr(calibration, "BATCHES", (1, 2))
     found = profiling.calibrate(("float32",), seconds=0)

@@ -22,6 +22,7 @@ def layer(rng, dtype):
     return x, w, tf.cast(dense(x), "float32").numpy()
 
 
+@pytest.mark.slow
 def test_the_tolerance_holds_for_a_thousand_random_layers():
     rng = np.random.default_rng(0)
     for number in range(1000):
