@@ -26,7 +26,7 @@ help:
 	@echo "                  (ARGS='--no-browser --port 8899' is passed on to it)"
 	@echo "                  (WHEELS=folder installs from a wheelhouse, without a network)"
 	@echo "make wheelhouse   download the packages that make lab installs into dist/wheelhouse (0.8 GB)"
-	@echo "make test         install the test tools too and run the tests: some five minutes on two cores"
+	@echo "make test         install the test tools too and run the tests: less than a quarter of an hour on two quiet cores"
 	@echo "make full         and the slow ones, all notebooks, and these on Colab's versions (needs Python 3.13)"
 	@echo "make quick        the tests that take less than two minutes"
 	@echo "make pins         run the notebooks twice over on Colab's versions (needs Python 3.13)"
@@ -104,7 +104,7 @@ lint: $(VENV)/test.stamp
 # The examples in docstrings run too. conftest.py keeps what was left out beside each part's report.
 UNIT = $(PYTEST) $(APART) 2 $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
 
-# Not what holds TensorFlow and Keras to what the notebooks teach, which no change here can break.
+# Not what holds TensorFlow and Keras to what the notebooks teach.
 unit: $(VENV)/test.stamp
 	@mkdir -p .pytest_cache && echo "Canaries left out: they test TensorFlow and Keras, not the course." \
 	    "make full runs them." >.pytest_cache/canaries.left-out

@@ -3,7 +3,7 @@
     python tools/install.py PYTHON DIR ARGS...
 
 makes DIR from PYTHON, if PYTHON is not DIR's own, and installs ARGS (as for pip) into it.
-`make` and start.py call it. uv does the work, in half of pip's time. It comes through
+`make` and start.py call it. uv does the work, as pip takes longer. It comes through
 pip where there is none, and where it cannot come or fails, pip does the work. What goes
 wrong is told in one sentence that says what to do.
 """
