@@ -78,8 +78,9 @@ def read_anew(patient):
 def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one(
     patient,
 ):
-    assert SEES[patient](clinic.run(patient))
-    found = record.patient(patient, read_anew(patient))
+    visit = clinic.run(patient)
+    assert SEES[patient](visit)
+    found = record.patient(patient, read_anew(patient), visit)
     stored = RECORD[patient]
     for instrument, reading in found["readings"].items():
         assert reading["kind"] == stored["readings"][instrument]["kind"], instrument

@@ -206,12 +206,15 @@ def clinic(kind, *patients):
     return made(kind, families=FAMILIES, instruments=names, patients=patients)
 
 
-def patient(key, instruments=None):
-    """A patient's entry: what all instruments read, or these, and what became of it."""
+def patient(key, instruments=None, visit=None):
+    """A patient's entry: what all instruments read, or these, and what became of it.
+
+    `visit` is its training, if it was run before.
+    """
     from course_utils import clinic
 
     chart = clinic.charts()[key]
-    visits = sick, cured = clinic.run(key), clinic.run(key, cure=key)
+    visits = sick, cured = visit or clinic.run(key), clinic.run(key, cure=key)
     scaled = not math.isnan(sick.scales[0])
     patient = clinic.patient(key)
     readings = {

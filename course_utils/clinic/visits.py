@@ -137,6 +137,9 @@ class Patient:
                 model = visit.model = self.resumed(model)
             visit.waits.append(1e3 * (time.perf_counter() - start))
             visit.scales.append(scale_of(model.optimizer))
+            if model.optimizer and not model.optimizer.built:
+                # Else TensorFlow traces the step twice.
+                model.optimizer.build(model.trainable_variables)
             model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
             visit.losses.append(float(np.ravel(model.train_on_batch(*batch))[0]))
             visit.ms.append(1e3 * (time.perf_counter() - start))

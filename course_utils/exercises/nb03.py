@@ -1,6 +1,8 @@
 """Prediction and exercises of notebook 03."""
 
+import functools
 import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -120,6 +122,23 @@ LOAD_SLIPS = {
 }
 
 
+@functools.cache
+def trained_file() -> bytes:
+    """A .keras file of a model that took three steps, with a loss scale of 4096."""
+    from course_utils.training import dtype_policy
+
+    from .small_training import hidden_model
+
+    with dtype_policy("float32"), tempfile.TemporaryDirectory() as folder:
+        trained = hidden_model("mixed_float16")
+        trained.compile("adam", "mse", jit_compile=False)
+        trained.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
+        trained.optimizer.dynamic_scale.assign(4096)
+        path = Path(folder) / "model.keras"
+        trained.save(path)
+        return path.read_bytes()
+
+
 def load_problem(function, _) -> str | None:
     """What is wrong with a function that loads a model trained under mixed_float16, or
     None.
@@ -128,15 +147,9 @@ def load_problem(function, _) -> str | None:
 
     from course_utils.training import dtype_policy
 
-    from .small_training import hidden_model
-
     with dtype_policy("float32"), tempfile.TemporaryDirectory() as folder:
-        trained = hidden_model("mixed_float16")
         path = f"{folder}/model.keras"
-        trained.compile("adam", "mse", jit_compile=False)
-        trained.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
-        trained.optimizer.dynamic_scale.assign(4096)
-        trained.save(path)
+        Path(path).write_bytes(trained_file())
         model = call(function, path, end="`return` and the model")
         left = keras.config.dtype_policy().name
     if not isinstance(model, keras.Model):

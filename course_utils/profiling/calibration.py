@@ -65,6 +65,8 @@ def calibrate(policies, seconds: float = 15) -> Calibration:
             model = build()
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile("adam", loss, jit_compile=False, auto_scale_loss=False)
+        # Else TensorFlow traces the step twice.
+        model.optimizer.build(model.trainable_variables)
         x = np.random.default_rng(0).random((batch, 28, 28, 1), dtype="float32")
         y = np.arange(batch) % 10
         step = partial(model.train_on_batch, x, y)

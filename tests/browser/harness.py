@@ -100,6 +100,20 @@ class Lab:
         self.page.goto(f"{self.server.url}/lab/tree/{path}?reset&token={token}")
         self._wait_until_open()
 
+    def turn_to(self, notebook):
+        """Open another notebook in the same window, in place of the one that is there,
+        whose kernel goes on, as it does when somebody closes a notebook. What was seen
+        until then is forgotten.
+        """
+        self.js("panel.dispose();")
+        self.page.wait_for_timeout(300)  # what it had asked its kernel is cancelled
+        self.errors.clear()
+        self.outside.clear()
+        self.js(
+            "await app.commands.execute('docmanager:open', {path: argument});", notebook
+        )
+        self._wait_until_open()
+
     def _wait_until_open(self):
         ready = (
             "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"

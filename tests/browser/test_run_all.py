@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-from harness import NOTEBOOK
+from harness import NOTEBOOK, browsing
+from playwright.sync_api import sync_playwright
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -88,12 +89,21 @@ def test_run_all_in_a_page(lab):
     assert lab.outside == ["https://example.com/"]
 
 
+@pytest.fixture(scope="module")
+def reader(jupyterlab):
+    """A window for all notebooks, one after the other."""
+    with sync_playwright() as playwright, browsing(playwright, jupyterlab) as lab:
+        lab.open("notebooks/00_start_here.ipynb")
+        yield lab
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stored_notebook_shows_its_outputs(name, lab):
+def test_a_stored_notebook_shows_its_outputs(name, reader):
     """As a reader meets it who runs nothing: pictures, their words, answers, no
     request.
     """
-    lab.open(f"notebooks/solved/{name}.ipynb")
+    lab = reader
+    lab.turn_to(f"notebooks/solved/{name}.ipynb")
     shown = lab.js(SHOWN)
     assert lab.errors == []
     assert set(lab.outside) == set()
