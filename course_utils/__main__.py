@@ -57,6 +57,12 @@ def main(arguments: list[str] | None = None) -> int:
     examine.add_argument(
         "--seconds", type=seconds, default=60, help="the most that it may run (60)"
     )
+    examine.add_argument(
+        "--ignore",
+        type=lambda text: text.split(","),
+        default=[],
+        help="codes that are not to be told, such as MP010,MP012",
+    )
     class_board = commands.add_parser(
         "class-board", help="put what a class handed in side by side on one page"
     )
@@ -106,7 +112,7 @@ def _run(options):
         return _bench(options)
     from course_utils.precision import command
 
-    return command.run(options.file, options.run, options.seconds)
+    return command.run(options.file, options.run, options.seconds, options.ignore)
 
 
 def _bench(options):

@@ -106,7 +106,7 @@ class Wide(keras.layers.Layer):
 """
 GIVEN = {  # what is in a file, and what is said of it
     "a.txt": ("x", "neither a script (.py) nor a .keras file"),
-    "a.h5": ("x", "neither a script (.py) nor a .keras file"),
+    "a.h5": ("x", "is an .h5 file, as Keras 2 wrote it"),
     "a.keras": ("PK\3\4 cut", "is damaged"),
     "a.ipynb": ("{}", "jupyter nbconvert --to script"),
     "syntax.py": ("x = 1\ndef f(:", "invalid syntax (syntax.py, line 2)"),

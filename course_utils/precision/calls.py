@@ -11,6 +11,9 @@ from typing import Any
 from unittest import mock
 
 import keras
+import numpy as np
+
+from course_utils.precision.finding import NARROW, WIDE
 
 # where the model leaves the batch open; not 1, which operations may squeeze away
 BATCH = 2
@@ -28,6 +31,14 @@ class Call:
     # {"input", "weight" or "inside": bytes that its own casts from float to float read
     # and write}
     moved: Counter = field(default_factory=Counter)
+    # What TensorFlow's graph has of it: none of a layer that it calls.
+    operations: list = field(default_factory=list)
+    # {number that its own code, and no layer that it calls, put into 16 bits: the dtype}
+    numbers: dict[float, str] = field(default_factory=dict)
+    # the dtypes of the single numbers of NumPy's that it made constants of
+    from_numpy: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)  # dtypes of those that it added
+    asks: bool = False  # whether its code asks for the global policy
 
 
 def symbols(model, batch_size: int = BATCH) -> Any:
@@ -76,8 +87,12 @@ def calls_of(model, spec) -> list[Call]:
     if not all(layer.built for layer in model._flatten_layers()):
         # The first call builds, and for it runs some layers twice.
         _on_symbols(model, spec)
-    with _noted() as calls:
-        _on_symbols(model, spec)
+    with _noted() as (calls, failed):
+        try:
+            _on_symbols(model, spec)
+        except Exception as error:
+            error.layer = failed[0] if failed else model  # type: ignore[attr-defined]
+            raise
     return calls
 
 
@@ -95,13 +110,15 @@ def _on_symbols(model, spec):
 
 @contextlib.contextmanager
 def _noted():
-    """Notes every call of a layer while the block runs: a list of `Call`, in order.
+    """Notes every call of a layer while the block runs: a list of `Call`, in order, and
+    one of the layers that raised an error, the innermost first.
 
     Keras casts in `Layer.__call__`, and Python looks that up on the class: only there
     can one see what arrives before the cast.
     """
     former = keras.Layer.__call__
-    calls = []
+    calls: list[Call] = []
+    failed: list = []
     running: list[Call] = []
     counted: set[str] = set()
 
@@ -116,14 +133,74 @@ def _noted():
         before = len(_graph_operations())
         try:
             outputs = former(self, *args, **kwargs)
+        except Exception:
+            failed.append(self)
+            raise
         finally:
             running.pop()
-        _count_casts(call, (args, kwargs), before, counted)
+        written = _graph_operations()[before:]
+        call.operations = [each for each in written if each.name not in counted]
+        counted.update(each.name for each in call.operations)
+        _count_casts(call, (args, kwargs))
         call.left = _tensors(outputs)
         return outputs
 
-    with mock.patch.object(keras.Layer, "__call__", noted):
-        yield calls
+    with (
+        mock.patch.object(keras.Layer, "__call__", noted),
+        _noted_losses(running),
+        _noted_numbers(running),
+        _noted_questions(running),
+    ):
+        yield calls, failed
+
+
+def _noted_losses(running):
+    """Note in the innermost running call what losses it adds."""
+    former = keras.Layer.add_loss
+
+    @functools.wraps(former)
+    def add_loss(self, loss):
+        running[-1].losses += [dtype for _, dtype in _tensors(loss)]
+        return former(self, loss)
+
+    return mock.patch.object(keras.Layer, "add_loss", add_loss)
+
+
+def _noted_questions(running):
+    """Note in the innermost running call whether its code asks for the global policy."""
+    former = keras.config.dtype_policy
+
+    def dtype_policy():
+        if running:
+            running[-1].asks = True
+        return former()
+
+    return mock.patch.object(keras.config, "dtype_policy", dtype_policy)
+
+
+def _noted_numbers(running):
+    """Note in the innermost running call the floats that become 16-bit constants.
+
+    TensorFlow makes each of them in one place, which has no public name. Where there is
+    no such place, no number is noted.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return contextlib.nullcontext()
+    from tensorflow.python.framework import constant_op
+
+    former = getattr(constant_op, "_constant_impl", None)
+    if former is None:
+        return contextlib.nullcontext()
+
+    def constant(value, dtype, *arguments, **options):
+        made = former(value, dtype, *arguments, **options)
+        if running and isinstance(value, (float, np.floating)) and made.dtype.name in NARROW:
+            running[-1].numbers[float(value)] = made.dtype.name
+        if running and isinstance(value, np.floating) and made.dtype.name in WIDE:
+            running[-1].from_numpy.append(made.dtype.name)
+        return made
+
+    return mock.patch.object(constant_op, "_constant_impl", constant)
 
 
 def _graph_operations():
@@ -135,24 +212,34 @@ def _graph_operations():
     return tf.compat.v1.get_default_graph().get_operations()
 
 
-def _count_casts(call, arguments, before, counted):
-    """Note in a call the casts that are its own: none of a layer that it calls.
+def _count_casts(call, arguments):
+    """Note in a call the bytes that its own casts move, and the numbers that they cast.
 
     What one of several calls in a loop's body casts is not seen.
     """
     flat = keras.tree.flatten(arguments)
     names = {x.name for x in flat if call.cast and hasattr(x, "op")}
-    for operation in _graph_operations()[before:]:
-        if operation.type != "Cast" or operation.name in counted:
+    for operation in call.operations:
+        if operation.type != "Cast":
             continue
-        counted.add(operation.name)
         start, end = operation.inputs[0], operation.outputs[0]
         if start.dtype.is_floating and end.dtype.is_floating:
             kind = "input" if start.name in names else "inside"
             if start.op.type == "ReadVariableOp":
                 kind = "weight"
-            numbers = math.prod(n or 1 for n in start.shape)
-            call.moved[kind] += numbers * (start.dtype.size + end.dtype.size)
+            count = math.prod(n or 1 for n in start.shape)
+            call.moved[kind] += count * (start.dtype.size + end.dtype.size)
+            if start.op.type == "Const" and end.dtype.name in NARROW:
+                value = constant_value(start)
+                if value is not None and value.size == 1:
+                    call.numbers[float(value.item())] = end.dtype.name
+
+
+def constant_value(tensor) -> Any:
+    """The array that a tensor of TensorFlow's graph always is, or None."""
+    import tensorflow as tf
+
+    return tf.get_static_value(tensor)
 
 
 def _tensors(structure):

@@ -2,14 +2,22 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
 from course_utils.precision.calls import Call, calls_of, symbols
 from course_utils.precision.layers import Place, walk
+from course_utils.precision.steppers import Stepper, steppers
 
 NAMED = 3  # layers that a message names
+
+
+class Failure(NamedTuple):
+    """The error of the innermost layer that raised one."""
+
+    layer: Any
+    error: Exception
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +62,43 @@ class Case:
         layers = self.model._flatten_layers()
         return [self.path_of(layer) for layer in layers if not layer.built]
 
-    @functools.cached_property
+    @property
     def calls(self) -> list[Call]:
         """The calls of its layers in inference; empty where nothing can be measured."""
-        if self.unbuilt:
-            return []
-        try:
-            return calls_of(self.model, symbols(self.model))
-        except Exception:  # whatever the code of the layers raises
-            return []
+        return self._called[0]
 
     @property
-    def scales(self) -> bool:
-        """Whether something scales the loss, or `compile` is going to see to it."""
-        if isinstance(self.optimizer, keras.optimizers.LossScaleOptimizer):
+    def failure(self) -> Failure | None:
+        """What one of its layers raised when it was called."""
+        return self._called[1]
+
+    @functools.cached_property
+    def _called(self):
+        if self.unbuilt:
+            return [], None
+        try:
+            spec = symbols(self.model)
+        except Exception:  # it does not tell what it is called with
+            return [], None
+        try:
+            return calls_of(self.model, spec), None
+        except Exception as error:  # whatever the code of the layers raises
+            return [], Failure(getattr(error, "layer", self.model), error)
+
+    @functools.cached_property
+    def steppers(self) -> list[Stepper]:
+        """The optimizers that step it."""
+        return steppers(self.model, self.optimizer, self.model._flatten_layers())
+
+    def scales(self, stepper: Stepper) -> bool:
+        """Whether something scales the loss of an optimizer, or `compile` is going to see
+        to it.
+        """
+        if stepper.scales:
             return True
         to_come = not self.model.compiled or self.optimizer is not self.model.optimizer
-        wrapped = to_come and self.model.dtype_policy.name == "mixed_float16"
-        return wrapped or bool(getattr(self.optimizer, "loss_scale_factor", None))
+        mixed = self.model.dtype_policy.name == "mixed_float16"
+        return mixed and to_come and not stepper.name
 
     def computing_in(self, *dtypes) -> list[Place]:
         """The places whose layers compute in one of these dtypes."""

@@ -8,9 +8,11 @@ a process of its own.
 """
 
 import functools
+import json
 import statistics
 import sys
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 
 from course_utils import processes
@@ -26,9 +28,15 @@ VARIABLES = {
 }
 
 
-def run(path: Path, execute: bool = False, seconds: float = 60) -> int:
+def run(
+    path: Path,
+    execute: bool = False,
+    seconds: float = 60,
+    ignore: Collection[str] = (),
+) -> int:
     """Print the findings about a .keras file, about the source of a script, or about each
-    model that it builds when it is executed for some seconds; one finding a line.
+    model that it builds when it is executed for some seconds; one finding a line, none
+    with a code of `ignore`.
 
     Returns 0 without errors and warnings, 1 with any, 2 if nothing could be examined.
     Why, and all that is no finding, goes to stderr.
@@ -42,7 +50,7 @@ def run(path: Path, execute: bool = False, seconds: float = 60) -> int:
         return 2
     if path.suffix == ".py":
         try:
-            findings = list(script.read(path))
+            findings = [each for each in script.read(path) if each.code not in ignore]
         except (SyntaxError, ValueError) as error:
             tell(f"{path} is no Python that can be run: {error}.")
             return 2
@@ -54,7 +62,7 @@ def run(path: Path, execute: bool = False, seconds: float = 60) -> int:
             return show(findings)
     tell(f"Examining {path}, at most {seconds:g} s ...")
     function = script.run if path.suffix == ".py" else saved
-    arguments = {"path": str(path), "seconds": seconds}
+    arguments = {"path": str(path), "seconds": seconds, "ignore": list(ignore)}
     outcome = processes.call(function, arguments, VARIABLES, seconds + LOADING)
     problem, status = outcome.result or (outcome.problem or "It ended its process.", 2)
     if problem:
@@ -80,6 +88,12 @@ def refusal(path: Path) -> str:
             f"{path} is a notebook: make a script of it, which can be examined, with "
             f"`jupyter nbconvert --to script {path}`."
         )
+    if path.suffix in (".h5", ".hdf5"):
+        return (
+            f"{path} is an .h5 file, as Keras 2 wrote it: load it (with tf_keras, which is Keras "
+            "2, if Keras 3 cannot), build the same model with Keras 3, hand over the weights "
+            '(`set_weights`), and save that as "model.keras".'
+        )
     if path.suffix not in (".keras", ".py"):
         return (
             f"{path} is neither a script (.py) nor a .keras file, as "
@@ -87,10 +101,26 @@ def refusal(path: Path) -> str:
         )
     if path.suffix == ".keras" and not zipfile.is_zipfile(path):
         return f"{path} is damaged: save the model again, or copy the file anew."
+    if path.suffix == ".keras" and (version := _version(path)).startswith("2."):
+        return (
+            f"{path} is a file of Keras {version}: load it with tf_keras, which is Keras 2, build "
+            "the same model with Keras 3, hand over the weights (`set_weights`), and save that."
+        )
     return ""
 
 
-def saved(path: str, seconds: float) -> tuple[str, int]:
+def _version(path):
+    """The version of Keras that saved a .keras file; "" if it does not tell."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return str(json.loads(file.read("metadata.json"))["keras_version"])
+    except (KeyError, ValueError, TypeError, zipfile.BadZipFile):
+        return ""
+
+
+def saved(
+    path: str, seconds: float, ignore: Collection[str] = ()
+) -> tuple[str, int]:
     """In a process of its own: print the findings about a .keras file.
 
     Returns what is to be told about the file, and what `run` returns. Only a script has
@@ -114,4 +144,4 @@ def saved(path: str, seconds: float) -> tuple[str, int]:
     # A file does not hold the policy of the model itself: take that of most layers.
     policies = [place.layer.dtype_policy.name for place in walk(model)]
     model.dtype_policy = statistics.mode(policies or ["float32"])
-    return "", show(examine(model))
+    return "", show(examine(model, ignore=ignore))

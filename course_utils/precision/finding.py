@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 SEVERITIES = ("error", "warning", "advice")
 NARROW = ("float16", "bfloat16")
+WIDE = ("float32", "float64")
 WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
 
 

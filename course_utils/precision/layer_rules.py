@@ -1,7 +1,8 @@
-"""Rules about what layers put out, compute with and get: MP001, MP010 and MP023; and
-MP026, where they cannot look.
+"""Rules about what layers put out, add, compute with and get: MP001, MP010, MP023 and
+MP027; and MP026 and MP030, where they cannot look.
 """
 
+import re
 from collections.abc import Iterator
 
 import keras
@@ -9,6 +10,8 @@ from keras import layers
 
 from course_utils.precision.case import names
 from course_utils.precision.finding import NARROW, WHOLE, Finding
+from course_utils.precision.layers import inside
+from course_utils.precision.source import methods
 
 PROBABILITIES = ("softmax", "sigmoid")
 # Measured with a logit gap of 18: loss 16 and gradient 0 in both 16-bit types, 18 and 1
@@ -21,6 +24,9 @@ ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras "
     "computes in float32."
 )
+DTYPES = re.compile("half|float16|float32")
+# Layers that hand on values as they are; their output has no logits behind it.
+MOVING = (layers.Reshape, layers.Flatten, layers.Permute)
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 # how wide an output is, by the layer's kind
 WIDTHS = (
@@ -31,16 +37,31 @@ WIDTHS = (
 
 
 def low_precision_output(case) -> Iterator[Finding]:
-    """MP001: an output is in 16 bits, unless the model was compiled without a loss."""
+    """MP001: an output is in 16 bits, unless the model has no loss.
+
+    Of a model that is not compiled nobody knows: its output counts if a layer that makes
+    logits or probabilities comes last. A backbone and a preprocessing have none.
+    """
     if case.model.compiled and not case.model.loss:
         return
     # An operation may make several of the outputs.
     for operation, dtype in dict.fromkeys(_ends(case)):
-        if dtype in NARROW:
-            problem = LOST if _activation(operation) in PROBABILITIES else ROUNDED
-            message = problem.format(dtype)
-            path = case.path_of(operation)
-            yield Finding("MP001", "error", path, message, _wider(operation))
+        if dtype not in NARROW:
+            continue
+        path = case.path_of(operation)
+        source = _behind(operation)
+        if _activation(source) in PROBABILITIES:
+            message = LOST.format(dtype)
+            fix = _wider(case, operation)
+            if source is not operation:
+                fix = (
+                    "a loss with from_logits=True, no activation before it, and "
+                    f'{type(operation).__name__}(..., dtype="float32")'
+                )
+            yield Finding("MP001", "error", path, message, fix)
+        elif case.model.compiled or _is_head(source):
+            message = ROUNDED.format(dtype)
+            yield Finding("MP001", "warning", path, message, _wider(case, operation))
 
 
 def _ends(case):
@@ -62,6 +83,20 @@ def _maker(tensor):
     return history.operation
 
 
+def _behind(operation):
+    """The operation that made the values which others only move."""
+    while isinstance(operation, MOVING):
+        inputs = keras.tree.flatten(operation.input)
+        operation = _maker(inputs[0])
+    return operation
+
+
+def _is_head(operation):
+    """Whether something makes logits: a layer with weights and no activation of its own."""
+    weighted = isinstance(operation, (layers.Dense, layers.EinsumDense, layers.Conv2D))
+    return weighted and _activation(operation) == "linear"
+
+
 def _activation(operation):
     """ "softmax" or "sigmoid", if the operation ends in it, or any other name."""
     # The layer Softmax and keras.ops.softmax in a functional model are classes of that
@@ -70,40 +105,61 @@ def _activation(operation):
     return getattr(getattr(operation, "activation", None), "__name__", kind)
 
 
-def _wider(operation):
+def _wider(case, operation):
     kind = type(operation).__name__
     activation = _activation(operation)
     if not isinstance(operation, keras.Layer):
         return 'x = keras.layers.Activation("linear", dtype="float32")(x)  # before this operation'
+    if name := _held_as(case.model, operation):
+        return f'model.{name}.dtype_policy = "float32"'
+    if inside(operation) or operation._flatten_layers(include_self=False):
+        # A whole encoder in float32 would cost what the policy gains.
+        return 'x = keras.layers.Activation("linear", dtype="float32")(x)  # after it'
     if activation not in PROBABILITIES or kind.lower() == activation:
         return f'{kind}(..., dtype="float32")'
     first = "" if kind == "Activation" else "..., activation="
     return f'{kind}({first}"{activation}", dtype="float32")'
 
 
+def _held_as(model, layer):
+    """The name by which a ready model of a library holds a layer; its user cannot write
+    the layer anew.
+    """
+    ready = type(model).__module__.partition(".")[0] not in ("keras", "__main__")
+    if not ready or model in (layer, None):
+        return ""
+    return next((name for name, value in vars(model).items() if value is layer), "")
+
+
 def not_multiple_of_eight(case) -> Iterator[Finding]:
-    """MP010: the width of a layer that computes in 16 bits is not a multiple of 8.
+    """MP010: the widths of layers that compute in 16 bits are no multiples of 8.
 
     The input's width is the width of the layer before it and is not named again. How
     wide the model's output is, the task says, as ten classes do.
     """
     outputs = [call.left for call in case.calls if call.layer is case.model]
     widths = {shape[-1] for left in outputs for shape, _ in left if shape}
+    found = []
     for path, layer in case.computing_in(*NARROW):
         argument = next((name for kind, name in WIDTHS if isinstance(layer, kind)), "")
         if not argument or not layer.built:
             continue
         width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
-        if padded == width or width in widths:
-            continue
-        more = layer.count_params() // width * (padded - width)
-        message = (
-            f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
-            f"bits: {padded} would cost {more:,} parameters more in this layer."
-        )
-        fix = f"{type(layer).__name__}({argument}={padded}, ...)"
-        yield Finding("MP010", "advice", path, message, fix)
+        if padded != width and width not in widths:
+            more = layer.count_params() // width * (padded - width)
+            found.append((path, layer, argument, width, padded, more))
+    if not found:
+        return
+    path, layer, argument, width, padded, more = found[0]
+    others = names(each[0] for each in found[1:])
+    message = (
+        f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
+        f"bits: {padded} would cost {more:,} parameters more in this layer"
+        f"{f'; the same holds of {others}' if others else ''}."
+    )
+    fix = f"{type(layer).__name__}({argument}={padded}, ...)"
+    yield Finding("MP010", "advice", path, message, fix)
 
 
 def rounded_ids(case) -> Iterator[Finding]:
@@ -135,4 +191,70 @@ def not_built(case) -> Iterator[Finding]:
         yield Finding("MP026", "warning", case.model.name, message, fix)
 
 
-RULES = (low_precision_output, not_multiple_of_eight, rounded_ids, not_built)
+def cannot_be_called(case) -> Iterator[Finding]:
+    """MP030: a layer raises an error when the model is called."""
+    if case.failure is None:
+        return
+    layer, error = case.failure
+    text = str(error)
+    # The symbols of a subclassed model are a guess, so only a matter of dtypes counts.
+    if not getattr(case.model, "inputs", None) and not DTYPES.search(text):
+        return
+    # Keras puts the layer's own words between these two.
+    own_words = re.search(r"\x1b\[1m(.*?)\x1b\[0m", text, re.DOTALL)
+    reason = " ".join((own_words[1] if own_words else text).split())
+    message = f"It cannot be called, so nothing more was looked for: {reason[:300]}"
+    fix = (
+        "keras.ops.cast(part, self.compute_dtype)  # what is wider in it, before it meets "
+        "the rest, such as what tf.image.resize returns"
+    )
+    if layer not in case.own_layers:
+        fix = f'{type(layer).__name__}(..., dtype="float32")'
+    yield Finding("MP030", "error", case.path_of(layer), f"{message}.", fix)
+
+
+def loss_in_16_bits(case) -> Iterator[Finding]:
+    """MP027: a loss beside the main one is in 16 bits, so `fit` raises on TensorFlow."""
+    if keras.backend.backend() != "tensorflow":
+        return
+    if case.model.compiled and not case.model.loss and not methods(case.model):
+        return
+    for layer in dict.fromkeys(call.layer for call in case.calls):
+        dtypes = [
+            d for call in case.calls if call.layer is layer for d in call.losses
+        ]
+        dtypes += [
+            keras.utils.standardize_dtype(weight.dtype)
+            for weight in layer._trainable_variables
+            if getattr(weight, "regularizer", None)
+        ]
+        narrow = next((dtype for dtype in dtypes if dtype in NARROW), "")
+        if not narrow:
+            continue
+        kind = type(layer).__name__
+        if layer.variable_dtype == narrow:
+            fix = f'{kind}(..., dtype="mixed_{narrow}")  # weights, and their loss, in float32'
+        elif isinstance(layer, layers.ActivityRegularization):
+            fix = 'keras.layers.ActivityRegularization(..., dtype="float32")'
+        elif getattr(layer, "activity_regularizer", None):
+            fix = (
+                'keras.layers.ActivityRegularization(..., dtype="float32")  # after it, in '
+                "place of its activity_regularizer"
+            )
+        else:
+            fix = 'self.add_loss(keras.ops.cast(penalty, "float32"))'
+        message = (
+            f"The loss that it adds is in {narrow}, and fit raises TypeError (Cannot convert a "
+            "list containing a tensor) where Keras adds it to the main loss, in float32."
+        )
+        yield Finding("MP027", "error", case.path_of(layer), message, fix)
+
+
+RULES = (
+    low_precision_output,
+    not_multiple_of_eight,
+    rounded_ids,
+    not_built,
+    cannot_be_called,
+    loss_in_16_bits,
+)

@@ -57,6 +57,7 @@ class Loop:
         for layer in self.model._flatten_layers() if twin_of else ():
             layer.dtype_policy = "float32"
         self._batch = (x, y)
+        self._fits = False  # whether a step is that of `fit`
         self.weights = list(self.model.trainable_variables)
         chain = [self.optimizer]
         while hasattr(chain[-1], "inner_optimizer"):
@@ -133,6 +134,48 @@ class Loop:
 
         return mock.patch.object(tf.GradientTape, "gradient", as_written(gradient))
 
+    def _take_step(self):
+        """Take a step; where `train_on_batch` hands over more than a `train_step` of
+        one's own unpacks, as `fit` does: without a place for sample weights.
+        """
+        if self._fits:
+            return self.model.train_function(iter([self._batch]))
+        try:
+            return self._step(*self._batch)
+        except ValueError as error:
+            if "unpack" not in str(error) or self._step != self.model.train_on_batch:
+                raise
+        self._fits = True
+        self.model.make_train_function(force=True)
+        return self._take_step()
+
+    def first_not_finite(self) -> tuple[str, str]:
+        """The layer that first puts out what is not finite, and what it was given, as a
+        part of a sentence; two empty texts if none does.
+
+        The model is called once more, from the start.
+        """
+        for variable, value in self.start:
+            variable.assign(value)
+        seen: list[tuple[str, str]] = []
+        former = keras.Layer.__call__
+
+        def call(layer, *arguments, **options):
+            outputs = former(layer, *arguments, **options)
+            if not seen and not _all_finite(outputs):
+                given = _largest((arguments, options))
+                limit = np.inf
+                if layer.compute_dtype == "float16":
+                    limit = float(np.finfo("float16").max)
+                beyond = limit < given < np.inf
+                why = f", given {given:.3g}, beyond its 65,504" if beyond else ""
+                seen.append((layer.name, why))
+            return outputs
+
+        with mock.patch.object(keras.Layer, "__call__", call):
+            self.model(self._batch[0], training=True)
+        return seen[0] if seen else ("", "")
+
     def _take_notes(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
         finite = [
@@ -173,7 +216,7 @@ class Loop:
         before = _vector(self.weights)
         with self._watched_tape():
             for step in range(1, (steps or MOST) + 1):  # noqa: B007
-                result = self._step(*self._batch)
+                result = self._take_step()
                 after = _vector(self.weights)
                 if not steps and np.any(after != before):
                     break
@@ -191,6 +234,23 @@ class Loop:
             result=result,
             loss=_loss(result),
         )
+
+
+def _floats(structure):
+    """The arrays of floats in a structure of tensors, in float32."""
+    for each in keras.tree.flatten(structure):
+        if hasattr(each, "dtype") and "float" in keras.utils.standardize_dtype(
+            each.dtype
+        ):
+            yield keras.ops.convert_to_numpy(keras.ops.cast(each, "float32"))
+
+
+def _all_finite(structure):
+    return all(np.isfinite(array).all() for array in _floats(structure))
+
+
+def _largest(structure):
+    return max((np.abs(a).max(initial=0.0) for a in _floats(structure)), default=0.0)
 
 
 def _vector(variables, counts=()):

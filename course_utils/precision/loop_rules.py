@@ -1,4 +1,4 @@
-"""Rules about training loops, MP002 and MP014 to MP022: what they do wrong in 16
+"""Rules about training loops, MP002, MP014 to MP022 and MP034: what they do wrong in 16
 bits.
 
 A right loop takes the same step at every loss scale, and none if a gradient is not
@@ -6,6 +6,7 @@ finite.
 """
 
 import math
+import re
 from collections.abc import Iterator
 
 from numpy.linalg import norm
@@ -19,6 +20,8 @@ APPLY = "optimizer.apply(gradients, weights)  # as the tape gives them, in two l
 SCALE = "scaled = optimizer.scale_loss(loss)  # in the tape; then tape.gradient(scaled, weights)"
 CLIP = "keras.optimizers.LossScaleOptimizer(SGD(0.1, global_clipnorm=1.0))  # clips after unscaling"
 WATCH = "tf.debugging.enable_check_numerics()  # stops where inf or NaN comes from"
+F32 = 'Dense(..., dtype="float32")  # that layer; or scale what it is given'
+KEEP = 'keras.config.set_dtype_policy("mixed_bfloat16")  # weights, and the rule, in float32'
 LARGER = (
     "keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**15)  # or larger"
 )
@@ -31,7 +34,7 @@ def findings(w) -> list[Finding]:
     """
     problems: list[tuple]
     if w.raised:
-        problems = [("MP021", f"The step raises {w.raised}.", SCALE)]
+        problems = [("MP021", f"The step raises {w.raised}.", cure(w.error))]
     elif not w.natural.moved:
         problems = [still(w)]
     elif w.natural.spoiled and not w.natural.calls:
@@ -40,8 +43,15 @@ def findings(w) -> list[Finding]:
     elif not (w.natural.calls and w.natural.updates):
         text = "The weights move without `tape.gradient`, or without the optimizer"
         problems = [("MP021", f"{text}: nothing more can be told.")]
+    elif not w.natural.finite:
+        text = (
+            "The gradients are finite, and the weights are not after the step: the update rule "
+            "itself makes NaN or infinity of them."
+        )
+        problems = [("MP021", text, KEEP)]
     else:
         rules = (
+            hidden,
             scaling,
             meets_scaled_gradients,
             infinity,
@@ -63,11 +73,42 @@ def still(w) -> tuple:
     """Why no step moves a weight, as far as its gradients tell."""
     steps = f"{w.natural.steps} steps move no weight"
     if w.first.spoiled:
-        return "MP021", f"{steps}: their gradients are inf or NaN.", WATCH
+        layer, why = w.overflow
+        where = "The layers' outputs are finite: it is the loss, or the way back"
+        if layer:
+            where = f"What {layer} puts out is not finite{why}"
+        return (
+            "MP021",
+            f"{steps}: their gradients are inf or NaN. {where}.",
+            F32 if layer else WATCH,
+        )
     if w.natural.calls and not w.natural.left.any():
         fix = [LARGER] if w.float16 else []  # no other format needs a scale
         return "MP021", f"{steps}: their gradients are all zero.", *fix
     return "MP021", f"{steps}, though their gradients are finite."
+
+
+def hidden(w) -> Iterator[tuple]:
+    """A layer puts out what is not finite, and neither loss nor gradients tell."""
+    layer, why = w.overflow
+    if layer:
+        text = (
+            f"What {layer} puts out is not finite{why}, and neither the loss nor the gradients "
+            "show it: a max pooling, for one, drops NaN."
+        )
+        yield "MP034", text, F32
+
+
+def cure(error) -> str:
+    """What may help against an error that a step raised."""
+    text = str(error)
+    if "has no attribute" in text and "scale" in text:
+        return SCALE
+    if "list containing a tensor" in text:
+        return 'self.add_loss(keras.ops.cast(penalty, "float32"))  # a loss in 16 bits; see examine'
+    if re.search("half|float16", text):
+        return "keras.ops.cast(tensor, other.dtype)  # two dtypes met; see examine"
+    return "step(x, y)  # alone, for the whole error: it may have nothing to do with dtypes"
 
 
 def scaling(w) -> Iterator[tuple]:

@@ -1,6 +1,9 @@
-"""Rules about the policy and the optimizer: MP002, MP008 and MP012."""
+"""Rules about the policy and the optimizers: MP002, MP008, MP012, MP014 and MP031."""
 
 from collections.abc import Iterator
+
+import keras
+import numpy as np
 
 from course_utils import hardware, training
 from course_utils.precision.case import names
@@ -10,10 +13,11 @@ NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
 
 
 def missing(case) -> Iterator[Finding]:
-    """MP002: gradients flow through float16, and nothing scales the loss.
+    """MP002: gradients flow through float16, and nothing scales the loss of an optimizer.
 
     `compile` wraps the optimizer exactly if its `auto_scale_loss` is on and the model's
-    own policy is named "mixed_float16"; layers with a policy of their own do not count.
+    own policy is named "mixed_float16"; layers with a policy of their own do not count,
+    nor an optimizer that the model's own code holds.
     """
     through, trains = [], False
     for place in case.places:
@@ -22,31 +26,110 @@ def missing(case) -> Iterator[Finding]:
         trains = trains or bool(place.layer.trainable_weights)
         if (trains or not place.layer.built) and place.layer.compute_dtype == "float16":
             through.append(place.path)
-    if not through or case.scales:
-        return
-    message = (
-        f"Nothing scales the loss, though gradients are computed in float16 ({names(through)}): "
-        "those below 6e-08 become zero."
-    )
-    severity = "warning" if case.optimizer is None else "error"
-    fix = "model.compile(optimizer=keras.optimizers.LossScaleOptimizer(optimizer), ...)"
-    yield Finding("MP002", severity, case.model.name, message, fix)
+    for stepper in case.steppers if through else ():
+        if case.scales(stepper):
+            continue
+        whose = f" that {stepper.name} takes" if stepper.name else ""
+        message = (
+            f"Nothing scales the loss{whose}, though gradients are computed in float16 "
+            f"({names(through)}): those below 6e-08 become zero."
+        )
+        severity = "warning" if stepper.optimizer is None else "error"
+        fix = "model.compile(optimizer=keras.optimizers.LossScaleOptimizer(optimizer), ...)"
+        if stepper.name:
+            fix = (
+                f"{stepper.name} = keras.optimizers.LossScaleOptimizer(...)  # and in the tape: "
+                f"scaled = {stepper.name}.scale_loss(loss)"
+            )
+        yield Finding("MP002", severity, case.model.name, message, fix)
+
+
+def wrapped_twice(case) -> Iterator[Finding]:
+    """MP014: a `LossScaleOptimizer` in another one."""
+    for stepper in case.steppers:
+        if len(stepper.scalers) > 1:
+            name = stepper.name or "The optimizer"
+            message = (
+                f"{name} is a LossScaleOptimizer in another one: the loss is scaled once and the "
+                "gradients are unscaled twice, so an update is 1/32,768 of the right one at first."
+            )
+            fix = "keras.optimizers.LossScaleOptimizer(optimizer)  # once"
+            yield Finding("MP014", "error", case.model.name, message, fix)
 
 
 def no_master_weights(case) -> Iterator[Finding]:
-    """MP008: weights kept in 16 bits, which rounds small updates away."""
+    """MP008: weights kept in 16 bits, in which an update rule may do nothing, or harm."""
     for dtype, step in (("float16", "2048th"), ("bfloat16", "256th")):
         narrow = [p for p in case.places if p.layer.variable_dtype == dtype]
         narrow = [
             p.path for p in narrow if p.layer.trainable_weights or not p.layer.built
         ]
         if narrow:
+            severity = "warning"
             message = (
                 f"The weights themselves are kept in {dtype} ({names(narrow)}), so "
                 f"an update below about a {step} of a weight is rounded away."
             )
+            for stepper in case.steppers:
+                if stepper.chain and (fault := update_fault(stepper.chain[-1], dtype)):
+                    severity = "error"
+                    message = (
+                        f"The weights themselves are kept in {dtype} ({names(narrow)}), and there "
+                        f"{fault}."
+                    )
             fix = f'keras.config.set_dtype_policy("mixed_{dtype}")  # or dtype="mixed_{dtype}"'
-            yield Finding("MP008", "warning", case.model.name, message, fix)
+            yield Finding("MP008", severity, case.model.name, message, fix)
+
+
+GRADIENT = 1e-3
+FAR = 4  # times as far as in float32: no rounding
+
+
+def update_fault(optimizer, dtype: str) -> str:
+    """What an optimizer's update rule does wrong to weights of a dtype, or "".
+
+    A copy takes two steps with one weight, from zero, where no update is too small.
+
+        >>> update_fault(keras.optimizers.Adam(), "bfloat16")
+        'Adam moves no weight at all, however large the gradient'
+    """
+    went = {
+        kept: np.abs(_two_steps(optimizer, kept)).max() for kept in ("float32", dtype)
+    }
+    kind = type(optimizer).__name__
+    if not np.isfinite(went["float32"]):
+        return ""
+    if not np.isfinite(went[dtype]):
+        return f"{kind} makes NaN of them in its first steps"
+    if went["float32"] and not went[dtype]:
+        return f"{kind} moves no weight at all, however large the gradient"
+    if went[dtype] > FAR * went["float32"]:
+        times = went[dtype] / went["float32"]
+        return f"{kind} goes {times:,.0f} times as far as in float32 with gradients of {GRADIENT:g}"
+    return ""
+
+
+def _two_steps(optimizer, dtype):
+    copy = type(optimizer).from_config(optimizer.get_config())
+    weight = keras.Variable([[0.0, 0.0]], dtype=dtype)
+    copy.build([weight])
+    for _ in range(2):
+        copy.apply([keras.ops.full((1, 2), GRADIENT, dtype=dtype)], [weight])
+    return np.asarray(keras.ops.convert_to_numpy(weight), "float32")
+
+
+def asks_global_policy(case) -> Iterator[Finding]:
+    """MP031: a layer's `call` asks for the global policy."""
+    for call in case.calls:
+        if call.asks:
+            message = (
+                "Its call asks for the global policy, which may be another one by then: it belongs "
+                "to one thread, and clear_session() drops it."
+            )
+            path = case.path_of(call.layer)
+            yield Finding(
+                "MP031", "warning", path, message, "self.dtype_policy  # the layer's own"
+            )
 
 
 def slow_here(case) -> Iterator[Finding]:
@@ -73,4 +156,10 @@ def slow_here(case) -> Iterator[Finding]:
         yield Finding("MP012", "warning", case.model.name, message, fix)
 
 
-RULES = (missing, no_master_weights, slow_here)
+RULES = (
+    missing,
+    wrapped_twice,
+    no_master_weights,
+    asks_global_policy,
+    slow_here,
+)

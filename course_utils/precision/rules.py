@@ -1,48 +1,67 @@
 """All rules, and what applies them: to a model, and to a training loop."""
 
+from collections.abc import Collection
+
 import keras
 
-from course_utils.precision import layer_rules, policy_rules, source_rules
+from course_utils.precision import (
+    layer_rules,
+    number_rules,
+    policy_rules,
+    source_rules,
+    sum_rules,
+)
 from course_utils.precision.case import Case
 from course_utils.precision.finding import SEVERITIES, Finding
 from course_utils.precision.loop_rules import findings
 from course_utils.precision.watched import Watched
 
-RULES = (*layer_rules.RULES, *policy_rules.RULES, *source_rules.RULES)
+RULES = (
+    *layer_rules.RULES,
+    *number_rules.RULES,
+    *sum_rules.RULES,
+    *policy_rules.RULES,
+    *source_rules.RULES,
+)
 
 
-def examine(model, optimizer=None) -> list[Finding]:
+def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding]:
     """Finds what a `keras.Model`'s dtypes do wrong; of one that is not built it says so
     (MP026), and little else.
 
     `optimizer` is what you are going to give to `compile` (an optimizer or its name;
-    else the one compiled with). Errors come first, then warnings, then advice; in these
-    by layer and code. Raises ValueError if `model` is no Keras model, or Keras knows no
-    optimizer of that name.
+    else the one compiled with), `ignore` has codes of which you do not want to hear.
+    Errors come first, then warnings, then advice; in these by layer and code. Raises
+    ValueError if `model` is no Keras model, or Keras knows no optimizer of that name.
 
         >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, dtype="float16")])
         >>> [finding.code for finding in examine(model)][:2]
         ['MP001', 'MP002']
     """
+    if type(model).__module__.startswith("tf_keras."):
+        raise ValueError(
+            "A model of tf_keras (Keras 2) was given, which has other rules: build it with "
+            "Keras 3, and give that to examine."
+        )
     if not isinstance(model, keras.Model):
         raise ValueError(
             f"A {type(model).__name__} was given: give examine a keras.Model."
         )
     case = Case(model, keras.optimizers.get(optimizer))
-    results = (finding for rule in RULES for finding in rule(case))
+    results = dict.fromkeys(finding for rule in RULES for finding in rule(case))
     return sorted(
-        results, key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code)
+        (finding for finding in results if finding.code not in ignore), key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code)
     )
 
 
-def probe(build, x, y) -> list[Finding]:
+def probe(build, x, y, ignore: Collection[str] = ()) -> list[Finding]:
     """Finds what a training loop does wrong in 16 bits: [] for a right one; it takes
     some steps.
 
     `build()` makes `(model, optimizer, step)` afresh at each call: a built
     `keras.Model`, its optimizer, and `step(x, y)`, which trains once, such as
     `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
-    more can be told. Whether a scale that is not a `LossScaleOptimizer`'s falls and
+    more can be told. `ignore` has codes, as for `examine`. Whether a scale that is not a `LossScaleOptimizer`'s falls and
     grows is not seen.
 
         >>> def build():
@@ -53,4 +72,4 @@ def probe(build, x, y) -> list[Finding]:
         >>> probe(build, np.ones((4, 3), "float32"), np.ones((4, 1), "float32"))
         []
     """
-    return findings(Watched(build, x, y))
+    return [each for each in findings(Watched(build, x, y)) if each.code not in ignore]

@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from course_utils import processes, quiet
 from course_utils.precision.finding import Finding, show
 from course_utils.precision.source import floats, words
-from course_utils.precision.source_rules import extreme, unscaled
+from course_utils.precision.number_rules import extreme
+from course_utils.precision.source_rules import unscaled
 
 AGAIN = 5  # seconds after which a script that caught its interrupt gets the next one
 
@@ -37,7 +38,7 @@ def read(path: Path) -> Iterator[Finding]:
                     yield from extreme(code.co_name, floats(used, {}))
 
 
-def run(path: str, seconds: float) -> None:
+def run(path: str, seconds: float, ignore: Collection[str] = ()) -> None:
     """In a process of its own: run a script, print the findings about its models, and end
     the process.
 
@@ -67,7 +68,7 @@ def run(path: str, seconds: float) -> None:
 
         if len(models) > 1:
             print(f"{model.name} ({type(model).__name__})")
-        status |= show(rules.examine(model))
+        status |= show(rules.examine(model, ignore=ignore))
     print(f"{processes.RESULT}{json.dumps([problem, status])}", flush=True)
     os._exit(0)  # with whatever threads the script has left
 

@@ -10,6 +10,8 @@ import textwrap
 import types
 from typing import NamedTuple
 
+from course_utils.precision.finding import WIDE
+
 # Methods that compute something else than the layer's output, and those that describe a
 # layer. The numbers in `build` are those of initializers.
 ELSEWHERE = (
@@ -18,7 +20,6 @@ ELSEWHERE = (
     "compute_output_spec",
 )  # fmt: skip
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
-WIDE = ("float32", "float64")
 
 
 class Written(NamedTuple):

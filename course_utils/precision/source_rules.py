@@ -1,4 +1,4 @@
-"""Rules about layers that are not Keras's own: MP007, MP009 and MP015.
+"""Rules about layers that are not Keras's own: MP007 and MP015.
 
 What a layer puts out is measured, and the source is read to say why it is wrong. Counts,
 such as the positions in a text, are not told to follow the policy: 16 bits would make
@@ -6,15 +6,10 @@ other numbers of them. No repair casts a finished output: what comes before it w
 still be computed in the wider dtype.
 """
 
-import math
 from collections.abc import Iterator
 
-import numpy as np
-
-from course_utils.precision.finding import NARROW, WHOLE, Finding
-from course_utils.precision.source import WIDE, methods, numbers, wide_calls, words
-
-SMALLEST = 2.0**-24  # of float16
+from course_utils.precision.finding import NARROW, WHOLE, WIDE, Finding
+from course_utils.precision.source import methods, wide_calls, words
 
 
 def silent_promotion(case) -> Iterator[Finding]:
@@ -42,52 +37,29 @@ def silent_promotion(case) -> Iterator[Finding]:
                 )
         else:
             wide = next(dtype for dtype in case.put_out[id(layer)] if dtype in WIDE)
+            from_numpy = any(c.from_numpy for c in case.calls if c.layer is layer)
             message = (
                 f"Its policy says {compute}, and it puts out {wide}: something in it is "
                 "wider and widens the rest"
             )
             fix = "keras.ops.cast(part, self.compute_dtype)  # the wide part, before it meets x"
+            if from_numpy:
+                fix = "float(number)  # of Python's in place of NumPy's, such as np.sqrt gives"
         yield Finding("MP007", "warning", case.path_of(layer), f"{message}.", fix)
 
 
-def out_of_range(case) -> Iterator[Finding]:
-    """MP009: an epsilon that is 0 in float16, or a mask value that is infinite."""
-    for layer in case.own_layers:
-        if layer.compute_dtype == "float16":
-            yield from extreme(case.path_of(layer), numbers(layer))
-
-
-def extreme(path: str, values: dict[str, float]) -> Iterator[Finding]:
-    """MP009 for the numbers in a layer's code, {text: value}."""
-    for text, value in values.items():
-        # NumPy rounds as the device does; the first number that becomes infinite is
-        # 65520.
-        with np.errstate(over="ignore"):
-            infinite = math.isinf(np.float16(value))
-        if infinite:
-            problem = "is infinite in float16, and 0 times infinity is NaN."
-            fix = f"{math.copysign(3e4, value):.0f}  # what Keras's Softmax takes for float16"
-        elif 0 < abs(value) < SMALLEST:
-            problem = (
-                "is below 6e-08, float16's smallest number, and protects from nothing "
-                "there."
-            )
-            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
-        else:
-            continue
-        yield Finding("MP009", "warning", path, f"{text} {problem}", fix)
-
-
 def loss_not_scaled(case) -> Iterator[Finding]:
-    """MP015: a train_step of your own leaves the loss unscaled, and the optimizer
-    unscales.
-    """
-    if case.scales:
-        used = {name: words(f.__code__) for name, f in methods(case.model).items()}
-        yield from unscaled(case.model.name, used)
+    """MP015: a train_step of your own leaves the loss unscaled, and an optimizer unscales."""
+    used = {name: words(f.__code__) for name, f in methods(case.model).items()}
+    for stepper in case.steppers:
+        if case.scales(stepper):
+            name = stepper.name or "self.optimizer"
+            yield from unscaled(case.model.name, used, name)
 
 
-def unscaled(model: str, used: dict[str, set]) -> Iterator[Finding]:
+def unscaled(
+    model: str, used: dict[str, set], optimizer: str = "self.optimizer"
+) -> Iterator[Finding]:
     """MP015 for the words that a model's methods use, {name: words}."""
     if "gradient" not in used.get("train_step", ()):
         return
@@ -97,7 +69,7 @@ def unscaled(model: str, used: dict[str, set]) -> Iterator[Finding]:
         "train_step never calls scale_loss, but the optimizer divides the gradients by the loss "
         "scale all the same: SGD hardly moves, and Adam hides it."
     )
-    fix = "scaled = self.optimizer.scale_loss(loss)  # in the tape; then tape.gradient(scaled, ...)"
+    fix = f"scaled = {optimizer}.scale_loss(loss)  # in the tape; then tape.gradient(scaled, ...)"
     yield Finding("MP015", "error", model, message, fix)
 
 
@@ -119,4 +91,4 @@ def _widens(case, layer):
     return any(dtype in WIDE for dtype in case.put_out.get(id(layer), ()))
 
 
-RULES = (silent_promotion, out_of_range, loss_not_scaled)
+RULES = (silent_promotion, loss_not_scaled)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import norm
 
+from course_utils.precision.finding import NARROW
 from course_utils.precision.loop import Loop
 
 APART = 16.0  # the factor between the two scales
@@ -53,9 +54,11 @@ class Watched:
     other: Any = None  # the `Response` at another scale
     grows = True
     raised = ""
+    error: BaseException | None = None
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
+    overflow = ("", "")  # see `Loop.first_not_finite`
 
     def __init__(self, build, x, y):
         self.loop = loop = Loop(build, x, y)
@@ -63,11 +66,13 @@ class Watched:
         self.float16 = any(
             la.compute_dtype == "float16" and la.trainable_weights for la in layers
         )
+        self.narrow = any(la.compute_dtype in NARROW for la in layers)
         self.scale = loop.scale if loop.scalers else None
         try:
             with np.errstate(all="ignore"):
                 self._measure(partial(Loop, build, x, y, twin_of=loop))
         except (Exception, SystemExit) as error:  # whatever the loop raises
+            self.error = error
             self.raised = type(error).__name__
             with contextlib.suppress(Exception):  # an error of one's own may not tell
                 self.raised += f": {' '.join(str(error).split())[:120]}"
@@ -78,7 +83,12 @@ class Watched:
         while self.scale and self.natural.spoiled and self.scale > 2.0**-60:
             self.scale = min(self.scale / 4, loop.scale)
             self.natural = loop.cycle(scale=self.scale)
+        if self.narrow:
+            with contextlib.suppress(Exception):  # only its loop may know how to call it
+                self.overflow = loop.first_not_finite()
         if not (self.natural.moved and self.natural.calls and self.natural.updates):
+            return
+        if not self.natural.finite:
             return
         twin = make_twin()
         once, again, often = (twin.cycle(scale=scale) for scale in (1.0, 1.0, 256.0))

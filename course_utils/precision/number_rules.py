@@ -1,0 +1,181 @@
+"""Rules about numbers that 16 bits do not hold: MP009 and MP028."""
+
+import math
+from collections.abc import Iterator
+
+import keras
+import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
+import numpy as np
+from keras import layers
+
+from course_utils.precision.finding import NARROW, Finding
+from course_utils.precision.source import numbers
+
+SMALLEST = 2.0**-24  # of float16; bfloat16's is as small as float32's
+LARGEST = {"float16": 65504.0, "bfloat16": 3.38953139e38}
+# what Keras's own Softmax takes
+MASK = {"float16": 3e4, "bfloat16": 1e9}
+
+
+def out_of_range(case) -> Iterator[Finding]:
+    """MP009: an epsilon that is 0 in float16, or a mask value that is infinite.
+
+    On TensorFlow every number that becomes a constant is seen, wherever it stands: in a
+    function that the layer calls, in a Lambda, between the layers. Else the source is
+    read.
+    """
+    found = set()
+    for call in case.calls:
+        texts = {value: text for text, value in numbers(call.layer).items()}
+        for value, dtype in call.numbers.items():
+            texts.setdefault(value, f"{value:g}")
+            found.add(id(call.layer))
+            if call.layer in case.own_layers or isinstance(
+                call.layer, (layers.Lambda, layers.Activation, keras.Model)
+            ):
+                repair = ""
+            else:
+                repair = f'{type(call.layer).__name__}(..., dtype="float32")'
+            path = case.path_of(call.layer)
+            yield from extreme(path, {texts[value]: value}, dtype, repair)
+    for layer in case.own_layers:
+        if layer.compute_dtype == "float16" and id(layer) not in found:
+            yield from extreme(case.path_of(layer), numbers(layer))
+
+
+def extreme(
+    path: str, values: dict[str, float], dtype: str = "float16", repair: str = ""
+) -> Iterator[Finding]:
+    """MP009 for the numbers in a layer's code, {text: value}.
+
+    `repair` is what mends them in a layer whose code is not the reader's.
+    """
+    for text, value in values.items():
+        if math.isfinite(value) and math.isinf(rounded(value, dtype)):
+            problem = f"is infinite in {dtype}, and 0 times infinity is NaN."
+            number = math.copysign(MASK[dtype], value)
+            fix = f"{number:.0f}  # what Keras's Softmax takes for {dtype}"
+        elif dtype == "float16" and 0 < abs(value) < SMALLEST:
+            problem = (
+                "is below 6e-08, float16's smallest number, and protects from nothing "
+                "there."
+            )
+            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
+        else:
+            continue
+        yield Finding("MP009", "warning", path, f"{text} {problem}", repair or fix)
+
+
+def rounded(value, dtype: str) -> np.ndarray:
+    """A number, or an array of them, as the nearest in a dtype, in float64.
+
+    NumPy rounds as the device does; what is too large becomes infinite.
+
+        >>> float(rounded(-9999.0, "float16"))
+        -10000.0
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(value, "float32").astype(dtype).astype("float64")
+
+
+def gap(value, dtype: str) -> np.ndarray:
+    """How far a number, or each of an array, is from the next larger one in a dtype.
+
+    >>> float(gap(1990.0, "bfloat16"))
+    8.0
+    """
+    bits = {"float16": 10, "bfloat16": 7}[dtype]
+    exponent = np.floor(np.log2(np.maximum(np.abs(value), 2.0**-14)))
+    return 2.0 ** (exponent - bits)
+
+
+def not_held(case) -> Iterator[Finding]:
+    """MP028: what a layer of Keras's was told, or learned from data, is another number in
+    16 bits.
+    """
+    for call in case.calls:
+        dtype = _seen_in(call)
+        problem = ""
+        if dtype and isinstance(call.layer, layers.Masking):
+            problem = _mask(call.layer, dtype)
+        if dtype and isinstance(call.layer, layers.Discretization):
+            problem = _boundaries(call.layer, dtype)
+        if dtype and isinstance(call.layer, layers.Normalization):
+            problem = _statistics(call.layer, dtype)
+        if problem:
+            kind = type(call.layer).__name__
+            yield Finding(
+                "MP028",
+                "warning",
+                case.path_of(call.layer),
+                problem,
+                f'{kind}(..., dtype="float32")  # fed in float32: keras.Input is; no '
+                "16-bit layer before it",
+            )
+
+
+def _seen_in(call):
+    """The 16-bit dtype in which a layer gets its input, or ""."""
+    arrived = call.arrived[0][1] if call.arrived else ""
+    if arrived in NARROW:
+        return arrived
+    dtype = call.layer.compute_dtype
+    return dtype if "float" in arrived and dtype in NARROW else ""
+
+
+def _mask(layer, dtype):
+    value = layer.mask_value
+    if not isinstance(value, (int, float)) or rounded(value, dtype) == value:
+        return ""
+    return (
+        f"mask_value={value:g} is {rounded(value, dtype):g} in {dtype}, which no input "
+        "equals: nothing is masked."
+    )
+
+
+def _boundaries(layer, dtype):
+    bounds = np.asarray(getattr(layer, "bin_boundaries", None) or (), "float64")
+    if len(bounds) < 2:
+        return ""
+    width = np.diff(bounds).min()
+    at = np.abs(bounds).argmax()
+    step = gap(bounds[at], dtype)
+    if step <= width / 4:
+        return ""
+    return (
+        f"Near the boundary {bounds[at]:g} {dtype} has a number every {step:g}, and the bins "
+        f"are {width:g} wide: values land in wrong bins."
+    )
+
+
+def _statistics(layer, dtype):
+    mean, variance = (
+        getattr(layer, f"adapt_{name}", None) for name in ("mean", "variance")
+    )
+    if mean is None:
+        mean, variance = layer.input_mean, layer.input_variance
+    if mean is None:
+        return ""
+    # As one line of numbers, whatever the axis.
+    mean, variance = (
+        np.ravel(np.asarray(keras.ops.convert_to_numpy(each), "float64"))
+        for each in (mean, variance)
+    )
+    deviation = np.sqrt(variance)
+    largest = np.maximum(np.abs(mean) + 3 * deviation, variance)
+    if largest.max() > LARGEST[dtype]:
+        return (
+            f"Its data, or their variance, go up to {largest.max():.3g}, and {dtype} ends at "
+            f"{LARGEST[dtype]:g}: infinity and NaN come out."
+        )
+    coarse = gap(mean, dtype) > deviation / 4
+    if not (coarse & (deviation > 0)).any():
+        return ""
+    at = int(np.argmax(coarse))
+    return (
+        f"Feature {at} lies around {mean[at]:.6g} with a deviation of {deviation[at]:.3g}, and "
+        f"{dtype} has a number every {gap(mean[at], dtype):g} there: little of it is left."
+    )
+
+
+RULES = (out_of_range, not_held)

@@ -1,0 +1,81 @@
+"""The optimizers that step a model: the compiled one, or those that its code holds."""
+
+from typing import Any, NamedTuple
+
+import keras
+
+from course_utils.precision.source import methods, words
+
+# Methods in which an optimizer is kept, or described, and does not step.
+KEPT = ("__init__", "compile", "build", "get_config", "get_compile_config")
+
+
+class Stepper(NamedTuple):
+    """An optimizer, and what the code calls it."""
+
+    name: str  # "self.d_optimizer"; "" for the one that `compile` keeps
+    optimizer: Any
+
+    @property
+    def chain(self) -> list:
+        """The optimizer and those that it wraps, the outermost first."""
+        chain = [self.optimizer] if self.optimizer is not None else []
+        while hasattr(chain[-1] if chain else None, "inner_optimizer"):
+            chain.append(chain[-1].inner_optimizer)
+        return chain
+
+    @property
+    def scalers(self) -> list:
+        """Those of them that scale the loss, and divide by the scale."""
+        wrapper = keras.optimizers.LossScaleOptimizer
+        return [each for each in self.chain if isinstance(each, wrapper)]
+
+    @property
+    def scales(self) -> bool:
+        """Whether it divides its gradients by a scale."""
+        factors = (getattr(each, "loss_scale_factor", None) for each in self.chain)
+        return bool(self.scalers) or any(factors)
+
+
+def steppers(model, compiled, owners) -> list[Stepper]:
+    """The optimizers that a training of a model steps.
+
+    `compiled` is the one that `compile` keeps or is going to keep, or None; `owners` are
+    the model and its layers. An optimizer that the code of one of them holds and names
+    counts; the compiled one does not if a `train_step` names others in its place.
+    """
+    found = []
+    for owner in owners:
+        used: set = set()
+        held: dict[str, Any] = {}
+        for name, function in methods(owner).items():
+            if name not in KEPT:
+                used |= words(function.__code__)
+                closure = dict(
+                    zip(
+                        function.__code__.co_freevars,
+                        (each.cell_contents for each in function.__closure__ or ()),
+                        strict=True,
+                    )
+                )
+                held |= function.__globals__ | closure
+                used |= set(closure)
+        attributes = {k: v for k, v in vars(owner).items() if k != "optimizer"}
+        for prefix, values in (("", held), ("self.", attributes)):
+            for name in used & values.keys():
+                found += [
+                    Stepper(prefix + name, each)
+                    for each in keras.tree.flatten(_plain(values[name]))
+                    if isinstance(each, keras.Optimizer)
+                ]
+    own = methods(model).get("train_step")
+    if found and own and "optimizer" not in words(own.__code__):
+        return found
+    return [Stepper("", compiled), *found]
+
+
+def _plain(value):
+    """What may hold optimizers, as lists and dicts that Keras does not track."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, (list, tuple)) else value

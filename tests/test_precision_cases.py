@@ -1,0 +1,824 @@
+"""What people bring: models of other people's kinds, wrong and mended.
+
+Each case is made twice. As people bring it, `examine` names it, and what goes wrong
+happens; with the fix the finding is gone, and so is the harm.
+"""
+
+import sys
+import types
+from functools import partial
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers, ops
+from test_precision_examine import F16, codes, here, one  # noqa: F401
+
+from course_utils.precision import examine, probe
+from course_utils.training import dtype_policy
+
+BF16 = "mixed_bfloat16"
+SGD = keras.optimizers.SGD
+Scaled = keras.optimizers.LossScaleOptimizer
+X = np.random.default_rng(0).normal(size=(16, 8)).astype("float32")
+
+
+def chain(*inner, inputs=(8,), dtype=None, mask=False, units=1):
+    """A compiled regression: an input, some layers, a float32 Dense."""
+    hidden = start = keras.Input(inputs, dtype=dtype)
+    for layer in inner:
+        hidden = layer(hidden)
+    model = keras.Model(start, layers.Dense(units, dtype="float32")(hidden))
+    model.compile("sgd", "mse", jit_compile=False)
+    return model
+
+
+def not_finite(model, x=X):
+    return not np.isfinite(model.predict(x, verbose=0)).all()
+
+
+def cannot_fit(model, x=X):
+    try:
+        model.fit(x, np.ones((len(x), 1), "float32"), verbose=0)
+    except TypeError as error:
+        return "list containing a tensor" in str(error)
+    return False
+
+
+# Which optimizer steps?
+
+
+class Rivals(keras.Model):
+    """Two networks, each with an optimizer of its own, as in Keras's GANs."""
+
+    def __init__(self):
+        super().__init__()
+        self.maker, self.critic = (
+            keras.Sequential(
+                [
+                    keras.Input((8,)),
+                    layers.Dense(8, "relu"),
+                    layers.Dense(8, dtype="float32"),
+                ]
+            )
+            for _ in range(2)
+        )
+
+    def call(self, x):
+        return self.critic(self.maker(x))
+
+    def compile(self, makers, critics):
+        super().compile(jit_compile=False)
+        self.makers, self.critics = makers, critics
+
+    def train_step(self, data):
+        x = keras.utils.unpack_x_y_sample_weight(data)[0]
+        for optimizer, network in (
+            (self.critics, self.critic),
+            (self.makers, self.maker),
+        ):
+            with tf.GradientTape() as tape:
+                loss = 1e-7 * ops.mean(ops.square(self(x) - 1))
+                scaled = self.scaled(optimizer, loss)
+            weights = network.trainable_variables
+            optimizer.apply(tape.gradient(scaled, weights), weights)
+        return {"loss": loss}
+
+    def scaled(self, optimizer, loss):
+        return loss
+
+
+class ScaledRivals(Rivals):
+    def scaled(self, optimizer, loss):
+        return optimizer.scale_loss(loss)
+
+
+def rivals(kind, *optimizers):
+    keras.utils.set_random_seed(0)
+    model = kind()
+    model(X)
+    model.compile(*optimizers)
+    return model
+
+
+def stands(model):
+    """Whether a step leaves the first weights of one of the networks as they are."""
+    networks = model.maker, model.critic
+    before = [network.layers[0].kernel.numpy() for network in networks]
+    model.train_on_batch(X)
+    after = [network.layers[0].kernel.numpy() for network in networks]
+    assert np.isfinite(after).all()
+    return any(map(np.array_equal, before, after))
+
+
+class Teacher(layers.Layer):
+    """A layer that trains its own Dense with its own optimizer."""
+
+    def __init__(self, wrap):
+        super().__init__()
+        self.dense = layers.Dense(8)
+        self.rule = wrap(SGD(1e5))
+
+    def build(self, shape):
+        self.dense.build(shape)
+
+    def call(self, x):
+        return self.dense(x)
+
+    def learn(self, x):
+        with tf.GradientTape() as tape:
+            loss = 1e-8 * ops.mean(ops.square(ops.cast(self(x), "float32") - 1))
+            scaled = self.rule.scale_loss(loss)
+        weights = self.dense.trainable_variables
+        self.rule.apply(tape.gradient(scaled, weights), weights)
+
+
+def teaches_nothing(model):
+    teacher = model.layers[1]
+    before = teacher.dense.kernel.numpy()
+    teacher.learn(ops.convert_to_tensor(X))
+    return np.array_equal(before, teacher.dense.kernel.numpy())
+
+
+def taught(wrap):
+    with dtype_policy(F16):
+        return chain(Teacher(wrap))
+
+
+def twice(wrap):
+    with dtype_policy(F16):
+        model = chain(layers.Dense(8))
+        model.compile(wrap(Scaled(SGD(1.0))), "mse", jit_compile=False)
+    return model
+
+
+def creeps(model):
+    before = model.layers[-1].bias.numpy()
+    model.train_on_batch(X, np.ones((16, 1), "float32"))
+    return abs(float((model.layers[-1].bias.numpy() - before)[0])) < 1e-3
+
+
+OPTIMIZERS = {
+    "rivals, plain": (
+        "MP002 self.critics", stands,
+        lambda: rivals(Rivals, SGD(1e3), SGD(1e3)),
+        lambda: rivals(ScaledRivals, Scaled(SGD(1e3)), Scaled(SGD(1e3)))),
+    "rivals, scale_loss of a plain one": (
+        "MP002 self.makers", stands,
+        lambda: rivals(ScaledRivals, SGD(1e3), Scaled(SGD(1e3))),
+        lambda: rivals(ScaledRivals, Scaled(SGD(1e3)), Scaled(SGD(1e3)))),
+    "held by a layer": (
+        "MP002 self.rule", teaches_nothing, lambda: taught(lambda o: o), lambda: taught(Scaled)),
+    "wrapped twice": (
+        "MP014 another one", creeps, lambda: twice(Scaled), lambda: twice(lambda o: o)),
+}  # fmt: skip
+
+# Losses beside the main loss
+
+
+class Penalty(layers.Layer):
+    def __init__(self, dtype=None):
+        super().__init__()
+        self.wide = dtype
+
+    def call(self, x):
+        self.add_loss(ops.cast(ops.mean(ops.abs(x)), self.wide or x.dtype))
+        return x
+
+
+class Entropy(layers.Layer):
+    """Of attention, in a loss of its own."""
+
+    def call(self, x):
+        shares = ops.softmax(x)
+        self.add_loss(self.kept(-ops.sum(shares * ops.log(shares + 1e-4))))
+        return shares
+
+    def kept(self, loss):
+        return loss
+
+
+class WideEntropy(Entropy):
+    def kept(self, loss):
+        return ops.cast(loss, "float32")
+
+
+def regular(*inner, policy=F16):
+    with dtype_policy(policy):
+        return chain(*(make() for make in inner))
+
+
+def dense(**options):
+    return partial(layers.Dense, 8, **options)
+
+
+def summed(**options):
+    return partial(layers.ActivityRegularization, l1=1e-3, **options)
+
+
+LOSSES = {
+    "add_loss": (
+        "MP027 add", cannot_fit,
+        lambda: regular(dense(), Penalty), lambda: regular(dense(), lambda: Penalty("float32"))),
+    "of attention, bfloat16": (
+        "MP027 bfloat16", cannot_fit,
+        lambda: regular(Entropy, policy=BF16), lambda: regular(WideEntropy, policy=BF16)),
+    "activity_regularizer": (
+        "MP027 after it", cannot_fit,
+        lambda: regular(dense(activity_regularizer="l2"), policy=BF16),
+        lambda: regular(dense(), summed(dtype="float32"), policy=BF16)),
+    "ActivityRegularization": (
+        "MP027 layers.ActivityRegularization", cannot_fit,
+        lambda: regular(dense(), summed()), lambda: regular(dense(), summed(dtype="float32"))),
+    "of weights in float16": (
+        "MP027 mixed_float16", cannot_fit,
+        lambda: regular(dense(kernel_regularizer="l2"), policy="float16"),
+        lambda: regular(dense(kernel_regularizer="l2"))),
+}  # fmt: skip
+
+# Numbers, wherever they stand
+
+
+def hide(scores, number):
+    return scores + (1 - ops.cast(scores > 0, scores.dtype)) * number
+
+
+class Hides(layers.Layer):
+    """Calls a function beside it."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def call(self, x):
+        return hide(x, self.number)
+
+
+class Casts(Hides):
+    def call(self, x):
+        hidden = tf.cast(self.number, x.dtype)
+        return x + tf.cast(x < 0, x.dtype) * hidden
+
+
+def between(number):
+    """The number is an operand of the functional model."""
+    start = keras.Input((8,))
+    hidden = layers.Dense(8)(start)
+    hidden = hidden + (1 - ops.cast(hidden > 0, F16[6:])) * number
+    model = keras.Model(start, layers.Dense(1, dtype="float32")(hidden))
+    model.compile("sgd", "mse", jit_compile=False)
+    return model
+
+
+SERIES = np.full((4, 6, 2), -9999.0, "float32")
+SERIES[:, :3] = np.random.default_rng(1).normal(size=(4, 3, 2))
+
+
+def masked(value, **options):
+    keras.utils.set_random_seed(0)
+    return chain(
+        layers.Masking(value, **options), layers.GRU(4, dtype="float32"), inputs=(6, 2)
+    )
+
+
+def masks_nothing(model):
+    layer = model.layers[1]
+    return bool(ops.any(layer(SERIES)._keras_mask[:, 3:]))
+
+
+def binned(bounds, dtype):
+    bins = layers.Discretization(bounds, output_mode="one_hot", dtype=dtype)
+    return chain(bins, inputs=(1,))
+
+
+def in_wrong_bins(bounds, values, model):
+    layer = model.layers[1]
+    low = layer(ops.cast(values, layer.compute_dtype))
+    return not np.array_equal(
+        ops.argmax(low, -1), np.digitize(np.ravel(values), bounds)
+    )
+
+
+YEARS = list(range(1980, 2020, 5))
+DAYS = [19_000.0, 19_007.0, 19_014.0]
+
+
+def learned(values, dtype=None):
+    layer = layers.Normalization(dtype=dtype)
+    layer.adapt(values)
+    return chain(layer, inputs=(1,))
+
+
+def flattens(values, model):
+    out = ops.convert_to_numpy(ops.cast(model.layers[1](values), "float32"))
+    return not (np.isfinite(out).all() and abs(out.std() - 1) < 0.1)
+
+
+def numbers(policy, make, *wrong, **right):
+    """One case: a maker under a policy, with what is wrong and what is right."""
+
+    def under(*arguments, **options):
+        with dtype_policy(policy):
+            return make(*arguments, **options)
+
+    return (lambda: under(*wrong)), (lambda: under(**right))
+
+
+def made(code, harm, policy, make, wrong, right):
+    def under(given):
+        with dtype_policy(policy):
+            return make(*given)
+
+    return code, harm, lambda: under(wrong), lambda: under(right)
+
+
+SALES = np.random.default_rng(2).uniform(2e4, 4e5, (64, 1)).astype("float32")
+KELVIN = np.random.default_rng(3).normal(300, 0.2, (64, 1)).astype("float32")
+NUMBERS = {
+    "in a function": made(
+        "MP009 -1e+09", not_finite, F16, lambda n: chain(Hides(n)), [-1e9], [-3e4]),
+    "cast by itself": made(
+        "MP009 -1e+09", not_finite, F16, lambda n: chain(Casts(n)), [-1e9], [-3e4]),
+    "in a Lambda": made(
+        "MP009 -70000", not_finite, F16,
+        lambda n: chain(layers.Lambda(lambda x: hide(x, n))), [-7e4], [-3e4]),
+    "between layers": made("MP009 -1e+09", not_finite, F16, between, [-1e9], [-3e4]),
+    "in an activation": made(
+        "MP009 -1e+09", not_finite, F16,
+        lambda n: chain(layers.Dense(8, activation=lambda x: hide(x, n))), [-1e9], [-3e4]),
+    "the smallest float32 in bfloat16": made(
+        "MP009 bfloat16", not_finite, BF16,
+        lambda n: chain(Hides(n)), [float(np.finfo("float32").min)], [-1e9]),
+    "Masking": made(
+        "MP028 nothing is masked", masks_nothing, F16, masked, [-9999.0], [-9999.0]),
+    "years": made(
+        "MP028 wrong bins", partial(in_wrong_bins, YEARS, np.array([[1983], [1998], [2009.0]])),
+        BF16, lambda dtype: binned(YEARS, dtype), ["bfloat16"], ["float32"]),
+    "days": made(
+        "MP028 wrong bins", partial(in_wrong_bins, DAYS, np.array([[19_003], [19_013.0]])),
+        F16, lambda dtype: binned(DAYS, dtype), ["float16"], ["float32"]),
+    "raw sales": made(
+        "MP028 infinity", partial(flattens, SALES), F16, learned, [SALES], [SALES, "float32"]),
+    "kelvin": made(
+        "MP028 little of it", partial(flattens, KELVIN), BF16,
+        learned, [KELVIN], [KELVIN, "float32"]),
+}  # fmt: skip
+code, harm, wrong, _ = NUMBERS["Masking"]
+
+
+def masked_in_float32():
+    with dtype_policy(F16):
+        return masked(-9999.0, dtype="float32")
+
+
+NUMBERS["Masking"] = code, harm, wrong, masked_in_float32
+
+# What overflows inside, and sums one after another
+
+
+class Standardizes(layers.Layer):
+    """By the spread within each sample."""
+
+    def call(self, x):
+        x = self.kept(x)
+        x = x - ops.mean(x, axis=-1, keepdims=True)
+        spread = ops.mean(ops.square(x), axis=-1, keepdims=True)
+        return ops.cast(x / ops.sqrt(spread + 1e-3), self.compute_dtype)
+
+    def kept(self, x):
+        return x
+
+
+class StandardizesWide(Standardizes):
+    def kept(self, x):
+        return ops.cast(x, "float32")
+
+
+class Poisson(layers.Layer):
+    """A rate from its logarithm."""
+
+    def __init__(self, dtype=None):
+        super().__init__()
+        self.wide = dtype
+
+    def call(self, x):
+        rate = ops.exp(ops.cast(x, self.wide or x.dtype))
+        return ops.cast(ops.log(1 + rate), x.dtype)
+
+
+class Groups(layers.Layer):
+    """Adds up what belongs together."""
+
+    def __init__(self, dtype=None):
+        super().__init__()
+        self.wide = dtype
+
+    def call(self, x):
+        values = ops.cast(x, self.wide or x.dtype)
+        total = tf.math.unsorted_segment_sum(values, tf.zeros(tf.shape(x)[0], "int32"), 2)
+        return ops.cast(total / 4096, x.dtype)
+
+
+class Histogram(Groups):
+    def call(self, x):
+        values = ops.cast(x, self.wide or x.dtype)
+        total = ops.cumsum(values, axis=0)[-1:]
+        return ops.cast(total / 4096, x.dtype)
+
+
+def stops_early(model):
+    ones = np.ones((4096, 1), "float32")
+    return abs(float(np.ravel(model.layers[1](ones))[0]) - 1) > 0.1
+
+
+LONG = 300 * X
+
+
+def all_zero(model):
+    return not np.any(model.layers[1](LONG))
+
+
+IDS = np.ones((2, 3000), "int32")
+
+
+def pooled(**options):
+    embed = layers.Embedding(3, 8, mask_zero=True, embeddings_initializer="ones")
+    wider = layers.Rescaling(100.0)
+    pool = layers.GlobalAveragePooling1D(**options)
+    return chain(embed, wider, pool, inputs=(3000,), dtype="int32")
+
+
+def average(**options):
+    return chain(
+        layers.AveragePooling2D(64, **options), layers.Flatten(), inputs=(64, 64, 1)
+    )
+
+
+INSIDE = {
+    "spread": made(
+        "MP029 Squares", all_zero, F16,
+        lambda kind: chain(kind()), [Standardizes], [StandardizesWide]),
+    "UnitNormalization": made(
+        "MP029 Squares", all_zero, F16,
+        lambda dtype: chain(layers.UnitNormalization(dtype=dtype)), [None], ["float32"]),
+    "exp": made(
+        "MP029 11.1", partial(not_finite, x=12 + 0 * X), F16,
+        lambda dtype: chain(Poisson(dtype)), [None], ["float32"]),
+    "masked pool": made(
+        "MP029 divided by", partial(not_finite, x=IDS), F16,
+        lambda dtype: pooled(dtype=dtype), [None], ["float32"]),
+    "large pool": made(
+        "MP029 4,096", partial(not_finite, x=np.full((1, 64, 64, 1), 100.0)), F16,
+        lambda dtype: average(dtype=dtype), [None], ["float32"]),
+    "segments": made(
+        "MP033 2,048", stops_early, F16, lambda dtype: chain(Groups(dtype), inputs=(1,)),
+        [None], ["float32"]),
+    "cumsum, bfloat16": made(
+        "MP033 256", stops_early, BF16, lambda dtype: chain(Histogram(dtype), inputs=(1,)),
+        [None], ["float32"]),
+}  # fmt: skip
+
+
+EVERY = OPTIMIZERS | LOSSES | NUMBERS | INSIDE
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("name", EVERY)
+def test_what_people_bring_is_named_and_its_fix_mends_it(name):
+    said, harm, wrong, right = EVERY[name]
+    code, _, words = said.partition(" ")
+    with dtype_policy(F16):  # an optimizer is wrapped, or not, under it
+        brought = wrong()
+        found = [str(each) for each in examine(brought) if each.code == code]
+        assert found and any(words in each for each in found), list(examine(brought))
+        assert harm(brought)
+        mended = right()
+        assert code not in codes(mended)
+        assert not harm(mended)
+
+
+# Update rules in pure 16 bits
+
+
+@pytest.mark.parametrize(
+    "policy, optimizer, said",
+    [
+        ("bfloat16", keras.optimizers.AdamW(), "AdamW moves no weight at all"),
+        ("bfloat16", keras.optimizers.Lamb(), "Lamb moves no weight at all"),
+        ("bfloat16", keras.optimizers.Nadam(), "Nadam makes NaN"),
+        ("float16", keras.optimizers.Adam(), "times as far as in float32"),
+        ("bfloat16", keras.optimizers.Adam(beta_2=0.99), "rounded away"),
+        ("float16", SGD(), "rounded away"),
+    ],
+)
+def test_mp008_says_what_the_update_rule_does_to_16_bit_weights(
+    policy, optimizer, said
+):
+    with dtype_policy(policy):
+        model = chain(layers.Dense(8))
+    found = one("MP008", model, optimizer)
+    assert said in found.message
+    assert (found.severity == "error") == ("rounded" not in said)
+    with dtype_policy(f"mixed_{policy}"):  # its fix
+        assert "MP008" not in codes(chain(layers.Dense(8)), optimizer)
+
+
+def test_an_update_rule_that_does_nothing_really_does_nothing():
+    with dtype_policy("bfloat16"):
+        model = chain(layers.Dense(8))
+    model.compile("adam", "mse", jit_compile=False)
+    before = model.get_weights()
+    model.fit(X, np.ones((16, 1), "float32"), verbose=0, epochs=3)
+    # but the float32 Dense at the end
+    assert all(map(np.array_equal, before[:-2], model.get_weights()[:-2]))
+
+
+# Models that cannot be called, and what they ask
+
+
+class Pyramid(layers.Layer):
+    """Joins a coarse picture with a fine one."""
+
+    def __init__(self, dtype=None):
+        super().__init__()
+        self.wide = dtype
+
+    def compute_output_shape(self, shape):
+        return (*shape[:-1], 2 * shape[-1])
+
+    def call(self, x):
+        coarse = tf.image.resize(x[:, ::2, ::2], (4, 4))  # float32, whatever came
+        return tf.concat([x, tf.cast(coarse, self.wide or coarse.dtype)], axis=-1)
+
+
+class Joins(layers.Layer):
+    """Adds a table that it was given in float32."""
+
+    def __init__(self, follow):
+        super().__init__()
+        self.table = tf.constant(np.ones((1, 8), "float32"))
+        self.follow = follow
+
+    def compute_output_shape(self, shape):
+        return shape
+
+    def call(self, x):
+        table = tf.cast(self.table, x.dtype) if self.follow else self.table
+        return tf.add(x, table)
+
+
+@pytest.mark.parametrize(
+    "make, name, inputs",
+    [
+        (lambda right: Pyramid("float16" if right else None), "pyramid", (4, 4, 1)),
+        (Joins, "joins", (8,)),
+    ],
+)
+def test_a_model_that_cannot_be_called_is_one_finding_with_the_layers_words(
+    make, name, inputs
+):
+    with dtype_policy(F16):
+        broken, right = (chain(make(each), inputs=inputs) for each in (False, True))
+    (found,) = (f for f in examine(broken) if f.severity == "error")
+    assert (found.code, found.layer.rstrip("_0123456789")) == ("MP030", name)
+    assert "float" in found.message or "half" in found.message
+    assert "compute_dtype" in found.fix
+    with pytest.raises((TypeError, ValueError, tf.errors.OpError)):
+        broken.predict(np.ones((1, *inputs), "float32"), verbose=0)
+    assert codes(right) == []
+    right.predict(np.ones((1, *inputs), "float32"), verbose=0)
+
+
+def test_keras_2_is_named():
+    old = types.new_class("Sequential", (), {})
+    old.__module__ = "tf_keras.src.models.sequential"
+    with pytest.raises(ValueError, match="tf_keras .Keras 2. was given"):
+        examine(old())
+
+
+class Asks(layers.Layer):
+    def call(self, x):
+        return ops.cast(x, keras.config.dtype_policy().compute_dtype)
+
+
+class AsksItself(layers.Layer):
+    def call(self, x):
+        return ops.cast(x, self.dtype_policy.compute_dtype)
+
+
+def test_a_global_policy_asked_inside_call_is_found():
+    with dtype_policy(F16):
+        asks, right = chain(Asks()), chain(AsksItself())
+    assert one("MP031", asks).fix.startswith("self.dtype_policy")
+    # outside of the policy it computes in another dtype than it was made for
+    assert [ops.cast(m.layers[1](X), "float32").dtype for m in (asks, right)]
+    assert asks.layers[1](X).dtype == "float32" != right.layers[1](X).dtype
+    assert codes(right) == []
+
+
+# No false alarm
+
+
+def block(**options):
+    """A layer of one's own that holds others, like an encoder's block."""
+
+    class Block(layers.Layer):
+        def __init__(self):
+            super().__init__(**options)
+            self.dense, self.norm = layers.Dense(8), layers.LayerNormalization()
+
+        def build(self, shape):
+            self.dense.build(shape)
+            self.norm.build(shape)
+
+        def call(self, x):
+            return self.norm(self.dense(x))
+
+    return Block()
+
+
+def functional(*inner, inputs=(8,), compiled=False):
+    hidden = start = keras.Input(inputs)
+    for layer in inner:
+        hidden = layer(hidden)
+    model = keras.Model(start, hidden)
+    if compiled:
+        model.compile("sgd", "mse")
+    return model
+
+
+def test_a_backbone_and_a_preprocessing_have_no_logits():
+    with dtype_policy(F16):
+        backbone = functional(layers.Dense(8, "relu"), block())
+        pictures = functional(layers.Rescaling(1 / 255), inputs=(4, 4, 3))
+        pooled = functional(layers.Conv2D(8, 1, activation="relu"), inputs=(4, 4, 3))
+        head = functional(block(), layers.Dense(8))
+        shares = functional(block(), layers.Softmax())
+        trained = functional(block(), compiled=True)
+    assert codes(backbone) == codes(pictures) == codes(pooled) == []
+    assert one("MP001", head).severity == "warning"
+    assert one("MP001", shares).severity == "error"
+    # The fix leaves the block in 16 bits.
+    assert one("MP001", trained).fix.startswith('x = keras.layers.Activation("linear"')
+
+
+def test_probabilities_are_seen_through_what_only_moves_them():
+    with dtype_policy(F16):
+        moved = functional(layers.Dense(8, "softmax"), layers.Reshape((2, 4)))
+        cure = functional(layers.Dense(8), layers.Reshape((2, 4), dtype="float32"))
+    found = one("MP001", moved)
+    assert "The probabilities" in found.message and "from_logits=True" in found.fix
+    assert "MP001" not in codes(cure)
+
+
+class Ready(keras.Model):
+    """A task of a library, whose user cannot write its head anew."""
+
+    def __init__(self):
+        start = keras.Input((8,))
+        head = layers.Dense(8, name="head")
+        super().__init__(start, head(layers.Dense(8)(start)))
+        self.output_dense = head
+
+
+def test_a_ready_task_gets_a_fix_that_its_user_can_apply():
+    with dtype_policy(F16):
+        model = Ready()
+    fix = one("MP001", model).fix
+    assert fix == 'model.output_dense.dtype_policy = "float32"'
+    exec(fix, {"model": model})
+    assert "MP001" not in codes(model) and model(X).dtype == "float32"
+
+
+def test_widths_are_one_finding_and_any_can_be_switched_off():
+    with dtype_policy(F16):
+        model = chain(*(layers.Dense(9 + 2 * n) for n in range(5)))
+    found = one("MP010", model)
+    assert "units=9" in found.message and "and 1 more" in found.message
+    assert examine(model, ignore=["MP010"]) == []
+
+
+@pytest.mark.parametrize(
+    "safe",
+    [
+        lambda x: ops.exp(x - ops.max(x, axis=-1, keepdims=True)),
+        lambda x: ops.exp(-ops.square(x)),
+        lambda x: ops.where(x > 0, x, float("-inf")),
+        lambda x: x * 0.044715 + 1e-4,
+    ],
+)
+def test_what_cannot_overflow_is_left_in_peace(safe):
+    class Own(layers.Layer):
+        def call(self, x):
+            return safe(x)
+
+    with dtype_policy(F16):
+        assert codes(chain(layers.Dense(8), Own())) == []
+
+
+# Loops
+
+
+def built(make, policy=F16, optimizer="sgd", kind=None):
+    def build():
+        keras.utils.set_random_seed(0)
+        with dtype_policy(policy):
+            model = make()
+        model.compile(optimizer, "mse", jit_compile=False)
+        return model, model.optimizer, model.train_on_batch
+
+    return build
+
+
+class Plain(keras.Model):
+    """A step as Keras's guide writes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = layers.Dense(8), layers.Dense(1, dtype="float32")
+        self(X)
+
+    def call(self, x):
+        return self.last(self.first(x))
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True))
+            scaled = self.optimizer.scale_loss(loss)
+        weights = self.trainable_variables
+        self.optimizer.apply(tape.gradient(scaled, weights), weights)
+        return {"loss": loss}
+
+
+Y = np.ones((16, 1), "float32")
+
+
+def test_a_step_that_fit_can_take_is_right():
+    assert probe(built(Plain), X, Y) == []
+
+
+def test_an_update_rule_that_makes_nan_is_an_error_whatever_the_gradients_were():
+    build = built(
+        lambda: chain(layers.Dense(8, dtype="bfloat16")), BF16, keras.optimizers.Nadam()
+    )
+    (found,) = probe(lambda: build(), X, Y)
+    assert (found.code, found.severity) == ("MP021", "error")
+    assert "update rule" in found.message
+
+
+PICTURES = np.abs(np.random.default_rng(4).normal(size=(8, 8, 8, 1))).astype("float32")
+
+
+def before_a_pool(dtype):
+    class Spoils(layers.Layer):
+        """A logarithm of zero, times zero, somewhere in the picture."""
+
+        def call(self, x):
+            return ops.where(ops.cast(x, "float32") > 1.5, x * 1e4 * 1e4 * 0, x)
+
+    return chain(
+        Spoils(dtype=dtype),
+        layers.MaxPooling2D(4),
+        layers.ReLU(),
+        layers.Flatten(),
+        inputs=(8, 8, 1),
+    )
+
+
+def test_a_nan_that_a_max_pooling_hides_is_seen_before_the_pool():
+    y = np.ones((8, 1), "float32")
+    model = built(lambda: before_a_pool(None))()[0]
+    assert np.isfinite(model.train_on_batch(PICTURES, y))  # as the learner sees it
+    (found,) = probe(built(lambda: before_a_pool(None)), PICTURES, y)
+    assert found.code == "MP034" and "spoils" in found.message
+    assert probe(built(lambda: before_a_pool("float32")), PICTURES, y) == []
+
+
+def deep(initializer):
+    hidden = (
+        layers.Dense(300, "relu", kernel_initializer=initializer) for _ in range(4)
+    )
+    return chain(*hidden)
+
+
+def test_steps_that_are_never_taken_name_the_layer_that_overflows_first():
+    wild = keras.initializers.RandomNormal(stddev=1.0, seed=0)
+    (found,) = probe(built(lambda: deep(wild)), 10 * X, Y)
+    assert found.code == "MP021" and "What dense" in found.message
+    assert probe(built(lambda: deep("he_normal")), 10 * X, Y) == []
+    (found,) = probe(built(lambda: chain(layers.Rescaling(1e-6))), 1e6 + X, Y)
+    assert "given 1e+06, beyond its 65,504" in found.message
+
+
+def test_the_fix_for_an_error_is_for_this_error():
+    fixes = {}
+    for name, layer in (("loss", Penalty), ("shape", lambda: layers.Reshape((2, 4)))):
+        build = built(lambda layer=layer: chain(layers.Dense(8), layer()))
+        y = Y if name == "loss" else np.ones((16, 3), "float32")
+        (found,) = probe(build, X, y)
+        assert found.code == "MP021"
+        fixes[name] = found.fix
+    assert "add_loss" in fixes["loss"]
+    assert "scale_loss" not in str(fixes)
