@@ -4,7 +4,6 @@ Each case is made twice. As people bring it, `examine` names it, and what goes w
 happens; with the fix the finding is gone, and so is the harm.
 """
 
-import sys
 import types
 from functools import partial
 
@@ -416,7 +415,9 @@ class Groups(layers.Layer):
 
     def call(self, x):
         values = ops.cast(x, self.wide or x.dtype)
-        total = tf.math.unsorted_segment_sum(values, tf.zeros(tf.shape(x)[0], "int32"), 2)
+        total = tf.math.unsorted_segment_sum(
+            values, tf.zeros(tf.shape(x)[0], "int32"), 2
+        )
         return ops.cast(total / 4096, x.dtype)
 
 

@@ -194,7 +194,11 @@ def _noted_numbers(running):
 
     def constant(value, dtype, *arguments, **options):
         made = former(value, dtype, *arguments, **options)
-        if running and isinstance(value, (float, np.floating)) and made.dtype.name in NARROW:
+        if (
+            running
+            and isinstance(value, (float, np.floating))
+            and made.dtype.name in NARROW
+        ):
             running[-1].numbers[float(value)] = made.dtype.name
         if running and isinstance(value, np.floating) and made.dtype.name in WIDE:
             running[-1].from_numpy.append(made.dtype.name)

@@ -4,8 +4,6 @@ import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import keras
-
 from course_utils.precision.calls import Call, calls_of, symbols
 from course_utils.precision.layers import Place, walk
 from course_utils.precision.steppers import Stepper, steppers

@@ -118,9 +118,7 @@ def _version(path):
         return ""
 
 
-def saved(
-    path: str, seconds: float, ignore: Collection[str] = ()
-) -> tuple[str, int]:
+def saved(path: str, seconds: float, ignore: Collection[str] = ()) -> tuple[str, int]:
     """In a process of its own: print the findings about a .keras file.
 
     Returns what is to be told about the file, and what `run` returns. Only a script has

@@ -220,9 +220,7 @@ def loss_in_16_bits(case) -> Iterator[Finding]:
     if case.model.compiled and not case.model.loss and not methods(case.model):
         return
     for layer in dict.fromkeys(call.layer for call in case.calls):
-        dtypes = [
-            d for call in case.calls if call.layer is layer for d in call.losses
-        ]
+        dtypes = [d for call in case.calls if call.layer is layer for d in call.losses]
         dtypes += [
             keras.utils.standardize_dtype(weight.dtype)
             for weight in layer._trainable_variables

@@ -128,7 +128,11 @@ def asks_global_policy(case) -> Iterator[Finding]:
             )
             path = case.path_of(call.layer)
             yield Finding(
-                "MP031", "warning", path, message, "self.dtype_policy  # the layer's own"
+                "MP031",
+                "warning",
+                path,
+                message,
+                "self.dtype_policy  # the layer's own",
             )
 
 

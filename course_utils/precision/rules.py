@@ -50,7 +50,8 @@ def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding
     case = Case(model, keras.optimizers.get(optimizer))
     results = dict.fromkeys(finding for rule in RULES for finding in rule(case))
     return sorted(
-        (finding for finding in results if finding.code not in ignore), key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code)
+        (finding for finding in results if finding.code not in ignore),
+        key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code),
     )
 
 
@@ -61,8 +62,8 @@ def probe(build, x, y, ignore: Collection[str] = ()) -> list[Finding]:
     `build()` makes `(model, optimizer, step)` afresh at each call: a built
     `keras.Model`, its optimizer, and `step(x, y)`, which trains once, such as
     `model.train_on_batch`. Only what it makes is trained. If `step` returns the loss,
-    more can be told. `ignore` has codes, as for `examine`. Whether a scale that is not a `LossScaleOptimizer`'s falls and
-    grows is not seen.
+    more can be told. `ignore` has codes, as for `examine`. Whether a scale that is not
+    a `LossScaleOptimizer`'s falls and grows is not seen.
 
         >>> def build():
         ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from course_utils import processes, quiet
 from course_utils.precision.finding import Finding, show
+from course_utils.precision.held import extreme
 from course_utils.precision.source import floats, words
-from course_utils.precision.number_rules import extreme
 from course_utils.precision.source_rules import unscaled
 
 AGAIN = 5  # seconds after which a script that caught its interrupt gets the next one

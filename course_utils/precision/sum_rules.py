@@ -42,8 +42,8 @@ def added_one_by_one(case) -> Iterator[Finding]:
             dtype = _dtype(operation)
             if operation.type in ONE_BY_ONE and dtype in NARROW:
                 message = (
-                    f"{operation.type} adds one value after another in {dtype}: a sum of ones stops "
-                    f"at {WHOLE[dtype]:,} on a CPU."
+                    f"{operation.type} adds one value after another in {dtype}: a sum of "
+                    f"ones stops at {WHOLE[dtype]:,} on a CPU."
                 )
                 path = case.path_of(call.layer)
                 yield Finding(

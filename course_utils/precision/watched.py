@@ -84,7 +84,9 @@ class Watched:
             self.scale = min(self.scale / 4, loop.scale)
             self.natural = loop.cycle(scale=self.scale)
         if self.narrow:
-            with contextlib.suppress(Exception):  # only its loop may know how to call it
+            with contextlib.suppress(
+                Exception
+            ):  # only its loop may know how to call it
                 self.overflow = loop.first_not_finite()
         if not (self.natural.moved and self.natural.calls and self.natural.updates):
             return
