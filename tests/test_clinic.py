@@ -319,3 +319,80 @@ def test_batches_may_be_a_dataset():
     data = tf.data.Dataset.from_tensor_slices(patient.batches[0]).batch(8)
     waits = clinic.profiler(dataclasses.replace(patient, batches=data, resumed=None))
     assert len(waits.values[0]) == len(waits.values[1]) == 4
+
+
+class Branches(keras.Model):
+    """A subclassed model of a dictionary, which nothing has called yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = keras.layers.Dense(8), keras.layers.Dense(8)
+        self.last = keras.layers.Dense(4, activation="softmax", dtype="float32")
+
+    def call(self, x):
+        return self.last(keras.ops.relu(self.left(x["a"]) + self.right(x["b"])))
+
+
+def two_inputs():
+    a, b = keras.Input((2,), name="a"), keras.Input((2,), name="b")
+    hidden = keras.layers.Dense(8, activation="relu")(
+        keras.layers.Concatenate()([a, b])
+    )
+    last = keras.layers.Dense(4, activation="softmax", dtype="float32")
+    return keras.Model({"a": a, "b": b}, last(hidden))
+
+
+def plain_input():
+    last = keras.layers.Dense(4, activation="softmax", dtype="float32")
+    return keras.Sequential([keras.layers.Dense(16, activation="relu"), last])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make, named, weighted",
+    [(plain_input, False, True), (two_inputs, True, True), (Branches, True, False)],
+)
+def test_every_instrument_reads_sample_weights_dictionaries_and_subclassed_models(
+    make, named, weighted
+):
+    healthy = own()
+
+    def build():
+        keras.utils.set_random_seed(0)
+        model = make()
+        model.compile(keras.optimizers.Adam(0.05), "sparse_categorical_crossentropy")
+        return model
+
+    def given(x):
+        return {"a": x[:, :2], "b": x[:, 2:]} if named else x
+
+    mine = dataclasses.replace(
+        healthy,
+        build=build,
+        resumed=None,
+        batches=[
+            (given(x), y, np.ones(len(y), "float32"))[: 3 if weighted else 2]
+            for x, y in healthy.batches[:12]
+        ],
+        held=(given(healthy.held[0]), healthy.held[1]),
+        well=lambda visit: np.isfinite(visit.losses).all(),
+    )
+    with dtype_policy("mixed_float16"):
+        readings = {key: clinic.read(key, mine) for key in clinic.INSTRUMENTS}
+    kinds = {key: reading.kind for key, reading in readings.items()}
+    assert "error" not in kinds.values(), readings
+    assert (kinds["probe"], kinds["scale"], kinds["ranges"], kinds["twin"]) == (
+        "nothing",
+        "steady",
+        "finite",
+        "well",
+    )
+
+
+def test_an_instruments_own_error_is_its_reading():
+    def build():
+        raise OSError("The weights are not there.")
+
+    reading = clinic.read("flow", dataclasses.replace(own(), build=build))
+    assert reading.kind == "error"
+    assert reading.text == "OSError: The weights are not there."

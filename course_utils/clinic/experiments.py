@@ -180,7 +180,11 @@ def layer(patient) -> Reading:
         for each in model.layers[at]._flatten_layers():
             each.dtype_policy = "float32"
         tried.append(short_name(model.layers[at]))
-        if patient.train(model).well:
+        try:
+            well = patient.train(model).well
+        except (TypeError, ValueError, tf.errors.OpError):
+            continue  # its float32 meets another layer's 16 bits
+        if well:
             return Reading("cured", f"It learns with {tried[-1]} in float32.", tried)
     text = f"It is not well with any of its {len(tried)} layers in float32."
     return Reading("no change", text, tried)

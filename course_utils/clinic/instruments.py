@@ -40,9 +40,17 @@ INSTRUMENTS = {
 def read(key, patient: Patient) -> Reading:
     """What the instrument of this key among `INSTRUMENTS` reads of a patient.
 
+    An error that it meets is what it reads, of the kind "error", with the exception as
+    `values`.
+
     Example:
         >>> from course_utils import clinic
         >>> clinic.read("flow", clinic.patient("bfloat16")).text
         'Dense: weights in bfloat16.'
     """
-    return INSTRUMENTS[key].read(patient)
+    read_patient = INSTRUMENTS[key].read
+    try:
+        return read_patient(patient)
+    except Exception as error:  # whatever somebody's own model raises
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return Reading("error", text, error)

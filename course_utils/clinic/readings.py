@@ -17,7 +17,14 @@ NARROW = ("float16", "bfloat16")
 # them.
 WORDS = {
     "MP001": "16-bit output",
+    "MP002": "no loss scale",
     "MP008": "16-bit weights",
+    "MP027": "16-bit loss",
+    "MP028": "a number not held",
+    "MP029": "a sum inside",
+    "MP030": "cannot be called",
+    "MP033": "a sum that stops",
+    "MP034": "a hidden NaN",
     "MP015": "no scale_loss",
     "MP017": "scaled limit",
     "MP021": "no step",
@@ -49,7 +56,7 @@ def examine(patient) -> Reading:
         >>> clinic.examine(clinic.patient("bfloat16")).kind
         '16-bit weights'
     """
-    return _findings(precision.examine(patient.build()))
+    return _findings(precision.examine(built(patient)))
 
 
 def flow(patient) -> Reading:
@@ -62,7 +69,7 @@ def flow(patient) -> Reading:
         >>> clinic.flow(clinic.patient("ids")).text
         'An Embedding is given bfloat16.'
     """
-    table = precision.dtype_flow(patient.build())
+    table = precision.dtype_flow(built(patient))
     narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
     ids = table[(table["kind"] == "Embedding") & table["input_dtype"].isin(NARROW)]
     if len(narrow):
@@ -87,11 +94,15 @@ def probe(patient) -> Reading:
         'no scale_loss'
     """
 
-    def parts():
-        model = patient.build()
-        return model, model.optimizer, model.train_on_batch
+    x, y, *weights = patient.batch()
 
-    return _findings(precision.probe(parts, *patient.batch()))
+    def parts():
+        model = built(patient)
+        if not weights:
+            return model, model.optimizer, model.train_on_batch
+        return model, model.optimizer, lambda x, y: model.train_on_batch(x, y, *weights)
+
+    return _findings(precision.probe(parts, x, y))
 
 
 def ranges(patient) -> Reading:
@@ -106,7 +117,7 @@ def ranges(patient) -> Reading:
         'moving_mean: -inf to inf'
     """
     model = patient.train().model
-    x, _ = patient.held or patient.batch()
+    x = (patient.held or patient.batch())[0]
     values = {}
     for variable in model.variables:
         values[variable.path] = low, high = _range(variable)
@@ -135,6 +146,20 @@ def ranges(patient) -> Reading:
     high = max(high for _, _, high in extremes)
     text = f"all layers between {low:.3g} and {high:.3g}"
     return Reading("finite", text, values)
+
+
+def built(patient) -> keras.Model:
+    """The model of a patient; one that its code leaves unbuilt was called on a batch.
+
+    Example:
+        >>> from course_utils import clinic
+        >>> built(clinic.patient("ids")).built
+        True
+    """
+    model = patient.build()
+    if not model.built:
+        model(patient.batch()[0])
+    return model
 
 
 def _range(tensor):

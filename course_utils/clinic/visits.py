@@ -137,7 +137,7 @@ class Patient:
                 model = visit.model = self.resumed(model)
             visit.waits.append(1e3 * (time.perf_counter() - start))
             visit.scales.append(scale_of(model.optimizer))
-            if model.optimizer and not model.optimizer.built:
+            if model.built and model.optimizer and not model.optimizer.built:
                 # Else TensorFlow traces the step twice.
                 model.optimizer.build(model.trainable_variables)
             model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
