@@ -174,6 +174,8 @@ def _findings(findings):
     ]
     codes = dict.fromkeys(map(_word, findings))
     text = findings[0].message if findings else "Nothing found."
+    # Keras counts its layers through a whole session.
+    text = re.sub(r"\b([a-z]\w*?)_\d+\b", r"\1", text)
     return Reading(", ".join(codes) or "nothing", text, findings)
 
 
