@@ -3,9 +3,11 @@
 import re
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from course_utils.training import dtype_policy
 from tools.canonical import COURSE, read
 
 ASK = (COURSE / "docs/ask.md").read_text(encoding="utf-8")
@@ -15,6 +17,17 @@ def said(*call):
     with pytest.raises(Exception) as caught:
         call[0](*call[1:])
     return str(caught.value)
+
+
+def mixed(**options):
+    with dtype_policy("mixed_float16"):
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, **options)])
+    model.compile("sgd", "mse", jit_compile=False)
+    return model
+
+
+def fits_no_16_bit_loss():
+    mixed(activity_regularizer="l2").fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)
 
 
 def test_its_links_show_something_and_its_error_texts_are_said():
@@ -29,10 +42,13 @@ def test_its_links_show_something_and_its_error_texts_are_said():
         said(tf.function(tf.multiply), tf.ones(2, "float16"), tf.ones(2)),
         said(lambda: wrapper(sgd, clipnorm=1.0)),
         said(getattr, wrapper(sgd), "get_unscaled_gradients"),
+        said(wrapper, "sgd"),
+        said(fits_no_16_bit_loss),
+        said(mixed().quantize, "int8"),
     ]
     answers = re.findall(r"^## (.*)\n\n(?!PyTorch)", ASK, re.M)
     spans = re.findall(r"(`+)(.+?)(?<!`)\1(?!`)", "\n".join(answers))
     quoted = [text for _, text in spans if " " in text]
-    assert len(quoted) == 7
+    assert len(quoted) == 10
     for text in quoted:
         assert text in "\n".join(texts)
