@@ -31,7 +31,9 @@ class Call:
     # {"input", "weight" or "inside": bytes that its own casts from float to float read
     # and write}
     moved: Counter = field(default_factory=Counter)
-    # What TensorFlow's graph has of it: none of a layer that it calls.
+    # A graph of TensorFlow's, and which of its operations were written meanwhile.
+    span: tuple = (None, 0, 0)
+    # What of them is its own: none of a layer that it calls.
     operations: list = field(default_factory=list)
     # {number that its own code, and no layer that it calls, put into 16 bits: the dtype}
     numbers: dict[float, str] = field(default_factory=dict)
@@ -120,7 +122,6 @@ def _noted():
     calls: list[Call] = []
     failed: list = []
     running: list[Call] = []
-    counted: set[str] = set()
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
@@ -130,7 +131,7 @@ def _noted():
         call = Call(self, arrived, _casts(self, arrived), outer)
         calls.append(call)
         running.append(call)
-        before = len(_graph_operations())
+        graph, before = _graph()
         try:
             outputs = former(self, *args, **kwargs)
         except Exception:
@@ -138,9 +139,15 @@ def _noted():
             raise
         finally:
             running.pop()
-        written = _graph_operations()[before:]
-        call.operations = [each for each in written if each.name not in counted]
-        counted.update(each.name for each in call.operations)
+        _, after = _graph()
+        call.span = graph, len(before), len(after)
+        inside = [each.span for each in calls if each.outer is call]
+        theirs = {
+            n for g, start, end in inside if g is graph for n in range(start, end)
+        }
+        call.operations = [
+            after[n] for n in range(len(before), len(after)) if n not in theirs
+        ]
         _count_casts(call, (args, kwargs))
         call.left = _tensors(outputs)
         return outputs
@@ -160,7 +167,8 @@ def _noted_losses(running):
 
     @functools.wraps(former)
     def add_loss(self, loss):
-        running[-1].losses += [dtype for _, dtype in _tensors(loss)]
+        if running:
+            running[-1].losses += [dtype for _, dtype in _tensors(loss)]
         return former(self, loss)
 
     return mock.patch.object(keras.Layer, "add_loss", add_loss)
@@ -207,13 +215,14 @@ def _noted_numbers(running):
     return mock.patch.object(constant_op, "_constant_impl", constant)
 
 
-def _graph_operations():
-    """What TensorFlow has written down so far, while it runs on symbols."""
+def _graph():
+    """TensorFlow's graph, while it runs on symbols, and its operations so far."""
     if keras.backend.backend() != "tensorflow":
-        return []
+        return None, []
     import tensorflow as tf
 
-    return tf.compat.v1.get_default_graph().get_operations()
+    graph = tf.compat.v1.get_default_graph()
+    return graph, graph.get_operations()
 
 
 def _count_casts(call, arguments):

@@ -139,7 +139,7 @@ def not_multiple_of_eight(case) -> Iterator[Finding]:
     """
     outputs = [call.left for call in case.calls if call.layer is case.model]
     widths = {shape[-1] for left in outputs for shape, _ in left if shape}
-    found = []
+    narrow_widths = []
     for path, layer in case.computing_in(*NARROW):
         argument = next((name for kind, name in WIDTHS if isinstance(layer, kind)), "")
         if not argument or not layer.built:
@@ -148,11 +148,11 @@ def not_multiple_of_eight(case) -> Iterator[Finding]:
         padded = -(-width // MULTIPLE) * MULTIPLE
         if padded != width and width not in widths:
             more = layer.count_params() // width * (padded - width)
-            found.append((path, layer, argument, width, padded, more))
-    if not found:
+            narrow_widths.append((path, layer, argument, width, padded, more))
+    if not narrow_widths:
         return
-    path, layer, argument, width, padded, more = found[0]
-    others = names(each[0] for each in found[1:])
+    path, layer, argument, width, padded, more = narrow_widths[0]
+    others = names(each[0] for each in narrow_widths[1:])
     message = (
         f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
         f"bits: {padded} would cost {more:,} parameters more in this layer"

@@ -163,12 +163,12 @@ class Loop:
         def call(layer, *arguments, **options):
             outputs = former(layer, *arguments, **options)
             if not seen and not _all_finite(outputs):
-                given = _largest((arguments, options))
+                largest = _largest((arguments, options))
                 limit = np.inf
                 if layer.compute_dtype == "float16":
                     limit = float(np.finfo("float16").max)
-                beyond = limit < given < np.inf
-                why = f", given {given:.3g}, beyond its 65,504" if beyond else ""
+                beyond = limit < largest < np.inf
+                why = f", given {largest:.3g}, beyond its 65,504" if beyond else ""
                 seen.append((layer.name, why))
             return outputs
 

@@ -18,12 +18,12 @@ def out_of_range(case) -> Iterator[Finding]:
     function that the layer calls, in a Lambda, between the layers. Else the source is
     read.
     """
-    found = set()
+    measured = set()
     for call in case.calls:
         texts = {value: text for text, value in numbers(call.layer).items()}
         for value, dtype in call.numbers.items():
             texts.setdefault(value, f"{value:g}")
-            found.add(id(call.layer))
+            measured.add(id(call.layer))
             if call.layer in case.own_layers or isinstance(
                 call.layer, (layers.Lambda, layers.Activation, keras.Model)
             ):
@@ -33,7 +33,7 @@ def out_of_range(case) -> Iterator[Finding]:
             path = case.path_of(call.layer)
             yield from extreme(path, {texts[value]: value}, dtype, repair)
     for layer in case.own_layers:
-        if layer.compute_dtype == "float16" and id(layer) not in found:
+        if layer.compute_dtype == "float16" and id(layer) not in measured:
             yield from extreme(case.path_of(layer), numbers(layer))
 
 

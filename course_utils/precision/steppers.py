@@ -44,7 +44,7 @@ def steppers(model, compiled, owners) -> list[Stepper]:
     the model and its layers. An optimizer that the code of one of them holds and names
     counts; the compiled one does not if a `train_step` names others in its place.
     """
-    found = []
+    every = []
     for owner in owners:
         used: set = set()
         held: dict[str, Any] = {}
@@ -63,15 +63,15 @@ def steppers(model, compiled, owners) -> list[Stepper]:
         attributes = {k: v for k, v in vars(owner).items() if k != "optimizer"}
         for prefix, values in (("", held), ("self.", attributes)):
             for name in used & values.keys():
-                found += [
+                every += [
                     Stepper(prefix + name, each)
                     for each in keras.tree.flatten(_plain(values[name]))
                     if isinstance(each, keras.Optimizer)
                 ]
     own = methods(model).get("train_step")
-    if found and own and "optimizer" not in words(own.__code__):
-        return found
-    return [Stepper("", compiled), *found]
+    if every and own and "optimizer" not in words(own.__code__):
+        return every
+    return [Stepper("", compiled), *every]
 
 
 def _plain(value):
