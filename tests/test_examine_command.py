@@ -1,6 +1,7 @@
 """`examine FILE`: what it prints about saved models and scripts, and how it ends."""
 
 import contextlib
+import gc
 import io
 import subprocess
 import sys
@@ -269,6 +270,7 @@ def test_of_keras_models_the_outermost_are_found_once():
             self.net = net
 
     own = Own(keras.Sequential(name="its net"))
+    gc.collect()  # which lists the oldest last
     ours = [grown, inner, outer, part, own, own.net]
     models = [m for m in script._outermost() if any(m is each for each in ours)]
     assert sorted(m.name for m in models) == ["grown", "outer", "own"]

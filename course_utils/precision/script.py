@@ -82,14 +82,17 @@ def _interrupt_after(seconds):
 
 def _outermost():
     """The Keras models in this process whose layers are not all in another one."""
-    kind = getattr(sys.modules.get("keras"), "Model", ())
+    kind, sequential = (
+        getattr(sys.modules.get("keras"), name, ()) for name in ("Model", "Sequential")
+    )
     by_layers: dict = {}
     for model in gc.get_objects():
         # without a name, its class forgot `super().__init__()`
         if issubclass(type(model), kind) and hasattr(model, "name"):
-            # Sequential makes a functional model of its own layers, later than itself.
+            # Sequential holds a functional model of its own layers, which nobody made.
             layers = frozenset(map(id, model._flatten_layers(include_self=False)))
-            by_layers.setdefault(layers, model)
+            if layers not in by_layers or isinstance(model, sequential):
+                by_layers[layers] = model
     return [
         m for ids, m in by_layers.items() if not any(ids < each for each in by_layers)
     ]
