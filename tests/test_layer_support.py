@@ -13,6 +13,7 @@ import tensorflow as tf
 from course_utils.paths import data
 from course_utils.precision.inside import works_in_float32
 from course_utils.training import dtype_policy
+from tools import layer_conditions
 
 RECORD = json.loads(data("layer_support.json").read_text("utf-8"))["rows"]
 SUPPORT = pd.DataFrame(RECORD).set_index("layer")
@@ -80,3 +81,15 @@ def in_a_loop(x):
 
 def test_work_in_float32_inside_a_loop_is_seen():
     assert works_in_float32(LAYERS.Lambda(in_a_loop, dtype="mixed_float16"), FLOATS)
+
+
+CONDITIONS = json.loads(data("layer_conditions.json").read_text("utf-8"))
+
+
+@pytest.mark.skipif(
+    bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU"
+)
+def test_what_layers_do_with_losses_masks_and_bytes_is_as_recorded():
+    again = layer_conditions.conditions()
+    for table in ("losses", "masks", "bytes"):
+        assert again[table] == CONDITIONS[table], table

@@ -30,7 +30,8 @@ def every_layer() -> str:
         kinds[kind].append(row)
     order = sorted(kinds, key=lambda kind: (kind != "fails", -len(kinds[kind])))
     tables = [(kind, kinds[kind]) for kind in order]
-    return TEMPLATES.get_template("layers.md").render(record, kinds=tables)
+    more = _record("layer_conditions.json")
+    return TEMPLATES.get_template("layers.md").render(record, kinds=tables, more=more)
 
 
 def five_libraries() -> str:
