@@ -23,7 +23,7 @@ PACKAGES = (
 SMALL = {"weights": None, "input_shape": (64, 64, 3), "classes": 10}
 APPLICATIONS = (
     "MobileNet MobileNetV2 MobileNetV3Small EfficientNetB0 EfficientNetV2B0 ResNet50 "
-    "ResNet50V2 DenseNet121 ConvNeXtTiny VGG11 NASNetMobile InceptionV3 Xception"
+    "ResNet50V2 DenseNet121 ConvNeXtTiny VGG16 NASNetMobile InceptionV3 Xception"
 ).split()
 BERT = {
     "vocabulary_size": 100,
