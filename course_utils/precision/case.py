@@ -1,8 +1,11 @@
 """The model that the rules look at."""
 
 import functools
+import sys
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import keras
 
 from course_utils.precision.calls import Call, calls_of, symbols
 from course_utils.precision.layers import Place, walk
@@ -98,6 +101,17 @@ class Case:
         mixed = self.model.dtype_policy.name == "mixed_float16"
         return mixed and to_come and not stepper.name
 
+    def repair(self, layer, own: str, dtype: str) -> str:
+        """What mends a layer's code: `own` where it is the reader's, else a policy."""
+        kinds = keras.layers.Lambda, keras.layers.Activation, keras.Model
+        module = sys.modules.get(type(layer).__module__)
+        if "-packages" not in (getattr(module, "__file__", "") or ""):
+            return own
+        if layer not in self.own_layers:
+            return own if isinstance(layer, kinds) else _in_float32(layer)
+        wider = "mixed_bfloat16" if dtype == "float16" else "float32"
+        return f'keras.config.set_dtype_policy("{wider}")  # for all: its code is a library\'s'
+
     def computing_in(self, *dtypes) -> list[Place]:
         """The places whose layers compute in one of these dtypes."""
         return [place for place in self.places if place.layer.compute_dtype in dtypes]
@@ -105,6 +119,10 @@ class Case:
     def path_of(self, layer) -> str:
         """The path of a layer; its name alone if it is not a place of its own."""
         return next((p.path for p in self.places if p.layer is layer), layer.name)
+
+
+def _in_float32(layer):
+    return f'{type(layer).__name__}(..., dtype="float32")'
 
 
 def names(paths) -> str:

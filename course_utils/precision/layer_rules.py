@@ -202,7 +202,7 @@ def cannot_be_called(case) -> Iterator[Finding]:
         return
     # Keras puts the layer's own words between these two.
     own_words = re.search(r"\x1b\[1m(.*?)\x1b\[0m", text, re.DOTALL)
-    reason = " ".join((own_words[1] if own_words else text).split())
+    reason = " ".join((own_words[1] if own_words else text).split()).rstrip(".")
     message = f"It cannot be called, so nothing more was looked for: {reason[:300]}"
     fix = (
         "keras.ops.cast(part, self.compute_dtype)  # what is wider in it, before it meets "

@@ -56,6 +56,9 @@ class Loop:
             self.model(x)
         for layer in self.model._flatten_layers() if twin_of else ():
             layer.dtype_policy = "float32"
+        if twin_of and self._step == self.model.train_on_batch:
+            # It takes three steps: fewer seconds than TensorFlow needs to trace one.
+            self.model.run_eagerly = True
         self._batch = (x, y)
         self._fits = False  # whether a step is that of `fit`
         self.weights = list(self.model.trainable_variables)

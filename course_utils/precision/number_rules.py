@@ -24,17 +24,13 @@ def out_of_range(case) -> Iterator[Finding]:
         for value, dtype in call.numbers.items():
             texts.setdefault(value, f"{value:g}")
             measured.add(id(call.layer))
-            if call.layer in case.own_layers or isinstance(
-                call.layer, (layers.Lambda, layers.Activation, keras.Model)
-            ):
-                repair = ""
-            else:
-                repair = f'{type(call.layer).__name__}(..., dtype="float32")'
+            repair = case.repair(call.layer, "", dtype)
             path = case.path_of(call.layer)
             yield from extreme(path, {texts[value]: value}, dtype, repair)
     for layer in case.own_layers:
         if layer.compute_dtype == "float16" and id(layer) not in measured:
-            yield from extreme(case.path_of(layer), numbers(layer))
+            repair = case.repair(layer, "", "float16")
+            yield from extreme(case.path_of(layer), numbers(layer), "float16", repair)
 
 
 def not_held(case) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """All rules, and what applies them: to a model, and to a training loop."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 import keras
 
@@ -11,7 +12,7 @@ from course_utils.precision import (
     source_rules,
     sum_rules,
 )
-from course_utils.precision.case import Case
+from course_utils.precision.case import Case, names
 from course_utils.precision.finding import SEVERITIES, Finding
 from course_utils.precision.loop_rules import findings
 from course_utils.precision.watched import Watched
@@ -48,11 +49,37 @@ def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding
             f"A {type(model).__name__} was given: give examine a keras.Model."
         )
     case = Case(model, keras.optimizers.get(optimizer))
-    results = dict.fromkeys(finding for rule in RULES for finding in rule(case))
+    results = together(finding for rule in RULES for finding in rule(case))
     return sorted(
         (finding for finding in results if finding.code not in ignore),
         key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code),
     )
+
+
+# What a library's block does, each of its copies does.
+REPEATED = ("MP009", "MP029", "MP033")
+
+
+def together(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding for all layers of which the same is said, with the others' names.
+
+    >>> same = [Finding("MP029", "warning", name, "So it is.", "Mend") for name in "abc"]
+    >>> together(same)[0].message
+    'So it is. The same holds of b, c.'
+    """
+    layers: dict[Finding, list[str]] = {}
+    for each in dict.fromkeys(findings):
+        first = replace(each, layer="") if each.code in REPEATED else each
+        layers.setdefault(first, []).append(each.layer)
+    return [
+        replace(
+            first,
+            layer=paths[0],
+            message=first.message
+            + (f" The same holds of {names(paths[1:])}." if paths[1:] else ""),
+        )
+        for first, paths in layers.items()
+    ]
 
 
 def probe(build, x, y, ignore: Collection[str] = ()) -> list[Finding]:

@@ -17,6 +17,7 @@ ONE_BY_ONE = (
 SQUARES = ("Square", "SquaredDifference")
 SUMS = ("Sum", "Mean")
 PASSED_ON = ("Identity", "StopGradient", "Reshape", "Cast")
+WIDER = 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
 # Of pixels of 255 the sum of more than these passes 65,504.
 POOLED = 256
 
@@ -31,7 +32,7 @@ def overflows_inside(case) -> Iterator[Finding]:
                 "warning",
                 case.path_of(call.layer),
                 problem,
-                _wider(case, call.layer),
+                case.repair(call.layer, WIDER, "float16"),
             )
 
 
@@ -46,9 +47,8 @@ def added_one_by_one(case) -> Iterator[Finding]:
                     f"ones stops at {WHOLE[dtype]:,} on a CPU."
                 )
                 path = case.path_of(call.layer)
-                yield Finding(
-                    "MP033", "warning", path, message, _wider(case, call.layer)
-                )
+                fix = case.repair(call.layer, WIDER, dtype)
+                yield Finding("MP033", "warning", path, message, fix)
                 break
 
 
@@ -106,12 +106,6 @@ def _bounded(operation):
     return operation.type in (
         "Neg", "Minimum", "ClipByValue", "LogSoftmax", "Const", "Log", "Tanh", "Sigmoid",
     )  # fmt: skip
-
-
-def _wider(case, layer):
-    if layer in case.own_layers:
-        return 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
-    return f'{type(layer).__name__}(..., dtype="float32")'
 
 
 RULES = (overflows_inside, added_one_by_one)
