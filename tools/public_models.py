@@ -160,9 +160,7 @@ MODELS = {
     "unet_2d": lambda: unet("unet_2d", **FILTERS),
     "att_unet_2d": lambda: unet("att_unet_2d", **FILTERS),
     "r2_unet_2d": lambda: unet("r2_unet_2d", **FILTERS),
-    "u2net_2d": lambda: unet(
-        "u2net_2d", filter_num_down=[8, 16], filter_4f_num_down=[8, 16]
-    ),
+    "unet_plus_2d": lambda: unet("unet_plus_2d", **FILTERS),
     "HyperResNet": lambda: tuned("HyperResNet"),
     "HyperXception": lambda: tuned("HyperXception"),
     "MobileViTS": lambda: kimm("MobileViTS"),

@@ -208,7 +208,7 @@ def cannot_be_called(case) -> Iterator[Finding]:
         "keras.ops.cast(part, self.compute_dtype)  # what is wider in it, before it meets "
         "the rest, such as what tf.image.resize returns"
     )
-    if layer not in case.own_layers:
+    if case.repair(layer, "", "float16"):  # the code is somebody else's
         fix = f'{type(layer).__name__}(..., dtype="float32")'
     yield Finding("MP030", "error", case.path_of(layer), f"{message}.", fix)
 

@@ -34,7 +34,7 @@ def findings(w) -> list[Finding]:
     """
     problems: list[tuple]
     if w.raised:
-        problems = [("MP021", f"The step raises {w.raised}.", cure(w.error))]
+        problems = [("MP021", f"The step raises {w.raised}.", cure(w.raised))]
     elif not w.natural.moved:
         problems = [still(w)]
     elif w.natural.spoiled and not w.natural.calls:
@@ -99,9 +99,8 @@ def hidden(w) -> Iterator[tuple]:
         yield "MP034", text, F32
 
 
-def cure(error) -> str:
-    """What may help against an error that a step raised."""
-    text = str(error)
+def cure(text: str) -> str:
+    """What may help against an error that a step raised, by its text."""
     if "has no attribute" in text and "scale" in text:
         return SCALE
     if "list containing a tensor" in text:

@@ -54,7 +54,6 @@ class Watched:
     other: Any = None  # the `Response` at another scale
     grows = True
     raised = ""
-    error: BaseException | None = None
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
@@ -72,7 +71,6 @@ class Watched:
             with np.errstate(all="ignore"):
                 self._measure(partial(Loop, build, x, y, twin_of=loop))
         except (Exception, SystemExit) as error:  # whatever the loop raises
-            self.error = error
             self.raised = type(error).__name__
             with contextlib.suppress(Exception):  # an error of one's own may not tell
                 self.raised += f": {' '.join(str(error).split())[:120]}"

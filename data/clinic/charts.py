@@ -161,7 +161,7 @@ CHARTS = {
         "diagnosis": "healthy: too narrow to gain time",
         "cure": "Leave it alone, or train something wider.",
         "edits": {},
-        "well": lambda v: v.report["accuracy"] > 0.8,
+        "well": lambda v: v.report["accuracy"] > 0.7,
     },
     "pretrained": {
         "title": "Weights of another run",
