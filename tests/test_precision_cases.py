@@ -707,6 +707,12 @@ def test_widths_are_one_finding_and_any_can_be_switched_off():
         lambda x: ops.exp(-ops.square(x)),
         lambda x: ops.where(x > 0, x, float("-inf")),
         lambda x: x * 0.044715 + 1e-4,
+        lambda x: ops.exp(-ops.square(x) * 0.5),
+        lambda x: ops.exp(5 * ops.tanh(x)) + ops.exp(-ops.relu(x)),
+        lambda x: ops.exp(ops.clip(x, -5, 5) * 0.5) + ops.exp(ops.log_softmax(x)),
+        lambda x: ops.mean(ops.square(ops.tanh(x)), axis=-1, keepdims=True),
+        lambda x: ops.clip(x, -1e9, 1e9),
+        lambda x: ops.cumsum(x, axis=-1),
     ],
 )
 def test_what_cannot_overflow_is_left_in_peace(safe):
@@ -823,3 +829,104 @@ def test_the_fix_for_an_error_is_for_this_error():
         fixes[name] = found.fix
     assert "add_loss" in fixes["loss"]
     assert "scale_loss" not in str(fixes)
+
+
+# What hostile readers tried
+
+
+class Hidden(Rivals):
+    """A property hands out the optimizers, which a dictionary holds."""
+
+    def compile(self, makers, critics):
+        super(Rivals, self).compile(jit_compile=False)
+        self.rules = {"makers": makers, "critics": critics}
+
+    makers = property(lambda self: self.rules["makers"])
+    critics = property(lambda self: self.rules["critics"])
+
+
+def test_optimizers_behind_properties_and_in_dictionaries_are_named_one_by_one():
+    with dtype_policy(F16):
+        model = rivals(Hidden, SGD(0.1), Scaled(SGD(0.1)))
+        (found,) = (f for f in examine(model) if f.code == "MP002")
+    assert found.fix.startswith("self.rules['makers'] = keras.optimizers.LossScale")
+    with dtype_policy(F16):  # and the other one does not get its scale_loss
+        assert "self.rules['critics']" in one("MP015", model).fix
+
+
+class Delegates(SGD):
+    """Wraps an optimizer that scales, under a name of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = Scaled(SGD(0.1))
+
+
+class NoCopy(SGD):
+    def __init__(self, model):
+        super().__init__(0.1)
+
+
+def test_optimizers_that_cannot_be_copied_or_wrap_others_are_no_reason_to_raise():
+    with dtype_policy("bfloat16"):
+        model = chain(layers.Dense(8))
+    for optimizer in (NoCopy(model), SGD(learning_rate=lambda: 0.1)):
+        assert "rounded away" in one("MP008", model, optimizer).message
+    with dtype_policy(F16):
+        model = chain(layers.Dense(8))
+    assert codes(model, Delegates()) == []
+
+
+def test_a_name_that_is_not_there_yet_is_no_reason_to_raise():
+    def made():
+        class Late(Plain):
+            def train_step(self, data):
+                return late
+
+        with dtype_policy(F16):
+            model = Late()
+        model.compile("sgd", "mse", jit_compile=False)
+        results = codes(model)
+        late = {}
+        return results
+
+    assert made() == []
+
+
+class Pair(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(8)
+        self(X, X)
+
+    def call(self, x, other=None):
+        return ops.cast(self.dense(x) + self.dense(other), "float32")
+
+
+def test_what_a_subclassed_model_is_not_called_with_is_no_fault_of_it():
+    with dtype_policy(F16):
+        model = Pair()
+    model.compile("sgd", "mse", jit_compile=False)
+    assert codes(model) == []
+
+
+def test_a_text_model_is_built_though_its_lookup_never_says_so():
+    text = layers.TextVectorization(20, output_sequence_length=4)
+    text.adapt(["one two three"])
+    start = keras.Input((), dtype="string")
+    with dtype_policy(F16):
+        hidden = layers.Flatten()(layers.Embedding(20, 8)(text(start)))
+        model = keras.Model(start, layers.Dense(1)(hidden))
+    model.compile("sgd", "mse", jit_compile=False)
+    assert codes(model) == ["MP001"]
+
+
+@pytest.mark.parametrize("number", [-(10**9), np.full(8, -1e9, "float32")])
+def test_a_number_is_seen_whether_it_is_whole_or_many(number):
+    with dtype_policy(F16):
+        assert "MP009" in codes(chain(layers.Lambda(lambda x: hide(x, number))))
+
+
+def test_exp_of_what_is_negated_may_overflow():
+    with dtype_policy(F16):
+        assert "MP029" in codes(chain(layers.Lambda(lambda x: ops.exp(-x))))

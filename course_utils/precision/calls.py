@@ -35,8 +35,9 @@ class Call:
     span: tuple = (None, 0, 0)
     # What of them is its own: none of a layer that it calls.
     operations: list = field(default_factory=list)
-    # {number that its own code, and no layer that it calls, put into 16 bits: the dtype}
-    numbers: dict[float, str] = field(default_factory=dict)
+    # {number that its own code, and no layer that it calls, put into 16 bits: the dtype
+    # and the constant}
+    numbers: dict[float, tuple] = field(default_factory=dict)
     # the dtypes of the single numbers of NumPy's that it made constants of
     from_numpy: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)  # dtypes of those that it added
@@ -202,12 +203,9 @@ def _noted_numbers(running):
 
     def constant(value, dtype, *arguments, **options):
         made = former(value, dtype, *arguments, **options)
-        if (
-            running
-            and isinstance(value, (float, np.floating))
-            and made.dtype.name in NARROW
-        ):
-            running[-1].numbers[float(value)] = made.dtype.name
+        if running and made.dtype.name in NARROW:
+            for number in _numbers(value):
+                running[-1].numbers[number] = made.dtype.name, made
         if running and isinstance(value, np.floating) and made.dtype.name in WIDE:
             running[-1].from_numpy.append(made.dtype.name)
         return made
@@ -243,9 +241,20 @@ def _count_casts(call, arguments):
             count = math.prod(n or 1 for n in start.shape)
             call.moved[kind] += count * (start.dtype.size + end.dtype.size)
             if start.op.type == "Const" and end.dtype.name in NARROW:
-                value = constant_value(start)
-                if value is not None and value.size == 1:
-                    call.numbers[float(value.item())] = end.dtype.name
+                for number in _numbers(constant_value(start)):
+                    call.numbers[number] = end.dtype.name, end
+
+
+def _numbers(value):
+    """The number of which a constant consists, in a list; of different ones the largest,
+    as small ones are there for something else than to protect from zero.
+    """
+    try:
+        array = np.asarray(value, "float64").ravel()
+    except (TypeError, ValueError):
+        return []
+    array = array[np.isfinite(array)]
+    return [float(array[np.abs(array).argmax()])] if array.size else []
 
 
 def constant_value(tensor) -> Any:

@@ -59,7 +59,12 @@ class Case:
 
     @functools.cached_property
     def unbuilt(self) -> list[str]:
-        """The paths of the layers that are not built, the model itself among them."""
+        """The paths of the layers that are not built, the model itself among them.
+
+        A functional model called all that it needs; some layers of Keras never tell.
+        """
+        if getattr(self.model, "inputs", None) and self.model.built:
+            return []
         layers = self.model._flatten_layers()
         return [self.path_of(layer) for layer in layers if not layer.built]
 

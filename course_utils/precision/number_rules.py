@@ -21,7 +21,10 @@ def out_of_range(case) -> Iterator[Finding]:
     measured = set()
     for call in case.calls:
         texts = {value: text for text, value in numbers(call.layer).items()}
-        for value, dtype in call.numbers.items():
+        for value, (dtype, tensor) in call.numbers.items():
+            if only_limits(tensor):
+                measured.add(id(call.layer))
+                continue
             texts.setdefault(value, f"{value:g}")
             measured.add(id(call.layer))
             repair = case.repair(call.layer, "", dtype)
@@ -31,6 +34,20 @@ def out_of_range(case) -> Iterator[Finding]:
         if layer.compute_dtype == "float16" and id(layer) not in measured:
             repair = case.repair(layer, "", "float16")
             yield from extreme(case.path_of(layer), numbers(layer), "float16", repair)
+
+
+# Where they feed a limit, infinity is what the limit is for.
+INFINITE = ("Rsqrt", "Reciprocal", "RealDiv", "Exp", "Log")
+
+
+def only_limits(tensor) -> bool:
+    """Whether a constant of TensorFlow's graph does nothing but limit finite values."""
+    users = tensor.consumers()
+    return bool(users) and all(
+        user.type in ("Minimum", "Maximum", "ClipByValue")
+        and user.inputs[0].op.type not in INFINITE
+        for user in users
+    )
 
 
 def not_held(case) -> Iterator[Finding]:
@@ -110,7 +127,7 @@ def _statistics(layer, dtype):
     if largest.max() > LARGEST[dtype]:
         return (
             f"Its data, or their variance, go up to {largest.max():.3g}, and {dtype} ends at "
-            f"{LARGEST[dtype]:g}: infinity and NaN come out."
+            f"{LARGEST[dtype]:g}: infinity, NaN or zeros come out."
         )
     coarse = gap(mean, dtype) > deviation / 4
     if not (coarse & (deviation > 0)).any():

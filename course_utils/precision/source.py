@@ -36,6 +36,7 @@ def methods(layer) -> dict:
     for cls in type(layer).__mro__:
         if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
             for name, function in vars(cls).items():
+                function = getattr(function, "fget", function)  # of a property
                 if inspect.isfunction(function):
                     # Keras wraps `build` and `call`; the wrapper knows what it wraps.
                     functions.setdefault(name, inspect.unwrap(function))

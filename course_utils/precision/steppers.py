@@ -1,5 +1,6 @@
 """The optimizers that step a model: the compiled one, or those that its code holds."""
 
+import contextlib
 from typing import Any, NamedTuple
 
 import keras
@@ -20,8 +21,10 @@ class Stepper(NamedTuple):
     def chain(self) -> list:
         """The optimizer and those that it wraps, the outermost first."""
         chain = [self.optimizer] if self.optimizer is not None else []
-        while hasattr(chain[-1] if chain else None, "inner_optimizer"):
-            chain.append(chain[-1].inner_optimizer)
+        for outer in chain:  # it grows
+            held = vars(outer).values()
+            inner = [each for each in held if isinstance(each, keras.Optimizer)]
+            chain += [each for each in inner if each not in chain]
         return chain
 
     @property
@@ -51,21 +54,15 @@ def steppers(model, compiled, owners) -> list[Stepper]:
         for name, function in methods(owner).items():
             if name not in KEPT:
                 used |= words(function.__code__)
-                closure = dict(
-                    zip(
-                        function.__code__.co_freevars,
-                        (each.cell_contents for each in function.__closure__ or ()),
-                        strict=True,
-                    )
-                )
+                closure = _closure(function)
                 held |= function.__globals__ | closure
                 used |= set(closure)
         attributes = {k: v for k, v in vars(owner).items() if k != "optimizer"}
         for prefix, values in (("", held), ("self.", attributes)):
             for name in used & values.keys():
                 every += [
-                    Stepper(prefix + name, each)
-                    for each in keras.tree.flatten(_plain(values[name]))
+                    Stepper(code, each)
+                    for code, each in _named(prefix + name, values[name])
                     if isinstance(each, keras.Optimizer)
                 ]
     own = methods(model).get("train_step")
@@ -74,8 +71,24 @@ def steppers(model, compiled, owners) -> list[Stepper]:
     return [Stepper("", compiled), *every]
 
 
-def _plain(value):
-    """What may hold optimizers, as lists and dicts that Keras does not track."""
+def _closure(function):
+    """{name: value} of what a function takes from around it, as far as it is there."""
+    values = {}
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # an empty cell
+            values[name] = cell.cell_contents
+    return values
+
+
+def _named(code, value):
+    """Yield (code, object) of what may be an optimizer, within lists and dicts too."""
+    pairs: Any = ()
     if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, (list, tuple)) else value
+        pairs = value.items()
+    elif isinstance(value, (list, tuple)):
+        pairs = enumerate(value)
+    else:
+        yield code, value
+    for key, each in pairs:
+        yield from _named(f"{code}[{key!r}]", each)

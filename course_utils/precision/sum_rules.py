@@ -7,6 +7,7 @@ backends.
 import math
 from collections.abc import Iterator
 
+from course_utils.precision.calls import constant_value
 from course_utils.precision.finding import NARROW, WHOLE, Finding
 
 # TensorFlow's names of operations that add one value after another
@@ -18,6 +19,23 @@ SQUARES = ("Square", "SquaredDifference")
 SUMS = ("Sum", "Mean")
 PASSED_ON = ("Identity", "StopGradient", "Reshape", "Cast")
 WIDER = 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
+LIMIT = 11.1  # exp of a little less is 65,504
+# The largest number that these can put out in float16.
+BOUNDS = {
+    "Tanh": 1.0, "Sigmoid": 1.0, "Softmax": 1.0, "Sign": 1.0, "Cos": 1.0, "Sin": 1.0,
+    "Relu6": 6.0, "LogSoftmax": 0.0, "Log": 11.09,
+}  # fmt: skip
+BOTH_SIDES = ("Tanh", "Sign", "Cos", "Sin")
+NOT_NEGATIVE = (
+    "Square",
+    "Abs",
+    "Relu",
+    "Relu6",
+    "Sigmoid",
+    "Exp",
+    "Softplus",
+    "Softmax",
+)
 # Of pixels of 255 the sum of more than these passes 65,504.
 POOLED = 256
 
@@ -42,9 +60,11 @@ def added_one_by_one(case) -> Iterator[Finding]:
         for operation in call.operations:
             dtype = _dtype(operation)
             if operation.type in ONE_BY_ONE and dtype in NARROW:
+                if operation.type == "Cumsum" and _short(operation, WHOLE[dtype]):
+                    continue
                 message = (
-                    f"{operation.type} adds one value after another in {dtype}: a sum of "
-                    f"ones stops at {WHOLE[dtype]:,} on a CPU."
+                    f"{operation.type} adds what meets in one place one after another in {dtype}: "
+                    f"a sum of ones stops at {WHOLE[dtype]:,} on a CPU."
                 )
                 path = case.path_of(call.layer)
                 fix = case.repair(call.layer, WIDER, dtype)
@@ -56,11 +76,16 @@ def _overflow(operation):
     """What may overflow in an operation, as a sentence, or ""."""
     source = _behind(operation.inputs[0]) if len(operation.inputs) else None
     # Where it is added up in float32, the squares are infinite before.
-    if operation.type in SUMS and _squares(source) and _dtype(source) == "float16":
+    if (
+        operation.type in SUMS
+        and _squares(source)
+        and _dtype(source) == "float16"
+        and _behind(source.inputs[0]).type not in BOUNDS
+    ):
         return "Squares are taken in float16, where that of a value from 256 on is infinite."
     if _dtype(operation) != "float16":
         return ""
-    if operation.type == "Exp" and not _bounded(source):
+    if operation.type == "Exp" and _at_most(source) > LIMIT:
         return "exp(x) is infinite in float16 from x = 11.1 on."
     if operation.type in ("AvgPool", "AvgPool3D"):
         count = math.prod(operation.get_attr("ksize"))
@@ -75,6 +100,15 @@ def _overflow(operation):
                 "their number."
             )
     return ""
+
+
+def _short(operation, most):
+    """Whether a cumulated sum has no more terms; of the batch nobody knows."""
+    values, axis = operation.inputs
+    axis = _constant(axis)
+    if axis is None or axis in (0, -len(values.shape)):
+        return False
+    return (values.shape[int(axis)] or math.inf) <= most
 
 
 def _dtype(operation):
@@ -97,15 +131,42 @@ def _squares(operation):
     return operation.type in SQUARES
 
 
-def _bounded(operation):
-    """Whether what made an exponent keeps it from being large."""
-    if operation is None:
-        return False
-    if operation.type == "Sub":  # x - max(x)
-        return _behind(operation.inputs[1]).type == "Max"
-    return operation.type in (
-        "Neg", "Minimum", "ClipByValue", "LogSoftmax", "Const", "Log", "Tanh", "Sigmoid",
-    )  # fmt: skip
+def _at_most(operation) -> float:
+    """How large what an operation puts out can be, as far as kinds and constants tell."""
+    kind = operation.type
+    inputs = [_behind(each) for each in operation.inputs]
+    limits = [limit for limit in map(_constant, operation.inputs) if limit is not None]
+    if kind in BOUNDS:
+        return BOUNDS[kind]
+    if kind == "Sub" and inputs[1].type == "Max":  # x - max(x)
+        return 0.0
+    if kind == "ClipByValue" and len(limits) == 2:
+        return limits[1]
+    if kind == "Minimum":
+        return min(*limits, *map(_at_most, inputs))
+    if kind == "Maximum" and limits:
+        return max(limits[0], _at_most(inputs[0]))
+    factor = 0.0
+    if kind == "Neg":
+        factor = -1.0
+    elif kind == "Mul" and limits:
+        factor = limits[0]
+    elif kind == "RealDiv" and limits and limits[0]:
+        factor = 1 / limits[0]
+    sources = [each for each in inputs if each.type != "Const"]
+    if factor > 0 and sources:
+        return factor * _at_most(sources[0])
+    if factor < 0 and sources and sources[0].type in NOT_NEGATIVE:
+        return 0.0
+    if factor < 0 and sources and sources[0].type in BOTH_SIDES:
+        return -factor
+    value = _constant(operation.outputs[0])
+    return math.inf if value is None else value
+
+
+def _constant(tensor):
+    value = constant_value(tensor)
+    return float(value.item()) if value is not None and value.size == 1 else None
 
 
 RULES = (overflows_inside, added_one_by_one)
