@@ -209,6 +209,11 @@ def divides(self, x):
 
 
 @own
+def divides_by_a_limit(self, x):
+    return x / ops.maximum(x, 1e-8)
+
+
+@own
 def divides_by_name(self, x):
     return x / (ops.sum(x) + EPSILON)
 
@@ -285,6 +290,7 @@ WRONG = [
        lambda policy=policy: [stack(policy=policy, optimizer="sgd")])
       for policy in ("float16", "bfloat16")),
     ("MP009 warning own.*: 1e-08 is below 6e-08", lambda: [stack(divides)]),
+    ("MP009 warning own.*: 1e-08 is below 6e-08", lambda: [stack(divides_by_a_limit)]),
     ("MP009 warning own.*: EPSILON = 1e-08 is below", lambda: [stack(divides_by_name)]),
     ("MP009 warning divides.*: self.epsilon = 1e-09 is below", lambda: [stack(Divides)]),
     ("MP009 warning own.*: -1000000000.0 is infinite .*Fix: -30000", lambda: [stack(masks)]),

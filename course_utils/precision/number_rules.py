@@ -22,7 +22,8 @@ def out_of_range(case) -> Iterator[Finding]:
     for call in case.calls:
         texts = {value: text for text, value in numbers(call.layer).items()}
         for value, (dtype, tensor) in call.numbers.items():
-            if only_limits(tensor):
+            # One near zero is a limit that protects.
+            if abs(value) > 1 and only_limits(tensor):
                 measured.add(id(call.layer))
                 continue
             texts.setdefault(value, f"{value:g}")
