@@ -88,13 +88,15 @@ FAR = 4  # times as far as in float32: no rounding
 def update_fault(optimizer, dtype: str) -> str:
     """What an optimizer's update rule does wrong to weights of a dtype, or "".
 
-    A copy takes two steps with weights of zero, where no update is too small.
+    A copy takes two steps with weights of zero, where no update is too small, with small
+    gradients and with large ones.
 
         >>> update_fault(keras.optimizers.Adam(), "bfloat16")
         'Adam moves no weight at all, however large the gradient'
     """
     try:
-        usual, narrow = (_two_steps(optimizer, kept) for kept in ("float32", dtype))
+        usual = _two_steps(optimizer, "float32", GRADIENT)
+        narrow, large = (_two_steps(optimizer, dtype, size) for size in (GRADIENT, 1.0))
     except Exception:  # whatever an optimizer that cannot be copied raises
         return ""
     kind = type(optimizer).__name__
@@ -102,7 +104,7 @@ def update_fault(optimizer, dtype: str) -> str:
         return ""
     if not np.isfinite(narrow).all():
         return f"{kind} makes NaN of them in its first steps"
-    if ((narrow == 0) & (usual > 0)).any():
+    if ((narrow == 0) & (large == 0) & (usual > 0)).any():
         return f"{kind} moves no weight at all, however large the gradient"
     if (narrow > FAR * usual).any():
         times = np.max(narrow / usual)
@@ -110,7 +112,7 @@ def update_fault(optimizer, dtype: str) -> str:
     return ""
 
 
-def _two_steps(optimizer, dtype):
+def _two_steps(optimizer, dtype, gradient):
     """How far a copy of an optimizer moves a vector and a matrix, two numbers."""
     copy = type(optimizer).from_config(optimizer.get_config())
     weights = [
@@ -120,7 +122,7 @@ def _two_steps(optimizer, dtype):
     copy.build(weights)
     for _ in range(2):
         copy.apply(
-            [keras.ops.full(w.shape, GRADIENT, dtype=dtype) for w in weights], weights
+            [keras.ops.full(w.shape, gradient, dtype=dtype) for w in weights], weights
         )
     return np.array(
         [
