@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import keras
 import pytest
@@ -308,3 +309,23 @@ def test_ctrl_c_ends_a_command_without_a_traceback(monkeypatch, capsys):
     monkeypatch.setattr(__main__.check, "run", interrupted)
     assert __main__.main(["check"]) == 130
     assert capsys.readouterr() == ("a row\n", "")
+
+
+def test_a_file_of_keras_2_is_named(tmp_path):
+    path = tmp_path / "old.keras"
+    for version, said in (("2.15.0", "is a file of Keras 2.15.0"), ("3.15.1", "")):
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("metadata.json", f'{{"keras_version": "{version}"}}')
+        assert said in command.refusal(path)
+        assert bool(said) == bool(command.refusal(path))
+
+
+def test_codes_that_are_ignored_are_not_told(tmp_path, capsys):
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN)
+    assert __main__.main(["examine", str(path)]) == 1
+    codes = {line[:5] for line in capsys.readouterr().out.splitlines()}
+    assert {"MP009", "MP015"} <= codes
+    ignored = ",".join(codes)
+    assert __main__.main(["examine", str(path), "--ignore", ignored]) == 0
+    assert capsys.readouterr().out == "Nothing found.\n"
