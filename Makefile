@@ -48,11 +48,11 @@ help:
 again:
 $(VENV)/lab.stamp $(VENV)/test.stamp: $(shell test -x $(VENV)/bin/python || echo again)
 
-$(VENV)/lab.stamp: requirements.txt pyproject.toml
+$(VENV)/lab.stamp: requirements.txt pyproject.toml linter/pyproject.toml
 	@$(INSTALL) $(VENV) $(if $(WHEELS),--no-index --find-links "$(WHEELS)") -r requirements.txt
 	@touch $(VENV)/lab.stamp
 
-$(VENV)/test.stamp: requirements.txt $(REQUIREMENTS) pyproject.toml
+$(VENV)/test.stamp: requirements.txt $(REQUIREMENTS) pyproject.toml linter/pyproject.toml
 	@$(INSTALL) $(VENV) -r $(REQUIREMENTS) $(OLDER)
 	@touch $(VENV)/lab.stamp $(VENV)/test.stamp
 
@@ -102,7 +102,7 @@ lint: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tools.notebooks --check
 
 # The examples in docstrings run too. conftest.py keeps what was left out beside each part's report.
-UNIT = $(PYTEST) $(APART) 2 $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils
+UNIT = $(PYTEST) $(APART) 2 $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils linter
 
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 unit: $(VENV)/test.stamp
@@ -192,7 +192,7 @@ TPU    = REQUIREMENTS=tests/colab-tpu-requirements.txt COLAB_RELEASE_TAG=ci COLA
 matrix:
 	@status=0; leg() { \
 	    name=$$1; shift; rm -rf .matrix; \
-	    if $(MAKE) --no-print-directory -k VENV=.matrix PYTHON= PYTHONPATH="$$PWD" "$$@"; then result=passed; \
+	    if $(MAKE) --no-print-directory -k VENV=.matrix PYTHON= PYTHONPATH="$$PWD:$$PWD/linter" "$$@"; then result=passed; \
 	    else result=failed; status=1; fi; \
 	    echo "== $$name: $$result, $$(.matrix/bin/python -c 'from course_utils.benchmark import records; print(*records.versions().values(), sep=", ")' 2>/dev/null)"; \
 	}; \

@@ -47,21 +47,9 @@ def main(arguments: list[str] | None = None) -> int:
         type=_file,
         help="the file to write (default: a new one in data/measurements/own)",
     )
-    examine = commands.add_parser(
+    # the linter reads what follows it
+    commands.add_parser(
         "examine", help="look for mixed-precision mistakes in a saved model or a script"
-    )
-    examine.add_argument("file", type=Path, help="a .keras file, or a script (.py)")
-    examine.add_argument(
-        "--run", action="store_true", help="run the script, and examine its models"
-    )
-    examine.add_argument(
-        "--seconds", type=seconds, default=60, help="the most that it may run (60)"
-    )
-    examine.add_argument(
-        "--ignore",
-        type=lambda text: text.split(","),
-        default=[],
-        help="codes that are not to be told, such as MP010,MP012",
     )
     class_board = commands.add_parser(
         "class-board", help="put what a class handed in side by side on one page"
@@ -81,8 +69,14 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser(
         "check", help="say whether this machine has what the course needs"
     )
-    options = parser.parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    linted = arguments[:1] == ["examine"]
+    options = parser.parse_args(arguments[:1] if linted else arguments)
     try:
+        if linted:
+            from mixed_precision_lint import command
+
+            return command.main(arguments, "course_utils.precision:slow_here")
         return _run(options)
     except session.SetupError as error:
         print(error, file=sys.stderr)
@@ -95,8 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     except KeyboardInterrupt:
         return 130  # as shells tell it
-    # 1 says that examine found something
-    return 2 if options.command == "examine" else 1
+    return 2 if linted else 1  # 1 says that examine found something
 
 
 def _run(options):
@@ -107,12 +100,8 @@ def _run(options):
         from course_utils.report import collection
 
         return collection.run(options.reports, options.out, options.csv)
-    if options.command == "bench":
-        session.setup()
-        return _bench(options)
-    from course_utils.precision import command
-
-    return command.run(options.file, options.run, options.seconds, options.ignore)
+    session.setup()
+    return _bench(options)
 
 
 def _bench(options):

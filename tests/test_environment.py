@@ -24,7 +24,8 @@ from tools import install
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL = sys.executable
-COURSE = """Makefile pyproject.toml requirements.txt tests/requirements.txt
+COURSE = """Makefile pyproject.toml linter/pyproject.toml requirements.txt
+    tests/requirements.txt
     tests/colab-requirements.txt tests/colab-constraints.txt
     tests/colab-tpu-requirements.txt tools/environment.sh start.py
     tools/install.py tools/lab_settings.json tools/package-lock.json"""

@@ -1,4 +1,4 @@
-"""Without a network and without a checkout: the wheel in an environment of its own,
+"""Without a network and without a checkout: the wheels in an environment of its own,
 notebook 00 alone in a folder, from top to bottom.
 """
 
@@ -54,10 +54,11 @@ def test_notebook_00_runs_from_a_wheel_in_an_empty_folder_without_a_network(
     python, packages = own_python
     env = {k: v for k, v in os.environ.items() if k != "COURSE_MNIST"}
     env |= {"KERAS_HOME": str(tmp_path / "keras"), **packages}
-    name, data = publishing.wheel()
-    (tmp_path / name).write_bytes(data)
+    wheels = publishing.wheels()
+    for name, data in wheels.items():
+        (tmp_path / name).write_bytes(data)
     pip = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*pip, tmp_path / name], env=env, check=True)
+    subprocess.run([*pip, *wheels], cwd=tmp_path, env=env, check=True)
     folder = tmp_path / "a folder with spaces"
     folder.mkdir()
     shutil.copy(COURSE / "notebooks/00_start_here.ipynb", folder)

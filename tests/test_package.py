@@ -31,15 +31,13 @@ def test_importing_the_package_and_looking_at_the_machine_is_light():
 
 
 def test_the_course_is_no_larger_than_it_may_be():
-    package = COURSE / "course_utils"
-    room_sizes = size.rooms()
-    linter = room_sizes.pop(size.LINTER)
-    assert room_sizes.total() <= size.MOST and linter <= size.MOST_OF_LINTER
-    rooms = [path.stem for path in package.iterdir() if path.stem.isidentifier()]
-    assert len([room for room in rooms if not room.startswith("__")]) <= 24
-    for path in size.sizes(package):
-        lines = (package / path).read_text(encoding="utf-8").splitlines()
-        assert len(lines) <= 300, path
+    for folder, most in size.MOST.items():
+        rooms = size.rooms(folder)
+        assert rooms.total() <= most
+        assert len([room for room in rooms if not room.startswith("__")]) <= 24
+        for path in size.sizes(COURSE / folder):
+            lines = (COURSE / folder / path).read_text(encoding="utf-8").splitlines()
+            assert len(lines) <= 300, path
 
 
 def test_an_f_string_is_one_token_on_every_python(tmp_path):
@@ -80,8 +78,13 @@ def stored(node):
             yield other or name
 
 
+def modules():
+    """Those of the course and of its linter."""
+    return [path for folder in size.MOST for path in (COURSE / folder).rglob("*.py")]
+
+
 def test_no_name_is_a_bare_participle():
-    for path in (COURSE / "course_utils").rglob("*.py"):
+    for path in modules():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {name for node in ast.walk(tree) for name in stored(node)}
         assert not names & {"said", "told", "found", "shown", "known", "given"}, path
@@ -99,10 +102,9 @@ def public_functions(node, place):
 
 
 def test_every_public_function_says_what_it_returns():
-    package = COURSE / "course_utils"
-    for path in package.rglob("*.py"):
+    for path in modules():
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for where, function in public_functions(tree, path.relative_to(package)):
+        for where, function in public_functions(tree, path.relative_to(COURSE)):
             assert function.returns, where
 
 

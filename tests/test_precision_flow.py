@@ -11,13 +11,13 @@ import tensorflow as tf
 from keras import layers
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
+from mixed_precision_lint.calls import symbols
+from mixed_precision_lint.layers import walk
 
 from course_utils import models
 from course_utils.figures import flows as figure
 from course_utils.figures.looks import COLORS
 from course_utils.precision import dtype_flow
-from course_utils.precision.calls import symbols
-from course_utils.precision.layers import walk
 from course_utils.training import dtype_policy
 
 POLICIES = ("float32", "mixed_float16", "bfloat16")

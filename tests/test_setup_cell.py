@@ -20,13 +20,23 @@ from tools.publishing import COURSE
 
 PUBLISHED = '\n[project.urls]\nRepository = "{}"\n'
 SESSION = """\
-import course_utils
+import mixed_precision_lint
 
 def setup(**options):
-    print({!r}, options)
+    print({!r}, options, *mixed_precision_lint.ours)
     return "machine"
 """
-PAGE = "/releases/download/v{}/mixed_precision_measured-{}-py3-none-any.whl"
+PAGE = "/releases/download/v{}/{}"
+LINTER = """\
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "mixed-precision-lint"
+version = "0.1.0"
+[tool.hatch.build.targets.wheel]
+dev-mode-dirs = ["."]
+"""
 RUN = """\
 import sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -45,6 +55,8 @@ def make_course(root, version="0.2.0", says="ours", address=""):
         "requirements.txt": "gfloat\n-e .\n",
         "README.md": "# Course\n\nText.",
         ".gitignore": "data/mnist.npz\n",
+        "linter/pyproject.toml": LINTER,
+        "linter/mixed_precision_lint/__init__.py": "ours = ()\n",
         "course_utils/__init__.py": "# ü\n",
         "course_utils/session.py": SESSION.format(says),
         f"course_utils/of_{says}.py": "",
@@ -95,11 +107,21 @@ def kernel(own_python, tmp_path):
 
 def cells(course):
     """Return the two ways by which a notebook of this course brings it to Colab."""
-    name, data = publishing.wheel(course)
+    both = publishing.wheels(course)
     address, version = publishing.published(course)
-    Server.files[PAGE.format(version, version)] = data
-    carry = f"{release.files_cell(name, data).source}\n{publishing.SETUP.format('')}"
+    Server.files |= {PAGE.format(version, name): data for name, data in both.items()}
+    carry = f"{release.files_cell(both).source}\n{publishing.SETUP.format('')}"
     return {"fetch": publishing.setup_cell(course), "carry": carry}
+
+
+def linter(tmp_path):
+    """Write the wheel of another release's linter, and return its path."""
+    root = make_course(tmp_path / "other linter")
+    init = root / "linter/mixed_precision_lint/__init__.py"
+    init.write_text("ours = ('of another release',)\n")
+    name, data = next(iter(publishing.wheels(root).items()))
+    (tmp_path / name).write_bytes(data)
+    return tmp_path / name
 
 
 def large(course):
@@ -143,12 +165,15 @@ def test_each_notebook_gets_the_release_that_it_is_of(way, server, tmp_path, ker
         assert printed(kernel(other)) == "other {}"
         (package / "session.py").write_text(SESSION.format("mine"))
         assert printed(kernel(other)) == "mine {}"
+        # half of the pair is of another release
+        kernel(f'%pip install --quiet --no-deps --no-index "{linter(tmp_path)}"')
+        assert printed(kernel(newer)) == "new {}"
 
 
 def test_a_checkout_that_is_installed_is_left_alone(course, tmp_path, kernel):
     checkout = make_course(tmp_path / "checkout", says="checkout")
     options = "--quiet --no-deps --no-build-isolation --no-index"
-    kernel(f'%pip install {options} -e "{checkout}"')
+    kernel(f'%pip install {options} -e "{checkout}" -e "{checkout}/linter"')
     assert printed(kernel(publishing.SETUP.format("cpus=2"))) == "checkout {'cpus': 2}"
     assert printed(kernel(cells(course)["carry"])) == "checkout {}"
 
@@ -197,9 +222,10 @@ def test_an_address_writes_badges_and_the_setup_cell_and_takes_them_back(monkeyp
         for fragment in ("", "#slideshowMode=true"):
             assert text.count(f"]({target}{fragment})") == 1
     setup, *_ = canonical.code_cells(nb)
-    digest = hashlib.sha256(publishing.wheel()[1]).hexdigest()
-    assert f"{address}/releases/download/v0.2.0/" in setup.source
-    assert f"#sha256={digest}\n" in setup.source
+    assert f'"{address}/releases/download/v0.2.0"' in setup.source
+    for name, data in publishing.wheels().items():
+        digest = hashlib.sha256(data).hexdigest()
+        assert f" {{release}}/{name}#sha256={digest}" in setup.source
     assert canonical.canonical(nb, path.name) == before
 
 
@@ -208,8 +234,8 @@ def test_an_address_writes_badges_and_the_setup_cell_and_takes_them_back(monkeyp
 
 def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
     release.main(tmp_path / "out", course)
-    name, data = publishing.wheel(course)
-    assert (tmp_path / "out" / name).read_bytes() == data
+    for name, data in publishing.wheels(course).items():
+        assert (tmp_path / "out" / name).read_bytes() == data
     nb = nbformat.read(tmp_path / "out/00_a.ipynb", as_version=4)
     nbformat.validate(nb)
     _, carried, setup = nb.cells
@@ -223,7 +249,7 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
 
 
 def test_damaged_files_are_refused_with_one_sentence(course, kernel):
-    source = release.files_cell(*publishing.wheel(course)).source
+    source = release.files_cell(publishing.wheels(course)).source
     result = kernel(source.replace("packed = '''\n", "packed = '''\n0"))
     assert result.returncode == 1
     sentence = "ValueError: The files in this notebook are damaged: download it again."
@@ -231,22 +257,27 @@ def test_damaged_files_are_refused_with_one_sentence(course, kernel):
 
 
 def test_the_same_files_give_the_same_wheel(course):
-    first = publishing.wheel.__wrapped__(course)
+    first = publishing.wheels.__wrapped__(course)
     for path in course.rglob("*"):
         os.utime(path, (1_000_000_000, 1_000_000_000))
-    assert publishing.wheel.__wrapped__(course) == first
+    assert publishing.wheels.__wrapped__(course) == first
 
 
 def test_the_real_course_s_wheel_holds_what_is_needed_and_is_small():
-    name, data = publishing.wheel()
-    names = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
-    places = {"course_utils": "course_utils", "data": "course_utils/data"}
+    wheels = publishing.wheels()
+    files = [zipfile.ZipFile(io.BytesIO(data)) for data in wheels.values()]
+    names = {name for file in files for name in file.namelist()}
+    places = {
+        "course_utils": "course_utils",
+        "data": "course_utils/data",
+        "linter/mixed_precision_lint": "mixed_precision_lint",
+    }
     for folder, place in places.items():
         for path in (COURSE / folder).rglob("*"):
             own = {"__pycache__", "own", "mnist.npz"} & set(path.parts)
             inside = f"{place}/{path.relative_to(COURSE / folder)}"
             assert path.is_dir() or (inside in names) != bool(own), path
-    files = release.files_cell(name, data)
+    files = release.files_cell(wheels)
     for path in (COURSE / "notebooks").glob("*.ipynb"):
         text = release.text_of(release.carrying(path, files))
         assert len(text.encode()) <= 600_000, path.name

@@ -7,11 +7,11 @@ writes data/layer_conditions.json, from which docs/layers.md is made.
 
 import keras
 import numpy as np
+from mixed_precision_lint.calls import calls_of, symbols
+from mixed_precision_lint.finding import NARROW
 
 from course_utils import paths, session
 from course_utils.benchmark import records
-from course_utils.precision.calls import calls_of, symbols
-from course_utils.precision.finding import NARROW
 from course_utils.training import dtype_policy
 from tools.record import made
 

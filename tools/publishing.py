@@ -1,7 +1,7 @@
 """Where the course is published, and what the notebooks and the README say of it.
 
 The address and the version stand in pyproject.toml. `tools.notebooks --fix` writes
-badges and setup cells that follow from them, and from the wheel that a release holds.
+badges and setup cells that follow from them, and from the wheels that a release holds.
 """
 
 import functools
@@ -28,23 +28,26 @@ INSTALL = """\
 import os
 
 if "COLAB_RELEASE_TAG" in os.environ:  # elsewhere `make lab` has installed the course
-    wheel = "$address/releases/download/v$version/$name"
-    %pip install --quiet --no-deps {wheel}#sha256=$digest
+    release = "$address/releases/download/v$version"
+    %pip install --quiet --no-deps $wheels
 
 """
 
 
 @functools.cache
-def wheel(course=COURSE):
-    """Return the name and the bytes of the course's wheel: the same files give the same
-    bytes.
+def wheels(course=COURSE):
+    """Return {name: bytes} of the linter's wheel and the course's: the same files give
+    the same bytes.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        build = "-m hatchling build -t wheel -d".split()
-        command = [sys.executable, *build, folder]
-        subprocess.run(command, cwd=course, check=True, capture_output=True)
-        (path,) = Path(folder).iterdir()
-        return path.name, path.read_bytes()
+    files = {}
+    for project in (course / "linter", course):
+        with tempfile.TemporaryDirectory() as folder:
+            build = "-m hatchling build -t wheel -d".split()
+            command = [sys.executable, *build, folder]
+            subprocess.run(command, cwd=project, check=True, capture_output=True)
+            (path,) = Path(folder).iterdir()
+            files[path.name] = path.read_bytes()
+    return files
 
 
 @functools.cache
@@ -63,10 +66,12 @@ def install_lines(course=COURSE):
     address, version = published(course)
     if not address:
         return ""
-    name, data = wheel(course)
-    digest = hashlib.sha256(data).hexdigest()
+    origins = (
+        f"{{release}}/{name}#sha256={hashlib.sha256(data).hexdigest()}"
+        for name, data in wheels(course).items()
+    )
     return Template(INSTALL).substitute(
-        address=address, version=version, name=name, digest=digest
+        address=address, version=version, wheels=" ".join(origins)
     )
 
 

@@ -1,9 +1,9 @@
-"""Write what a release carries: the course's wheel, and self-contained copies of the
-notebooks.
+"""Write what a release carries: the wheels of the course and of its linter, and
+self-contained copies of the notebooks.
 
     python -m tools.release DIR
 
-Each copy begins with a cell that carries the wheel and installs it, so that one
+Each copy begins with a cell that carries both wheels and installs them, so that one
 notebook, uploaded alone, runs like the whole checkout, without a network too. They are
 those of the course: at one that holds anything else, nothing is written.
 """
@@ -21,11 +21,11 @@ import nbformat
 
 from tools import origin
 from tools.canonical import canonical, code_cells, read
-from tools.publishing import COURSE, install_lines, wheel
+from tools.publishing import COURSE, install_lines, wheels
 
 CELL = """\
 # @title Course files: run this cell first, it installs the course_utils that this notebook carries
-import base64, lzma, os, subprocess, sys, tempfile
+import base64, hashlib, io, lzma, os, subprocess, sys, tempfile, zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -42,41 +42,55 @@ if os.name == "posix":
     lock = os.open(sys.prefix, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
 try:
-    found = metadata.distributions(name="$project")
-    origins = [each.read_text("direct_url.json") or "" for each in found]
+    # pip notes down where each came from: a folder with the digest of both in its name.
+    here = 0
+    for project in $projects:
+        found = metadata.distributions(name=project)
+        origins = [each.read_text("direct_url.json") or "" for each in found]
+        here += any(digest in text or "editable" in text for text in origins)
     # The same files are not installed twice, and a checkout that is installed is left alone.
-    if not any(digest in text or "editable" in text for text in origins):
+    if here < len($projects):
         try:
-            wheel = lzma.decompress(base64.b85decode("".join(packed.split())))
+            pair = lzma.decompress(base64.b85decode("".join(packed.split())))
         except (ValueError, lzma.LZMAError):
-            raise ValueError("The files in this notebook are damaged: download it again.") from None
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "$name")
-            file.write_bytes(wheel)
-            origin = f"{file.as_uri()}#sha256={digest}"  # which pip notes down
+            pair = b""
+        if hashlib.sha256(pair).hexdigest() != digest:
+            raise ValueError("The files in this notebook are damaged: download it again.")
+        with tempfile.TemporaryDirectory(prefix=digest) as folder:
+            zipfile.ZipFile(io.BytesIO(pair)).extractall(folder)
+            files = sorted(map(str, Path(folder).iterdir()))
             options = "-m pip install --quiet --no-deps --no-index --force-reinstall".split()
             kept = () if lock is None else (lock,)
-            subprocess.run([sys.executable, *options, origin], check=True, pass_fds=kept)
+            subprocess.run([sys.executable, *options, *files], check=True, pass_fds=kept)
 finally:
     if lock is not None:
         os.close(lock)
 """
 
 
-def files_cell(name, data):
-    """Return the folded cell that carries a wheel and installs it."""
-    smaller = stored(data)
+def files_cell(wheels):
+    """Return the folded cell that carries wheels, {name: bytes}, and installs them."""
+    both = pair(wheels)
     text = base64.b85encode(
-        lzma.compress(smaller, preset=9 | lzma.PRESET_EXTREME)
+        lzma.compress(both, preset=9 | lzma.PRESET_EXTREME)
     ).decode()
-    values = {"name": name, "project": name.split("-")[0].replace("_", "-")}
-    values["digest"] = hashlib.sha256(smaller).hexdigest()
+    projects = tuple(name.split("-")[0].replace("_", "-") for name in wheels)
+    values = {"projects": projects, "digest": hashlib.sha256(both).hexdigest()}
     values["payload"] = "\n".join(
         text[at : at + 120] for at in range(0, len(text), 120)
     )
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
     source = Template(CELL.rstrip()).substitute(values)
     return nbformat.v4.new_code_cell(source, id="course-files", metadata=metadata)
+
+
+def pair(wheels):
+    """Return a zip file of wheels, in which nothing is compressed."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as file:
+        for name, data in wheels.items():
+            file.writestr(zipfile.ZipInfo(name), stored(data))
+    return memory.getvalue()
 
 
 def stored(data):
@@ -120,9 +134,10 @@ def main(out=None, course=COURSE):
     paths = sorted((course / "notebooks").glob("*.ipynb"))
     origin.stop_at(paths, origin.strange, origin.way_back(course))
     out.mkdir(parents=True, exist_ok=True)
-    name, data = wheel(course)
-    (out / name).write_bytes(data)
-    files = files_cell(name, data)
+    both = wheels(course)
+    for name, data in both.items():
+        (out / name).write_bytes(data)
+    files = files_cell(both)
     for path in paths:
         (out / path.name).write_text(
             text_of(carrying(path, files, course)), encoding="utf-8"

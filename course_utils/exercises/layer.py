@@ -76,7 +76,7 @@ def check(answer, policy) -> str | None:
 
 def _dtype_problem(layer, policy, output_dtype):
     """What is wrong with a layer that returns this dtype under a policy, or None."""
-    from course_utils.precision.inside import works_in_float32
+    from mixed_precision_lint.inside import works_in_float32
 
     dtype = policy.removeprefix("mixed_")
     if output_dtype == "float32" != dtype:

@@ -22,20 +22,9 @@ class Finding:
     layer: str  # path of the layer, or name of the model where it is about the whole
     message: str  # one sentence
     fix: str  # as code
+    line: int = 0  # where a class begins in a script that was read; 0 for a model
 
     def __str__(self):
         return (
             f"{self.code} {self.severity} {self.layer}: {self.message} Fix: {self.fix}"
         )
-
-
-def show(findings) -> int:
-    """Print findings, one a line, and return 1 for errors and warnings, 0 without.
-
-    Example:
-        >>> show([])
-        Nothing found.
-        0
-    """
-    print("\n".join(map(str, findings)) or "Nothing found.")
-    return int(any(finding.severity != "advice" for finding in findings))

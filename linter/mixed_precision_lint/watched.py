@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.linalg import norm
 
-from course_utils.precision.finding import NARROW
-from course_utils.precision.loop import Loop
+from mixed_precision_lint.finding import NARROW
+from mixed_precision_lint.loop import Loop
 
 APART = 16.0  # the factor between the two scales
 # sizes of gradients, beside the usual: no limit clips, any does
 SMALL = 2.0**-20
 LARGE = 2.0**10
+SPOILS = "spoils the steps that follow"
 MOVES = "moves the weights, or what the optimizer keeps"
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
@@ -90,6 +91,12 @@ class Watched:
             return
         if not self.natural.finite:
             return
+        if loop.fewer():
+            few = loop.cycle(scale=self.scale)
+            if few.spoiled or not (few.moved and few.finite and few.steps == 1):
+                loop.whole()
+            else:
+                self.natural = few
         twin = make_twin()
         once, again, often = (twin.cycle(scale=scale) for scale in (1.0, 1.0, 256.0))
         if np.array_equal(once.left, again.left):  # no other noise moves the gradients
@@ -116,39 +123,41 @@ class Watched:
         return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
 
     def _grow(self):
-        """Count good steps, and take the one that is to double the scale."""
+        """Take the good step that is to double the scale."""
         loop = self.loop
-        scaler = loop.scalers[0]
-        how = {"scale": self.scale, "size": self.usual, "steps": self.natural.steps}
-        loop.cycle(**how)
-        counted = (
-            int(scaler.step_counter.numpy()) > 0 or scaler.dynamic_growth_steps < 2
-        )
-        loop.cycle(good=scaler.dynamic_growth_steps - 1, **how)
-        self.grows = counted and loop.scale > 1.5 * self.scale
+        last = loop.scalers[0].dynamic_growth_steps - 1
+        steps = self.natural.steps
+        loop.cycle(scale=self.scale, good=last, size=self.usual, steps=steps)
+        self.grows = loop.scale > 1.5 * self.scale
 
     def _overflow(self):
-        """What infinities do to a loop after a good step, until one does harm."""
+        """What infinities do to a loop after a good step."""
+        parts = self.loop.parts(self.one.readings[1.0].left)
+        reached = [n for n, part in enumerate(parts) if part.any()]
+        poisons = {
+            "−∞": dict.fromkeys(reached, -math.inf),
+            "NaN in one": dict.fromkeys(reached[-1:], math.nan),
+        }
+        self.harm = self._harm(poisons)
+        if SPOILS in self.harm:  # by which of them?
+            alone = (self._harm({name: poison}) for name, poison in poisons.items())
+            self.harm = next(filter(None, alone), self.harm)
+
+    def _harm(self, poisons):
+        """What some poisons do, one step after another: "" if nothing that lasts."""
         loop = self.loop
         loop.cycle(scale=self.scale)
-        parts = loop.parts(self.one.readings[1.0].left)
-        reached = [n for n, part in enumerate(parts) if part.any()]
-        for name, places, value in (
-            ("−∞", reached, -math.inf),
-            ("NaN in one", reached[-1:], math.nan),
-        ):
-            poison = dict.fromkeys(places, value)
+        if self.scale and loop.scalers[0].dynamic_growth_steps > 1:
+            self.grows = self.grows and int(loop.scalers[0].step_counter.numpy()) > 0
+        for name, poison in poisons.items():
             scale = loop.scale
             bad = loop.cycle(poison=poison, steps=self.natural.steps, again=True)
             if bad.moved:
-                self.harm = f"({name}) {MOVES}: skip such a step"
-                return
+                return f"({name}) {MOVES}: skip such a step"
             if self.scale:
                 self.reaction = max(self.reaction, loop.scale / scale)
-            good = loop.cycle(size=self.usual, again=True)
-            if not (good.moved and good.finite):
-                self.harm = f"({name}) spoils the steps that follow"
-                return
+        good = loop.cycle(size=self.usual, again=True)
+        return "" if good.moved and good.finite else f"({name}) {SPOILS}"
 
     @property
     def powers(self) -> tuple[int, int]:

@@ -6,9 +6,9 @@ import keras
 import numpy as np
 from keras import layers
 
-from course_utils.precision.finding import NARROW, Finding
-from course_utils.precision.held import LARGEST, extreme, gap, rounded
-from course_utils.precision.source import numbers
+from mixed_precision_lint.finding import NARROW, Finding
+from mixed_precision_lint.held import LARGEST, extreme, gap, rounded
+from mixed_precision_lint.source import numbers
 
 
 def out_of_range(case) -> Iterator[Finding]:

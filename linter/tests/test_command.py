@@ -1,22 +1,21 @@
 """`examine FILE`: what it prints about saved models and scripts, and how it ends."""
 
-import contextlib
 import gc
-import io
+import json
 import subprocess
 import sys
 import textwrap
 import zipfile
+from pathlib import Path
 
 import keras
+import mixed_precision_lint
 import pytest
 from keras import layers
-from test_precision_examine import here  # noqa: F401  (on a fast GPU)
+from mixed_precision_lint import Reason, command, formats, isolated, script
+from policies import dtype_policy
 
-from course_utils import __main__, processes
-from course_utils.precision import command, script
-from course_utils.training import dtype_policy
-from tools.canonical import COURSE
+PACKAGE = Path(mixed_precision_lint.__file__).parents[1]
 
 
 @pytest.fixture
@@ -29,11 +28,15 @@ def saved(tmp_path, capsys):
             model = keras.Sequential([inputs, *(make() for make in inner)])
             model.compile("adam", "mse")
         model.save(tmp_path / "model.keras")
-        problem, status = command.saved(str(tmp_path / "model.keras"), 60)
-        out, err = capsys.readouterr()
-        assert not err and bool(problem) == (status == 2)
+        result = command.saved(str(tmp_path / "model.keras"), 60)
+        assert bool(result["problem"]) != bool(result["models"])
         assert keras.config.floatx() == "float32"
-        return status, out + problem
+        if result["problem"]:
+            return 2, result["problem"]
+        formats.show({"file": "model.keras", **result}, "text")
+        out, err = capsys.readouterr()
+        assert not err
+        return command._judged(result["models"])["status"], out
 
     return examined
 
@@ -59,22 +62,91 @@ def test_it_prints_findings_and_exits_as_linters_do(saved):
     assert status == 0 and line.startswith("MP010 advice dense")
 
 
+def slow(model, dtype):
+    """What a machine may say."""
+    return Reason(f"this one does not like {dtype}.", "mend")
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """What has a process of its own is called here, where Keras is loaded."""
+
+    def call(function, arguments, seconds):
+        module, _, name = function.rpartition(".")[2].partition(":")
+        result = getattr({"command": command, "script": script}[module], name)
+        return isolated.Outcome(result(**arguments), "")
+
+    monkeypatch.setattr(isolated, "call", call)
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_as_a_command_it_prints_findings_alone_and_hands_on_the_status(
-    saved, tmp_path, capsys, monkeypatch
+    saved, tmp_path, capsys
 ):
-    """Here in this process, which has loaded Keras."""
-
-    def call(function, arguments, *_):
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            result = function(**arguments)
-        return processes.Outcome(result, printed.getvalue(), "")
-
-    monkeypatch.setattr(processes, "call", call)
     saved(lambda: layers.Dense(8, "softmax", name="out"))
-    assert __main__.main(["examine", str(tmp_path / "model.keras")]) == 1
+    file = str(tmp_path / "model.keras")
+    assert command.main(["examine", file]) == 1
     out, err = capsys.readouterr()
     assert out.startswith("MP001 error out: ") and out.count("\n") == 1
     assert err.startswith("Examining") and err.count("\n") == 1
+    assert command.main(["examine", file, "--ignore", "MP001"], f"{__name__}:slow") == 1
+    assert capsys.readouterr().out.startswith("MP012 warning sequential")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_findings_are_printed_as_json_and_as_annotations(saved, tmp_path, capsys):
+    saved(lambda: layers.Dense(8, "softmax", name="out"))
+    files = [str(tmp_path / "model.keras"), str(tmp_path / "train.py"), "missing.py"]
+    (tmp_path / "train.py").write_text(TRAIN)
+    assert command.main(["examine", *files, "--format", "json"]) == 2
+    model, script, missing = json.loads(capsys.readouterr().out)["files"]
+    assert [each["status"] for each in (model, script, missing)] == [1, 1, 2]
+    (finding,) = model["models"][0]["findings"]
+    assert (finding["code"], finding["layer"]) == ("MP001", "out")
+    norm, own = script["models"][0]["findings"]
+    assert [TRAIN.splitlines()[f["line"] - 1] for f in (norm, own)] == [
+        "class Norm(keras.layers.Layer):",
+        "class Own(keras.Model):",
+    ]
+    assert (
+        missing["problem"] == "There is no file missing.py." and not missing["models"]
+    )
+    assert command.main(["examine", *files, "--format", "github"]) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"::error file={files[0]},title=MP001 out::The prob")
+    assert lines[1].startswith(f"::warning file={files[1]},line=5,title=MP009 Norm::")
+    assert len(lines) == 3
+    assert command.main(["examine", *files]) == 2
+    assert capsys.readouterr().out.startswith(f"{files[0]}: MP001 error out: ")
+
+
+def test_pyproject_and_comments_switch_rules_off(tmp_path, capsys, monkeypatch):
+    inside = tmp_path / "deep" / "inside"
+    inside.mkdir(parents=True)
+    (inside / "train.py").write_text(TRAIN)
+    monkeypatch.chdir(inside)
+    settings = tmp_path / "pyproject.toml"
+
+    def codes(*options):
+        command.main(["examine", "train.py", *options])
+        return [line[:5] for line in capsys.readouterr().out.splitlines()]
+
+    settings.write_text("[project]\nname = 'other'\n")
+    assert codes() == ["MP009", "MP015"]
+    settings.write_text('[tool.mixed-precision-lint]\nignore = ["MP009"]\n')
+    assert codes() == ["MP015"]
+    assert codes("--ignore", "MP015") == ["MP009"]  # in its place
+    assert codes("--ignore", "MP009,MP015") == ["Nothi"]
+    for wrong in ("ignore = 'MP009'", "ignored = []", "ignore ="):
+        settings.write_text(f"[tool.mixed-precision-lint]\n{wrong}\n")
+        assert command.main(["examine", "train.py"]) == 2
+        out, err = capsys.readouterr()
+        assert not out and err.count("\n") == 1 and str(settings) in err
+    settings.unlink()
+    commented = TRAIN.replace("(x + 1e-8)", "(x + 1e-8)  # lint: ignore MP009")
+    assert commented != TRAIN
+    (inside / "train.py").write_text(commented)
+    assert codes() == ["MP015"]
 
 
 def test_a_file_that_keras_cannot_load_is_refused_with_keras_s_reason(saved):
@@ -118,7 +190,7 @@ GIVEN = {  # what is in a file, and what is said of it
 }
 LOOK = """
 import sys
-from course_utils.__main__ import main
+from mixed_precision_lint.command import main
 for name in sys.argv[1:]:
     print(name, file=sys.stderr)
     print("status", main(["examine", name]), flush=True)
@@ -136,7 +208,7 @@ def test_what_is_no_model_is_told_at_once_and_a_script_is_read(tmp_path):
     (tmp_path / "float32.py").write_text(TRAIN.replace("mixed_float16", "float32"))
     done = subprocess.run(
         [sys.executable, "-c", LOOK, *GIVEN, "train.py", "float32.py"],
-        cwd=tmp_path, env={"PYTHONPATH": str(COURSE)}, capture_output=True, text=True,
+        cwd=tmp_path, env={"PYTHONPATH": str(PACKAGE)}, capture_output=True, text=True,
     )  # fmt: skip
     lines = done.stderr.splitlines()
     assert lines[0:16:2] == [*GIVEN], done.stderr
@@ -156,7 +228,7 @@ def test_what_is_no_model_is_told_at_once_and_a_script_is_read(tmp_path):
 # in place of Keras and of the rules, so that it starts in no time
 STAND_INS = '''
 import gc, os, signal, sys, threading, time, types
-from course_utils.precision.finding import Finding
+from mixed_precision_lint.finding import Finding
 
 class Model:
     """Not more than Keras's, and like it in a circle that only a collection breaks."""
@@ -169,12 +241,12 @@ class Forgot(Model):
     def __init__(self):
         self.itself = self
 
-def examine(model, ignore=()):
+def examine(model, ignore=(), machine=None):
     severity = "error" if "16" in model.name else "advice"
     return [Finding("MP001", severity, model.name, "It is.", "Mend")]
 
 sys.modules["keras"] = types.SimpleNamespace(Model=Model)
-sys.modules["course_utils.precision.rules"] = types.SimpleNamespace(examine=examine)
+sys.modules["mixed_precision_lint.rules"] = types.SimpleNamespace(examine=examine)
 print("of the script")
 os.system("echo of its children")
 print("its errors", file=sys.stderr)
@@ -239,7 +311,7 @@ def test_a_script_is_run_in_a_process_of_its_own(name, tmp_path, capsys):
     text, problem, found, status = SCRIPTS[name]
     path = tmp_path / "train.py"
     path.write_text(STAND_INS + textwrap.dedent(text))
-    assert command.run(path, execute=True, seconds=30) == status
+    assert command.main(["examine", str(path), "--run", "--seconds", "30"]) == status
     out, err = capsys.readouterr()
     start, *told = err.splitlines()
     assert start == f"Examining {path}, at most 30 s ..."
@@ -252,8 +324,8 @@ def test_a_script_that_cannot_be_interrupted_is_killed(tmp_path, capsys, monkeyp
     ignores = "signal.signal(signal.SIGALRM, signal.SIG_IGN)"
     path.write_text(f"import signal\n{ignores}\nwhile True:\n    pass\n")
     monkeypatch.setattr(command, "LOADING", 0.5)
-    assert command.run(path, execute=True, seconds=0.5) == 2
-    assert "It was stopped after 1 seconds." in capsys.readouterr().err
+    assert command.main(["examine", str(path), "--run", "--seconds", "1"]) == 2
+    assert "It was stopped after 1.5 seconds." in capsys.readouterr().err
 
 
 def test_of_keras_models_the_outermost_are_found_once():
@@ -291,7 +363,7 @@ def test_with_keras_itself(tmp_path, capsys):
         "make('float32')\n"
         "make('mixed_float16')\n"
     )
-    assert command.run(path, execute=True, seconds=300) == 1
+    assert command.main(["examine", str(path), "--run", "--seconds", "300"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == [
         "float32 (Sequential)",
@@ -301,14 +373,12 @@ def test_with_keras_itself(tmp_path, capsys):
     assert lines[3].startswith("MP001 error out: ")
 
 
-def test_ctrl_c_ends_a_command_without_a_traceback(monkeypatch, capsys):
-    def interrupted():
-        print("a row")
+def test_ctrl_c_ends_a_command_without_a_traceback(monkeypatch):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(__main__.check, "run", interrupted)
-    assert __main__.main(["check"]) == 130
-    assert capsys.readouterr() == ("a row\n", "")
+    monkeypatch.setattr(command, "examine_files", interrupted)
+    assert command.main(["examine", "train.py"]) == 130
 
 
 def test_a_file_of_keras_2_is_named(tmp_path):
@@ -320,12 +390,28 @@ def test_a_file_of_keras_2_is_named(tmp_path):
         assert bool(said) == bool(command.refusal(path))
 
 
-def test_codes_that_are_ignored_are_not_told(tmp_path, capsys):
-    path = tmp_path / "train.py"
-    path.write_text(TRAIN)
-    assert __main__.main(["examine", str(path)]) == 1
-    codes = {line[:5] for line in capsys.readouterr().out.splitlines()}
-    assert {"MP009", "MP015"} <= codes
-    ignored = ",".join(codes)
-    assert __main__.main(["examine", str(path), "--ignore", ignored]) == 0
-    assert capsys.readouterr().out == "Nothing found.\n"
+NOT_NEEDED = ("course_utils", "pandas", "matplotlib", "IPython", "xprof", "gfloat")
+
+
+def test_nothing_of_the_course_is_needed():
+    """All modules are imported where the course's packages are not."""
+    names = sorted(path.stem for path in PACKAGE.glob("mixed_precision_lint/*.py"))
+    code = f"""
+import importlib, sys
+
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {NOT_NEEDED}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+for name in {names}:
+    importlib.import_module("mixed_precision_lint." + name)
+import mixed_precision_lint
+print([getattr(mixed_precision_lint, n).__name__ for n in mixed_precision_lint.HOMES])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=PACKAGE, env={"PYTHONPATH": str(PACKAGE)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("['Finding', 'Reason', 'Watched'"), done.stderr

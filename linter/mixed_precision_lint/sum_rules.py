@@ -7,8 +7,8 @@ backends.
 import math
 from collections.abc import Iterator
 
-from course_utils.precision.calls import constant_value
-from course_utils.precision.finding import NARROW, WHOLE, Finding
+from mixed_precision_lint.calls import constant_value
+from mixed_precision_lint.finding import NARROW, WHOLE, Finding
 
 # TensorFlow's names of operations that add one value after another
 ONE_BY_ONE = (

@@ -2,25 +2,34 @@
 
 import math
 from collections import Counter, defaultdict
+from typing import Any, NamedTuple
 
 import keras
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
-import pandas as pd
 
-from course_utils.precision.calls import BATCH, calls_of, symbols
-from course_utils.precision.layers import walk
+from mixed_precision_lint.calls import BATCH, calls_of, symbols
+from mixed_precision_lint.layers import walk
 
 
-def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
-    """A table of the dtypes that flow through a model: a row for each layer of
-    `layers.walk`.
+class Flow(NamedTuple):
+    """What flows through a model in one call."""
+
+    rows: list[dict[str, Any]]  # one for each layer, see `dtype_flow`
+    input_dtype: str  # what arrives at the model
+    # {name: bytes that casts move} of models and layers that only hold others
+    borders: dict[str, int]
+    batch_size: int
+
+
+def dtype_flow(model, batch_size: int = BATCH) -> Flow:
+    """The dtypes that flow through a model: a row for each layer of `layers.walk`.
 
     The model is called once on symbols, as in inference: nothing is computed, no weight
-    changes. ValueError for a model that is not built.
+    changes. ValueError for a model that is not built, or without a layer that computes.
 
-    Returns a DataFrame in the order of the calls, unused layers last. `input_dtype` is
-    what arrives before any cast ("float16, float32" if several, "" if the layer is not
+    The rows stand in the order of the calls, unused layers last. `input_dtype` is what
+    arrives before any cast ("float16, float32" if several, "" if the layer is not
     called), `cast` whether the layer's policy casts it (a subclassed model casts at its
     own door, and its first layer nothing), `variable_dtype` that of most of its weights
     and `read_dtype` what the layer's `call` gets when it reads those. `input_moved`,
@@ -28,14 +37,12 @@ def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
     forward pass of `batch_size` samples, from TensorFlow's graph (none in the body of a
     loop): of its inputs by its policy, of its weights, and by its own code.
     `parameters` and `weight_bytes` count each weight at one layer only.
-    `attrs["input_dtype"]` is what arrives at the model, `attrs["borders"]` {name: such
-    bytes} of models and layers that only hold others.
 
         >>> x = keras.Input((3,))
         >>> model = keras.Sequential([x, keras.layers.Dense(2, dtype="mixed_float16")])
-        >>> dtype_flow(model)[["kind", "input_dtype", "cast", "output_dtype", "weight_bytes"]]
-            kind input_dtype  cast output_dtype  weight_bytes
-        0  Dense     float32  True      float16            32
+        >>> (row,) = dtype_flow(model).rows
+        >>> row["input_dtype"], row["cast"], row["output_dtype"], row["weight_bytes"]
+        ('float32', True, 'float16', 32)
     """
     spec = symbols(model, batch_size)
     calls = calls_of(model, spec)
@@ -70,13 +77,11 @@ def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
         )
     if not rows:
         raise ValueError("No layer of this model computes: give another model.")
-    table = pd.DataFrame(rows).sort_values("turn", ignore_index=True, kind="stable")
-    table = table.drop(columns="turn")
-    table.attrs["input_dtype"] = _names(
-        (x.shape, x.dtype) for x in keras.tree.flatten(spec)
-    )
-    table.attrs |= {"borders": borders, "batch_size": batch_size}
-    return table
+    rows.sort(key=lambda row: row["turn"])
+    for row in rows:
+        del row["turn"]
+    arrives = _names((x.shape, x.dtype) for x in keras.tree.flatten(spec))
+    return Flow(rows, arrives, borders, batch_size)
 
 
 def _moved(calls, places):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
 
-from course_utils.precision.finding import Finding
+from mixed_precision_lint.finding import Finding
 
 SMALLEST = 2.0**-24  # of float16; bfloat16's is as small as float32's
 LARGEST = {"float16": 65504.0, "bfloat16": 3.38953139e38}

@@ -5,11 +5,8 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
-from course_utils import hardware, training
-from course_utils.precision.case import names
-from course_utils.precision.finding import NARROW, Finding
-
-NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
+from mixed_precision_lint.case import names
+from mixed_precision_lint.finding import NARROW, Finding
 
 
 def missing(case) -> Iterator[Finding]:
@@ -151,27 +148,15 @@ def asks_global_policy(case) -> Iterator[Finding]:
 
 
 def slow_here(case) -> Iterator[Finding]:
-    """MP012: this hardware computes slower, or no faster, in the dtype of these layers."""
-    here = hardware.detect()
-    best = hardware.recommended_policy(here)
-    for dtype in NARROW:
+    """MP012: the machine computes slower, or no faster, in the dtype of these layers.
+
+    Whoever calls `examine` says what the machine is.
+    """
+    for dtype in NARROW if case.machine else ():
         paths = [place.path for place in case.computing_in(dtype)]
-        if not paths or best == f"mixed_{dtype}":
-            continue
-        reason = hardware.policy_reason(here)
-        if here.working("GPU") and not here.working("TPU"):
-            if best == "mixed_bfloat16":
-                continue  # tensor cores that take bfloat16 take float16, too
-        elif not here.working("TPU"):
-            if here.instruction_sets is None:
-                continue  # nobody knows
-            if dtype == "float16":
-                reason = NO_FLOAT16
-        message = f"{names(paths)}: {dtype} gains no time here, as {reason}"
-        fix = f'keras.config.set_dtype_policy("{best}")'
-        if training.needs_xla(case.model):
-            fix = f"model.compile(..., jit_compile=True)  # or {fix}"
-        yield Finding("MP012", "warning", case.model.name, message, fix)
+        if paths and (reason := case.machine(case.model, dtype)):
+            message = f"{names(paths)}: {dtype} gains no time here, as {reason.why}"
+            yield Finding("MP012", "warning", case.model.name, message, reason.fix)
 
 
 RULES = (

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import keras
 
-from course_utils.precision.source import methods, words
+from mixed_precision_lint.source import methods, words
 
 # Methods in which an optimizer is kept, or described, and does not step.
 KEPT = ("__init__", "compile", "build", "get_config", "get_compile_config")

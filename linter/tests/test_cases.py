@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras import layers, ops
-from test_precision_examine import F16, codes, here, one  # noqa: F401
-
-from course_utils.precision import examine, probe
-from course_utils.training import dtype_policy
+from mixed_precision_lint import examine, probe
+from policies import dtype_policy
+from test_examine import F16, codes, one
 
 BF16 = "mixed_bfloat16"
 SGD = keras.optimizers.SGD

@@ -6,11 +6,12 @@ A heuristic, for what cannot be measured.
 import ast
 import inspect
 import math
+import re
 import textwrap
 import types
 from typing import NamedTuple
 
-from course_utils.precision.finding import WIDE
+from mixed_precision_lint.finding import WIDE
 
 # Methods that compute something else than the layer's output, and those that describe a
 # layer. The numbers in `build` are those of initializers.
@@ -20,6 +21,20 @@ ELSEWHERE = (
     "compute_output_spec",
 )  # fmt: skip
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
+
+
+COMMENT = re.compile(r"#\s*lint:\s*ignore\s+([\w ,]+)")
+
+
+def ignored(text: str) -> set[str]:
+    """The codes that comments in some source switch off.
+
+    >>> sorted(ignored("x = y + 1e-9  # lint: ignore MP009, MP007"))
+    ['MP007', 'MP009']
+    """
+    return {
+        code for codes in COMMENT.findall(text) for code in re.findall(r"MP\d+", codes)
+    }
 
 
 class Written(NamedTuple):

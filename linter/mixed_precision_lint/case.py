@@ -2,14 +2,15 @@
 
 import functools
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import keras
 
-from course_utils.precision.calls import Call, calls_of, symbols
-from course_utils.precision.layers import Place, walk
-from course_utils.precision.steppers import Stepper, steppers
+from mixed_precision_lint.calls import Call, calls_of, symbols
+from mixed_precision_lint.layers import Place, walk
+from mixed_precision_lint.steppers import Stepper, steppers
 
 NAMED = 3  # layers that a message names
 
@@ -21,12 +22,24 @@ class Failure(NamedTuple):
     error: Exception
 
 
+class Reason(NamedTuple):
+    """Why a dtype gains no time on a machine, as a sentence, and what to do instead."""
+
+    why: str
+    fix: str  # as code
+
+
+# Gets a `keras.Model` and "float16" or "bfloat16"; None where the dtype is fast.
+Machine = Callable[[Any, str], Reason | None]
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A `keras.Model` with what it is to be judged by; see `precision.examine`."""
+    """A `keras.Model` with what it is to be judged by; see `rules.examine`."""
 
     model: Any
     next_optimizer: Any  # that `compile` is going to get
+    machine: Machine | None = None  # None: nobody knows
 
     @functools.cached_property
     def places(self) -> list[Place]:

@@ -1,21 +1,24 @@
 """All rules, and what applies them: to a model, and to a training loop."""
 
+import contextlib
+import inspect
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import keras
 
-from course_utils.precision import (
+from mixed_precision_lint import (
     layer_rules,
     number_rules,
     policy_rules,
     source_rules,
     sum_rules,
 )
-from course_utils.precision.case import Case, names
-from course_utils.precision.finding import SEVERITIES, Finding
-from course_utils.precision.loop_rules import findings
-from course_utils.precision.watched import Watched
+from mixed_precision_lint.case import Case, Machine, names
+from mixed_precision_lint.finding import SEVERITIES, Finding
+from mixed_precision_lint.loop_rules import findings
+from mixed_precision_lint.source import ignored
+from mixed_precision_lint.watched import Watched
 
 RULES = (
     *layer_rules.RULES,
@@ -26,14 +29,22 @@ RULES = (
 )
 
 
-def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding]:
+def examine(
+    model,
+    optimizer=None,
+    ignore: Collection[str] = (),
+    machine: Machine | None = None,
+) -> list[Finding]:
     """Finds what a `keras.Model`'s dtypes do wrong; of one that is not built it says so
     (MP026), and little else.
 
     `optimizer` is what you are going to give to `compile` (an optimizer or its name;
-    else the one compiled with), `ignore` has codes of which you do not want to hear.
-    Errors come first, then warnings, then advice; in these by layer and code. Raises
-    ValueError if `model` is no Keras model, or Keras knows no optimizer of that name.
+    else the one compiled with), `ignore` has codes of which you do not want to hear,
+    as a comment `# lint: ignore MP009` in the class of a layer of yours has for this
+    layer. `machine(model, dtype)` says whether a dtype is slow where the model is going
+    to run, as a `case.Reason`; without it MP012 is silent. Errors come first, then
+    warnings, then advice; in these by layer and code. Raises ValueError if `model` is
+    no Keras model, or Keras knows no optimizer of that name.
 
         >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, dtype="float16")])
         >>> [finding.code for finding in examine(model)][:2]
@@ -48,12 +59,28 @@ def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding
         raise ValueError(
             f"A {type(model).__name__} was given: give examine a keras.Model."
         )
-    case = Case(model, keras.optimizers.get(optimizer))
-    results = together(finding for rule in RULES for finding in rule(case))
+    case = Case(model, keras.optimizers.get(optimizer), machine)
+    results = (finding for rule in RULES for finding in rule(case))
+    off = switched_off(case)
     return sorted(
-        (finding for finding in results if finding.code not in ignore),
+        together(
+            finding
+            for finding in results
+            if finding.code not in ignore
+            and finding.code not in off.get(finding.layer, ())
+        ),
         key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code),
     )
+
+
+def switched_off(case) -> dict[str, set]:
+    """{path of a layer that is not Keras's: the codes that its class switches off}."""
+    off = {}
+    for layer in case.own_layers:
+        with contextlib.suppress(OSError, TypeError):  # there is no source
+            if codes := ignored(inspect.getsource(type(layer))):
+                off[case.path_of(layer)] = codes
+    return off
 
 
 # What a library's block does, each of its copies does.

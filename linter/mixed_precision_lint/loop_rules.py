@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from numpy.linalg import norm
 
-from course_utils.precision.finding import Finding
-from course_utils.precision.watched import EXACT, cosine
+from mixed_precision_lint.finding import Finding
+from mixed_precision_lint.watched import EXACT, cosine
 
 ALIKE = 0.1  # updates that differ by a smaller share of their length are the same
 MILD = "MP019", "MP020"  # a training may go wrong; with the others it does

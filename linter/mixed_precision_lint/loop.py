@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 MOST = 64  # steps within which the weights have to move
+FEW = 4  # samples on which a loop does what it does on many
 as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
 
 
@@ -56,10 +57,15 @@ class Loop:
             self.model(x)
         for layer in self.model._flatten_layers() if twin_of else ():
             layer.dtype_policy = "float32"
-        if twin_of and self._step == self.model.train_on_batch:
-            # It takes three steps: fewer seconds than TensorFlow needs to trace one.
+        self._batch = twin_of._batch if twin_of else (x, y)
+        # Its twenty steps take fewer seconds than TensorFlow needs to trace one. XLA
+        # rounds elsewhere, so what it compiles stays compiled.
+        self._eager = self._step == self.model.train_on_batch and not (
+            self.model.jit_compile
+            or self.model.distribute_strategy.num_replicas_in_sync > 1
+        )
+        if self._eager:
             self.model.run_eagerly = True
-        self._batch = (x, y)
         self._fits = False  # whether a step is that of `fit`
         self.weights = list(self.model.trainable_variables)
         chain = [self.optimizer]
@@ -89,6 +95,28 @@ class Loop:
     def parts(self, vector) -> list[np.ndarray]:
         """A vector of all gradients as one array for each weight."""
         return np.split(vector, np.cumsum([v.size for v in self._pattern])[:-1])
+
+    def fewer(self) -> bool:
+        """Go on with a few samples of the batch; False if that saves nothing, or the
+        batch is not to be taken apart.
+        """
+        arrays = [each for each in keras.tree.flatten(self._batch) if each is not None]
+        sizes = {each.shape[0] if np.ndim(each) else 0 for each in arrays}
+        if not self._eager or len(sizes) > 1 or min(sizes) <= FEW:
+            return False
+        if any(
+            x.shape[0] is not None for x in getattr(self.model, "inputs", None) or ()
+        ):
+            return False
+        self._whole = self._batch
+        self._batch = keras.tree.map_structure(
+            lambda each: None if each is None else each[:FEW], self._batch
+        )
+        return True
+
+    def whole(self) -> None:
+        """Go back to the whole batch."""
+        self._batch = self._whole
 
     def _install(self):
         """Make the instruments: variables, so that they work in a graph."""

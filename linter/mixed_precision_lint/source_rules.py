@@ -8,8 +8,8 @@ still be computed in the wider dtype.
 
 from collections.abc import Iterator
 
-from course_utils.precision.finding import NARROW, WHOLE, WIDE, Finding
-from course_utils.precision.source import methods, wide_calls, words
+from mixed_precision_lint.finding import NARROW, WHOLE, WIDE, Finding
+from mixed_precision_lint.source import methods, wide_calls, words
 
 
 def silent_promotion(case) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from unittest import mock
 import keras
 import numpy as np
 
-from course_utils.precision.finding import NARROW, WIDE
+from mixed_precision_lint.finding import NARROW, WIDE
 
 # where the model leaves the batch open; not 1, which operations may squeeze away
 BATCH = 2

@@ -1,0 +1,128 @@
+"""A script: what its source tells, and the models that it builds when it is run."""
+
+import contextlib
+import dataclasses
+import gc
+import os
+import pkgutil
+import runpy
+import signal
+import sys
+import traceback
+import types
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from mixed_precision_lint import isolated
+from mixed_precision_lint.finding import Finding
+from mixed_precision_lint.held import extreme
+from mixed_precision_lint.source import floats, ignored, words
+from mixed_precision_lint.source_rules import unscaled
+
+AGAIN = 5  # seconds after which a script that caught its interrupt gets the next one
+
+
+def read(path: Path) -> Iterator[Finding]:
+    """What the source of a script tells, by the rules that need no model.
+
+    Nothing is executed. A comment `# lint: ignore MP009` switches a rule off for the
+    class that it stands in. Raises SyntaxError or ValueError for what is no Python.
+
+    Example: `list(read(Path("train.py")))`.
+    """
+    data = path.read_bytes()
+    module = compile(data, path, "exec")
+    lines = data.decode("utf-8", errors="replace").splitlines()
+    if "mixed_float16" in words(module):
+        for code in module.co_consts:
+            members = getattr(code, "co_names", ())
+            if "__qualname__" in members:  # of a class, not of a function
+                first = code.co_firstlineno
+                off = ignored("\n".join(lines[first - 1 : _last_line(code)]))
+                for finding in _of_class(code, members):
+                    if finding.code not in off:
+                        yield dataclasses.replace(finding, line=first)
+
+
+def _of_class(code, members):
+    used = words(code)
+    if "train_step" in members:
+        yield from unscaled(code.co_name, {"train_step": used})
+    if "call" in members:
+        yield from extreme(code.co_name, floats(used, {}))
+
+
+def _last_line(code):
+    inside = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    lines = [line for _, _, line in code.co_lines() if line]
+    return max([*lines, *map(_last_line, inside)])
+
+
+def run(
+    path: str, seconds: float, ignore: Collection[str] = (), machine: str = ""
+) -> dict:
+    """In a process of its own: run a script, and examine the models that it has built.
+
+    Gives `problem`, what is to be said of the script, and `models`, a list of their
+    names, classes and findings; see `command.saved`.
+    """
+    # What the script drops stays, as each model is a part of a circle.
+    gc.disable()
+    gc.collect = lambda generation=2: 0
+    problem = ""
+    try:
+        _interrupt_after(seconds)
+        with contextlib.suppress(SystemExit):
+            sys.argv = [path]
+            sys.path[:0] = [os.path.dirname(os.path.abspath(path))]
+            runpy.run_path(path, run_name="__main__")
+    except KeyboardInterrupt:
+        problem = f"It was stopped after {seconds:g} seconds."
+    except Exception as error:
+        why = isolated.reason(traceback.format_exc()) or type(error).__name__
+        problem = f"It raised {why}."
+    _interrupt_after(0)
+    models = _outermost()
+    if not models:
+        problem += " It built no Keras model."
+        return {"problem": problem, "models": []}
+    from mixed_precision_lint import rules  # late: the script chooses the backend
+
+    here = pkgutil.resolve_name(machine) if machine else None
+    examined = [
+        {
+            "name": model.name,
+            "class": type(model).__name__,
+            "findings": [
+                dataclasses.asdict(finding)
+                for finding in rules.examine(model, ignore=ignore, machine=here)
+            ],
+        }
+        for model in models
+    ]
+    return {"problem": problem, "models": examined}
+
+
+def _interrupt_after(seconds):
+    """Interrupt the main thread, as Ctrl-C does; 0 takes that back."""
+    if hasattr(signal, "setitimer"):  # on Windows the one who waits ends the process
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+
+
+def _outermost():
+    """The Keras models in this process whose layers are not all in another one."""
+    kind, sequential = (
+        getattr(sys.modules.get("keras"), name, ()) for name in ("Model", "Sequential")
+    )
+    by_layers: dict = {}
+    for model in gc.get_objects():
+        # without a name, its class forgot `super().__init__()`
+        if issubclass(type(model), kind) and hasattr(model, "name"):
+            # Sequential holds a functional model of its own layers, which nobody made.
+            layers = frozenset(map(id, model._flatten_layers(include_self=False)))
+            if layers not in by_layers or isinstance(model, sequential):
+                by_layers[layers] = model
+    return [
+        m for ids, m in by_layers.items() if not any(ids < each for each in by_layers)
+    ]
