@@ -1,4 +1,4 @@
-"""The course's commands, `python -m course_utils bench`, `examine` and the like."""
+"""The course's commands, `python -m course_utils bench`, `sums`, `examine` and the like."""
 
 import sys
 
@@ -47,6 +47,14 @@ def main(arguments: list[str] | None = None) -> int:
         type=_file,
         help="the file to write (default: a new one in data/measurements/own)",
     )
+    sums = commands.add_parser(
+        "sums", help="say in which dtype each operation adds up on this device"
+    )
+    sums.add_argument(
+        "--all", action="store_true", help="in graphs and under XLA too (two minutes)"
+    )
+    sums.add_argument("--name", help="what to call this device (default: its own name)")
+    sums.add_argument("--output", type=_file, help="the file to write (default: none)")
     # the linter reads what follows it
     commands.add_parser(
         "examine", help="look for mixed-precision mistakes in a saved model or a script"
@@ -101,7 +109,20 @@ def _run(options):
 
         return collection.run(options.reports, options.out, options.csv)
     session.setup()
-    return _bench(options)
+    return _sums(options) if options.command == "sums" else _bench(options)
+
+
+def _sums(options):
+    """Prints who adds up in what, and writes the record if a file is named."""
+    from course_utils import sums
+
+    table = sums.survey(sums.MODES if options.all else ("eager",))
+    if len(table):
+        print(sums.side_by_side(table).to_string())
+    if options.output:
+        made = sums.record(table, options.name)
+        print(f"Written to {records.save(made, options.output)}")
+    return 0
 
 
 def _bench(options):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mixed_precision_lint import formats, isolated, script
+from mixed_precision_lint.finding import CODES
 
 LOADING = 60  # seconds for starting Python, and for examining what a script has built
 TABLE = "mixed-precision-lint"  # in pyproject.toml, below [tool]
@@ -58,7 +59,11 @@ def main(arguments: list[str] | None = None, machine: str = "") -> int:
         default="text",
         help="text, json, or github: annotations in a workflow",
     )
+    commands.add_parser("rules", help="list the rules by their codes")
     options = parser.parse_args(arguments)
+    if options.command == "rules":
+        print("\n".join(f"{code} {meaning}" for code, meaning in CODES.items()))
+        return 0
     try:
         ignore = settings(Path.cwd()) if options.ignore is None else options.ignore
         return examine_files(options, ignore, machine)

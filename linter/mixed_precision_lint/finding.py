@@ -6,6 +6,35 @@ SEVERITIES = ("error", "warning", "advice")
 NARROW = ("float16", "bfloat16")
 WIDE = ("float32", "float64")
 WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
+# What each code means, for `mixed-precision-lint rules`; a code is never given anew.
+CODES = {
+    "MP001": "an output is in 16 bits before the loss sees it",
+    "MP002": "gradients go through float16, and nothing scales the loss",
+    "MP007": "a layer's output is wider than its policy says",
+    "MP008": "weights are kept in 16 bits, in which updates get lost",
+    "MP009": "a number in a layer's code is zero or infinite in 16 bits",
+    "MP010": "a layer's width is no multiple of eight",
+    "MP012": "this machine gains no time in this dtype",
+    "MP014": "gradients are unscaled twice",
+    "MP015": "the loss is not scaled, and the gradients are unscaled",
+    "MP016": "gradients that are still scaled reach the update rule",
+    "MP017": "a limit or a decay meets gradients that are still scaled",
+    "MP018": "a gradient that is not finite does lasting harm",
+    "MP019": "the loss scale does not fall, or does not grow",
+    "MP020": "a step returns the scaled loss",
+    "MP021": "a step raises an error, or trains nothing",
+    "MP022": "an update does not follow the gradient",
+    "MP023": "an embedding gets its ids in 16 bits",
+    "MP026": "a model is not built, so little can be looked for",
+    "MP027": "a loss beside the main one is in 16 bits",
+    "MP028": "what a layer of Keras's was told is another number in 16 bits",
+    "MP029": "squares, exponentials or sums overflow inside a layer",
+    "MP030": "a layer raises an error when the model is called",
+    "MP031": "a layer's call asks for the global policy",
+    "MP033": "a sum is added up one by one in 16 bits",
+    "MP034": "a layer puts out what is not finite, and nothing shows it",
+}
+RETIRED = "MP003 MP004 MP005 MP006 MP011 MP013 MP024 MP025 MP032".split()
 
 
 @dataclass(frozen=True)

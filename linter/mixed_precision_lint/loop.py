@@ -7,7 +7,6 @@ for gradients of a chosen size, or for infinity. So a loop tells by its doing, h
 it is written.
 """
 
-import contextlib
 from dataclasses import dataclass
 from unittest import mock
 
@@ -15,8 +14,20 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from mixed_precision_lint.arrays import (
+    all_finite,
+    array,
+    differ,
+    float32,
+    is_finite,
+    largest,
+    loss_of,
+    vector,
+    zeros,
+)
+
 MOST = 64  # steps within which the weights have to move
-FEW = 4  # samples on which a loop does what it does on many
+FEW = 2  # samples on which a loop does what it does on many
 as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
 
 
@@ -81,7 +92,7 @@ class Loop:
             *self.model.metrics_variables,
             *self.optimizer.variables,
         ]
-        values = map(_array, variables)
+        values = map(array, variables)
         if twin_of:
             values = [value for _, value in twin_of.start]
         self.start = list(zip(variables, values, strict=True))
@@ -122,22 +133,24 @@ class Loop:
         """Make the instruments: variables, so that they work in a graph."""
         weights = self.weights
         source = np.random.default_rng(6)
+        self._reached: dict = {}  # gradients of the tape, by the weights asked for
         self._place = {id(w): n for n, v in enumerate(weights) for w in (v, v.value)}
         self._pattern = [source.normal(size=v.shape).astype("float32") for v in weights]
         shapes = [v.shape for v in weights]
-        self._left, self._got = ([*map(_note, shapes)] for _ in range(2))
+        self._left, self._got = ([*map(zeros, shapes)] for _ in range(2))
         self._calls, self._updates, self._poison = (
-            _note([len(weights)]) for _ in range(3)
+            zeros([len(weights)]) for _ in range(3)
         )
         self._target, self._targets, self._spoiled, self._size = (
-            _note([]) for _ in range(4)
+            zeros([]) for _ in range(4)
         )
+        ones = np.eye(len(weights), dtype="float32")
         former = self.rule.update_step
 
         def update_step(gradient, variable, learning_rate):
             if (at := self._place.get(id(variable))) is not None:
-                self._got[at].assign_add(_float32(gradient))
-                self._updates.assign(self._updates + tf.one_hot(at, len(weights)))
+                self._got[at].assign_add(float32(gradient))
+                self._updates.assign_add(ones[at])
             return former(gradient, variable, learning_rate)
 
         self.rule.update_step = as_written(update_step)
@@ -147,23 +160,39 @@ class Loop:
         former = tf.GradientTape.gradient
 
         def gradient(tape, target, sources, *arguments, **options):
-            gradients = former(tape, target, sources, *arguments, **options)
-            flat = tf.nest.flatten(gradients)
             places = [self._place.get(id(one)) for one in tf.nest.flatten(sources)]
+            put_in = tf.executing_eagerly() and float(self._size) > 0
+            if put_in and tuple(places) in self._reached:
+                # What is exchanged anyhow is computed once, to know what is reached.
+                gradients = self._reached[tuple(places)]
+            else:
+                gradients = former(tape, target, sources, *arguments, **options)
+            flat = tf.nest.flatten(gradients)
+            if put_in and None not in places:
+                self._reached[tuple(places)] = gradients
             arrays = {n: at for n, at in enumerate(places) if None not in (at, flat[n])}
             for n, at in arrays.items():
-                own = tf.convert_to_tensor(flat[n])
-                put_in = tf.cast(self._pattern[at] * self._size, own.dtype)
-                flat[n] = tf.where(self._size > 0, put_in, own)
+                flat[n] = self._exchanged(tf.convert_to_tensor(flat[n]), at)
             if arrays:  # else it is of something else, as for a penalty
                 self._take_notes(
                     tf.nest.flatten(target), {at: flat[n] for n, at in arrays.items()}
                 )
-            for n, at in arrays.items():
+            for n, at in arrays.items() if self._may_poison() else ():
                 flat[n] += tf.cast(self._poison[at], flat[n].dtype)
             return tf.nest.pack_sequence_as(gradients, flat)
 
         return mock.patch.object(tf.GradientTape, "gradient", as_written(gradient))
+
+    def _exchanged(self, own, at):
+        """A gradient of the tape's, or one of the chosen size in its place."""
+        if tf.executing_eagerly() and float(self._size) == 0:
+            return own
+        put_in = tf.cast(self._pattern[at] * self._size, own.dtype)
+        return tf.where(self._size > 0, put_in, own)
+
+    def _may_poison(self):
+        """Whether infinities are to be added; a graph never knows."""
+        return not tf.executing_eagerly() or bool(np.any(self._poison.numpy()))
 
     def _take_step(self):
         """Take a step; where `train_on_batch` hands over more than a `train_step` of
@@ -173,10 +202,14 @@ class Loop:
             return self.model.train_function(iter([self._batch]))
         try:
             return self._step(*self._batch)
-        except ValueError as error:
-            if "unpack" not in str(error) or self._step != self.model.train_on_batch:
+        except Exception as error:  # whatever the loop raises
+            unpacks = isinstance(error, ValueError) and "unpack" in str(error)
+            if unpacks and self._step == self.model.train_on_batch:
+                self._fits = True
+            elif self._eager:  # in a graph it may work, or `fit` says it in other words
+                self._eager = self.model.run_eagerly = False
+            else:
                 raise
-        self._fits = True
         self.model.make_train_function(force=True)
         return self._take_step()
 
@@ -193,13 +226,13 @@ class Loop:
 
         def call(layer, *arguments, **options):
             outputs = former(layer, *arguments, **options)
-            if not seen and not _all_finite(outputs):
-                largest = _largest((arguments, options))
+            if not seen and not all_finite(outputs):
+                extreme = largest((arguments, options))
                 limit = np.inf
                 if layer.compute_dtype == "float16":
                     limit = float(np.finfo("float16").max)
-                beyond = limit < largest < np.inf
-                why = f", given {largest:.3g}, beyond its 65,504" if beyond else ""
+                beyond = limit < extreme < np.inf
+                why = f", given {extreme:.3g}, beyond its 65,504" if beyond else ""
                 seen.append((layer.name, why))
             return outputs
 
@@ -209,18 +242,16 @@ class Loop:
 
     def _take_notes(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
-        finite = [
-            tf.reduce_all(tf.math.is_finite(gradient))
-            for gradient in gradients.values()
-        ]
-        fine = _float32(tf.reduce_all(finite))
-        total = tf.add_n([tf.reduce_sum(_float32(one)) for one in targets])
+        finite = [tf.reduce_all(tf.math.is_finite(g)) for g in gradients.values()]
+        fine = float32(tf.reduce_all(finite))
+        total = tf.add_n([tf.reduce_sum(float32(one)) for one in targets])
         self._target.assign_add(tf.math.multiply_no_nan(total, fine))
         self._targets.assign_add(fine)
         self._spoiled.assign_add(1 - fine)
         for at, gradient in gradients.items():
-            self._left[at].assign_add(tf.math.multiply_no_nan(_float32(gradient), fine))
-            self._calls.assign(self._calls + fine * tf.one_hot(at, len(self.weights)))
+            self._left[at].assign_add(tf.math.multiply_no_nan(float32(gradient), fine))
+        reached = np.isin(np.arange(len(self.weights)), list(gradients))
+        self._calls.assign_add(fine * reached.astype("float32"))
 
     def cycle(
         self, scale=None, good=0, size=0, poison=(), steps=None, again=False
@@ -244,74 +275,25 @@ class Loop:
         self._poison.assign(
             [dict(poison).get(n, 0.0) for n in range(len(self.weights))]
         )
-        before = _vector(self.weights)
+        before = [*map(array, self.weights)]
         with self._watched_tape():
             for step in range(1, (steps or MOST) + 1):  # noqa: B007
                 result = self._take_step()
-                after = _vector(self.weights)
-                if not steps and np.any(after != before):
+                after = [*map(array, self.weights)]
+                moved = any(map(differ, before, after))
+                if moved and not steps:
                     break
         calls, updates, target, targets, spoiled = (note.numpy() for note in counts)
         return Reading(
-            left=_vector(self._left, calls),
-            got=_vector(self._got, updates),
+            left=vector(self._left, calls),
+            got=vector(self._got, updates),
             target=float(target / max(targets, 1)),
             calls=calls.max(),
             spoiled=spoiled,
             updates=updates.max(),
             steps=step,
-            moved=bool(np.any(after != before)),
-            finite=bool(np.isfinite(after).all()),
+            moved=moved,
+            finite=all(is_finite(weight) for weight in after),
             result=result,
-            loss=_loss(result),
+            loss=loss_of(result),
         )
-
-
-def _floats(structure):
-    """The arrays of floats in a structure of tensors, in float32."""
-    for each in keras.tree.flatten(structure):
-        if hasattr(each, "dtype") and "float" in keras.utils.standardize_dtype(
-            each.dtype
-        ):
-            yield keras.ops.convert_to_numpy(keras.ops.cast(each, "float32"))
-
-
-def _all_finite(structure):
-    return all(np.isfinite(array).all() for array in _floats(structure))
-
-
-def _largest(structure):
-    return max((np.abs(a).max(initial=0.0) for a in _floats(structure)), default=0.0)
-
-
-def _vector(variables, counts=()):
-    """All values in one vector of float64, each variable's divided by its count, if
-    any.
-    """
-    counts = np.maximum(counts, 1) if len(counts) else np.ones(len(variables))
-    pairs = zip(variables, counts, strict=True)
-    return np.concatenate([np.ravel(_array(v)).astype("float64") / n for v, n in pairs])
-
-
-def _note(shape):
-    return tf.Variable(tf.zeros(shape), trainable=False)
-
-
-def _array(variable):
-    return np.array(keras.ops.convert_to_numpy(variable))
-
-
-def _float32(values):
-    return tf.cast(tf.convert_to_tensor(values), "float32")
-
-
-def _loss(result):
-    """The loss among what a step returns: a number, a list that begins with it, a
-    dictionary.
-    """
-    with contextlib.suppress(Exception):  # whatever an object of the loop raises
-        result = result["loss"] if isinstance(result, dict) else result
-        return float(
-            np.mean(result[0] if isinstance(result, (list, tuple)) else result)
-        )
-    return None

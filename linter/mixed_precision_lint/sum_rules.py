@@ -1,11 +1,13 @@
-"""Rules about what TensorFlow's graph of a layer does in 16 bits: MP029 and MP033.
+"""Rules about sums and squares in 16 bits: MP029 and MP033.
 
-They see what a layer of Keras's does as well as one of your own, and are silent on other
-backends.
+They look at TensorFlow's graph of a layer, so they see what one of Keras's does as well as
+one of your own, and are silent on other backends.
 """
 
 import math
 from collections.abc import Iterator
+
+import keras
 
 from mixed_precision_lint.calls import constant_value
 from mixed_precision_lint.finding import NARROW, WHOLE, Finding
@@ -70,6 +72,26 @@ def added_one_by_one(case) -> Iterator[Finding]:
                 fix = case.repair(call.layer, WIDER, dtype)
                 yield Finding("MP033", "warning", path, message, fix)
                 break
+
+
+def counted_in_16_bits(case) -> Iterator[Finding]:
+    """MP033: a metric that keeps its sum in 16 bits."""
+    # Those of `compile` are told apart only after a first step, which nobody has taken.
+    compiled = getattr(case.model, "_compile_metrics", None)
+    metrics = [
+        *keras.tree.flatten(getattr(compiled, "_user_metrics", None)),
+        *case.model._metrics,
+    ]
+    for metric in metrics:
+        for variable in metric.variables if isinstance(metric, keras.Metric) else ():
+            dtype = keras.utils.standardize_dtype(variable.dtype)
+            if dtype in NARROW:
+                message = (
+                    f"The metric keeps {variable.name} in {dtype}: counted one by one, it stops at "
+                    f"{WHOLE[dtype]:,}."
+                )
+                fix = 'self.add_variable((), "zeros", dtype="float32")  # in the metric'
+                yield Finding("MP033", "warning", metric.name, message, fix)
 
 
 def _overflow(operation):
@@ -169,4 +191,4 @@ def _constant(tensor):
     return float(value.item()) if value is not None and value.size == 1 else None
 
 
-RULES = (overflows_inside, added_one_by_one)
+RULES = (overflows_inside, added_one_by_one, counted_in_16_bits)

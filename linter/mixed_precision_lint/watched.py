@@ -33,7 +33,7 @@ class Response:
     """
 
     def __init__(self, take, usual):
-        sizes = (SMALL, 2 * SMALL, 1.0, LARGE)
+        sizes = (SMALL, 2 * SMALL, LARGE)
         self.readings = {size: take(size * usual) for size in sizes}
         one = self.readings[SMALL]
         two = self.readings[2 * SMALL]
@@ -92,11 +92,7 @@ class Watched:
         if not self.natural.finite:
             return
         if loop.fewer():
-            few = loop.cycle(scale=self.scale)
-            if few.spoiled or not (few.moved and few.finite and few.steps == 1):
-                loop.whole()
-            else:
-                self.natural = few
+            self._settle_on_few()
         twin = make_twin()
         once, again, often = (twin.cycle(scale=scale) for scale in (1.0, 1.0, 256.0))
         if np.array_equal(once.left, again.left):  # no other noise moves the gradients
@@ -118,6 +114,17 @@ class Watched:
         if self.float16 or self.scale:
             self._overflow()
 
+    def _settle_on_few(self):
+        """Take the natural step with a few samples, each of which weighs more, so that
+        the scale may have to be smaller; else stay with the whole batch.
+        """
+        for scale in [self.scale / 4**n for n in range(3)] if self.scale else [None]:
+            few = self.loop.cycle(scale=scale, steps=1)
+            if few.moved and few.finite and not few.spoiled:
+                self.natural, self.scale = few, scale
+                return
+        self.loop.whole()
+
     def _settled(self, size):
         """A reading at the scale of the natural step."""
         return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
@@ -132,7 +139,7 @@ class Watched:
 
     def _overflow(self):
         """What infinities do to a loop after a good step."""
-        parts = self.loop.parts(self.one.readings[1.0].left)
+        parts = self.loop.parts(self.one.readings[SMALL].left)
         reached = [n for n, part in enumerate(parts) if part.any()]
         poisons = {
             "−∞": dict.fromkeys(reached, -math.inf),

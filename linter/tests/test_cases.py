@@ -934,3 +934,173 @@ def test_a_number_is_seen_whether_it_is_whole_or_many(number):
 def test_exp_of_what_is_negated_may_overflow():
     with dtype_policy(F16):
         assert "MP029" in codes(chain(layers.Lambda(lambda x: ops.exp(-x))))
+
+
+# Metrics, files and gradients of gradients
+
+
+class Hits(keras.metrics.Metric):
+    """How many predictions are near; the count in a dtype of its own."""
+
+    def __init__(self, dtype):
+        super().__init__(name="hits")
+        self.hits = self.add_variable((), "zeros", dtype=dtype, name="hits")
+
+    def update_state(self, y, prediction, sample_weight=None):
+        near = ops.abs(y - ops.cast(prediction, y.dtype)) < 99.0
+        self.hits.assign_add(ops.sum(ops.cast(near, self.hits.dtype)))
+
+    def result(self):
+        return ops.cast(self.hits, "float32")
+
+
+def test_a_metric_that_counts_in_16_bits_is_named_and_stops_counting():
+    many = np.ones((2500, 8), "float32")
+    counts = {}
+    for dtype in ("float16", "float32"):
+        with dtype_policy(F16):
+            model = chain(layers.Dense(8))
+        model.compile("sgd", "mse", metrics=[Hits(dtype)], jit_compile=False)
+        assert codes(model) == ["MP033"] * (dtype == "float16")
+        model.evaluate(many, np.ones((2500, 1), "float32"), batch_size=1, verbose=0)
+        assert codes(model) == ["MP033"] * (dtype == "float16")
+        counts[dtype] = float(model.get_metrics_result()["hits"])
+    assert counts == {"float16": 2048, "float32": 2500}
+
+
+def test_a_metric_of_the_model_s_own_is_seen_too():
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.seen = Hits("bfloat16")
+            self.dense = layers.Dense(1, dtype="float32")
+
+        def call(self, x):
+            return self.dense(x)
+
+    model = Own()
+    model(X)
+    assert "bfloat16" in one("MP033", model).message
+
+
+def test_a_saved_model_as_a_layer_is_named_when_it_gets_16_bits(tmp_path):
+    keras.Sequential([keras.Input((8,)), layers.Dense(4)]).export(
+        tmp_path, verbose=False
+    )
+    for dtype, wanted in ((None, ["MP030"]), ("float32", [])):
+        with dtype_policy(F16):
+            inside = layers.TFSMLayer(tmp_path, call_endpoint="serve", dtype=dtype)
+
+            class Own(keras.Model):
+                def __init__(self, inside):
+                    super().__init__()
+                    self.first, self.inside = layers.Dense(8), inside
+                    self.last = layers.Dense(1, dtype="float32")
+
+                def build(self, shape):
+                    self.first.build(shape)
+                    self.last.build((None, 4))
+                    self.built = True
+
+                def call(self, x):
+                    return self.last(self.inside(self.first(x)))
+
+            model = Own(inside)
+            model.build((None, 8))
+        model.compile("sgd", "mse", jit_compile=False)
+        assert codes(model) == wanted
+        if wanted:
+            assert 'dtype="float32"' in one("MP030", model).fix
+            with pytest.raises((TypeError, ValueError, tf.errors.OpError)):
+                model.predict(X, verbose=0)
+        else:
+            assert np.isfinite(model.predict(X, verbose=0)).all()
+
+
+def penalized(wide):
+    """A step whose loss is the squared length of the output's slope by the input."""
+
+    def build():
+        keras.utils.set_random_seed(0)
+        with dtype_policy(F16):
+            model = keras.Sequential(
+                [keras.Input((16,)), layers.Dense(32, "relu"), layers.Dense(1)]
+            )
+        optimizer = Scaled(SGD(0.01))
+        weights = model.trainable_variables
+
+        def step(x, y):
+            with tf.GradientTape() as outer:
+                x = tf.cast(x, "float32" if wide else "float16")
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    score = tf.reduce_sum(model(x)) * 3000.0
+                slope = inner.gradient(score, x)
+                lengths = tf.reduce_sum(tf.square(slope), axis=1)
+                loss = 1e-7 * tf.reduce_mean(tf.cast(lengths, "float32"))
+                scaled = optimizer.scale_loss(loss)
+            gradients = outer.gradient(scaled, weights)
+            pairs = [
+                (g, w) for g, w in zip(gradients, weights, strict=True) if g is not None
+            ]
+            optimizer.apply_gradients(pairs)
+            return loss
+
+        return model, optimizer, step
+
+    return build
+
+
+def test_a_gradient_penalty_that_overflows_is_not_called_right():
+    x = np.random.default_rng(0).normal(size=(8, 16)).astype("float32")
+    y = np.zeros((8, 1), "float32")
+    found = probe(penalized(wide=False), x, y)
+    assert any(f.severity == "error" for f in found), found
+    assert not any(
+        "moves no weight" in f.message for f in probe(penalized(wide=True), x, y)
+    )
+
+
+def test_what_no_longer_fails_is_left_in_peace():
+    """Reports of years ago that do not hold with Keras 3.13 to 3.15."""
+    sequence = (5, 4)
+    for inner in (
+        [layers.GaussianNoise(0.1), layers.AlphaDropout(0.1), layers.Flatten()],
+        [layers.Bidirectional(layers.LSTM(4, recurrent_dropout=0.1))],
+        [layers.GRU(4)],
+    ):
+        with dtype_policy(F16):
+            made = [
+                type(la).from_config(la.get_config() | {"dtype": F16}) for la in inner
+            ]
+            model = chain(*made, inputs=sequence)
+            model.compile("sgd", "mse", jit_compile=False)
+        x = np.ones((8, *sequence), "float32")
+        assert codes(model) == []
+        assert np.isfinite(model.train_on_batch(x, np.ones((8, 1), "float32")))
+
+
+def test_the_loss_for_aligned_texts_trains():
+    """CTC of Keras casts by itself; one's own, on float16 logits, raises."""
+    x = np.random.default_rng(0).normal(size=(4, 20, 8)).astype("float32")
+    y = np.random.default_rng(0).integers(1, 6, (4, 5))
+
+    def own(y, logits):
+        lengths = tf.fill([4], 5), tf.fill([4], 20)
+        return tf.nn.ctc_loss(tf.cast(y, "int32"), logits, *lengths, False)
+
+    for dtype, loss, wanted in (
+        (None, keras.losses.CTC(), ["MP001"]),
+        ("float32", keras.losses.CTC(), []),
+        ("float32", own, []),
+    ):
+        with dtype_policy(F16):
+            start = keras.Input((20, 8))
+            end = layers.Dense(6, dtype=dtype)(
+                layers.GRU(8, return_sequences=True)(start)
+            )
+            model = keras.Model(start, end)
+            model.compile("adam", loss, jit_compile=False)
+        assert codes(model) == wanted
+        assert all(f.severity == "warning" for f in examine(model))
+        assert np.isfinite(model.train_on_batch(x, y))

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,7 @@ import mixed_precision_lint
 import pytest
 from keras import layers
 from mixed_precision_lint import Reason, command, formats, isolated, script
+from mixed_precision_lint.finding import CODES, RETIRED
 from policies import dtype_policy
 
 PACKAGE = Path(mixed_precision_lint.__file__).parents[1]
@@ -415,3 +417,17 @@ print([getattr(mixed_precision_lint, n).__name__ for n in mixed_precision_lint.H
         cwd=PACKAGE, env={"PYTHONPATH": str(PACKAGE)}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.stdout.startswith("['Finding', 'Reason', 'Watched'"), done.stderr
+
+
+def test_the_readme_lists_every_code_that_the_source_can_give(capsys):
+    source = "".join(
+        path.read_text() for path in PACKAGE.glob("mixed_precision_lint/*.py")
+    )
+    assert {*re.findall(r"MP\d{3}", source)} == {*CODES, *RETIRED}
+    assert not {*CODES} & {*RETIRED}
+    assert command.main(["rules"]) == 0
+    readme = (PACKAGE / "README.md").read_text(encoding="utf-8")
+    for line in capsys.readouterr().out.splitlines():
+        code, _, meaning = line.partition(" ")
+        assert f"| {code} | {meaning} |" in readme
+    assert all(code in readme for code in RETIRED)

@@ -1,0 +1,74 @@
+"""Arrays of TensorFlow's and Keras's: read, compared and noted."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def _floats(structure) -> Iterator[np.ndarray]:
+    """The arrays of floats in a structure of tensors, in float32."""
+    for each in keras.tree.flatten(structure):
+        if hasattr(each, "dtype") and "float" in keras.utils.standardize_dtype(
+            each.dtype
+        ):
+            yield keras.ops.convert_to_numpy(keras.ops.cast(each, "float32"))
+
+
+def all_finite(structure: Any) -> bool:
+    """Whether all floats in a structure of tensors are finite."""
+    return all(bool(np.isfinite(each).all()) for each in _floats(structure))
+
+
+def largest(structure: Any) -> float:
+    """The largest of the floats in a structure of tensors, without its sign."""
+    return max((np.abs(a).max(initial=0.0) for a in _floats(structure)), default=0.0)
+
+
+def differ(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays differ somewhere; NaN differs from all."""
+    return bool(np.any(one != other))
+
+
+def is_finite(weight: np.ndarray) -> bool:
+    """Whether all of an array of any float is finite."""
+    return bool(np.isfinite(weight.astype("float32", copy=False)).all())
+
+
+def vector(variables: Sequence, counts: Sequence = ()) -> np.ndarray:
+    """All values in one vector of float64, each variable's divided by its count, if
+    any.
+    """
+    divisors = np.maximum(counts, 1) if len(counts) else np.ones(len(variables))
+    pairs = zip(variables, divisors, strict=True)
+    return np.concatenate([np.ravel(array(v)).astype("float64") / n for v, n in pairs])
+
+
+def zeros(shape: Sequence[int]) -> tf.Variable:
+    """A variable of float32 to take notes in."""
+    return tf.Variable(tf.zeros(shape), trainable=False)
+
+
+def array(variable: Any) -> np.ndarray:
+    """A copy of the values of a variable or a tensor."""
+    return np.array(keras.ops.convert_to_numpy(variable))
+
+
+def float32(values: Any) -> tf.Tensor:
+    """Values, sparse ones too, as a tensor of float32."""
+    return tf.cast(tf.convert_to_tensor(values), "float32")
+
+
+def loss_of(result: Any) -> float | None:
+    """The loss among what a step returns: a number, a list that begins with it, a
+    dictionary.
+    """
+    with contextlib.suppress(Exception):  # whatever an object of the loop raises
+        result = result["loss"] if isinstance(result, dict) else result
+        return float(
+            np.mean(result[0] if isinstance(result, (list, tuple)) else result)
+        )
+    return None
