@@ -42,4 +42,67 @@ def five_libraries() -> str:
     )
 
 
-PAGES = {"layers.md": every_layer, "migration.md": five_libraries}
+SHORT = {
+    "float32, then cut off": "float32, cut off",
+    "16 bits, one after another": "16 bits, one by one",
+}
+
+
+def sums_page() -> str:
+    """Who adds up in what, on each device that was recorded, and what becomes of it."""
+    more = _record("bias_trainings.json")
+    layers = defaultdict(lambda: defaultdict(dict))
+    for row in more["layers"]:
+        table = layers[row["policy"], row["terms"]]
+        table[row["layer"]][row["positions"]] = f"{100 * row['error']:.2g}"
+    trainings = defaultdict(dict)
+    for row in more["trainings"]:
+        trainings[row["training"], row["optimizer"]][row["policy"]] = row["losses"]
+    return TEMPLATES.get_template("sums.md").render(
+        records=list(_sums()),
+        more=more,
+        positions=[
+            f"{n:,}" for n in sorted({row["positions"] for row in more["layers"]})
+        ],
+        layers=[
+            (*key, [[name, *errors.values()] for name, errors in table.items()])
+            for key, table in layers.items()
+        ],
+        trainings=[
+            [*key, *(_losses(row[policy], row["float32"]) for policy in row)]
+            for key, row in trainings.items()
+        ],
+        cures=[
+            [row["cure"], _losses(row["losses"]), f"{row['step_ms']:.1f}"]
+            for row in more["cures"]
+        ],
+    )
+
+
+def _sums():
+    """The tables of the records, each with all devices and switches of which it holds."""
+    names = defaultdict(list)
+    for path in sorted(paths.data("measurements/sums").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
+        switches = map("=".join, record["settings"].items())
+        cells = defaultdict(list)
+        for row in record["rows"]:
+            ones = round(4096 * row["ones"]) if row["ones"] is not None else 4096
+            stops = f" ({ones:,})" if abs(ones - 4096) > 40 else ""
+            verdict = SHORT.get(row["verdict"], row["verdict"])
+            cells[row["operation"]].append(verdict + stops)
+        rows = tuple((operation, *texts) for operation, texts in cells.items())
+        about = f"{versions}, {record['date']}"
+        names[rows, about].append(", ".join([record["device"], *switches]))
+    for (rows, about), devices in names.items():
+        yield " · and the same: ".join(devices), about, rows
+
+
+def _losses(losses, right=None):
+    text = " ".join(f"{loss:.3g}" for loss in losses)
+    worse = right and all(a > 1.05 * b for a, b in zip(losses, right, strict=True))
+    return f"**{text}**" if worse else text
+
+
+PAGES = {"layers.md": every_layer, "migration.md": five_libraries, "sums.md": sums_page}

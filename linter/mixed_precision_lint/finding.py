@@ -33,6 +33,7 @@ CODES = {
     "MP031": "a layer's call asks for the global policy",
     "MP033": "a sum is added up one by one in 16 bits",
     "MP034": "a layer puts out what is not finite, and nothing shows it",
+    "MP035": "a CPU adds up the gradient of a bias in bfloat16",
 }
 RETIRED = "MP003 MP004 MP005 MP006 MP011 MP013 MP024 MP025 MP032".split()
 

@@ -68,7 +68,7 @@ class Loop:
             self.model(x)
         for layer in self.model._flatten_layers() if twin_of else ():
             layer.dtype_policy = "float32"
-        self._batch = twin_of._batch if twin_of else (x, y)
+        self.batch = twin_of.batch if twin_of else (x, y)
         # Its twenty steps take fewer seconds than TensorFlow needs to trace one. XLA
         # rounds elsewhere, so what it compiles stays compiled.
         self._eager = self._step == self.model.train_on_batch and not (
@@ -111,7 +111,7 @@ class Loop:
         """Go on with a few samples of the batch; False if that saves nothing, or the
         batch is not to be taken apart.
         """
-        arrays = [each for each in keras.tree.flatten(self._batch) if each is not None]
+        arrays = [each for each in keras.tree.flatten(self.batch) if each is not None]
         sizes = {each.shape[0] if np.ndim(each) else 0 for each in arrays}
         if not self._eager or len(sizes) > 1 or min(sizes) <= FEW:
             return False
@@ -119,15 +119,15 @@ class Loop:
             x.shape[0] is not None for x in getattr(self.model, "inputs", None) or ()
         ):
             return False
-        self._whole = self._batch
-        self._batch = keras.tree.map_structure(
-            lambda each: None if each is None else each[:FEW], self._batch
+        self._whole = self.batch
+        self.batch = keras.tree.map_structure(
+            lambda each: None if each is None else each[:FEW], self.batch
         )
         return True
 
     def whole(self) -> None:
         """Go back to the whole batch."""
-        self._batch = self._whole
+        self.batch = self._whole
 
     def _install(self):
         """Make the instruments: variables, so that they work in a graph."""
@@ -199,9 +199,9 @@ class Loop:
         one's own unpacks, as `fit` does: without a place for sample weights.
         """
         if self._fits:
-            return self.model.train_function(iter([self._batch]))
+            return self.model.train_function(iter([self.batch]))
         try:
-            return self._step(*self._batch)
+            return self._step(*self.batch)
         except Exception as error:  # whatever the loop raises
             unpacks = isinstance(error, ValueError) and "unpack" in str(error)
             if unpacks and self._step == self.model.train_on_batch:
@@ -237,7 +237,7 @@ class Loop:
             return outputs
 
         with mock.patch.object(keras.Layer, "__call__", call):
-            self.model(self._batch[0], training=True)
+            self.model(self.batch[0], training=True)
         return seen[0] if seen else ("", "")
 
     def _take_notes(self, targets, gradients):

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from numpy.linalg import norm
 
+from mixed_precision_lint.bias_rules import CURE, follows_length
+from mixed_precision_lint.case import names
 from mixed_precision_lint.finding import Finding
 from mixed_precision_lint.watched import EXACT, cosine
 
 ALIKE = 0.1  # updates that differ by a smaller share of their length are the same
-MILD = "MP019", "MP020"  # a training may go wrong; with the others it does
+MILD = "MP019", "MP020", "MP035"  # a training may go wrong; with the others it does
 APPLY = "optimizer.apply(gradients, weights)  # as the tape gives them, in two lists, at each step"
 SCALE = "scaled = optimizer.scale_loss(loss)  # in the tape; then tape.gradient(scaled, weights)"
 CLIP = "keras.optimizers.LossScaleOptimizer(SGD(0.1, global_clipnorm=1.0))  # clips after unscaling"
@@ -52,6 +54,7 @@ def findings(w) -> list[Finding]:
     else:
         rules = (
             hidden,
+            added_up,
             scaling,
             meets_scaled_gradients,
             infinity,
@@ -97,6 +100,17 @@ def hidden(w) -> Iterator[tuple]:
             "show it: a max pooling, for one, drops NaN."
         )
         yield "MP034", text, F32
+
+
+def added_up(w) -> Iterator[tuple]:
+    """A part of a bias's gradient is missing, as bfloat16 added it up."""
+    if w.missing and follows_length(w.loop.rule):
+        part = max(w.missing.values())
+        text = (
+            f"Up to {part:.0%} of the gradient of {names(w.missing)} is missing on this batch: a "
+            "CPU adds up the gradient of a bias in bfloat16."
+        )
+        yield "MP035", text, CURE
 
 
 def cure(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import keras
 
 from mixed_precision_lint import (
+    bias_rules,
     layer_rules,
     number_rules,
     policy_rules,
@@ -24,6 +25,7 @@ RULES = (
     *layer_rules.RULES,
     *number_rules.RULES,
     *sum_rules.RULES,
+    *bias_rules.RULES,
     *policy_rules.RULES,
     *source_rules.RULES,
 )

@@ -17,6 +17,7 @@ APART = 16.0  # the factor between the two scales
 # sizes of gradients, beside the usual: no limit clips, any does
 SMALL = 2.0**-20
 LARGE = 2.0**10
+LOST = 0.1  # of a bias's gradient, from which on it is told
 SPOILS = "spoils the steps that follow"
 MOVES = "moves the weights, or what the optimizer keeps"
 EXACT = 2e-3  # factors that differ by a smaller share are the same
@@ -58,6 +59,8 @@ class Watched:
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
+    # {bias: the part of its gradient that is missing beside float32's}
+    missing: dict[str, float] = {}
     overflow = ("", "")  # see `Loop.first_not_finite`
 
     def __init__(self, build, x, y):
@@ -67,6 +70,7 @@ class Watched:
             la.compute_dtype == "float16" and la.trainable_weights for la in layers
         )
         self.narrow = any(la.compute_dtype in NARROW for la in layers)
+        self.bfloat16 = any(la.compute_dtype == "bfloat16" for la in layers)
         self.scale = loop.scale if loop.scalers else None
         try:
             with np.errstate(all="ignore"):
@@ -91,9 +95,12 @@ class Watched:
             return
         if not self.natural.finite:
             return
+        twin = make_twin()
+        if self.bfloat16:
+            self.missing = self._missing(twin.cycle(scale=1.0))
         if loop.fewer():
             self._settle_on_few()
-        twin = make_twin()
+            twin.batch = loop.batch
         once, again, often = (twin.cycle(scale=scale) for scale in (1.0, 1.0, 256.0))
         if np.array_equal(once.left, again.left):  # no other noise moves the gradients
             self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
@@ -113,6 +120,22 @@ class Watched:
             self._grow()
         if self.float16 or self.scale:
             self._overflow()
+
+    def _missing(self, right):
+        """Biases whose gradients are shorter than in float32, where those of kernels are
+        as they should be.
+        """
+        scaled = self.scale or 1.0
+        lost, apart = {}, []
+        pairs = map(self.loop.parts, (self.natural.left / scaled, right.left))
+        for weight, here, there in zip(self.loop.weights, *pairs, strict=True):
+            if weight.name == "bias":
+                lost[weight.path] = 1 - norm(here) / (norm(there) or 1.0)
+            else:
+                apart.append(norm(here - there) / (norm(there) or 1.0))
+        if not apart or np.median(apart) > 0.03:  # something else differs, as Dropout
+            return {}
+        return {path: part for path, part in lost.items() if part > LOST}
 
     def _settle_on_few(self):
         """Take the natural step with a few samples, each of which weighs more, so that

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 from keras import layers, ops
 from mixed_precision_lint import examine, probe
+from mixed_precision_lint.bias_rules import stops
 from policies import dtype_policy
 from test_examine import F16, codes, one
 
@@ -1104,3 +1105,74 @@ def test_the_loss_for_aligned_texts_trains():
         assert codes(model) == wanted
         assert all(f.severity == "warning" for f in examine(model))
         assert np.isfinite(model.train_on_batch(x, y))
+
+
+# Where a sum is kept
+
+# On this device, as it is asked: a GPU adds up in float32.
+BIASES = pytest.mark.skipif(not stops(), reason="this device adds up in float32")
+
+
+def rows_of(units, own=False, **options):
+    """A layer with a bias over many positions, Keras's or one's own."""
+
+    class Adds(layers.Layer):
+        def build(self, shape):
+            self.bias = self.add_weight(shape=(shape[-1],), name="bias")
+
+        def call(self, x):
+            return x + self.bias
+
+    dense = layers.Dense(units, use_bias=not own, **options)
+    return keras.Sequential([dense, Adds()]) if own else dense
+
+
+def per_step(own=False, policy=BF16, optimizer="sgd", jit=False, steps=64):
+    with dtype_policy(policy):
+        start = keras.Input((steps, 8))
+        model = keras.Model(start, rows_of(4, own)(start))
+    model.compile(optimizer, "mse", jit_compile=jit)
+    return model
+
+
+@BIASES
+def test_a_bias_over_many_positions_is_named_where_its_gradient_stops():
+    found = one("MP035", per_step())
+    assert found.severity == "advice" and "2,048 positions" in found.message
+    for right in (
+        per_step(own=True),
+        per_step(policy=F16, optimizer="adam"),
+        per_step(optimizer="adam"),
+        per_step(jit=True),
+        per_step(steps=8),
+    ):
+        assert "MP035" not in codes(right)
+    # and so it is, by the gradient that a step takes
+    x = np.zeros((32, 64, 8), "float32")
+    moved = {}
+    for own in (False, True):
+        model = per_step(own)
+        before = model.trainable_variables[-1].numpy()
+        model.train_on_batch(x, np.ones((32, 64, 4), "float32"))
+        moved[own] = float((model.trainable_variables[-1].numpy() - before)[0])
+    assert moved[False] < 0.5 * moved[True]
+
+
+@BIASES
+def test_probe_says_how_much_of_a_gradient_is_missing():
+    x = np.random.default_rng(0).normal(size=(4096, 8)).astype("float32")
+    y = np.full((4096, 4), 20.0, "float32")
+
+    def net(own):
+        return keras.Sequential([keras.Input((8,)), rows_of(4, own)])
+
+    for own, optimizer, wanted in (
+        (False, "sgd", ["MP035"]),
+        (True, "sgd", []),
+        (False, "adam", []),
+    ):
+        build = built(lambda own=own: net(own), BF16, optimizer)
+        found = probe(build, x, y)
+        assert [f.code for f in found] == wanted, list(map(str, found))
+    few = probe(built(lambda: net(False), BF16, "sgd"), x[:128], y[:128])
+    assert few == []

@@ -5,6 +5,8 @@ When a new release changes one of these behaviours, the test that fails names th
 notebook to mend.
 """
 
+from functools import partial
+
 import gfloat
 import numpy as np
 import pytest
@@ -69,6 +71,28 @@ def test_01_02_05_sums_and_products_accumulate_in_more_bits_and_running_sums_do_
         assert float(tf.reduce_sum(ones)) == total
         assert float(tf.tensordot(ones, ones, axes=1)) == total
         assert float(tf.cumsum(ones)[-1]) == stall
+
+
+@pytest.mark.skipif(not ON_CPU, reason="said of CPUs")
+def test_01_a_cpu_adds_up_the_gradient_of_a_bias_in_bfloat16_and_nothing_else_does():
+    def gradient(add, shares):
+        bias = tf.zeros(8, shares.dtype)
+        with tf.GradientTape() as tape:
+            tape.watch(bias)
+            y = add(tf.zeros_like(shares), bias)
+        return tape.gradient(y, bias, shares)[0]
+
+    for mode, wrap in (
+        ("eager", lambda f: f),
+        ("graph", tf.function),
+        ("XLA", lambda f: tf.function(f, jit_compile=True)),
+    ):
+        for add in (tf.nn.bias_add, tf.add):
+            for dtype in ("bfloat16", "float16"):
+                stops = add is tf.nn.bias_add and dtype == "bfloat16" and mode != "XLA"
+                shares = tf.ones((4096, 8), dtype)  # a constant would be folded before
+                total = float(wrap(partial(gradient, add))(shares))
+                assert total == (256 if stops else 4096), (mode, add, dtype)
 
 
 @pytest.mark.skipif(not ON_CPU, reason="said of CPUs")
