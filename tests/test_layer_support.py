@@ -1,71 +1,118 @@
-"""The record of what Keras's layers return under each policy, and some of them measured
+"""The record of what Keras's layers do under each policy, and some of them measured
 again.
 """
 
 import json
+import re
 
 import keras
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from mixed_precision_lint.inside import works_in_float32
+from mixed_precision_lint.inside import operations, works_in_float32
 
 from course_utils.paths import data
 from course_utils.training import dtype_policy
-from tools import layer_conditions
+from tools import layer_support
+from tools.layer_support import FOLLOWS, PART, SAME
 
-RECORD = json.loads(data("layer_support.json").read_text("utf-8"))["rows"]
-SUPPORT = pd.DataFrame(RECORD).set_index("layer")
-POLICIES = ["float32", "mixed_float16", "mixed_bfloat16"]
-INSIDE = "casts inside: works in float32"
-FOLLOWS = "computes in the policy's dtype"
+RECORD = json.loads(data("layer_support.json").read_text("utf-8"))
+SUPPORT = pd.DataFrame(RECORD["rows"]).set_index("layer")
+INSIDE = layer_support.INSIDE.format("float32")
 FLOATS = np.ones((2, 4, 4), "float32")
-IMAGES = np.ones((2, 4, 4, 3), "float32")
 LAYERS = keras.layers
-SOME = {
-    "Dense": (lambda: LAYERS.Dense(3), FLOATS),
-    "Softmax": (LAYERS.Softmax, FLOATS),
-    "UnitNormalization": (LAYERS.UnitNormalization, FLOATS),
-    "LayerNormalization": (LAYERS.LayerNormalization, FLOATS),
-    "Conv2D": (lambda: LAYERS.Conv2D(2, 2), IMAGES),
-    "MaxPooling3D": (lambda: LAYERS.MaxPooling3D(2), IMAGES[..., None]),
-    "CategoryEncoding": (lambda: LAYERS.CategoryEncoding(4), np.ones((2, 2), "int32")),
-    "Discretization": (lambda: LAYERS.Discretization([0.3, 0.6]), FLOATS),
-}
+# of every verdict, and of every rule that leads to one
+SOME = [
+    *("Dense", "Softmax", "UnitNormalization", "LayerNormalization", "Conv2D", "LSTM"),
+    *(
+        "BatchNormalization",
+        "MultiHeadAttention",
+        "GlobalAveragePooling1D",
+        "Embedding",
+    ),
+    *("ActivityRegularization", "MaxPooling3D", "STFTSpectrogram", "RandomErasing"),
+    *("CategoryEncoding", "Discretization", "MaxNumBoundingBoxes", "InputLayer"),
+    *("Resizing", "RandomContrast", "RandomCrop", "Equalization", "Flatten", "Masking"),
+]
+VERDICT = re.compile(
+    r"computes in the policy's dtype"
+    r"|casts inside: works in float32"
+    r"|casts inside: a part works in float32( and float64)? \(\w+(, \w+)*\)"
+    r"|returns (integers|float32) by design|returns the policy's dtype and others"
+    r"|fails: under \w+( and \w+)?( in a graph, such as that of fit \(.+\)| in fit \(.+\))?"
+)
+on_a_cpu = pytest.mark.skipif(
+    bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU"
+)
 
 
 def test_the_record_is_whole():
-    assert len(SUPPORT) > 130 and SUPPORT.index.is_unique
-    for name, (*cells, says) in SUPPORT.iterrows():
+    assert list(SUPPORT.index) == list(layer_support.classes())
+    assert SUPPORT.index.is_unique and len(SUPPORT) > 130
+    for name, (*cells, says, masked, images) in SUPPORT.iterrows():
         if says.startswith("not tried: "):
-            assert cells == [""] * 3, name
-        elif says.startswith("fails: under"):
-            assert any("error: " in cell for cell in cells) or "in a graph" in says
-        elif says in (INSIDE, FOLLOWS):
+            assert [*cells, masked, images] == [""] * 5, name
+            continue
+        assert VERDICT.fullmatch(says), name
+        assert masked in ("", SAME) or VERDICT.fullmatch(masked), name
+        assert re.fullmatch(r"|\w+Error|(\w+, )*u?(float|int)\d+", images), name
+        if says == FOLLOWS or says.startswith("casts inside"):
             assert cells == ["float32", "float16", "bfloat16"], name
-        else:
-            assert says.startswith("returns "), name
+        elif says.startswith("fails"):
+            elsewhere = " in a graph" in says or " in fit" in says
+            assert elsewhere or any("error: " in cell for cell in cells), name
+
+
+def test_only_layers_whose_all_arithmetic_is_float32_are_said_to_work_in_it():
+    """What the page and the answers to what people ask say of these layers."""
+    says, masked, images = (SUPPORT[column] for column in SUPPORT.columns[-3:])
+    norms = [f"{kind}Normalization" for kind in ("Batch", "Layer", "Group", "RMS")]
+    assert {*says[[*norms, "GlobalAveragePooling1D"]]} == {INSIDE}
+    assert {*says[["UnitNormalization", "SpectralNormalization"]]} == {FOLLOWS}
+    heads = says[["MultiHeadAttention", "GroupQueryAttention"]]
+    assert {*heads} == {PART.format("float32", "Mul, Softmax")}
+    assert masked["GlobalAveragePooling1D"] == FOLLOWS
+    assert "in fit" in says["ActivityRegularization"]
+    assert images["Resizing"] == "uint8" and images["Rescaling"] == "float16"
+
+
+def test_one_operation_in_float32_is_a_part():
+    assert layer_support.inside({("Softmax", "float32")}) == INSIDE
+    both = {("Softmax", "float32"), ("MatMul", "bfloat16"), ("Cast", "float32")}
+    assert layer_support.inside(both) == PART.format("float32", "Softmax")
+    moved = {("Reshape", "float32"), ("Maximum", "float32"), ("Mul", "float16")}
+    assert layer_support.inside(moved) == FOLLOWS
 
 
 @pytest.mark.parametrize("name", SOME)
-@pytest.mark.skipif(
-    bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU"
-)
-def test_layers_return_today_what_the_record_says(name):
+@on_a_cpu
+def test_layers_do_today_what_the_record_says(name):
     """When a new release changes one of them, record anew what notebook 03 shows."""
-    make, x = SOME[name]
-    for policy in POLICIES:
-        with dtype_policy(policy):
-            layer = make()
-        recorded, says = SUPPORT.loc[name, [policy, "what happens"]]
-        if recorded.startswith("error: "):
-            with pytest.raises(tf.errors.OpError):
-                layer(x)
-            continue
-        assert keras.backend.standardize_dtype(layer(x).dtype) == recorded
-        if policy != "float32" and says in (FOLLOWS, INSIDE):
-            assert works_in_float32(layer, x) == (says == INSIDE), policy
+    kind = layer_support.classes()[name]
+    assert layer_support.row(kind) == SUPPORT.loc[name].to_dict()
+
+
+@on_a_cpu
+def test_fit_does_with_losses_of_layers_what_the_record_says():
+    assert layer_support.losses() == RECORD["losses"]
+
+
+def test_a_mask_makes_a_mean_overflow():
+    """What the page says of GlobalAveragePooling1D."""
+    layer = LAYERS.GlobalAveragePooling1D(dtype="mixed_float16")
+    thousands = np.full((1, 100, 2), 1000, "float32")
+    assert np.all(np.asarray(layer(thousands)) == 1000)
+    masked = layer(thousands, mask=np.ones((1, 100), bool))
+    assert np.all(np.isinf(np.asarray(masked)))
+
+
+def test_queries_and_keys_are_multiplied_in_16_bits():
+    layer = LAYERS.MultiHeadAttention(2, 4, dtype="mixed_bfloat16")
+    found = operations(lambda x: layer(x, x), FLOATS)
+    assert {"float32"} == {dtype for name, dtype in found if name == "Softmax"}
+    products = {dtype for name, dtype in found if name in ("Einsum", "BatchMatMulV2")}
+    assert products == {"bfloat16"}
 
 
 def in_a_loop(x):
@@ -79,17 +126,26 @@ def in_a_loop(x):
     return tf.while_loop(lambda i, _: i < 2, body, (tf.constant(0), x))[1]
 
 
-def test_work_in_float32_inside_a_loop_is_seen():
-    assert works_in_float32(LAYERS.Lambda(in_a_loop, dtype="mixed_float16"), FLOATS)
+def in_a_branch(x):
+    """One of several functions, in a list."""
+    wide = keras.ops.cast(x, "float32")
+    branches = [lambda: keras.ops.exp(wide), lambda: wide]
+    return keras.ops.cast(
+        tf.switch_case(tf.cast(x[0, 0, 0], "int32"), branches), x.dtype
+    )
 
 
-CONDITIONS = json.loads(data("layer_conditions.json").read_text("utf-8"))
+@pytest.mark.parametrize("call", [in_a_loop, in_a_branch])
+def test_work_in_float32_inside_a_function_of_the_graph_is_seen(call):
+    with dtype_policy("mixed_float16"):
+        layer = LAYERS.Lambda(call)
+    assert works_in_float32(layer, FLOATS)
 
 
-@pytest.mark.skipif(
-    bool(tf.config.list_physical_devices("GPU")), reason="recorded on a CPU"
-)
-def test_what_layers_do_with_losses_masks_and_bytes_is_as_recorded():
-    again = layer_conditions.conditions()
-    for table in ("losses", "masks", "bytes"):
-        assert again[table] == CONDITIONS[table], table
+def test_what_depends_on_no_input_does_not_count():
+    def call(x):
+        noise = keras.random.normal(keras.ops.shape(x), dtype="float32") * 2
+        return x * keras.ops.cast(noise, x.dtype)
+
+    found = operations(call, FLOATS.astype("float16"))
+    assert {dtype for _, dtype in found} == {"float16"}

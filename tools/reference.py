@@ -30,8 +30,7 @@ def every_layer() -> str:
         kinds[kind].append(row)
     order = sorted(kinds, key=lambda kind: (kind != "fails", -len(kinds[kind])))
     tables = [(kind, kinds[kind]) for kind in order]
-    more = _record("layer_conditions.json")
-    return TEMPLATES.get_template("layers.md").render(record, kinds=tables, more=more)
+    return TEMPLATES.get_template("layers.md").render(record, kinds=tables)
 
 
 def five_libraries() -> str:

@@ -1,45 +1,61 @@
-"""Whether a layer that computes in 16 bits works in float32 inside."""
+"""In which dtypes a layer works inside: read off the graph that TensorFlow makes of it."""
 
 import keras
 
-FLOAT, RESOURCE = 1, 20  # how TensorFlow numbers these dtypes in a graph
-# Casting itself does not count, nor the comparison by which `Masking` looks at uncast
-# inputs.
-NO_WORK = ("Cast", "Identity", "NotEqual", "ReadVariableOp")
+# Casting itself does not count, nor what only hands on.
+NO_WORK = ("Cast", "Identity", "ReadVariableOp")
+# What follows from a shape alone does not depend on the numbers.
+SHAPES = ("Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike")
+PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def works_in_float32(layer, inputs) -> bool:
-    """Traces a layer into a graph, as `fit` does, and looks for work on its inputs in
-    float32.
+    """Whether any work of a layer on its inputs is in float32, and be it one operation.
 
     What one kernel does inside stays unseen, such as the float32 sum in a matrix
-    product, and random numbers do not count. `inputs` is an array, or a dict or list of
-    them. What the layer raises when it is traced is raised here.
+    product; random numbers and comparisons do not count. `inputs` is an array, or a
+    dict or list of them. What the layer raises when it is traced is raised here.
 
         >>> layer = keras.layers.LayerNormalization(dtype="mixed_float16")
         >>> works_in_float32(layer, keras.ops.ones((2, 4)))
         True
     """
+    work = operations(layer, inputs)
+    return any(dtype == "float32" for name, dtype in work if name not in NO_WORK)
+
+
+def operations(call, *arguments) -> set[tuple[str, str]]:
+    """Traces a function or layer into a graph, as `fit` does: the operations that make
+    floating-point numbers of those in the arguments, as (TensorFlow's name, dtype).
+
+    The arguments are arrays, or dicts or lists of them. Of loops and branches, what is
+    in them counts; complex numbers go by the dtype of their parts.
+
+        >>> sorted(operations(keras.ops.mean, keras.ops.ones(3, "float16")))
+        [('Cast', 'float16'), ('Cast', 'float32'), ('Identity', 'float16'), ('Mean', 'float32')]
+    """
     import tensorflow as tf
 
-    inputs = keras.tree.map_structure(tf.convert_to_tensor, inputs)
-    call = tf.function(lambda tensors: layer(tensors), autograph=False)
-    graph = call.get_concrete_function(inputs).graph.as_graph_def()
-    fed = {
-        n.name
-        for n in graph.node
-        if n.op == "Placeholder" and n.attr["dtype"].type != RESOURCE
-    }
-    scopes = [(graph.node, fed)]  # a loop is a function of its own
-    for function in graph.library.function:
-        scopes.append(
-            (function.node_def, {a.name for a in function.signature.input_arg})
-        )
-    for nodes, reached in scopes:
-        for node in nodes:
-            if reached & {source.lstrip("^").split(":")[0] for source in node.input}:
-                reached.add(node.name)
-                floats = any(value.type == FLOAT for value in node.attr.values())
-                if floats and node.op not in NO_WORK:
-                    return True
-    return False
+    tensors = keras.tree.map_structure(tf.convert_to_tensor, arguments)
+    function = tf.function(lambda tensors: call(*tensors), autograph=False)
+    graph = function.get_concrete_function(tensors).graph
+    captured = {tensor.name for tensor in graph.internal_captures}
+    fed = {tensor.name for tensor in graph.inputs} - captured
+    work: set[tuple[str, str]] = set()
+    scopes = [(graph, fed)]
+    for inner, reached in scopes:
+        for op in inner.get_operations():
+            if op.type in SHAPES or not reached & {tensor.name for tensor in op.inputs}:
+                continue
+            reached |= {tensor.name for tensor in op.outputs}
+            values = op.node_def.attr.values()
+            functions = [f for v in values for f in (v.func, *v.list.func) if f.name]
+            for each in functions:  # a loop is a function of its own, as is a branch
+                function = inner._get_function(each.name).graph
+                data = (t for t in function.inputs if t.dtype != tf.resource)
+                scopes.append((function, {tensor.name for tensor in data}))
+            dtypes = {} if functions else {t.dtype.base_dtype for t in op.outputs}
+            for dtype in dtypes:
+                if dtype.is_floating or dtype.is_complex:
+                    work.add((op.type, PARTS.get(dtype.name, dtype.name)))
+    return work
