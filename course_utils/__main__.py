@@ -114,7 +114,7 @@ def _run(options):
 
 def _sums(options):
     """Prints who adds up in what, and writes the record if a file is named."""
-    from course_utils import sums
+    from course_utils.precision import sums
 
     table = sums.survey(sums.MODES if options.all else ("eager",))
     if len(table):

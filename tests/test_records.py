@@ -300,4 +300,4 @@ def test_the_commands_of_the_checklist_are_read_to_their_end(monkeypatch, capsys
     for words in lines:
         assert command.main(shlex.split(words)) == 1
         assert "not callable" in capsys.readouterr().err
-    assert len(lines) == 1
+    assert len(lines) == 2

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from course_utils import sums
-from course_utils.sums import accumulators
-from course_utils.sums.accumulators import CUT, NONE, PARTS, SERIAL, WIDE
-from course_utils.sums.operations import MEANS, OPERATIONS
+from course_utils.precision import sums
+from course_utils.precision.sums import accumulators
+from course_utils.precision.sums.accumulators import CUT, NONE, PARTS, SERIAL, WIDE
+from course_utils.precision.sums.operations import MEANS, OPERATIONS
 
 DTYPES = ("float16", "bfloat16")
 
@@ -121,7 +121,7 @@ def test_each_verdict_agrees_with_exact_sums_and_with_a_loop_of_16_bit_additions
             assert abs(float(answer) - float(exact)) <= unit, row
         elif row.verdict == SERIAL and row.operation not in MEANS:
             apart = abs(float(answer) - float(serial(terms)))
-            assert apart <= 0.05 * float(exact) < float(exact - serial(terms)), row
+            assert apart <= 0.02 * float(exact), row
 
 
 def test_the_bias_gradient_stops_on_a_cpu_and_a_sum_of_one_s_own_does_not(here):
@@ -131,7 +131,7 @@ def test_the_bias_gradient_stops_on_a_cpu_and_a_sum_of_one_s_own_does_not(here):
         for name in ("bias_add: bias", "Dense: bias", "keras.ops.add(x, b): b"):
             assert table.loc[name, "ones"] * 4096 == 256, name
     for name in ("x + b: b", "Dense(1): bias", "x + self.bias: bias", "Dense: kernel"):
-        assert table.loc[name, "verdict"] == WIDE, name
+        assert table.loc[name, "verdict"] in (WIDE, CUT), name
 
 
 def test_a_record_can_be_read_again(here, tmp_path):

@@ -18,6 +18,7 @@ def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding
     you do not want to hear. Errors come first, then warnings, then advice. Raises
     ValueError if `model` is no Keras model, or Keras knows no optimizer of that name.
 
+        >>> import keras
         >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, dtype="float16")])
         >>> [finding.code for finding in examine(model)][:2]
         ['MP001', 'MP002']

@@ -13,7 +13,7 @@ import keras
 import tensorflow as tf
 from keras import layers
 
-from course_utils.sums.accumulators import TERMS
+from course_utils.precision.sums.accumulators import TERMS
 
 SIDE = 64  # of a picture of as many positions as there are terms
 WIDTH = 8  # columns, each of which holds all terms
@@ -188,7 +188,7 @@ BACKWARD = {
 # Layers of Keras
 
 
-class OwnBias(layers.Layer):
+class _OwnBias(layers.Layer):
     """`x + b`, as one would write it."""
 
     def build(self, shape):
@@ -234,7 +234,7 @@ KERAS = {
     "Dense: bias": ("bias", partial(layers.Dense, WIDTH), ROWS),
     "Dense: kernel": ("kernel", partial(layers.Dense, WIDTH), ROWS),
     "Dense(1): bias": ("bias", partial(layers.Dense, 1), ROWS, 1),
-    "x + self.bias: bias": ("bias", OwnBias, ROWS),
+    "x + self.bias: bias": ("bias", _OwnBias, ROWS),
     "EinsumDense: bias": (
         "bias",
         partial(layers.EinsumDense, "abc,cd->abd", (None, WIDTH), bias_axes="d"),

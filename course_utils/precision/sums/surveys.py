@@ -14,9 +14,9 @@ import tensorflow as tf
 
 from course_utils import hardware, paths
 from course_utils.benchmark import records
+from course_utils.precision.sums.accumulators import NONE, TERMS, UNIT, Sound, listen
+from course_utils.precision.sums.operations import MEANS, OPERATIONS
 from course_utils.progress import tqdm
-from course_utils.sums.accumulators import NONE, TERMS, UNIT, Sound, listen
-from course_utils.sums.operations import MEANS, OPERATIONS
 
 MODES = ("eager", "graph", "XLA")
 KIND = "sums"
@@ -41,10 +41,10 @@ def survey(
         >>> survey(operations={"my own": {"sum": tf.reduce_sum}})["verdict"][1]
         'float32'
     """
-    known = OPERATIONS if operations is None else operations
+    catalog = OPERATIONS if operations is None else operations
     cases = [
         (kind, name, function, dtype, mode)
-        for kind, functions in known.items()
+        for kind, functions in catalog.items()
         for name, function in functions.items()
         for dtype in UNIT
         for mode in modes
@@ -80,11 +80,11 @@ def side_by_side(table: pd.DataFrame) -> pd.DataFrame:
     """
     ones = (table["ones"] * TERMS).round()
     wrong = ones.notna() & (abs(table["ones"] - 1) > 0.01)
-    told = table.assign(
+    words = table.assign(
         verdict=table["verdict"]
         + ones[wrong].map(" ({:,.0f})".format).reindex(table.index).fillna("")
     )
-    wide = told.pivot(index="operation", columns=["dtype", "mode"], values="verdict")
+    wide = words.pivot(index="operation", columns=["dtype", "mode"], values="verdict")
     order = table[["dtype", "mode"]].drop_duplicates().itertuples(index=False)
     return wide.reindex(table["operation"].unique())[[tuple(each) for each in order]]
 
