@@ -1,5 +1,7 @@
 """What the course adds to the linter: this machine, and a loss scale of its own."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from mixed_precision_lint import probe
 from course_utils import __main__, models, precision, training
 from course_utils.hardware import Accelerator, Hardware
 from course_utils.training import dtype_policy, needs_xla, xla_cures_float16
+from tools.canonical import COURSE, read
 
 F16, BF16 = ("mixed_float16", "mixed_bfloat16")
 
@@ -109,3 +112,12 @@ def test_probe_leaves_the_replica_safe_optimizer_in_peace():
 
     x = np.random.default_rng(0).normal(size=(16, 8)).astype("float32")
     assert probe(build, x, np.ones((16, 8), "float32")) == []
+
+
+def test_the_linter_s_rules_name_cells_that_are_there():
+    page = (COURSE / "linter/RULES.md").read_text(encoding="utf-8")
+    links = re.findall(r"notebooks/solved/([\w.]+)#cell-id=([\w-]+)\)", page)
+    assert len(links) > 12
+    for name, cell in links:
+        cells = read(COURSE / "notebooks" / name).cells
+        assert cell in [each.id for each in cells], (name, cell)
