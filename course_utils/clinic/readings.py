@@ -25,6 +25,7 @@ WORDS = {
     "MP030": "cannot be called",
     "MP033": "a sum that stops",
     "MP034": "a hidden NaN",
+    "MP035": "a bias added up",
     "MP015": "no scale_loss",
     "MP017": "scaled limit",
     "MP021": "no step",
