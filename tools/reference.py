@@ -79,23 +79,38 @@ def sums_page() -> str:
 
 
 def _sums():
-    """The tables of the records, each with all devices and switches of which it holds."""
-    names = defaultdict(list)
+    """(Device, versions and date, others of which the same holds, the table's rows) of
+    the records.
+    """
+    tables = defaultdict(list)
     for path in sorted(paths.data("measurements/sums").glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
-        versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
-        switches = map("=".join, record["settings"].items())
-        cells = defaultdict(list)
+        cells = defaultdict(dict)
         for row in record["rows"]:
-            ones = round(4096 * row["ones"]) if row["ones"] is not None else 4096
-            stops = f" ({ones:,})" if abs(ones - 4096) > 40 else ""
-            verdict = SHORT.get(row["verdict"], row["verdict"])
-            cells[row["operation"]].append(verdict + stops)
-        rows = tuple((operation, *texts) for operation, texts in cells.items())
-        about = f"{versions}, {record['date']}"
-        names[rows, about].append(", ".join([record["device"], *switches]))
-    for (rows, about), devices in names.items():
-        yield " · and the same: ".join(devices), about, rows
+            cells[row["operation"]][row["dtype"], row["mode"]] = _heard(row)
+        rows = []
+        for operation, heard in cells.items():
+            rows.append([operation])
+            for dtype in ("float16", "bfloat16"):
+                eager, graph, xla = (heard[dtype, m] for m in ("eager", "graph", "XLA"))
+                both = eager if eager == graph else f"{eager}; in a graph {graph}"
+                rows[-1] += [both, xla]
+        name = ", ".join([record["device"], *map("=".join, record["settings"].items())])
+        versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
+        tables[tuple(map(tuple, rows))].append((name, f"{versions}, {record['date']}"))
+    for rows, records in tables.items():
+        (name, about), *others = sorted(records, key=lambda record: len(record[0]))
+        yield name, about, [other for other, _ in others], rows
+
+
+def _heard(row):
+    """A verdict for the page: in bold where it is not float32, with what it makes of 4,096
+    ones where that is another number.
+    """
+    text = SHORT.get(row["verdict"], row["verdict"])
+    ones = round(4096 * row["ones"]) if row["ones"] is not None else 4096
+    stops = f" ({ones:,})" if abs(ones - 4096) > 40 else ""
+    return f"**{text}{stops}**" if text.startswith("16") else text
 
 
 def _losses(losses, right=None):
