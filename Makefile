@@ -144,7 +144,7 @@ pins-run: $(VENV)/test.stamp .venv-colab/colab.stamp
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 quick: $(VENV)/test.stamp
 	$(VENV)/bin/python -m ruff check .
-	$(PYTEST) $(APART) 2 -m "not slow and not browser" --ignore tests/canaries tests
+	$(PYTEST) $(APART) 2 -m "not slow and not browser" --ignore tests/canaries tests linter
 
 size:
 	@$(VENV)/bin/python -m tools.size
