@@ -2,6 +2,7 @@
 computed.
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -44,6 +45,12 @@ def against(patient, guess, asked=()) -> str:
     return f"{cause}: then {name} reads “{then}”. Here it reads “{here}”."
 
 
+@functools.cache  # each wrong answer asks for it anew
+def enough_for(patient: str) -> list[str]:
+    """The cheapest instruments that are enough for a patient."""
+    return elimination.cheapest(RECORD, patient)
+
+
 # Sorted: by their numbers, the first four would be the answers.
 CAUSES = Choice("", {}, tuple(sorted(PATIENTS)))
 LIMIT = 10  # minutes
@@ -64,7 +71,7 @@ class Diagnosis:
     @property
     def right(self) -> cases.Named:
         """A right answer."""
-        asked = tuple(elimination.cheapest(RECORD, self.patient))
+        asked = tuple(enough_for(self.patient))
         return cases.Named(self.patient, asked, self.patient)
 
     def __call__(self, answer):
@@ -81,7 +88,7 @@ class Diagnosis:
             return f"That is patient {NUMBERS[key]}: take a case that this exercise asks for."
         if cause != key:
             return against(key, cause, asked)
-        enough = ", ".join(elimination.cheapest(RECORD, key))
+        enough = ", ".join(enough_for(key))
         if count := len(elimination.rivals(RECORD, key, asked)):
             return (
                 f"It is that, but by luck: by their kinds, your readings fit {count} more. To be "
