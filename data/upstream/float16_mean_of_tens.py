@@ -12,4 +12,4 @@ import tensorflow as tf
 tens = tf.fill((1, 64, 64, 8), tf.constant(10, "float16"))
 mean = tf.reduce_mean(tens, (1, 2)).numpy()[0, 0]
 pool = tf.nn.avg_pool2d(tens, 64, 64, "VALID").numpy()[0, 0, 0, 0]
-print(f"mean of tens {mean}, average pooling {pool}")
+print(f"mean of tens {mean:.3f}, average pooling {pool:.1f}")

@@ -26,7 +26,8 @@ XLA = tf.function(jit_compile=True)
 class DynamicLossScale:
     """A scale of the loop's own, which Keras knows nothing of."""
 
-    scale = 2.0**15
+    def __init__(self, scale=2.0**15):
+        self.scale = scale
 
     def update(self, finite):
         self.scale /= 1 if finite else 2
