@@ -23,6 +23,13 @@ def all_finite(structure: Any) -> bool:
     return all(bool(np.isfinite(each).all()) for each in _floats(structure))
 
 
+def finite_or_masked(structure: Any) -> bool:
+    """The same, where −∞ counts as a mask's."""
+    return not any(
+        bool((np.isnan(each) | np.isposinf(each)).any()) for each in _floats(structure)
+    )
+
+
 def largest(structure: Any) -> float:
     """The largest of the floats in a structure of tensors, without its sign."""
     return max((np.abs(a).max(initial=0.0) for a in _floats(structure)), default=0.0)

@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import json
 import pkgutil
+import shlex
 import statistics
 import sys
 import tomllib
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mixed_precision_lint import formats, isolated, script
-from mixed_precision_lint.finding import CODES
+from mixed_precision_lint.finding import CODES, RETIRED
 
 LOADING = 60  # seconds for starting Python, and for examining what a script has built
 TABLE = "mixed-precision-lint"  # in pyproject.toml, below [tool]
@@ -66,6 +67,8 @@ def main(arguments: list[str] | None = None, machine: str = "") -> int:
         return 0
     try:
         ignore = settings(Path.cwd()) if options.ignore is None else options.ignore
+        if unknown := [code for code in ignore if code not in (*CODES, *RETIRED)]:
+            raise ValueError(f"There is no rule {unknown[0]}: `rules` lists them.")
         return examine_files(options, ignore, machine)
     except ValueError as error:
         print(error, file=sys.stderr)
@@ -93,9 +96,10 @@ def settings(folder: Path) -> list[str]:
             project = tomllib.loads(file.read_text("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{file} is no TOML: {error}.") from None
-        table = project.get("tool", {}).get(TABLE, {})
-        codes = table.get("ignore", [])
-        if set(table) - {"ignore"} or not isinstance(codes, list):
+        tools = project.get("tool", {})
+        table = tools.get(TABLE, {}) if isinstance(tools, dict) else {}
+        codes = table.get("ignore", []) if isinstance(table, dict) else None
+        if not isinstance(codes, list) or set(table) - {"ignore"}:
             raise ValueError(
                 f'{file}: [tool.{TABLE}] knows one entry, ignore = ["MP010", ...].'
             )
@@ -114,8 +118,8 @@ def examine_files(options, ignore: Collection[str], machine: str = "") -> int:
     for path in options.files:
         result = examine_file(path, options.run, options.seconds, ignore, machine)
         results.append(result)
-        if result["problem"]:
-            print(result["problem"], file=sys.stderr)
+        for text in filter(None, (result["problem"], result["note"])):
+            print(text, file=sys.stderr)
         if options.format != "json":
             formats.show(result, options.format, len(options.files) > 1)
         status = max(status, result["status"])
@@ -134,13 +138,14 @@ def examine_file(
     """What is to be said of a .keras file, of the source of a script, or of each model
     that it builds when it is executed for some seconds.
 
-    A dict: "file", "status" (as `main`'s), "problem" (a sentence, or "") and "models",
-    a list of {"name", "class", "findings"}.
+    A dict: "file", "status" (as `main`'s), "problem" and "note" (sentences, or "") and
+    "models", a list of {"name", "class", "findings"}.
 
     >>> examine_file(Path("missing.keras"))["problem"]
     'There is no file missing.keras.'
     """
-    result = {"file": str(path), "status": 2, "problem": refusal(path), "models": []}
+    result: dict[str, Any] = {"file": str(path), "status": 2, "problem": refusal(path)}
+    result |= {"note": "", "models": []}
     if result["problem"]:
         return result
     if path.suffix == ".py":
@@ -149,10 +154,16 @@ def examine_file(
         except (SyntaxError, ValueError) as error:
             result["problem"] = f"{path} is no Python that can be run: {error}."
             return result
-        if not execute:
+        except (OSError, RecursionError, MemoryError) as error:
+            kind = type(error).__name__
             result["problem"] = (
-                f"Nothing was executed: `examine --run {path}` runs it and examines the models "
-                "it builds."
+                f"{path} could not be read ({kind}): examine a smaller part."
+            )
+            return result
+        if not execute:
+            result["note"] = (
+                f"Nothing was executed: `examine --run {shlex.quote(str(path))}` runs it and "
+                "examines the models it builds."
             )
             return result | _judged([_model(path.name, "", findings)])
     print(f"Examining {path}, at most {seconds:g} s ...", file=sys.stderr)
@@ -189,6 +200,8 @@ def refusal(path: Path) -> str:
         return f"There is no file {path}."
     if path.is_dir():
         return f"{path} is a folder: name a .keras file or a script (.py) in it."
+    if not path.is_file():
+        return f"{path} is no file: name a .keras file or a script (.py)."
     if path.suffix == ".ipynb":
         return (
             f"{path} is a notebook: make a script of it, which can be examined, with "

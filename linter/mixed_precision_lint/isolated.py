@@ -44,7 +44,7 @@ def call(function: str, arguments: dict, seconds: float) -> Outcome:
     """
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
-        command = [sys.executable, "-c", CHILD, function, json.dumps(arguments)]
+        command = [sys.executable, "-P", "-c", CHILD, function, json.dumps(arguments)]
         with open(Path(folder, "errors.txt"), "w+", errors="replace") as errors:
             process = subprocess.Popen(
                 [*command, str(answer)],

@@ -15,16 +15,16 @@ import numpy as np
 import tensorflow as tf
 
 from mixed_precision_lint.arrays import (
-    all_finite,
     array,
     differ,
     float32,
     is_finite,
-    largest,
     loss_of,
     vector,
     zeros,
 )
+from mixed_precision_lint.forward import not_finite, shared
+from mixed_precision_lint.source import methods
 
 MOST = 64  # steps within which the weights have to move
 FEW = 2  # samples on which a loop does what it does on many
@@ -45,7 +45,11 @@ class Reading:
     moved: bool  # whether a weight is another one, or NaN
     finite: bool  # whether all weights are, afterwards
     result: object  # what the last step returned
-    loss: float | None  # what of it is the loss
+    loss: float | None  # of it
+
+
+class Shared(ValueError):
+    """What `build` makes is not all new."""
 
 
 class Loop:
@@ -66,19 +70,29 @@ class Loop:
             )
         if not self.model.built:
             self.model(x)
+        self.weights = list(self.model.trainable_variables)
+        if not self.weights:
+            raise ValueError(
+                "The model has no trainable weights: nothing can be trained."
+            )
+        if twin_of and (name := shared(self, twin_of)):
+            twin_of.go_back()
+            raise Shared(f"build() has to make all of it afresh: {name} is in two.")
         for layer in self.model._flatten_layers() if twin_of else ():
             layer.dtype_policy = "float32"
         self.batch = twin_of.batch if twin_of else (x, y)
         # Its twenty steps take fewer seconds than TensorFlow needs to trace one. XLA
         # rounds elsewhere, so what it compiles stays compiled.
+        # A graph does once what a train_step of one's own does in Python.
         self._eager = self._step == self.model.train_on_batch and not (
             self.model.jit_compile
+            or self.model.run_eagerly
+            or "train_step" in methods(self.model)
             or self.model.distribute_strategy.num_replicas_in_sync > 1
         )
         if self._eager:
             self.model.run_eagerly = True
         self._fits = False  # whether a step is that of `fit`
-        self.weights = list(self.model.trainable_variables)
         chain = [self.optimizer]
         while hasattr(chain[-1], "inner_optimizer"):
             chain.append(chain[-1].inner_optimizer)
@@ -97,6 +111,13 @@ class Loop:
             values = [value for _, value in twin_of.start]
         self.start = list(zip(variables, values, strict=True))
         self._install()
+
+    def go_back(self) -> None:
+        """Set all variables, and how the model runs, to what they were."""
+        for variable, value in self.start:
+            variable.assign(value)
+        if self._eager:
+            self.model.run_eagerly = False
 
     @property
     def scale(self) -> float:
@@ -125,9 +146,11 @@ class Loop:
         )
         return True
 
-    def whole(self) -> None:
-        """Go back to the whole batch."""
+    def whole(self, eager: bool) -> None:
+        """Go back to the whole batch; `eager`: to steps that run so."""
         self.batch = self._whole
+        self._eager = self.model.run_eagerly = eager
+        self.model.make_train_function(force=True)
 
     def _install(self):
         """Make the instruments: variables, so that they work in a graph."""
@@ -213,32 +236,11 @@ class Loop:
         self.model.make_train_function(force=True)
         return self._take_step()
 
-    def first_not_finite(self) -> tuple[str, str]:
-        """The layer that first puts out what is not finite, and what it was given, as a
-        part of a sentence; two empty texts if none does.
-
-        The model is called once more, from the start.
-        """
+    def not_finite(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """What `forward.not_finite` finds, from the start."""
         for variable, value in self.start:
             variable.assign(value)
-        seen: list[tuple[str, str]] = []
-        former = keras.Layer.__call__
-
-        def call(layer, *arguments, **options):
-            outputs = former(layer, *arguments, **options)
-            if not seen and not all_finite(outputs):
-                extreme = largest((arguments, options))
-                limit = np.inf
-                if layer.compute_dtype == "float16":
-                    limit = float(np.finfo("float16").max)
-                beyond = limit < extreme < np.inf
-                why = f", given {extreme:.3g}, beyond its 65,504" if beyond else ""
-                seen.append((layer.name, why))
-            return outputs
-
-        with mock.patch.object(keras.Layer, "__call__", call):
-            self.model(self.batch[0], training=True)
-        return seen[0] if seen else ("", "")
+        return not_finite(self.model, self.batch[0])
 
     def _take_notes(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
@@ -250,8 +252,8 @@ class Loop:
         self._spoiled.assign_add(1 - fine)
         for at, gradient in gradients.items():
             self._left[at].assign_add(tf.math.multiply_no_nan(float32(gradient), fine))
-        reached = np.isin(np.arange(len(self.weights)), list(gradients))
-        self._calls.assign_add(fine * reached.astype("float32"))
+        reached = [float(n in gradients) for n in range(len(self.weights))]
+        self._calls.assign_add(fine * reached)
 
     def cycle(
         self, scale=None, good=0, size=0, poison=(), steps=None, again=False
@@ -272,9 +274,8 @@ class Loop:
         for note in (*self._left, *self._got, *counts):
             note.assign(tf.zeros_like(note))
         self._size.assign(size)
-        self._poison.assign(
-            [dict(poison).get(n, 0.0) for n in range(len(self.weights))]
-        )
+        poisons = dict(poison)
+        self._poison.assign([poisons.get(n, 0.0) for n in range(len(self.weights))])
         before = [*map(array, self.weights)]
         with self._watched_tape():
             for step in range(1, (steps or MOST) + 1):  # noqa: B007

@@ -93,7 +93,7 @@ def still(w) -> tuple:
 
 def hidden(w) -> Iterator[tuple]:
     """A layer puts out what is not finite, and neither loss nor gradients tell."""
-    layer, why = w.overflow
+    layer, why = w.hidden
     if layer:
         text = (
             f"What {layer} puts out is not finite{why}, and neither the loss nor the gradients "
@@ -152,7 +152,7 @@ def scaling(w) -> Iterator[tuple]:
     elif w.float16 and not times and w.undivided and not _whole(w.factor):
         text = "Nothing scales the loss, and gradients go through float16."
         yield "MP002", text, SCALE
-    elif _whole(excess := w.factor / w.one.divisor):
+    elif _whole(excess := w.factor / w.one.divisor) and not _near(excess, w.samples):
         text = f"The update is {excess:,.4g} times the gradient of the loss returned."
         yield "MP016", text
 

@@ -79,9 +79,16 @@ def switched_off(case) -> dict[str, set]:
     """{path of a layer that is not Keras's: the codes that its class switches off}."""
     off = {}
     for layer in case.own_layers:
-        with contextlib.suppress(OSError, TypeError):  # there is no source
-            if codes := ignored(inspect.getsource(type(layer))):
-                off[case.path_of(layer)] = codes
+        codes: set = set()
+        for kind in type(layer).__mro__:
+            # there may be no source
+            with contextlib.suppress(OSError, TypeError):
+                if not kind.__module__.startswith(
+                    ("keras.", "builtins", "tensorflow.")
+                ):
+                    codes |= ignored(inspect.getsource(kind))
+        if codes:
+            off[case.path_of(layer)] = codes
     return off
 
 

@@ -1,6 +1,6 @@
 """A script: what its source tells, and the models that it builds when it is run."""
 
-import contextlib
+import ast
 import dataclasses
 import gc
 import os
@@ -8,8 +8,9 @@ import pkgutil
 import runpy
 import signal
 import sys
+import tokenize
 import traceback
-import types
+import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -25,23 +26,31 @@ AGAIN = 5  # seconds after which a script that caught its interrupt gets the nex
 def read(path: Path) -> Iterator[Finding]:
     """What the source of a script tells, by the rules that need no model.
 
-    Nothing is executed. A comment `# lint: ignore MP009` switches a rule off for the
-    class that it stands in. Raises SyntaxError or ValueError for what is no Python.
+    Nothing is executed. Classes at the top level are looked at; a comment `# lint:
+    ignore MP009` in one switches a rule off for it. Raises
+    SyntaxError or ValueError for what is no Python.
 
     Example: `list(read(Path("train.py")))`.
     """
     data = path.read_bytes()
-    module = compile(data, path, "exec")
-    lines = data.decode("utf-8", errors="replace").splitlines()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        module = compile(data, path, "exec")
+        tree = ast.parse(data)
+    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+    with tokenize.open(path) as file:
+        lines = file.read().split("\n")  # as Python counts them
     if "mixed_float16" in words(module):
         for code in module.co_consts:
             members = getattr(code, "co_names", ())
             if "__qualname__" in members:  # of a class, not of a function
-                first = code.co_firstlineno
-                off = ignored("\n".join(lines[first - 1 : _last_line(code)]))
+                node = classes.get(code.co_name)
+                own = lines[node.lineno - 1 : node.end_lineno] if node else []
+                off = ignored("\n".join(own))
                 for finding in _of_class(code, members):
                     if finding.code not in off:
-                        yield dataclasses.replace(finding, line=first)
+                        line = node.lineno if node else code.co_firstlineno
+                        yield dataclasses.replace(finding, line=line)
 
 
 def _of_class(code, members):
@@ -50,12 +59,6 @@ def _of_class(code, members):
         yield from unscaled(code.co_name, {"train_step": used})
     if "call" in members:
         yield from extreme(code.co_name, floats(used, {}))
-
-
-def _last_line(code):
-    inside = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    lines = [line for _, _, line in code.co_lines() if line]
-    return max([*lines, *map(_last_line, inside)])
 
 
 def run(
@@ -72,10 +75,12 @@ def run(
     problem = ""
     try:
         _interrupt_after(seconds)
-        with contextlib.suppress(SystemExit):
-            sys.argv = [path]
-            sys.path[:0] = [os.path.dirname(os.path.abspath(path))]
-            runpy.run_path(path, run_name="__main__")
+        sys.argv = [path]
+        sys.path[:0] = [os.path.dirname(os.path.abspath(path))]
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            problem = f"It ended with: {error.code}."
     except KeyboardInterrupt:
         problem = f"It was stopped after {seconds:g} seconds."
     except Exception as error:

@@ -4,10 +4,13 @@ A heuristic, for what cannot be measured.
 """
 
 import ast
+import contextlib
 import inspect
+import io
 import math
 import re
 import textwrap
+import tokenize
 import types
 from typing import NamedTuple
 
@@ -32,9 +35,16 @@ def ignored(text: str) -> set[str]:
     >>> sorted(ignored("x = y + 1e-9  # lint: ignore MP009, MP007"))
     ['MP007', 'MP009']
     """
-    return {
-        code for codes in COMMENT.findall(text) for code in re.findall(r"MP\d+", codes)
-    }
+    comments = []
+    # of a piece of a file, whose end may be cut off
+    with contextlib.suppress(tokenize.TokenError, IndentationError):
+        for token in tokenize.generate_tokens(
+            io.StringIO(textwrap.dedent(text)).readline
+        ):
+            if token.type == tokenize.COMMENT:
+                comments.append(token.string)
+    texts = COMMENT.findall("\n".join(comments))
+    return {code for codes in texts for code in re.findall(r"MP\d+", codes)}
 
 
 class Written(NamedTuple):

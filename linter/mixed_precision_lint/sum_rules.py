@@ -80,18 +80,23 @@ def counted_in_16_bits(case) -> Iterator[Finding]:
     compiled = getattr(case.model, "_compile_metrics", None)
     metrics = [
         *keras.tree.flatten(getattr(compiled, "_user_metrics", None)),
+        *keras.tree.flatten(getattr(compiled, "_user_weighted_metrics", None)),
         *case.model._metrics,
     ]
     for metric in metrics:
         for variable in metric.variables if isinstance(metric, keras.Metric) else ():
             dtype = keras.utils.standardize_dtype(variable.dtype)
             if dtype in NARROW:
+                of_keras = type(metric).__module__.startswith("keras.")
                 message = (
                     f"The metric keeps {variable.name} in {dtype}: counted one by one, it stops at "
                     f"{WHOLE[dtype]:,}."
                 )
                 fix = 'self.add_variable((), "zeros", dtype="float32")  # in the metric'
+                if of_keras:
+                    fix = f'keras.metrics.{type(metric).__name__}(..., dtype="float32")'
                 yield Finding("MP033", "warning", metric.name, message, fix)
+                break
 
 
 def _overflow(operation):

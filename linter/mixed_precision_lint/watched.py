@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.linalg import norm
 
-from mixed_precision_lint.finding import NARROW
-from mixed_precision_lint.loop import Loop
+from mixed_precision_lint.bias_rules import stops
+from mixed_precision_lint.finding import NARROW, WHOLE
+from mixed_precision_lint.loop import Loop, Shared
 
 APART = 16.0  # the factor between the two scales
 # sizes of gradients, beside the usual: no limit clips, any does
@@ -61,7 +62,7 @@ class Watched:
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
     # {bias: the part of its gradient that is missing beside float32's}
     missing: dict[str, float] = {}
-    overflow = ("", "")  # see `Loop.first_not_finite`
+    overflow = hidden = ("", "")  # see `Loop.not_finite`
 
     def __init__(self, build, x, y):
         self.loop = loop = Loop(build, x, y)
@@ -75,6 +76,8 @@ class Watched:
         try:
             with np.errstate(all="ignore"):
                 self._measure(partial(Loop, build, x, y, twin_of=loop))
+        except Shared:
+            raise
         except (Exception, SystemExit) as error:  # whatever the loop raises
             self.raised = type(error).__name__
             with contextlib.suppress(Exception):  # an error of one's own may not tell
@@ -90,7 +93,7 @@ class Watched:
             with contextlib.suppress(
                 Exception
             ):  # only its loop may know how to call it
-                self.overflow = loop.first_not_finite()
+                self.overflow, self.hidden = loop.not_finite()
         if not (self.natural.moved and self.natural.calls and self.natural.updates):
             return
         if not self.natural.finite:
@@ -127,9 +130,10 @@ class Watched:
         """
         scaled = self.scale or 1.0
         lost, apart = {}, []
+        biases = self._long_biases()
         pairs = map(self.loop.parts, (self.natural.left / scaled, right.left))
         for weight, here, there in zip(self.loop.weights, *pairs, strict=True):
-            if weight.name == "bias":
+            if id(weight) in biases:
                 lost[weight.path] = 1 - norm(here) / (norm(there) or 1.0)
             else:
                 apart.append(norm(here - there) / (norm(there) or 1.0))
@@ -137,16 +141,38 @@ class Watched:
             return {}
         return {path: part for path, part in lost.items() if part > LOST}
 
+    def _long_biases(self):
+        """The ids of the biases whose gradients this device may stop adding up here."""
+        ids = set()
+        for layer in self.loop.model._flatten_layers():
+            shape = getattr(
+                getattr(layer, "_inbound_nodes", None) and layer.output, "shape", ()
+            )
+            positions = math.prod(n or 1 for n in shape[1:-1]) * self.samples
+            if layer.compute_dtype == "bfloat16" and positions >= WHOLE["bfloat16"]:
+                ids |= {id(w) for w in layer._trainable_variables if w.name == "bias"}
+        return ids if ids and stops() else set()
+
+    @property
+    def samples(self) -> int:
+        """How many the batch has that the loop takes now; 0 if nobody knows."""
+        x = self.loop.batch[0]
+        return len(x) if np.ndim(x) else 0
+
     def _settle_on_few(self):
         """Take the natural step with a few samples, each of which weighs more, so that
         the scale may have to be smaller; else stay with the whole batch.
         """
+        eager = self.loop.model.run_eagerly
         for scale in [self.scale / 4**n for n in range(3)] if self.scale else [None]:
-            few = self.loop.cycle(scale=scale, steps=1)
+            try:
+                few = self.loop.cycle(scale=scale, steps=1)
+            except Exception:  # the loop needs its batch
+                break
             if few.moved and few.finite and not few.spoiled:
                 self.natural, self.scale = few, scale
                 return
-        self.loop.whole()
+        self.loop.whole(eager)
 
     def _settled(self, size):
         """A reading at the scale of the natural step."""

@@ -1176,3 +1176,113 @@ def test_probe_says_how_much_of_a_gradient_is_missing():
         assert [f.code for f in found] == wanted, list(map(str, found))
     few = probe(built(lambda: net(False), BF16, "sgd"), x[:128], y[:128])
     assert few == []
+
+
+# Loops that need their whole batch, or more than one tape
+
+
+class Graph(keras.Model):
+    """A network whose batch is written into it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = layers.Dense(8), layers.Dense(1, dtype="float32")
+        self(X)
+
+    def call(self, x):
+        hidden = ops.matmul(ops.eye(16, dtype=self.compute_dtype), self.first(x))
+        return self.last(hidden)
+
+
+class Counts(Plain):
+    """A step that never steps in a graph, where Python counts once."""
+
+    count = 0
+
+    def train_step(self, data):
+        self.count += 1
+        if self.count % 4 == 0:
+            return super().train_step(data)
+        return {"loss": ops.mean(self(data[0]))}
+
+
+def test_a_loop_that_needs_its_batch_is_left_in_peace():
+    assert probe(built(Graph), X, Y) == []
+
+
+def test_what_python_does_in_a_train_step_is_done_once_as_in_fit():
+    (found,) = probe(built(Counts), X, Y)
+    assert found.code == "MP021" and "move no weight" in found.message
+
+
+def test_what_is_shared_by_two_loops_is_refused_and_left_as_it_was():
+    with dtype_policy(F16):
+        base = keras.Sequential([keras.Input((8,)), layers.Dense(8)])
+    before = base.get_weights()
+
+    def build():
+        with dtype_policy(F16):
+            model = keras.Sequential([base, layers.Dense(1, dtype="float32")])
+        model.compile("sgd", "mse", jit_compile=False)
+        return model, model.optimizer, model.train_on_batch
+
+    with pytest.raises(ValueError, match="has to make all of it afresh"):
+        probe(build, X, Y)
+    assert base.layers[0].dtype_policy.name == F16
+    assert all(map(np.array_equal, before, base.get_weights()))
+
+
+def test_a_mask_of_infinity_before_a_softmax_is_right():
+    class Masks(layers.Layer):
+        def call(self, x):
+            return ops.where(ops.arange(8) < 4, x, -np.inf)
+
+    build = built(
+        lambda: chain(layers.Dense(8), Masks(), layers.Softmax(dtype="float32"))
+    )
+    assert [f.code for f in probe(build, X, Y)] == []
+
+
+def test_a_sum_whose_mean_is_returned_is_right():
+    def build():
+        with dtype_policy(F16):
+            model = chain(layers.Dense(8))
+        optimizer, weights = Scaled(SGD(0.01)), model.trainable_variables
+
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum((model(x) - y) ** 2)
+                scaled = optimizer.scale_loss(loss)
+            optimizer.apply(tape.gradient(scaled, weights), weights)
+            return loss / len(x)
+
+        return model, optimizer, step
+
+    assert probe(build, X, Y) == []
+
+
+def test_nothing_to_train_is_said_so():
+    def build():
+        model = keras.Sequential([keras.Input((8,)), layers.Flatten()])
+        model.compile("sgd", "mse", jit_compile=False)
+        return model, model.optimizer, model.train_on_batch
+
+    with pytest.raises(ValueError, match="no trainable weights"):
+        probe(build, X, Y)
+
+
+@BIASES
+def test_a_bias_whose_gradient_nearly_cancels_over_few_positions_is_no_finding():
+    """Its parts differ by the rounding of what comes before."""
+    source = np.random.default_rng(1)
+    x = source.normal(size=(8, 4)).astype("float32")
+    build = built(
+        lambda: keras.Sequential(
+            [keras.Input((4,)), layers.Dense(2), layers.Dense(1, dtype="float32")]
+        ),
+        BF16,
+    )
+    model, _, _ = build()
+    y = model.predict(x, verbose=0) + source.normal(size=(8, 1)).astype("float32")
+    y -= (y - model.predict(x, verbose=0)).mean()
+    assert [f.code for f in probe(build, x, y)] == []

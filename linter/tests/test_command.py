@@ -298,7 +298,7 @@ SCRIPTS = {  # what a script does, what it is told, what is found, the exit stat
         threading.Thread(target=time.sleep, args=(600,)).start()
         sys.exit("done")
         """,
-        "",
+        "It ended with: done.",
         "MP001 error one16: It is. Fix: Mend\n",
         1,
     ),
@@ -431,3 +431,43 @@ def test_the_readme_lists_every_code_that_the_source_can_give(capsys):
         code, _, meaning = line.partition(" ")
         assert f"| {code} | {meaning} |" in readme
     assert all(code in readme for code in RETIRED)
+
+
+@pytest.mark.parametrize(
+    "table, words",
+    [
+        ('mixed-precision-lint = ["MP009"]\n[tool.other]\n', "knows one entry"),
+        ('[tool.mixed-precision-lint]\nignore = ["MP0O9"]\n', "no rule MP0O9"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused_in_one_sentence(
+    table, words, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "train.py").write_text(TRAIN)
+    text = f"[tool]\n{table}" if table[0] != "[" else table
+    (tmp_path / "pyproject.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert command.main(["examine", "train.py"]) == 2
+    out, err = capsys.readouterr()
+    assert not out and words in err and err.count("\n") == 1
+
+
+def test_a_docstring_that_mentions_the_comment_switches_nothing_off(tmp_path, capsys):
+    mention = TRAIN.replace(
+        "    def call(self, x):\n        return x /",
+        '    """See `# lint: ignore MP009`."""\n    def call(self, x):\n        return x /',
+        1,
+    )
+    assert mention != TRAIN
+    (tmp_path / "train.py").write_text(mention)
+    command.main(["examine", str(tmp_path / "train.py"), "--ignore", "MP015"])
+    assert capsys.readouterr().out.startswith("MP009 warning Norm")
+
+
+def test_a_module_of_the_folder_is_not_run_while_a_file_is_examined(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "json.py").write_text("open('ran', 'w')\nraise RuntimeError('mine')\n")
+    monkeypatch.chdir(tmp_path)
+    assert isolated.call("platform:python_implementation", {}, 60).result
+    assert not (tmp_path / "ran").exists()
