@@ -371,7 +371,7 @@ def test_examining_changes_nothing():
     assert all(map(np.array_equal, before, model.get_weights()))
 
 
-def test_mp012_asks_the_machine_which_dtype_is_slow(monkeypatch):
+def test_mp012_asks_the_machine_which_dtype_is_slow():
     asked = []
 
     def machine(model, dtype):
