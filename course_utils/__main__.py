@@ -15,8 +15,7 @@ import argparse
 import json
 from pathlib import Path
 
-from course_utils import check, session
-from course_utils.benchmark import records
+from course_utils import check, records, session
 
 
 def main(arguments: list[str] | None = None) -> int:

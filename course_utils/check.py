@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from course_utils import hardware, processes, session
-from course_utils.benchmark.records import SWITCHES
 from course_utils.hardware.accelerators import CPU_ALONE
+from course_utils.records import SWITCHES
 
 COURSE = "mixed-precision-measured"  # as pip calls it
 SECONDS = 17  # for what may hang: TensorFlow, a GPU

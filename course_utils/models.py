@@ -1,32 +1,7 @@
 """The Keras models of the course."""
 
 import keras
-import numpy as np
 from keras import layers
-
-from course_utils.training import dtype_policy
-
-
-def autoencoder(policy: str, seed: int = 0) -> keras.Sequential:
-    """The network of notebook 02 under a policy: 64 numbers to 32, and back; no biases.
-
-    From float32 (n, 64) to float32 (n, 64). Its weights are the same for a seed under
-    every policy, and drawing them moves no other seed.
-
-    Example:
-        >>> autoencoder("mixed_float16").count_params()
-        4096
-    """
-    options = {"use_bias": False, "kernel_initializer": "zeros"}
-    with dtype_policy(policy):
-        squeeze = layers.Dense(32, activation="relu", name="squeeze", **options)
-        restore = layers.Dense(64, name="restore", **options)
-        to_float32 = layers.Activation("linear", dtype="float32", name="to_float32")
-        stack = [keras.Input((64,), name="picture"), squeeze, restore, to_float32]
-        model = keras.Sequential(stack, name="autoencoder")
-    rng = np.random.default_rng(seed)
-    model.set_weights([rng.uniform(-0.25, 0.25, w.shape) for w in model.weights])
-    return model
 
 
 def mnist_cnn(width: int = 32) -> keras.Sequential:
@@ -51,55 +26,6 @@ def mnist_cnn(width: int = 32) -> keras.Sequential:
             layers.Dense(10, dtype="float32"),
         ],
         name="mnist_cnn",
-    )
-
-
-def six_layers(softmax=None, first=()) -> keras.Sequential:
-    """A small network with named layers, under the dtype policy in force; not compiled.
-
-    conv – pool – flatten – hidden – logits – softmax, as in notebook 03: a `keras.Model`
-    from float32 (n, 28, 28, 1) to probabilities (n, 10). `softmax` is the policy of the
-    last layer, `first` are layers before all others.
-
-    Example:
-        >>> six_layers().count_params()
-        87322
-    """
-    return keras.Sequential(
-        [
-            keras.Input((28, 28, 1)),
-            *first,
-            layers.Conv2D(8, 3, activation="relu", name="conv"),
-            layers.MaxPooling2D(name="pool"),
-            layers.Flatten(name="flatten"),
-            layers.Dense(64, activation="relu", name="hidden"),
-            layers.Dense(10, name="logits"),
-            layers.Activation("softmax", dtype=softmax, name="softmax"),
-        ],
-        name="six_layers",
-    )
-
-
-def reader() -> keras.Sequential:
-    """A network for texts of 16 tokens, in which layers cast in every place.
-
-    From int32 (n, 16) to logits in float32 (n, 5), under the dtype policy in force.
-
-    Example:
-        >>> reader().count_params()
-        84293
-    """
-    return keras.Sequential(
-        [
-            keras.Input((16,), dtype="int32"),
-            layers.Embedding(1000, 64, name="embed"),
-            layers.LayerNormalization(name="norm"),
-            layers.Conv1D(96, 3, name="conv"),
-            layers.GlobalAveragePooling1D(name="pool"),
-            layers.Dense(16, dtype="float32", name="hidden"),
-            layers.Dense(5, dtype="float32", name="logits"),
-        ],
-        name="reader",
     )
 
 

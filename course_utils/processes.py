@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from course_utils.errors import OneLineError, shorten
+
 CHILD = (
     "import sys; from course_utils import processes; processes._child(*sys.argv[1:])"
 )
@@ -36,18 +38,11 @@ ERROR = re.compile(
 NOT_TOLD = ("Detected at node", "File ", "in ", "The above exception")
 
 
-class Told:
-    """An error that a notebook shows as one sentence, without a traceback."""
-
-    def _render_traceback_(self):
-        return [str(self)]
-
-
-class ProcessError(Told, RuntimeError):
+class ProcessError(OneLineError, RuntimeError):
     """A process did not do what it was started for."""
 
 
-class Interrupted(Told, KeyboardInterrupt):
+class Interrupted(OneLineError, KeyboardInterrupt):
     """The person interrupted, and every process was stopped."""
 
 
@@ -222,7 +217,7 @@ def reason(errors: str) -> str:
                 below = lines[number + 1 :]
                 points = (line for line in below if not line.startswith(NOT_TOLD))
                 what = next(points, what)
-            return f"{kind}: {what[:200]}"
+            return f"{kind}: {shorten(what, 200)}"
     return ""
 
 

@@ -8,13 +8,13 @@ import platform
 import sys
 
 from course_utils import distributed, hardware, processes, quiet
+from course_utils.errors import OneLineError
 from course_utils.hardware.accelerators import (
     shows_a_tpu,
     tpu_strategy,
     try_tpu,
     usable_gpus,
 )
-from course_utils.processes import Told
 
 # What Colab lacks: everywhere gfloat, as in requirements.txt, and on its TPU runtimes
 # TensorFlow.
@@ -38,7 +38,7 @@ CURES = {  # by whether XLA is one
 }
 
 
-class SetupError(Told, RuntimeError):
+class SetupError(OneLineError, RuntimeError):
     """The notebook cannot start; the message says what to do."""
 
 
@@ -99,7 +99,7 @@ def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
 
     Example: `session.expect(machine)`
     """
-    from course_utils import training  # late: it loads Keras
+    from course_utils.hardware import xla  # late: it loads Keras
 
     used = _in_use(machine, cpus)
     policy = hardware.recommended_policy(machine)
@@ -108,11 +108,11 @@ def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
     )
     print(_what_differs(used))
     with quiet.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
-        needs_xla = training.float16_needs_xla(used)
+        needs_xla = xla.float16_needs_xla(used)
     if hardware.merged_float16_is_slow(used):
         print(MERGING_IS_OFF)
     if hardware.float16_convolutions_are_slow(used):
-        print(CONVOLUTIONS_ARE_SLOW + CURES[training.xla_cures_float16()])
+        print(CONVOLUTIONS_ARE_SLOW + CURES[xla.xla_cures_float16()])
     elif needs_xla:
         print(OLD_KERNELS_ARE_SLOW + CURES[True])
 

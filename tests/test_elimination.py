@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from course_utils import clinic
-from course_utils.benchmark import records
+from course_utils import clinic, records
 
 
 def invented(seed=0, patients=3, instruments=3, kinds=2):

@@ -15,8 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_elimination import RECORDS, invented
 
-from course_utils import clinic, formats, gradients
-from course_utils.benchmark import records
+from course_utils import clinic, formats, gradients, records
 from course_utils.explorers import (
     BitSplit,
     BlockLab,

@@ -10,7 +10,8 @@ from mixed_precision_lint import probe
 
 from course_utils import __main__, models, precision, training
 from course_utils.hardware import Accelerator, Hardware
-from course_utils.training import dtype_policy, needs_xla, xla_cures_float16
+from course_utils.hardware.xla import needs_xla, xla_cures_float16
+from course_utils.training import dtype_policy
 from tools.canonical import COURSE, read
 
 F16, BF16 = ("mixed_float16", "mixed_bfloat16")

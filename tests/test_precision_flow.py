@@ -2,85 +2,20 @@
 returns.
 """
 
-import math
-
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
+from helpers.flow_models import Branches, nested, transformer, wrapped
 from keras import layers
-from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle
-from mixed_precision_lint.calls import symbols
 from mixed_precision_lint.layers import walk
 
 from course_utils import models
-from course_utils.figures import flows as figure
-from course_utils.figures.looks import COLORS
 from course_utils.precision import dtype_flow
 from course_utils.training import dtype_policy
 
 POLICIES = ("float32", "mixed_float16", "bfloat16")
 # They read their weights in float32; an Embedding casts the rows that it looked up.
 KEEPS = ("BatchNormalization", "LayerNormalization", "Embedding")
-
-
-class Branches(keras.Model):
-    """Two branches, one in float32, added up; attributes not in the order of the calls."""
-
-    def __init__(self):
-        super().__init__(name="branches")
-        self.head = layers.Dense(2, dtype="float32", name="head")
-        self.right = layers.Dense(4, dtype="float32", name="right")
-        self.left = layers.Dense(4, name="left")
-        self.unused = layers.Dropout(0.5, name="unused")
-        self(np.zeros((2, 5), "float32"))
-
-    def call(self, x):
-        return self.head(keras.ops.add(self.left(x), self.right(x)))
-
-
-class Block(layers.Layer):
-    """Holds layers, two of them of one name, and a weight of its own."""
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        self.dense = [layers.Dense(4, name="dense"), layers.Dense(4, name="dense")]
-
-    def build(self, shape):
-        self.shift = self.add_weight(shape=(4,), name="shift")
-        for dense in self.dense:
-            dense.build(shape)
-
-    def call(self, x):
-        return self.dense[1](self.dense[0](x)) + self.shift
-
-
-def transformer():
-    tokens = keras.Input((6,), dtype="int32")
-    x = layers.Embedding(20, 8, name="embedding")(tokens)
-    x = layers.Add()([x, layers.MultiHeadAttention(2, 4, name="attention")(x, x)])
-    x = layers.LayerNormalization(name="norm")(x)
-    x = layers.GlobalAveragePooling1D()(
-        layers.Dense(8, activation="gelu", name="mlp")(x)
-    )
-    return keras.Model(tokens, layers.Dense(3, dtype="float32", name="logits")(x))
-
-
-def nested():
-    image = keras.Input((8, 8, 1))
-    x = layers.Conv2D(3, 3, name="conv")(image)
-    inner = keras.Model(image, layers.BatchNormalization(name="norm")(x), name="inner")
-    rest = [layers.Flatten(name="flatten"), layers.Dense(2, name="dense")]
-    return keras.Sequential([keras.Input((8, 8, 1)), inner, *rest])
-
-
-def wrapped():
-    steps = keras.Input((5, 4))
-    x = layers.TimeDistributed(layers.Dense(4, name="each"), name="times")(steps)
-    gru = layers.GRU(3, recurrent_initializer="zeros", name="gru")
-    x = layers.Bidirectional(gru, name="both")(Block(name="block")(x))
-    return keras.Model(steps, layers.Dense(6, name="last")(x))
 
 
 def by_layer(flow):
@@ -148,11 +83,6 @@ def test_a_subclassed_model_casts_at_its_door():
     flow = dtype_flow(model)
     assert flow.attrs["input_dtype"] == "float32"
     assert list(flow.layer) == ["left", "right", "head", "unused"]  # as they are called
-    ax = figure.dtype_flow(flow).figure.axes[0]
-    (hollow,) = (x for x in ax.lines if x.get_markerfacecolor() == "none")
-    assert hollow.get_xdata()[0] == 0
-    # 2 rows of 5 numbers, each read in 4 bytes and written in 2
-    assert [text.get_text() for text in ax.texts].count("60 B") == 1
     flow = by_layer(flow)
     assert list(flow.input_dtype) == ["float16", "float16", "float32", ""]
     assert list(flow.index[flow.cast]) == ["right"]
@@ -207,61 +137,3 @@ def test_nothing_stays_behind_after_an_error():
         dtype_flow(model)
     assert "Probe" not in str(caught.value)
     assert keras.Layer.__call__ is former
-
-
-@pytest.mark.parametrize("policy", POLICIES[:2])
-def test_a_policy_repaints_the_pipes_and_never_the_weights(policy):
-    low = policy.removeprefix("mixed_")
-    wide = COLORS["float32"]
-    with dtype_policy(policy):
-        flow = dtype_flow(models.mnist_cnn())
-    ax = figure.dtype_flow(flow).figure.axes[0]
-    pipes, weights = [], []
-    for box in (patch for patch in ax.patches if isinstance(patch, Rectangle)):
-        which = weights if box.get_linewidth() else pipes
-        which.append(to_hex(box.get_facecolor()).upper())
-    assert weights == 4 * [wide] and set(pipes) == {wide, COLORS[low]}
-    # Each of the six layers has two pieces, and one more to cast into.
-    assert pipes[-1] == wide and pipes.count(COLORS[low]) >= 12
-    diamonds = [line for line in ax.lines if line.get_marker() == "D"]
-    # two of inputs, three of kernels and biases
-    assert len(diamonds) == (0 if policy == "float32" else 5)
-
-
-def casts_of_the_graph(model, x):
-    """Bytes that all casts from float to float in TensorFlow's graph read and write."""
-    graph = tf.function(lambda x: model(x)).get_concrete_function(x).graph
-    casts = [op for op in graph.get_operations() if op.type == "Cast"]
-    return sum(
-        math.prod(op.inputs[0].shape)
-        * (op.inputs[0].dtype.size + op.outputs[0].dtype.size)
-        for op in casts
-        if op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_floating
-    )
-
-
-@pytest.mark.parametrize("policy", POLICIES[:2])
-@pytest.mark.parametrize(
-    "kind",
-    [models.mnist_cnn, models.reader, transformer, Branches],
-)
-def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
-    with dtype_policy(policy):
-        model = kind()
-    flow = dtype_flow(model, batch_size=8)
-    symbol = symbols(model, 8)
-    wanted = casts_of_the_graph(model, tf.zeros(symbol.shape, symbol.dtype))
-    assert figure.total_moved(flow) == wanted
-    assert bool(wanted) == (policy != "float32")
-    assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
-
-
-@pytest.mark.parametrize("policy", POLICIES[:2])
-def test_a_leak_is_ringed_and_named_in_the_title(policy):
-    with dtype_policy(policy):
-        add = layers.Lambda(lambda x: keras.ops.add(x, np.float32(1)), name="leak")
-        model = keras.Sequential([keras.Input((4,)), add, layers.Dense(2)])
-    picture = figure.dtype_flow(dtype_flow(model))
-    rings = [line.get_marker() for line in picture.figure.axes[0].lines].count("o")
-    named = picture.alt.count("leak: its policy says 16 bits, and it hands on float32")
-    assert rings == named == (policy != "float32")

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from course_utils import __main__ as command
-from course_utils import hardware, models
-from course_utils.benchmark import measure, records
+from course_utils import hardware, models, records
+from course_utils.benchmark import measure
 from course_utils.gradients import OctaveHistogram
 from tools import record
 from tools.canonical import COURSE

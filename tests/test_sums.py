@@ -137,7 +137,7 @@ def test_the_bias_gradient_stops_on_a_cpu_and_a_sum_of_one_s_own_does_not(here):
 
 def test_a_record_can_be_read_again(here, tmp_path):
     made = sums.record(here, "a machine")
-    from course_utils.benchmark import records
+    from course_utils import records
 
     records.save(made, tmp_path / "one.json")
     ((name, table),) = sums.load(tmp_path)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from course_utils import hardware, models
-from course_utils.training import LossScaleRecorder, dtype_policy, needs_xla, policies
-from course_utils.training.policies import has_xla
+from course_utils.hardware import xla
+from course_utils.hardware.xla import has_xla, needs_xla
+from course_utils.training import LossScaleRecorder, dtype_policy
 from tools.canonical import COURSE, code_cells, read
 
 X = np.ones((12, 4), np.float32)
@@ -130,7 +131,7 @@ def test_only_float16_convolutions_need_xla_and_only_where_kernels_are_slow(
         monkeypatch.setattr("tensorflow.__version__", version)
         assert needs_xla(cnn) is needed and not any(map(needs_xla, others))
     # tensorflow-tpu's, without XLA
-    monkeypatch.setattr(policies, "has_xla", lambda: False)
+    monkeypatch.setattr(xla, "has_xla", lambda: False)
     assert not needs_xla(cnn)
 
 

@@ -15,8 +15,7 @@ import tensorflow as tf
 from keras import layers
 from tqdm import tqdm
 
-from course_utils import paths, session
-from course_utils.benchmark import records
+from course_utils import paths, records, session
 from course_utils.training import dtype_policy
 from tools.record import made
 

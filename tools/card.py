@@ -13,8 +13,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from course_utils import formats, hardware
-from course_utils.benchmark import records
+from course_utils import formats, hardware, records
 from course_utils.figures.base import Drawing
 from course_utils.figures.looks import COLORS
 from course_utils.gradients import OctaveHistogram

@@ -23,8 +23,8 @@ from functools import partial
 
 import numpy as np
 
-from course_utils import distributed, hardware, paths, session
-from course_utils.benchmark import records
+from course_utils import hardware, paths, records, session
+from course_utils.lessons.nb07 import fit_attempts
 from tools.cells import Cells
 
 DATA = paths.data("")
@@ -342,7 +342,7 @@ KINDS = {  # what makes it, and its file below data
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
     "forecasts": (forecasts, "forecasts.json"),
-    "on_jax": (lambda kind: distributed.on_jax(attempts()), "keras_on_jax.json"),
+    "on_jax": (lambda kind: fit_attempts.on_jax(attempts()), "keras_on_jax.json"),
     "pretrained": (pretrained, "pretrained.json"),
 }
 

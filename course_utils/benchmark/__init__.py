@@ -1,7 +1,6 @@
 """How fast, how large, how exact: training steps measured under several dtype policies.
 
 Importing this package loads no framework: each name below loads what it needs.
-`benchmark.records` reads what was recorded on real devices.
 """
 
 from course_utils import late_names

@@ -13,8 +13,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from course_utils import datasets, hardware, models
-from course_utils.benchmark import compare, rates, records, trainee
+from course_utils import datasets, hardware, models, records
+from course_utils.benchmark import compare, rates, trainee
+from course_utils.errors import one_line
 
 # The Transformer block's sizes: what keeps a device busy without keeping anybody
 # waiting.
@@ -78,7 +79,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
         try:
             result = compare.compare_policies(partial(build, part, block), *arguments)
         except Exception as error:  # such as memory that does not suffice
-            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            why = one_line(error, 200)
             measurement["notes"].append(f"No {part}: {why}")
             continue
         table = result.table.drop(columns=["accuracy", "gap_se"]).reset_index()

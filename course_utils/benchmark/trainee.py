@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import distributed, training
+from course_utils.hardware import xla
 
 
 def device() -> str:
@@ -43,7 +44,7 @@ def start_peak() -> int | None:
 def build(build_model) -> keras.Model:
     """The model of `build_model()`, made where this machine trains.
 
-    That is a TPU, if there is one. Where `training.needs_xla` says so, XLA compiles its
+    That is a TPU, if there is one. Where `hardware.xla.needs_xla` says so, XLA compiles its
     step, whatever `build_model` says.
 
     Example:
@@ -51,7 +52,7 @@ def build(build_model) -> keras.Model:
     """
     with distributed.scope():
         model = build_model()
-    if training.needs_xla(model):
+    if xla.needs_xla(model):
         model.jit_compile = True
     return model
 
@@ -88,7 +89,7 @@ class Trainee:
                     "build_model must return a compiled model: call model.compile(...) in it."
                 )
             self.model.optimizer.build(self.model.trainable_variables)
-        self.needs_xla = training.needs_xla(self.model)
+        self.needs_xla = xla.needs_xla(self.model)
         self._optimizer = self.model.optimizer
         self._start = [keras.ops.convert_to_numpy(v) for v in self._optimizer.variables]
 

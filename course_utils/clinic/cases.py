@@ -3,7 +3,7 @@
 import random
 from typing import Any, NamedTuple
 
-from course_utils.benchmark import records
+from course_utils import records
 from course_utils.clinic import elimination
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from course_utils.clinic import experiments, readings
 from course_utils.clinic.readings import Reading
 from course_utils.clinic.visits import Patient
+from course_utils.errors import one_line
 
 
 class Instrument(NamedTuple):
@@ -52,5 +53,5 @@ def read(key, patient: Patient) -> Reading:
     try:
         return read_patient(patient)
     except Exception as error:  # whatever somebody's own model raises
-        text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        text = one_line(error, 200)
         return Reading("error", text, error)

@@ -5,11 +5,11 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from course_utils.errors import OneLineError
 from course_utils.hardware import accelerators, counted
-from course_utils.processes import Told
 
 
-class DeviceError(Told, RuntimeError):
+class DeviceError(OneLineError, RuntimeError):
     """The devices asked for are not to be had; one sentence says what to do."""
 
 

@@ -1,19 +1,22 @@
-"""Exercises and predictions, one module per notebook and one engine: `q =
-exercises.load("00")`.
+"""The engine of exercises and predictions: `q = exercises.load("00")`.
+
+Those of a notebook stand in its room, `course_utils.lessons.nb00.exercises`.
 """
 
 import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course_utils.claims import Table
-
 from . import hand_ins, store
 from .answers import describe, you_gave
 from .engine import Note, Question, feedback
+from .table import Table
 
 if TYPE_CHECKING:
     import ipywidgets
+
+# the rooms of the notebooks, which this engine looks through and imports none of
+LESSONS = Path(__file__).parents[1] / "lessons"
 
 
 class _OfEach(Note):
@@ -39,7 +42,7 @@ class Sheet:
         self.title = module.TITLE
         self.prediction = module.PREDICTION
         self.exercises = module.EXERCISES
-        self.curve = getattr(module, "CURVE", {})
+        self.curve = getattr(module, "CURVE", None)
         self.questions = {
             n: Question(notebook, n, each, called)
             for n, each in enumerate(self.exercises, 1)
@@ -96,10 +99,10 @@ class Sheet:
         """The curve that was drawn, `{place: value}`, or None; the same in the next
         kernel.
         """
-        values = store.entry(self.notebook)["drawn"] or ()
-        if not values or len(values) != len(self.curve):
+        values = store.entry(self.notebook)["drawn"]
+        if not values or self.curve is None or len(values) != len(self.curve.start):
             return None
-        return dict(zip(self.curve, values, strict=True))
+        return dict(zip(self.curve.start, values, strict=True))
 
     @property
     def solved(self) -> list[int]:
@@ -128,17 +131,23 @@ class Sheet:
         return feedback("recorded", self.prediction.respond(value))
 
     def draw(self) -> "ipywidgets.VBox":
-        """Sliders for notebook 02's loss scale and what they draw; each move is recorded."""
-        from course_utils import figures, widgets  # late: they load matplotlib
+        """Sliders for a curve that is guessed, and what they draw; each move is recorded.
 
-        start = self.drawn or self.curve
+        A notebook without one raises a ValueError.
+        """
+        from course_utils import widgets  # late: it loads matplotlib
+
+        if self.curve is None:
+            raise ValueError(f"Notebook {self.notebook} has no curve to draw.")
+        curve = self.curve
+        start = self.drawn or curve.start
 
         def moved(values):
             if values != (self.drawn or start):
                 store.save(self.notebook, "drawn", list(values.values()))
-            return figures.loss_scale(drawn=values)
+            return curve.figure(values)
 
-        return widgets.sliders(start, 0, 60, moved, "log2 of the scale at step")
+        return widgets.sliders(start, curve.low, curve.high, moved, curve.label)
 
     def summary(self) -> Table:
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
@@ -146,7 +155,7 @@ class Sheet:
         if self.guess is not None:
             guess = f"your guess: {self.prediction.show(self.guess)}"
         rows = [("Prediction", guess)]
-        if self.curve:
+        if self.curve is not None:
             rows.append(("Drawn curve", "recorded" if self.drawn else "not drawn"))
         for n, question in self.questions.items():
             rows.append((str(question), "solved" if n in self.solved else "open"))
@@ -197,7 +206,7 @@ def hand_in(name="", of=None) -> Note:
 
 def available() -> list[str]:
     """Notebooks that have exercises, as two-digit strings: `['00', '01', ...]`."""
-    return sorted(module.stem[2:] for module in Path(__file__).parent.glob("nb*.py"))
+    return sorted(module.parent.name[2:] for module in LESSONS.glob("nb*/exercises.py"))
 
 
 def load(notebook=None, called="q") -> Sheet:
@@ -211,7 +220,8 @@ def load(notebook=None, called="q") -> Sheet:
         raise ValueError(
             f"No exercises for notebook {notebook!r}: choose one of {names}."
         )
-    return Sheet(name, importlib.import_module(f"{__name__}.nb{name}"), called)
+    module = importlib.import_module(f"course_utils.{LESSONS.name}.nb{name}.exercises")
+    return Sheet(name, module, called)
 
 
 def progress() -> Table:

@@ -7,6 +7,8 @@ import sys
 import types
 from typing import Any
 
+from course_utils.errors import one_line, shorten
+
 
 def untouched(answer) -> bool:
     """Whether an answer is still the stub: `...`, a container of them, a do-nothing
@@ -97,12 +99,6 @@ def a_layer(answer) -> str | None:
     return "a model" if isinstance(answer, keras.Model) else "a layer"
 
 
-def shorten(text, length=60) -> str:
-    """One printable line of at most `length` characters."""
-    line = " ".join(text.split()).encode("utf-8", "replace").decode()
-    return line if len(line) <= length else line[: length - 3] + "..."
-
-
 def missing_key(answer, keys) -> str | None:
     """What is wrong with the form of a dictionary answer, or None."""
     wanted = "give a dictionary with the keys " + ", ".join(map(repr, keys))
@@ -142,26 +138,3 @@ def attempt(function) -> Any:
         return function()
     except Exception:
         return None
-
-
-# what Keras and TensorFlow put around the sentence that matters, and addresses
-NOISE = (
-    r"\x1b\[\d*m|\{\{.*?\}\}|\[Op:.*?\] name:|\b0x[0-9a-f]{6,}",
-    r"(?s)\n\nArguments received by.*",
-    r"^Exception encountered when calling[^\n]*\n\n",
-    r"^Could not automatically infer[^\n]*\n\n",
-    r"(?s) Received: add_weight.*|, dtype=\w+, value=.*",
-    r"(?s)^in user code:.*\n",
-)
-
-
-def one_line(error) -> str:
-    """The kind of an error and its text, on one line."""
-    try:
-        text = str(error)
-        for pattern in NOISE:
-            text = re.sub(pattern, "", text.strip())
-        text = shorten(text, 120)
-    except Exception:  # a learner's own exception may raise
-        text = "its message cannot be shown"
-    return f"{shorten(type(error).__name__)}: {text}"

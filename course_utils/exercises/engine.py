@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from course_utils.errors import one_line
+
 from . import store
-from .answers import Mistake, attempt, describe, number, one_line, untouched
+from .answers import Mistake, attempt, describe, number, untouched
 from .functions import edited, slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
@@ -102,6 +104,19 @@ class Exercise:
     def examples(self) -> list[tuple]:
         """Those, and what slips make of the solution, which runs it."""
         return [*self.listed(), *slipped(self.solution, self.name, self.slips)]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve that is guessed with sliders, as in `nb02.CURVE`: {place: its value at
+    first}, the slider's ends, its label, and what draws the values.
+    """
+
+    start: dict
+    low: int
+    high: int
+    label: str
+    figure: Callable
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 tensors.
 """
 
-from course_utils.benchmark import records
+from course_utils import records
 from course_utils.explorers import fragment
 from course_utils.explorers.scalescope import percent
 from course_utils.gradients import splits

@@ -11,7 +11,7 @@ class InstrumentPanel:
     name one.
 
     The table says for each cause what tells it from all others. `record` is what
-    `benchmark.records.clinic()` gives.
+    `records.clinic()` gives.
 
     Raises ValueError for a record without a patient.
     """

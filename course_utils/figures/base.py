@@ -95,9 +95,9 @@ class Drawing:
     svg: str
 
     @classmethod
-    def stored(cls, name: str) -> "Drawing":
-        """The drawing in the file of this name beside this module."""
-        return cls(Path(__file__).with_name(f"{name}.svg").read_text(encoding="utf-8"))
+    def read(cls, path: Path) -> "Drawing":
+        """The drawing in an SVG file."""
+        return cls(path.read_text(encoding="utf-8"))
 
     @property
     def alt(self) -> str:
@@ -183,15 +183,3 @@ def legend_below(figure, columns: int, handles=(), **options) -> None:
 def listed(words) -> str:
     """Words as one lists them: "a", "a and b", "a, b and c"."""
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
-
-
-def short(text: str, length: int = 40, end: int = 0) -> str:
-    """A text on one line of so many characters at most, so many of them from its end.
-
-    >>> short("a device with a name", 10), short("a device with a name", 10, end=4)
-    ('a device …', 'a dev…name')
-    """
-    line = " ".join(text.split())
-    if len(line) <= length:
-        return line
-    return f"{line[: length - 1 - end]}…{line[len(line) - end :]}"

@@ -1,17 +1,13 @@
 """From the best possible time to the measured one, and predictions beside the clock."""
 
-import textwrap
-
 from course_utils.figures.base import (
-    INK,
     Picture,
-    legend_below,
     name_all,
     panels,
     write,
 )
-from course_utils.figures.looks import bar_look, filled, line_look
-from course_utils.figures.traces import BUDGET
+from course_utils.figures.budgets import BUDGET
+from course_utils.figures.looks import bar_look, filled
 from course_utils.figures.words import described
 
 PARTS = {"products": "products", "other": "other\n operations", "launch": "starting"}
@@ -53,33 +49,4 @@ def waterfall(falls: dict, title: str) -> Picture:
     axes[0].set_xlim(0, 1.18 * longest)
     axes[0].invert_yaxis()
     figure.suptitle(title)
-    return described(figure)
-
-
-def forecasts(table) -> Picture:
-    """Each prediction divided by the measured time; 1 is right.
-
-    `table`: a DataFrame with the columns device, case, policy and ratio. A panel for
-    each device, a row for each case, a marker for each policy. The band is 15 % to both
-    sides.
-
-    Example: `forecasts(profiling.recorded_forecasts())`.
-    """
-    devices = table.groupby("device", sort=False)
-    cases = list(table["case"].unique())
-    height = 1.6 + 0.3 * len(cases)
-    figure, axes = panels(len(devices), height=height, sharey=True, sharex=True)
-    for ax, (device, here) in zip(axes, devices, strict=True):
-        ax.axvspan(0.85, 1.15, color="#00000018", linewidth=0)
-        ax.axvline(1, color=INK, linewidth=1)
-        for policy, own in here.groupby("policy", sort=False):
-            rows = own["case"].map(cases.index)
-            look = line_look(policy) | {"linestyle": "none"}
-            ax.plot(own["ratio"], rows, label=policy, **look)
-        ax.set_title(textwrap.fill(device, 36), fontsize=10)
-        ax.set(xlabel="predicted / measured")
-        name_all(ax.yaxis, cases)
-    axes[0].invert_yaxis()
-    legend_below(figure, 2)
-    figure.suptitle("Predicted over measured")
     return described(figure)

@@ -171,7 +171,7 @@ def float16_convolutions_are_slow(hardware: Hardware) -> bool:
 
     On CPUs with avx512_fp16 TensorFlow hands them to oneDNN, which without amx_fp16 has
     only its reference kernel for them: a step of the MNIST CNN takes 50 to 100 times as
-    long as in float32. `training.needs_xla` is the cure.
+    long as in float32. `hardware.xla.needs_xla` is the cure.
 
     Example:
         >>> float16_convolutions_are_slow(Hardware("Linux x86_64", "", 2, ("avx512_fp16",)))
@@ -187,7 +187,7 @@ def x86_without_float16(hardware: Hardware) -> bool:
     """Whether the notebooks run on an x86 CPU that has no float16 instructions.
 
     There TensorFlow computes float16 in kernels of its own, not in oneDNN's, and those
-    of 2.20 are slow: `training.float16_needs_xla`.
+    of 2.20 are slow: `hardware.xla.float16_needs_xla`.
 
     Example:
         >>> x86_without_float16(Hardware("Linux x86_64", "", 2, ("avx512_bf16",)))

@@ -5,7 +5,8 @@ from collections.abc import Collection
 import mixed_precision_lint
 from mixed_precision_lint import Finding, Reason
 
-from course_utils import hardware, training
+from course_utils import hardware
+from course_utils.hardware import xla
 
 NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
 
@@ -47,6 +48,6 @@ def slow_here(model, dtype: str) -> Reason | None:
         if dtype == "float16":
             why = NO_FLOAT16
     fix = f'keras.config.set_dtype_policy("{best}")'
-    if training.needs_xla(model):
+    if xla.needs_xla(model):
         fix = f"model.compile(..., jit_compile=True)  # or {fix}"
     return Reason(why, fix)

@@ -156,7 +156,7 @@ def recorded_forecasts() -> pd.DataFrame:
     The file is that of `python -m tools.record forecasts`.
 
     Example:
-        figures.forecasts(recorded_forecasts())
+        recorded_forecasts()["ratio"]
     """
     record = json.loads(paths.data("forecasts.json").read_text(encoding="utf-8"))
     table = pd.json_normalize(record["machines"], "rows", ["device", "date"])

@@ -84,7 +84,7 @@ def budget(trace) -> dict:
 
 def spans(trace, steps: int = 1) -> pd.DataFrame:
     """What ran where and when in a typical step and those after it, for
-    `figures.timeline`.
+    notebook 05's timeline.
 
     A row for each run: lane ("input pipeline", "Python" with the waiting for input,
     "thread 1", …; without those that are hardly busy), part (of the time budget), op
@@ -94,7 +94,7 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     operations' names tell.
 
     Example:
-        figures.timeline({"float32": profiling.spans(trace)})
+        profiling.spans(trace)
     """
     every = windows(trace)
     lengths = pd.Series([end - start for start, end in every])

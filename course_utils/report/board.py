@@ -8,9 +8,9 @@ from collections import Counter
 import pandas as pd
 
 from course_utils import exercises
+from course_utils.errors import shorten
 from course_utils.exercises import answers
 from course_utils.figures import boards as figures
-from course_utils.figures.boards import short
 from course_utils.report import page
 
 DRAWN = 9  # quantities, those that most have guessed
@@ -37,10 +37,10 @@ def html(reports: dict, left_out: dict) -> str:
         lines.append(
             {
                 "name": name,
-                "who": short(report["name"], 40),
-                "title": short(report["title"], 80),
+                "who": shorten(report["name"], 40),
+                "title": shorten(report["title"], 80),
                 # its GPU, where it has one
-                "device": short(report["device"].split(" · ")[-1], 80, end=40),
+                "device": shorten(report["device"].split(" · ")[-1], 80, end=40),
                 "policy": str(report["settings"].get("policy") or ""),
                 "solved": sum(
                     len(each["solved"]) for each in report["progress"].values()
@@ -82,7 +82,7 @@ def _cards(reports):
     ]
     cards = pd.DataFrame(rows, columns=["name", *CARD])
     texts, numbers = ["quantity", "unit"], ["guess", "measured"]
-    cards[texts] = cards[texts].map(short)
+    cards[texts] = cards[texts].map(shorten, length=40)
     cards[numbers] = cards[numbers].map(answers.number).astype(float)
     # a report has one voice
     return cards.drop_duplicates(["name", *texts])
@@ -106,11 +106,11 @@ def _harmless(value):
         return value
     # A spreadsheet would run a text that begins so.
     quote = "'" * value.startswith(("=", "+", "-", "@", "\t"))
-    return quote + short(value, 100, end=20)
+    return quote + shorten(value, 100, end=20)
 
 
 def _questions(words):
     """The sentences that end in "?", the first of a long list."""
     sentences = map(str.strip, re.split(r"(?<=[.!?])\s|\n", words))
-    asked = (short(sentence, 300) for sentence in sentences if sentence.endswith("?"))
+    asked = (shorten(sentence, 300) for sentence in sentences if sentence.endswith("?"))
     return list(dict.fromkeys(asked))[:ASKED]

@@ -63,7 +63,7 @@ def predict(step: Work, device: Device) -> Floor:
 
 def points(floors: dict) -> pd.DataFrame:
     """Where each layer and pass stands on the roofline, and the optimizer: for
-    `figures.roofline`.
+    notebook 13's roofline.
 
     From {policy: `Floor`} for one device: label ("dense, backward", or "adam" for all
     updates), dtype (of the policy), intensity (operations per byte), tflops (10¹²

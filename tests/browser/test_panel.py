@@ -6,7 +6,7 @@ import pytest
 from explorer_pages import Panel
 from playwright.sync_api import expect
 
-from course_utils.benchmark import records
+from course_utils import records
 from course_utils.clinic import cheapest, minutes, struck
 from course_utils.explorers import InstrumentPanel
 

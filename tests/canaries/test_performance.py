@@ -16,7 +16,8 @@ import pytest
 import tensorflow as tf
 from common import apart
 
-from course_utils import benchmark, hardware, models, profiling, training
+from course_utils import benchmark, hardware, models, profiling
+from course_utils.hardware import xla
 from course_utils.training import dtype_policy
 from tools.cells import Cells
 
@@ -231,7 +232,7 @@ def test_05_xla_on_a_cpu_computes_the_gradients_of_float16_convolutions_in_float
     """Why MP012 sends them there where oneDNN has no kernel; before 2.21 not on every
     CPU.
     """
-    stays = "avx512_fp16" in SETS and not training.xla_cures_float16()
+    stays = "avx512_fp16" in SETS and not xla.xla_cures_float16()
 
     def gradient(x, w):
         with tf.GradientTape() as tape:

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 from common import on_the_cpu  # noqa: F401
 
+from course_utils.hardware.xla import has_xla
 from course_utils.training import dtype_policy
-from course_utils.training.policies import has_xla
 
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
 Dense = keras.layers.Dense

@@ -1,7 +1,7 @@
 """Every explorer with something to show, for the tests that hold for all of them."""
 
 IMPORTS = """import numpy as np
-from course_utils.benchmark import records
+from course_utils import records
 from course_utils.explorers import *
 """
 # By the name of an explorer's module: what makes one.

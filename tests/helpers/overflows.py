@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import distributed
+from course_utils.lessons.nb07 import fit_attempts
 from course_utils.training import (
     LossScaleRecorder,
     ReplicaSafeLossScaleOptimizer,
@@ -173,10 +174,10 @@ def classify(policy):
 def of_keras():
     """What works under the strategy of the scope, the notebook's own tries among it."""
     found = {p: classify(p) for p in ("float32", "mixed_bfloat16", "mixed_float16")}
-    names = {"batch": 64, "strategy": None, "distributed": distributed}
+    names = {"batch": 64, "strategy": None, "fit_attempts": fit_attempts}
     cells = Cells("07_devices").run("attempts", names=names, until='print("plain')
     found |= cells["outcomes"]
-    return found | {"auto": distributed.attempt(jit_compile="auto")}
+    return found | {"auto": fit_attempts.attempt(jit_compile="auto")}
 
 
 def mirrored():

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from course_utils import hardware, paths
-from course_utils.benchmark import records
+from course_utils import hardware, paths, records
 from course_utils.precision.sums.accumulators import NONE, TERMS, UNIT, Sound, listen
 from course_utils.precision.sums.operations import MEANS, OPERATIONS
 from course_utils.progress import tqdm
@@ -90,7 +89,7 @@ def side_by_side(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def record(table: pd.DataFrame, name: str | None = None) -> dict[str, Any]:
-    """A survey with device, date, versions and switches, for `benchmark.records.save`."""
+    """A survey with device, date, versions and switches, for `records.save`."""
     machine = hardware.detect()
     devices = tf.config.list_logical_devices()
     rows = table.astype(object).where(table.notna(), None).to_dict("records")

@@ -1,0 +1,11 @@
+"""What notebook 03 alone uses."""
+
+from course_utils import late_names
+
+__dir__, __getattr__ = late_names(
+    __name__,
+    {
+        "figures": "draw_dtypes",
+        "models": "reader six_layers",
+    },
+)

@@ -1,0 +1,11 @@
+"""What notebook 05 alone uses."""
+
+from course_utils import late_names
+
+__dir__, __getattr__ = late_names(
+    __name__,
+    {
+        "figures": "draw_op_times draw_timeline draw_walks",
+        "slow_training": "colleague read_slowly",
+    },
+)

@@ -1,0 +1,74 @@
+"""Prediction and exercises of notebook 08."""
+
+import math
+
+from course_utils.exercises.engine import Exercise, Prediction, several
+from course_utils.exercises.functions import Function
+from course_utils.lessons.nb08 import judge
+
+TITLE = "Smaller still"
+
+MEASURES = {
+    "file": "the file as it is",
+    "packed": "the packed file",
+    "speed": "the time for an image",
+}
+
+
+SHOWN = (
+    "file {file:g} and packed file {packed:g} times smaller, {speed:g} times as fast"
+)
+
+PREDICTION = Prediction(
+    measures={key: (quantity, "times") for key, quantity in MEASURES.items()},
+    example={"file": 10, "packed": 10, "speed": 5},
+    parse=several(dict.fromkeys(MEASURES, math.inf)),
+    respond=f"{SHOWN.capitalize()}. Section 5 measures it.".format_map,
+    wanted='three factors, such as `guess = {"file": 2, "packed": 2, "speed": 2}`',
+    show=SHOWN.format_map,
+)
+
+EXERCISES = [
+    Exercise(
+        id=6,
+        minutes=4,
+        solution=judge.PRUNE,
+        name="prune",
+        answer=Function(judge.prune_problem, judge.PRUNINGS),
+        slips=judge.PRUNE_SLIPS,
+        hints=[
+            "`np.argsort(abs(weights), axis=None)` lists the places from the smallest"
+            " magnitude to the largest, as if the array were flat.",
+            "Copy the array, then set the first `round(share * weights.size)` of these"
+            " places to zero in its `.flat`.",
+        ],
+        right="The smallest are zero, exactly as many as asked, and the rest is as it was.",
+    ),
+    Exercise(
+        id=3,
+        minutes=2,
+        solution=judge.AFFINE,
+        name="affine",
+        answer=Function(judge.affine_problem, judge.RANGES),
+        slips=judge.AFFINE_SLIPS,
+        wrong=[(lambda low, high: 1.0, "(scale, zero)")],
+        hints=[
+            "First widen the range: `low = min(low, 0.0)`, `high = max(high, 0.0)`.",
+            "255 steps lie between 256 integers, and `low` must land on −128.",
+        ],
+        right="256 levels over the range, one of them exactly on 0.",
+    ),
+    Exercise(
+        id=4,
+        minutes=2,
+        solution=judge.FLOAT32,
+        name="to_float32",
+        answer=Function(judge.float32_problem, ("mixed_bfloat16", "mixed_float16")),
+        slips=judge.FLOAT32_SLIPS,
+        hints=[
+            "The weights of a mixed policy are float32 already. Only the computation is not.",
+            '`with dtype_policy("float32"):` around `build()`, then `set_weights`.',
+        ],
+        right="Nothing is lost: the variables were float32 all the time.",
+    ),
+]

@@ -1,0 +1,252 @@
+"""Prediction and exercises of notebook 09; what speaks against a wrong cause is
+computed.
+"""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from course_utils import records
+from course_utils.clinic import cases, elimination
+from course_utils.exercises.answers import describe
+from course_utils.exercises.engine import Exercise, Prediction, within
+from course_utils.exercises.functions import parts
+from course_utils.exercises.judges import Choice, Fields
+
+TITLE = "The debugging clinic"
+
+try:
+    RECORD = records.clinic()
+    PATIENTS = {patient["key"]: patient for patient in RECORD["patients"]}
+except (OSError, ValueError, KeyError, TypeError):
+    raise ValueError(
+        "Notebook 09 has no exercises, because data/measurements/clinic.json is missing or"
+        " damaged: get this file of the course again."
+    ) from None
+NUMBERS = {key: str(number) for number, key in enumerate(PATIENTS, 1)}
+SCALED = [
+    p for p in PATIENTS.values() if p["larger_scale"] is not None and not p["well"][0]
+]
+
+
+def against(patient, guess, asked=()) -> str:
+    """What speaks against a cause: the quickest instrument that reads something else
+    there, of those that were asked, else of all.
+    """
+    mine, theirs = (PATIENTS[key]["readings"] for key in (patient, guess))
+    tells = [i for i in mine if mine[i]["kind"] != theirs[i]["kind"]]
+    best = min(tells, key=lambda i: (i not in asked, elimination.minutes(RECORD, [i])))
+    cause = PATIENTS[guess]["diagnosis"]
+    if best not in asked:
+        return f"It is not “{cause}”, though nothing that you read speaks against it. Ask `{best}`."
+    name = RECORD["instruments"][best]["name"]
+    then, here = (readings[best]["kind"] for readings in (theirs, mine))
+    return f"{cause}: then {name} reads “{then}”. Here it reads “{here}”."
+
+
+@functools.cache  # each wrong answer asks for it anew
+def enough_for(patient: str) -> list[str]:
+    """The cheapest instruments that are enough for a patient."""
+    return elimination.cheapest(RECORD, patient)
+
+
+# Sorted: by their numbers, the first four would be the answers.
+CAUSES = Choice("", {}, tuple(sorted(PATIENTS)))
+LIMIT = 10  # minutes
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The judge of `Case.names`: the cause of a patient, certain, in `LIMIT` minutes.
+
+    Attributes:
+        patient: whose cause is asked for.
+        others: whose causes are taken too.
+    """
+
+    patient: str
+    others: tuple = ()
+
+    @property
+    def right(self) -> cases.Named:
+        """A right answer."""
+        asked = tuple(enough_for(self.patient))
+        return cases.Named(self.patient, asked, self.patient)
+
+    def __call__(self, answer):
+        if not isinstance(answer, cases.Named):
+            return (
+                f"You gave {describe(answer)}: give `names(...)` of a case, with a word "
+                "from the list of causes."
+            )
+        key, asked, word = answer
+        cause = CAUSES.read(word)
+        if cause is None:
+            return CAUSES(word)
+        if key not in (self.patient, *self.others):
+            return f"That is patient {NUMBERS[key]}: take a case that this exercise asks for."
+        if cause != key:
+            return against(key, cause, asked)
+        enough = ", ".join(enough_for(key))
+        if count := len(elimination.rivals(RECORD, key, asked)):
+            return (
+                f"It is that, but by luck: by their kinds, your readings fit {count} more. To be "
+                f"certain, ask {enough}."
+            )
+        if (paid := elimination.minutes(RECORD, asked)) > LIMIT:
+            return (
+                f"It is that, for {paid} minutes, and {LIMIT} are allowed. What told you "
+                "most? Take the other lines out."
+            )
+        return None
+
+    def examples(self) -> Iterator[tuple]:
+        """Yield `(wrong answer, what is said of it)`."""
+        right = self.right
+        everything = tuple(RECORD["instruments"])
+        for cause in PATIENTS:
+            if cause != right.patient:
+                wrong = right._replace(cause=cause)
+                yield wrong, against(right.patient, cause, right.asked)
+        yield right._replace(asked=()), "It is that, but by luck"
+        paid = elimination.minutes(RECORD, everything)
+        yield right._replace(asked=everything), f"It is that, for {paid} minutes"
+
+
+class Ward(Fields):
+    """The judge of several patients, none of them twice."""
+
+    def __call__(self, answer):
+        if problem := super().__call__(answer):
+            return problem
+        different = {answer[name].patient for name in self.judges}
+        if len(different) < len(self.judges):
+            return "You examined one patient twice: name the causes of three different ones."
+        return None
+
+
+def examination(id, minutes, patient, right, hint) -> Exercise:
+    """The exercise that asks for the cause of a patient of the core."""
+    number = NUMBERS[patient]
+    name = f"case_{number}"
+    asks = (f'{name}.ask("{tool}")\n' for tool in elimination.cheapest(RECORD, patient))
+    return Exercise(
+        id=id,
+        minutes=minutes,
+        solution=f"""\
+from course_utils import clinic
+
+{name} = clinic.Case({number})
+{"".join(asks)}answer = {name}.names("{patient}")""",
+        answer=Diagnosis(patient),
+        hints=[
+            hint,
+            f'The cheapest instruments come first: `{name}.ask("examine")`.',
+        ],
+        right=right,
+    )
+
+
+PREDICTION = Prediction(
+    measures={"": ("patients cured by a larger scale", f"of {len(SCALED)}")},
+    example=3,
+    parse=within(0, len(SCALED)),
+    wanted=f"a number from 0 to {len(SCALED)}",
+    respond="You expect {:g} patients to get well. Section 2 tries it.".format,
+)
+
+FALLS = "the loss falls, with small bumps, to the end."
+NOT_ITS_FAMILY: dict[str, dict] = {
+    "late": {("nan", "later", "still", "jump"): FALLS},
+    "scale_loss": {
+        ("nan", "later", "jump", "fine"): "the loss stays where it was, a number."
+    },
+    "grown": {
+        "nan": "the thick line falls before it ends in NaN.",
+        ("still", "jump", "fine"): "the bar at the top marks the steps that are NaN.",
+    },
+    "pretrained": {
+        ("later", "still", "jump", "fine"): "no step has a loss that is a number."
+    },
+}
+TRIAGE = Fields(
+    {
+        NUMBERS[key]: Choice(
+            PATIENTS[key]["family"], wrong, options=tuple(RECORD["families"])
+        )
+        for key, wrong in NOT_ITS_FAMILY.items()
+    }
+)
+WARD = Ward(
+    {
+        name: Diagnosis(case.patient["key"], tuple(PATIENTS)[4:])
+        for name, case in zip("abc", cases.ward("Ada"), strict=True)
+    }
+)
+
+EXERCISES = [
+    Exercise(
+        id=1,
+        minutes=2,
+        solution=parts(TRIAGE.right),
+        answer=TRIAGE,
+        hints=[
+            "Where no thick line is drawn, the loss is NaN in each step.",
+            "Read the words below the picture: where is a loss lowest, and where is it last?",
+        ],
+        right="Patient 4 has a curve as good as a healthy one's: what is wrong there is not in"
+        " the losses.",
+    ),
+    examination(
+        2,
+        4,
+        "mask",
+        "0 · inf is NaN: so rows that need no mask are hit, too.",
+        "Which number has float16 not got?",
+    ),
+    examination(
+        3,
+        3,
+        "ids",
+        "4097 is 4096 in bfloat16: the row of another word.",
+        "What is handed over in 16 bits that is no measurement?",
+    ),
+    examination(
+        4,
+        4,
+        "batchnorm",
+        "The step was skipped, so the weights are what they were. The moving statistics are not.",
+        "A healthy scale dips, too. What else does a model keep beside its weights?",
+    ),
+    examination(
+        6,
+        3,
+        "late",
+        "A layer takes the policy when it is made. These layers were made before.",
+        "In which dtype do the layers compute?",
+    ),
+    Exercise(
+        id=7,
+        minutes=12,
+        solution="""\
+from course_utils import clinic
+
+a, b, c = clinic.ward("Ada")
+a.ask("scale")
+a.ask("probe")
+b.ask("examine")
+c.ask("examine")
+answer = {
+    "a": a.names("accumulate"),
+    "b": b.names("bfloat16"),
+    "c": c.names("epsilon"),
+}""",
+        answer=WARD,
+        wrong=[(dict.fromkeys("abc", WARD.right["a"]), "three different ones")],
+        hints=[
+            '`a.ask("examine")` and `a.ask("scale")` together take three minutes.',
+            "Read the whole text of what `probe` finds.",
+        ],
+        right="Three found their cause, in at most 10 minutes each.",
+    ),
+]

@@ -1,0 +1,63 @@
+"""Prediction and exercises of notebook 10."""
+
+from course_utils.exercises.engine import Exercise, Prediction, several
+from course_utils.lessons.nb10 import judge
+
+TITLE = "The capstone"
+
+SHOWN = "{speedup:g} times as fast, {memory:g} times the memory, {accuracy:g} % right"
+
+PREDICTION = Prediction(
+    measures={
+        "speedup": ("speedup of a Transformer", "×"),
+        "memory": ("peak memory of a Transformer's step", "×"),
+        "accuracy": ("digits 5 to 9 told right", "%"),
+    },
+    example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
+    parse=several({"speedup": 99, "memory": 9, "accuracy": 100}),
+    respond=f"You expect: {SHOWN}. Section 7 measures it.".format_map,
+    wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
+    " above 0 and at most 99, 9 and 100",
+    show=SHOWN.format_map,
+)
+
+EXERCISES = [
+    Exercise(
+        id=1,
+        minutes=6,
+        solution=judge.CODE,
+        answer=judge.repair_problem,
+        slips=judge.REPAIR_SLIPS,
+        wrong=[
+            (
+                {"positions": 3, "attention": None, "head": "float32"},
+                "give the class itself",
+            ),
+            (
+                {"positions": int, "attention": None, "head": "float32"},
+                "the class of a layer",
+            ),
+        ],
+        hints=[
+            "Two of them are an argument each: what would the layer do if nobody had set it?",
+            "`ops.add` of bfloat16 and float32 is float32. Which of the two can be cast without"
+            " losing what was computed?",
+            "`self.compute_dtype` names the policy's dtype. Cast the waves, not the places.",
+        ],
+        right="Clean, still mixed, trained and saved whole, and no two of 2,048 positions alike.",
+    ),
+    Exercise(
+        id=2,
+        minutes=4,
+        solution=judge.DECISION,
+        name="decision",
+        answer=judge.decision_problem,
+        slips=judge.DECISION_SLIPS,
+        hints=[
+            "The limits leave out some rows of section 5. Which of the others would you run?",
+            "Draw zero, the two points to each side, and your interval on a line.",
+        ],
+        right="These numbers keep both limits and allow this word. The next cell looks into your"
+        " tables.",
+    ),
+]

@@ -1,0 +1,1 @@
+"""What notebook 11 alone uses."""

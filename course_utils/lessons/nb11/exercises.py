@@ -1,0 +1,127 @@
+"""Prediction and exercises of notebook 11."""
+
+from course_utils.exercises.engine import Exercise, Prediction, within
+from course_utils.exercises.functions import Function
+from course_utils.exercises.judges import Fields, Number
+from course_utils.lessons.nb11 import judge
+
+TITLE = "Train and store with eight bits and fewer"
+
+PREDICTION = Prediction(
+    measures={"": ("the other values that become zero", "of 31")},
+    example=10,
+    parse=within(0, 31),
+    wanted="a number from 0 to 31",
+    respond="You expect that {:g} of the other 31 values become zero.".format,
+)
+
+BLOCK = Fields(
+    {
+        "block": Number(
+            16,
+            {
+                8: "Blocks of 8 keep all of them, and so do longer ones, which take fewer bits.",
+                (
+                    32,
+                    64,
+                    128,
+                ): "In blocks of {value:g} a fifth of the values and more become zero.",
+            },
+            otherwise="{value:g} is none of 8, 16, 32, 64 and 128.",
+            asked="give one of 8, 16, 32, 64 and 128",
+            close=0,
+        ),
+        "bits": Number(
+            4.5,
+            {
+                4: "That is the value alone. Each block has a scale of 8 bits as well.",
+                12: "That gives each value a scale of its own.",
+                0.5: "That is the share of the scale. Add the 4 bits of the value.",
+                4.25: "That is the share for a block of 32.",
+                5: "That is the share for a block of 8.",
+                72: "That is the whole block. Divide by its 16 values.",
+            },
+            otherwise="{value:g} does not fit: 4 bits, and a share of 8 more.",
+            close=0.001,
+        ),
+    }
+)
+
+EXERCISES = [
+    Exercise(
+        id=1,
+        minutes=5,
+        solution=judge.SCALE,
+        name="block_scale",
+        answer=Function(judge.scale_problem, judge.BLOCKS),
+        slips=judge.SCALE_SLIPS,
+        wrong=[
+            (lambda block: "1", "return one number"),
+        ],
+        hints=[
+            "`np.floor(np.log2(largest, dtype=float))` is the power of two in the largest size.",
+            "6, the largest number of MXFP4, lies between 2² and 2³. What stood there for E4M3?",
+        ],
+        right="These are the scales of the MX standard, and a scale is one byte: its exponent.",
+    ),
+    Exercise(
+        id=2,
+        minutes=3,
+        solution=judge.GRADIENTS
+        + """\
+
+from course_utils.formats import blocks
+
+for size in (8, 16, 32, 64, 128):
+    kept = blocks.quantize(gradients, "mxfp4_e2m1", size).values
+    print(f"blocks of {size:3}: {np.mean(kept == 0):.1%} become zero")
+answer = {"block": 16, "bits": 4 + 8 / 16}""",
+        answer=BLOCK,
+        hints=[
+            "Round with `blocks.quantize(gradients, 'mxfp4_e2m1', size).values`, and count zeros.",
+            "A block of n values has n · 4 + 8 bits.",
+        ],
+        right="16 neighbors have one size here. A block that is longer mixes two of them.",
+    ),
+    Exercise(
+        id=3,
+        minutes=5,
+        solution=judge.DELAYED,
+        name="next_scale",
+        answer=Function(judge.delayed_problem, judge.SPIKES),
+        slips=judge.DELAYED_SLIPS,
+        wrong=[
+            (lambda sizes: "1", "return one number"),
+            (lambda sizes: -1.0, "above 0"),
+        ],
+        hints=[
+            "One large size is a spike, two are a new size. What is the second largest?",
+            "Leave a factor of 2 free: divide 448 by twice that size.",
+        ],
+        right="One spike is ignored, and two steps of growth are followed.",
+    ),
+    Exercise(
+        id=4,
+        minutes=4,
+        solution="""\
+# blocks in 8.25 bits take 99 MB, the head 33 MB, the embedding in 4.25 bits 17 MB
+answer = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}""",
+        answer=judge.budget_problem,
+        wrong=[
+            (
+                dict.fromkeys(judge.PARAMETERS, "mxfp8"),
+                "165 MB, and 150 are there",
+            ),
+            (dict.fromkeys(judge.PARAMETERS, "mxfp4"), "The head loses most"),
+            (
+                {"embedding": "mxfp8", "blocks": "mxfp4", "head": "bfloat16"},
+                "The largest layer",
+            ),
+        ],
+        hints=[
+            "In MB: 32 million parameters take 64, 33 or 17, and 96 million take 192, 99 or 51.",
+            "Which layer loses least for each megabyte that it saves?",
+        ],
+        right="149 MB, 0.9 points lost. Four bits for the largest layer would lose 1.1.",
+    ),
+]

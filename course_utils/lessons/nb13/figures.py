@@ -1,0 +1,165 @@
+"""Figures of notebook 13: the roofs, recomputation, and forecasts beside the clock."""
+
+import textwrap
+
+import numpy as np
+
+from course_utils.figures.base import (
+    INK,
+    Picture,
+    canvas,
+    legend,
+    legend_below,
+    name_all,
+    panels,
+)
+from course_utils.figures.looks import (
+    COLORS,
+    LINES,
+    MARKERS,
+    bar_look,
+    line_look,
+)
+from course_utils.figures.words import described, or_unknown
+
+
+def draw_roofline(device, points=None, title: str | None = None) -> Picture:
+    """Operations a second over operations per byte, both axes logarithmic: a roof for
+    each dtype.
+
+    Left of its ridge a roof is the memory's slope, which all dtypes share; right of it,
+    the rate of the units. A dot is one pass of one layer, or the optimizer: its area is the time
+    that it takes at best.
+
+    `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None
+    for the roofs alone.
+
+    Example: `draw_roofline(devices()["T4"])`.
+    """
+    figure, ax = canvas(8.0, 4.4)
+    roofs: dict = {}
+    for dtype in LINES:
+        if dtype in device.tflops:
+            roofs.setdefault(device.tflops[dtype], []).append(dtype)
+    # Below 10¹² operations a second the smaller unit reads better.
+    unit, scale = ("GFLOP/s", 1e3) if max(roofs) < 1 else ("TFLOP/s", 1.0)
+    slope = scale * 1e-12 * device.bandwidth
+    dots = [] if points is None else points["intensity"]
+    ends = [*dots, *(scale * peak / slope for peak in roofs)]
+    ends = [end for end in ends if end > 0] or [1.0]
+    left, right = min(1.0, *ends) / 4, 4 * max(ends)
+    for peak, names in roofs.items():
+        ridge = max(left, scale * peak / slope)
+        look = line_look(names[0]) | {"marker": "", "linewidth": 2.2}
+        label = f"{' and '.join(names)} {scale * peak:.3g} {unit}"
+        ax.plot([ridge, right], [scale * peak] * 2, label=label, **look)
+    words = [line.get_label() for line in ax.lines]
+    top = scale * max(roofs)
+    if device.gb_per_s is None:
+        words.append("its memory was not measured, so there is no slope")
+        ax.set_ylim(scale * min(roofs) / 30, 2 * top)
+    else:
+        words.append(f"memory {device.gb_per_s:.4g} GB/s")
+        x = np.array([left, top / slope])
+        ax.plot(x, slope * x, color=INK, linewidth=1.6, label=words[-1])
+    alt = f"roofs of {device.name}: {'; '.join(words)}."
+    if len(dots):
+        alt += f" {_dots(ax, points, scale, unit)}."
+    ax.set(xscale="log", yscale="log", xlabel="operations per byte moved", ylabel=unit)
+    ax.set_title(title or f"The roofs of {device.name}")
+    legend(ax, loc="lower right")
+    return Picture(figure, alt)
+
+
+def _dots(ax, points, scale, unit):
+    """The dots, the four that take longest and the optimizer with their names; returns it in
+    words.
+    """
+    words = []
+    longest = points["ms"].max()
+    named = {*points.groupby("label")["ms"].max().nlargest(4).index, "adam"}
+    first = points[points["label"].isin(named)].drop_duplicates("label")
+    order = list(first.sort_values("tflops", ascending=False).index)
+    for dot in points.itertuples():
+        at = (dot.intensity, scale * dot.tflops)
+        area = 12 + 500 * dot.ms / longest
+        look = {"color": COLORS[dot.dtype], "marker": MARKERS[dot.dtype], "zorder": 5}
+        ax.scatter(*at, area, alpha=0.75, edgecolor="#333", **look)
+        if dot.Index in order:
+            # Beside the slope, and below a roof each a line lower than the one before.
+            crowded = dot.intensity > 5
+            below = (5, -26 - 13 * order.index(dot.Index)) if crowded else (14, -12)
+            line = {"color": INK, "linewidth": 0.6, "relpos": (0, 0.5)}
+            ax.annotate(
+                dot.label,
+                at,
+                below,
+                textcoords="offset points",
+                fontsize=9,
+                arrowprops={"arrowstyle": "-", **line},
+            )
+        if dot.label in named:
+            text = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
+            words.append(f"{dot.label} in {dot.dtype}: {text}")
+    return "; ".join(words)
+
+
+def draw_remat(steps: dict, counted: dict) -> Picture:
+    """Peak memory and time of a step in several ways, beside the peak that was counted.
+
+    `steps`: {(policy, way): rounds, the first one to warm up}, a round the list of
+    `trainee.Step` that make one update; the mean peak and the median time are drawn.
+    `counted`: {the same: MB}.
+    """
+    figure, (left, right) = panels(2, 10.0, 3.4)
+    names, ways = [], list(dict.fromkeys(way for _, way in steps))
+    for at, ((policy, way), (_, *rounds)) in enumerate(steps.items()):
+        tops = [
+            max(step.peak_bytes or np.nan for step in round_steps)
+            for round_steps in rounds
+        ]
+        ms = [1e3 * sum(step.seconds for step in round_steps) for round_steps in rounds]
+        names.append(policy.removeprefix("mixed_") + "\n" + way)
+        look = bar_look(policy) | {"alpha": 1 - 0.3 * ways.index(way)}
+        for ax, value in ((left, np.mean(tops) / 1e6), (right, np.median(ms))):
+            bars = ax.bar(at, np.nan_to_num(value), 0.7, **look)
+            ax.bar_label(bars, [or_unknown(value, "{:.0f}")], padding=2)
+    mb = [counted[key] for key in steps]
+    places = np.arange(len(steps))
+    left.plot(places + 0.24, mb, "D", mec="white", color=INK, label="counted")
+    for ax in (left, right):
+        name_all(ax.xaxis, names)
+    left.set(ylabel="MB", title="Peak of a step", ylim=(0, 1.35 * max(mb)))
+    right.set(ylabel="ms", title="Time of a step")
+    right.margins(y=0.15)
+    legend(left)
+    return described(figure)
+
+
+def draw_forecasts(table) -> Picture:
+    """Each prediction divided by the measured time; 1 is right.
+
+    `table`: a DataFrame with the columns device, case, policy and ratio. A panel for
+    each device, a row for each case, a marker for each policy. The band is 15 % to both
+    sides.
+
+    Example: `draw_forecasts(profiling.recorded_forecasts())`.
+    """
+    devices = table.groupby("device", sort=False)
+    cases = list(table["case"].unique())
+    height = 1.6 + 0.3 * len(cases)
+    figure, axes = panels(len(devices), height=height, sharey=True, sharex=True)
+    for ax, (device, here) in zip(axes, devices, strict=True):
+        ax.axvspan(0.85, 1.15, color="#00000018", linewidth=0)
+        ax.axvline(1, color=INK, linewidth=1)
+        for policy, own in here.groupby("policy", sort=False):
+            rows = own["case"].map(cases.index)
+            look = line_look(policy) | {"linestyle": "none"}
+            ax.plot(own["ratio"], rows, label=policy, **look)
+        ax.set_title(textwrap.fill(device, 36), fontsize=10)
+        ax.set(xlabel="predicted / measured")
+        name_all(ax.yaxis, cases)
+    axes[0].invert_yaxis()
+    legend_below(figure, 2)
+    figure.suptitle("Predicted over measured")
+    return described(figure)

@@ -1,0 +1,70 @@
+"""Notebook 11's exercises: every number found a second way, and FP8's gradients."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from course_utils.exercises.functions import edited
+from course_utils.formats import blocks
+from course_utils.lessons.nb11 import exercises as nb11
+from course_utils.lessons.nb11 import judge
+from tools.cells import Cells
+
+
+def test_the_longest_block_has_neighbours_of_one_size():
+    gradients = edited(judge.GRADIENTS, "gradients")
+    share = {}
+    for size in (8, 16, 32, 64, 128):
+        kept = blocks.quantize(gradients, "mxfp4_e2m1", size).values
+        share[size] = np.mean(kept == 0)
+    fit = [size for size in share if share[size] < 0.01]
+    assert max(fit) == 16 == nb11.BLOCK.judges["block"].right
+    assert min(share[size] for size in share if size > 16) > 0.2
+
+
+def test_the_budget_has_one_best_choice():
+    every = itertools.product(judge.BITS, repeat=3)
+    choices = [dict(zip(judge.PARAMETERS, each, strict=True)) for each in every]
+    fit = [each for each in choices if judge.megabytes(each) <= judge.BUDGET]
+    first, second = sorted(fit, key=judge.lost)[:2]
+    assert first == judge.BEST
+    assert judge.lost(second) > judge.lost(first) + 0.1
+
+
+@pytest.mark.parametrize("factor, share", [(1.0, 0.2), (1e-4, 1.0)])
+def test_small_gradients_are_lost_in_fp8_without_a_scale_and_kept_with_one(
+    factor, share
+):
+    import tensorflow as tf
+    from keras import layers
+
+    names = {"layers": layers, "tf": tf}
+    Cells("11_eight_bits").run("rounded", "eight-bit-dense", names=names)
+    x = np.random.default_rng(0).normal(size=(64, 32)).astype("float32")
+
+    def gradient(make):
+        layer = make(16)
+        layer.build(x.shape)
+        layer.set_weights([np.full((32, 16), 0.1, "f"), np.zeros(16, "f")])
+        with tf.GradientTape() as tape:
+            loss = factor * tf.reduce_mean(layer(x) ** 2)
+        return tape.gradient(loss, layer.kernel.value).numpy()
+
+    exact = gradient(layers.Dense)
+    scaled, bare = gradient(names["EightBitDense"]), gradient(names["Unscaled"])
+    length = np.linalg.norm(exact)
+    assert np.linalg.norm(scaled - exact) < 0.15 * length
+    assert (np.linalg.norm(bare - exact) < 0.5 * length) == (factor == 1.0)
+    assert np.mean(bare == 0) == (share if factor < 1 else 0)
+
+
+@pytest.mark.mnist
+def test_fp8_with_a_scale_ends_within_a_point_of_float32():
+    """The last cell asserts it, over three seeds."""
+    import tensorflow as tf
+
+    names = {"np": np, "tf": tf}
+    cells = "digits", "network", "rounded", "eight-bit-dense", "train"
+    Cells("11_eight_bits").run(*cells, names=names)
+    assert names["near"] == 0.01
