@@ -173,6 +173,12 @@ def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
     assert "loss in 2 steps" in repr(visit)
 
 
+def test_a_run_without_a_step_can_be_shown():
+    assert repr(clinic.run(1, steps=0)) == "no step was taken"
+    without = clinic.Visit(None, None, [], [], [], [], {"accuracy": 0.5, "loss": 2.0})
+    assert repr(without).endswith("\nheld out: 50% right, loss 2")
+
+
 def tried(patient, asked, cause=None):
     """What exercise 9.6 says of a cause that is named after these instruments."""
     case = clinic.Case(NAMES.index(patient) + 1)
