@@ -44,6 +44,11 @@ class Hardware:
     max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
     accelerators: tuple[Accelerator, ...] = ()  # GPUs and TPU cores, working or not
 
+    @property
+    def is_x86(self) -> bool:
+        """Whether the CPU is an x86 of 64 bits, by Linux's name or by Windows's."""
+        return self.system.endswith(("x86_64", "AMD64"))
+
     def working(self, kind) -> tuple[Accelerator, ...]:
         """The accelerators of one kind ("GPU" or "TPU") that work."""
         return tuple(a for a in self.accelerators if a.kind == kind and a.works)
@@ -90,9 +95,10 @@ def workload(hardware: Hardware) -> Workload:
 
 @functools.cache
 def detect() -> Hardware:
-    """Looks at this machine once per process, in milliseconds; never raises.
+    """Looks at this machine once per process; never raises.
 
-    With an accelerator, a subprocess multiplies two small matrices on it (5 to 20 s).
+    It takes milliseconds without an accelerator. With one it takes 5 to 20 s, in which a
+    subprocess multiplies two small matrices on it.
 
     Example:
         >>> detect().cores >= 1
@@ -196,8 +202,7 @@ def x86_without_float16(hardware: Hardware) -> bool:
     if hardware.working("GPU") or hardware.working("TPU"):
         return False
     is_known = hardware.instruction_sets is not None
-    is_x86 = hardware.system.endswith("x86_64")
-    return is_known and is_x86 and not _has_float16(hardware)
+    return is_known and hardware.is_x86 and not _has_float16(hardware)
 
 
 def _has_float16(hardware):
