@@ -209,7 +209,7 @@ def _has_float16(hardware):
     return bool({"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ()))
 
 
-def _decide(hw):
+def _decide(hw: Hardware) -> tuple[str, str]:
     if hw.working("TPU"):
         why = "a TPU multiplies in bfloat16 and has no float16 units."
         return "mixed_bfloat16", why
@@ -220,28 +220,31 @@ def _decide(hw):
         none = "has no tensor cores, so 16 bits save memory there but not time."
         policy = ("float32", "mixed_float16", "mixed_bfloat16")[level]
         return policy, f"{name} {(none, one, both)[level]}"
-    sets = set(hw.instruction_sets or ())
-    isa = hw.max_isa
-    against = {
-        "this system does not tell which 16-bit instructions the CPU has; measure it.":
-            hw.instruction_sets is None,
-        "we have not run the course on a CPU of this kind; measure it.":
-            not hw.system.endswith(("x86_64", "AMD64")),
-        "this CPU has no bfloat16 instructions that TensorFlow uses.":
-            not sets & {"avx512_bf16", "amx_bf16"},
-        "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units.":
-            not hw.onednn,
-        f"ONEDNN_MAX_CPU_ISA={isa} hides this CPU's bfloat16 units.":
-            isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", isa),
-        # A matrix product of 1024 took 1.7 times as long as in float32.
-        "without amx_bf16 an Intel CPU was slower in bfloat16 where we measured it.":
-            "Intel" in hw.cpu and "amx_bf16" not in sets,
-    }  # fmt: skip
-    for why, holds in against.items():
-        if holds:
-            return "float32", why
-    unit = "amx_bf16" if "amx_bf16" in sets else "avx512_bf16"
+    if why := _against_bfloat16(hw):
+        return "float32", why
+    unit = "amx_bf16" if "amx_bf16" in hw.instruction_sets else "avx512_bf16"
     return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."
+
+
+def _against_bfloat16(hw: Hardware) -> str:
+    """What speaks against bfloat16 on this CPU, or ""."""
+    if hw.instruction_sets is None:
+        return "this system does not tell which 16-bit instructions the CPU has; measure it."
+    if not hw.is_x86:
+        return "we have not run the course on a CPU of this kind; measure it."
+    if not {"avx512_bf16", "amx_bf16"} & set(hw.instruction_sets):
+        return "this CPU has no bfloat16 instructions that TensorFlow uses."
+    if not hw.onednn:
+        return "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units."
+    isa = hw.max_isa
+    if isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", isa):
+        return f"ONEDNN_MAX_CPU_ISA={isa} hides this CPU's bfloat16 units."
+    # A matrix product of 1024 took 1.7 times as long as in float32.
+    if "Intel" in hw.cpu and "amx_bf16" not in hw.instruction_sets:
+        return (
+            "without amx_bf16 an Intel CPU was slower in bfloat16 where we measured it."
+        )
+    return ""
 
 
 def _tensor_cores(gpu):
