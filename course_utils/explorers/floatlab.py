@@ -130,7 +130,8 @@ def short(value: Fraction, digits: int = 9) -> str:
         Decimal(abs(value.numerator)), Decimal(value.denominator)
     ).normalize()
     plain = size == 0 or -4 <= size.adjusted() < 15
-    return "−" * (value < 0) + (f"{size:f}" if plain else f"{size:e}")
+    text = f"{size:f}" if plain else f"{size:e}"
+    return f"−{text}" if value < 0 else text
 
 
 def _texts(name, bits, entered):

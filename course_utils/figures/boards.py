@@ -18,6 +18,7 @@ from course_utils.figures.base import (
 from course_utils.figures.looks import COLORS, dtype_of, filled, line_look
 from course_utils.figures.series import around_one, lines
 from course_utils.figures.words import described
+from course_utils.hardware import counted
 
 DRAWN = (
     ("guess", "guessed", filled("#E69F00", "//")),
@@ -62,7 +63,7 @@ def speed_by_device(table) -> Picture:
         ax.plot(rows["speedup"], devices.index.get_indexer(rows["device"]), **look)
     around_one(ax, table["speedup"])
     names = [
-        f"{short(device, 46, end=20)}: {median:.2f}×, {size} report{'s' * (size > 1)}"
+        f"{short(device, 46, end=20)}: {median:.2f}×, {counted(size, 'report')}"
         for device, median, size in devices.itertuples()
     ]
     name_all(ax.yaxis, names)
@@ -106,7 +107,8 @@ def guesses(table, quantity: str, unit: str) -> Picture:
         ax.set_xscale("log")
         ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]])
         ax.minorticks_off()
-    ax.set_xlabel(short(unit) + f" ({far} beyond the edge)" * bool(far))
+    beyond = f" ({far} beyond the edge)" if far else ""
+    ax.set_xlabel(short(unit) + beyond)
     legend(ax)
     return Picture(figure, "; ".join(words) + ".")
 
@@ -148,7 +150,9 @@ def report_card(card: list[dict]) -> Picture:
             if row[key] and row["measured"]:
                 times = row[key] / row["measured"]
                 at = min(max(times, 1 / FARTHEST), FARTHEST)
-                shape = marker if at == times else "<>"[times > 1]
+                shape = marker
+                if at != times:
+                    shape = ">" if times > 1 else "<"
                 ax.plot([1, at], [y, y], color=color, linewidth=2, alpha=0.6)
                 look = {"color": color, "markersize": 9, "markeredgecolor": INK}
                 ax.plot(at, y, shape, label=label, **look)
