@@ -89,4 +89,7 @@ def slipped(code: str, name: str, slips: dict) -> list[tuple]:
     """`(wrong answer, what is said of it)` each, the answer made by running the code
     after its edits.
     """
-    return [(edited(code, name, edits), said) for edits, said in each_slip(slips)]
+    answers = []
+    for edits, message in each_slip(slips):
+        answers.append((edited(code, name, edits), message))
+    return answers
