@@ -58,12 +58,12 @@ def survey(values, log2_scales=(0,)) -> dict:
     # Sums of squares for each octave, in units of the last one: of errors, one for each
     # number of bits kept, and of the values. A scale moves octaves and changes no sum.
     unit = 4.0 ** np.arange(1 - len(counts), 1)
-    errors = []
+    lost = []
     for bits in _KEPT:
         step = 2.0 ** (bits + 1)
         off = np.rint(half * step) / step - half
-        errors.append(np.bincount(row, off * off) * unit)
-    errors = np.stack(errors)
+        lost.append(np.bincount(row, off * off) * unit)
+    errors = np.stack(lost)
     squares = np.bincount(row, half * half) * unit
     places = np.arange(len(counts))
 
@@ -84,8 +84,8 @@ def survey(values, log2_scales=(0,)) -> dict:
         missing_octaves = edge["normal_octave"] - shift - first - places
         bits = edge["fraction_bits"] - np.maximum(missing_octaves, 0)
         rounded = errors[np.maximum(bits, -1) + 1, places]
-        lost = np.where(bits < -1, squares, rounded).sum()
-        return [float(np.sqrt(lost / (squares.sum() or 1))), to_zero, subnormal, 0]
+        share = np.where(bits < -1, squares, rounded).sum() / (squares.sum() or 1)
+        return [float(np.sqrt(share)), to_zero, subnormal, 0]
 
     return {
         "total": len(sizes),

@@ -222,7 +222,8 @@ def _decide(hw: Hardware) -> tuple[str, str]:
         return policy, f"{name} {(none, one, both)[level]}"
     if why := _against_bfloat16(hw):
         return "float32", why
-    unit = "amx_bf16" if "amx_bf16" in hw.instruction_sets else "avx512_bf16"
+    has_amx = "amx_bf16" in (hw.instruction_sets or ())
+    unit = "amx_bf16" if has_amx else "avx512_bf16"
     return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."
 
 
