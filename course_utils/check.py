@@ -133,7 +133,9 @@ def tensorflow() -> Probe:
     """TensorFlow imported, and a product computed, in a process of its own."""
     if not importlib.util.find_spec("tensorflow"):
         return (yield "fault", "it is not installed", INSTALL)
-    outcome = processes.call(_product, variables=CPU_ALONE, timeout=SECONDS)
+    # Long enough for `run` to say first that TensorFlow is slow to start.
+    patience = 2 * SECONDS
+    outcome = processes.call(_product, variables=CPU_ALONE, timeout=patience)
     state, backend = outcome.result or (outcome.problem, "tensorflow")
     way = f"{sys.executable} -m pip install --force-reinstall -r requirements.txt"
     if backend != "tensorflow":

@@ -204,11 +204,13 @@ def _what_differs(machine):
             "others use the CPU; the course was not run on a TPU yet."
         )
     if machine.working("GPU"):
-        tf32 = " Its float32 products go through TF32, with 10 of float32's 23 fraction bits."
         text = "On this GPU every time and byte below is the GPU's own."
-        return text + tf32 * hardware.has_tf32(machine)
-    x86 = machine.system.endswith(("x86_64", "AMD64"))
-    if machine.instruction_sets is None or not x86:  # the course ran on no other
+        if not hardware.has_tf32(machine):
+            return text
+        bits = "with 10 of float32's 23 fraction bits"
+        return f"{text} Its float32 products go through TF32, {bits}."
+    # the course ran on no other CPU than x86
+    if machine.instruction_sets is None or not machine.is_x86:
         expect, ending = "Whether 16 bits are faster here is for you to measure.", "."
     elif hardware.recommended_policy(machine) == "float32":
         expect = "Expect both 16-bit policies to be slower than float32 here."

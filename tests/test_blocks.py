@@ -121,3 +121,22 @@ def test_what_is_no_array_of_numbers_is_refused_in_one_sentence(values):
         ValueError, match="^There is no 'mxfp9': choose one of mxfp8_e5m2, "
     ):
         blocks.quantize([1.0], "mxfp9")
+
+
+@pytest.mark.parametrize("block", [0, -3, 1.5, True, "8", [8]])
+def test_a_block_that_is_no_whole_number_is_refused_in_one_sentence(block):
+    with pytest.raises(ValueError) as caught:
+        blocks.quantize([1.0, 2.0], "mxint8", block=block)
+    message = str(caught.value)
+    assert f"a whole number from 1 on, or None; you gave {block!r}." in message
+    assert ". " not in message
+
+
+def test_a_format_that_is_no_text_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match=r"^There is no \['a'\]: choose one of mxfp8"):
+        blocks.quantize([1.0], ["a"])
+
+
+def test_a_block_may_be_a_number_of_numpy():
+    found = blocks.quantize([1.0, 2.0, 3.0], "mxint8", block=np.int32(2))
+    assert len(found.scales) == 2

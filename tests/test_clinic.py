@@ -170,6 +170,12 @@ def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
     assert "loss in 2 steps" in repr(visit)
 
 
+def test_a_run_without_a_step_can_be_shown():
+    assert repr(clinic.run(1, steps=0)) == "no step was taken"
+    without = clinic.Visit(None, None, [], [], [], [], {"accuracy": 0.5, "loss": 2.0})
+    assert repr(without).endswith("\nheld out: 50% right, loss 2")
+
+
 def test_a_case_refuses_what_it_does_not_know_and_a_ward_follows_from_a_name():
     for wrong in (0, 17, "flu", None):
         with pytest.raises(ValueError, match="give a number from 1 to 16"):

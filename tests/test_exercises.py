@@ -16,7 +16,7 @@ import pytest
 from helpers.tasks import CELLS
 
 from course_utils import exercises
-from course_utils.exercises import answers, engine, functions, store
+from course_utils.exercises import answers, engine, functions, judges, store
 from course_utils.exercises.functions import Function
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -170,6 +170,12 @@ def test_how_near_is_near_enough():
             assert (status == "correct") == right, (name, number, answer)
 
 
+def test_a_wrong_option_is_told_as_it_is_written():
+    judge = judges.Choice("E4M3", {"E5M2": "Not {value}."}, ("E4M3", "E5M2"))
+    assert judge(" e5m2") == judge("E5M2") == "Not E5M2."
+    assert judge("e4m3") is None
+
+
 def test_answers_of_several_parts_in_other_words():
     formats = {"gradients": "BFLOAT16", "scores": np.float16, "counts": " neither "}
     assert SHEETS["01"][4].check(formats).status == "correct"
@@ -262,7 +268,11 @@ def test_feedback_hints_and_solutions():
 
 
 WRONG_CALLS = {  # what a learner writes: a part of the sentence that answers
-    "q[2].hint('1')": "has 2 hints, such as `q[2].hint(1)`",
+    "q[2].hint('1')": "You gave the text '1': this exercise has 2 hints, such as",
+    "q[2].hint(0)": "You gave the number 0: this exercise has 2 hints",
+    "q[2].hint(1.5)": "You gave the number 1.5: this exercise has 2 hints",
+    "q[2].hint(True)": "You gave True: this exercise has 2 hints",
+    "q[2].hint(3)": "No further hint. This exercise has 2 hints",
     "q.hint": "`q[1].hint()`",
     "q.hint(1)": "`q[1].hint()`",
     "q.check(answer)": "write `q[1].check(answer)`",

@@ -13,12 +13,13 @@ import subprocess
 import sysconfig
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import playwright
 import pytest
 from helpers.every_explorer import SOURCES
 from helpers.memory import parts, share_saved
-from playwright._impl._driver import compute_driver_executable
 from test_blocks import hard_blocks
 from test_elimination import invented
 from test_formats import exact_values
@@ -41,6 +42,8 @@ MODULES = {
     path.name: path.read_text(encoding="utf-8")
     for path in bundles.SOURCES.glob("*.mjs")
 }
+# that of Playwright's package, whose version is known, else this machine's
+NODE = shutil.which("node", path=Path(playwright.__file__).parent / "driver") or "node"
 TESTED = {"percent"}  # exported for these tests
 LOOP = """
 import { createInterface } from "node:readline";
@@ -118,7 +121,7 @@ def run():
     names = "codec digits entries bins survival words elimination memory scales".split()
     files = [(bundles.SOURCES / f"{name}.mjs").as_uri() for name in names]
     command = [
-        compute_driver_executable()[0],  # Playwright's own node
+        NODE,
         "--input-type=module",
         "-e",
         LOOP.replace("MODULES", json.dumps(files)),

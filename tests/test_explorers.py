@@ -191,6 +191,12 @@ def test_the_static_table_says_what_tells_each_cause():
 # Arguments
 
 
+def test_the_name_of_a_format_is_that_one_format():
+    assert FloatLab("0.1", formats="float16").formats == ["float16"]
+    with pytest.raises(ValueError, match='^There is no format "float12": choose one'):
+        FloatLab("0.1", formats="float12")
+
+
 @pytest.mark.parametrize(
     ("make", "options", "part"),
     [

@@ -80,6 +80,7 @@ def test_which_x86_cpus_have_no_float16():
         machine(),
         machine(("avx512_bf16",), onednn=False),
         machine(found=[gpu(7.5, False)]),
+        Hardware("Windows AMD64", "some CPU", 4, ("avx2",)),
     ]
     others = [machine(None), machine(("avx512_fp16",)), machine(found=[gpu(7.5)])]
     others += [machine(found=[tpu]), Hardware("Darwin arm64", "Apple M3", 8, ())]

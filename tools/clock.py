@@ -179,7 +179,8 @@ def wound(source, account):
 
     def clock(match):
         wanted = clocks.get(match[1])
-        return f"## {match[1]}\n\n" + f"{wanted}\n\n" * bool(wanted)
+        heading = f"## {match[1]}\n\n"
+        return f"{heading}{wanted}\n\n" if wanted else heading
 
     once = HEADING.pattern + r"\n*(?:" + CLOCK.pattern + ")*"
     source = re.sub(once, clock, source, flags=re.M).rstrip("\n")

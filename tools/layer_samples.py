@@ -95,6 +95,8 @@ def offered(kind):
     if ".image_preprocessing." in kind.__module__:
         return [(IMAGES,)]
     if dimensions:
-        time = kind.__name__.startswith("ConvLSTM")
-        return [(floats(2, *[4] * (int(dimensions[1]) + time), 3),)]
+        axes = int(dimensions[1])
+        if kind.__name__.startswith("ConvLSTM"):
+            axes += 1  # of time
+        return [(floats(2, *[4] * axes, 3),)]
     return OFFERED

@@ -86,16 +86,20 @@ def with_badge(text, notebook, address, version):
 
     Colab opens what lies on GitHub, and with a fragment as slides.
     """
+    if not address.startswith(GITHUB):
+        return BADGE.sub(lambda match: match[1], text)
     place = address.removeprefix(GITHUB)
     target = f"{COLAB}/github/{place}/blob/v{version}/notebooks/{notebook}"
     badge = f"\n\n[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({target})"
     badge += f" [as slides]({target}#slideshowMode=true)"
-    return BADGE.sub(lambda match: match[1] + badge * address.startswith(GITHUB), text)
+    return BADGE.sub(lambda match: match[1] + badge, text)
 
 
 def with_clone(text, address):
     """Return the README with the lines before its start line that get the course, or
     none.
     """
-    lines = f"git clone {address} mixed-precision\ncd mixed-precision\n"
-    return START.sub("```sh\n" + lines * bool(address), text)
+    lines = ""
+    if address:
+        lines = f"git clone {address} mixed-precision\ncd mixed-precision\n"
+    return START.sub("```sh\n" + lines, text)

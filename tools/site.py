@@ -25,7 +25,7 @@ COURSE = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import exercises  # noqa: E402
-from course_utils.exercises.functions import edit  # noqa: E402
+from course_utils.exercises.functions import each_slip, edit  # noqa: E402
 from tools import card, clock, origin, pictures, reference  # noqa: E402
 from tools.canonical import read, tags_of  # noqa: E402
 
@@ -139,9 +139,8 @@ def told_about(exercise, task):
     said = [(shown(answer, right), told) for answer, told in examples]
     slips = exercise.slips or getattr(exercise.answer, "slips", {})
     # of functions, of which `shown` returns nothing
-    for told, some in slips.items():
-        several = some if isinstance(some, list) else [some]
-        said += [(changed(exercise.solution, edits), told) for edits in several]
+    for edits, told in each_slip(slips):
+        said.append((changed(exercise.solution, edits), told))
     rows = [(answer, cell(told)) for answer, told in dict.fromkeys(said) if answer]
     kind = "wrong line" if slips else "answer"
     if len(rows) > MOST_ROWS:

@@ -42,9 +42,11 @@ class Visit:
         return bool(self.wanted(self))
 
     def __repr__(self):
-        few = [self.losses[at * (len(self.losses) - 1) // 5] for at in range(6)]
-        losses = "  ".join(f"{loss:.3g}" for loss in few)
-        text = f"loss in {len(self.losses)} steps: {losses}"
+        text = "no step was taken"
+        if self.losses:
+            few = [self.losses[at * (len(self.losses) - 1) // 5] for at in range(6)]
+            losses = "  ".join(f"{loss:.3g}" for loss in few)
+            text = f"loss in {len(self.losses)} steps: {losses}"
         if self.report:
             text += "\nheld out: {accuracy:.0%} right, loss {loss:.3g}".format(
                 **self.report

@@ -81,14 +81,13 @@ class Sheet:
     def card(self) -> list[dict]:
         """The guess beside what was measured: dicts, as in a hand-in's card."""
         values = {"guess": self.guess, "measured": self.measured}
-        return [
-            {"quantity": quantity, "unit": unit, "predicted": None}
-            | {
-                key: value.get(part) if isinstance(value, dict) else value
-                for key, value in values.items()
-            }
-            for part, (quantity, unit) in self.prediction.measures.items()
-        ]
+        rows = []
+        for part, (quantity, unit) in self.prediction.measures.items():
+            row = {"quantity": quantity, "unit": unit, "predicted": None}
+            for key, value in values.items():
+                row[key] = value.get(part) if isinstance(value, dict) else value
+            rows.append(row)
+        return rows
 
     def hand_in(self, name="") -> Note:
         """Write what was guessed, measured and solved into one file: `q.hand_in("Ana")`."""
@@ -175,9 +174,12 @@ def _handed_in(sheets, name):
     solved = sum(len(sheet.solved) for sheet in sheets)
     total = sum(len(sheet.questions) for sheet in sheets)
     parts = [f"{solved} of {total} exercises solved"] if total else []
-    for row in (row for sheet in sheets for row in sheet.card()):
-        if row["guess"] is not None:
-            guess, measured = map(_short, (row["guess"], row["measured"]))
+    for sheet in sheets:
+        for row in sheet.card():
+            if row["guess"] is None:
+                continue
+            guess = _short(row["guess"])
+            measured = _short(row["measured"])
             parts.append(f"{row['quantity']}: guessed {guess}, measured {measured}")
     what = "; ".join(parts) or "no guess"
     return Note("Handed in.", f"{what}. Give this file to your instructor: {path}")

@@ -3,6 +3,7 @@ data.
 """
 
 import html
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -237,20 +238,24 @@ class Question:
             return answer
         return edited(self.exercise.solution, self.exercise.name)
 
-    def hint(self, number=None) -> Note:
+    def hint(self, number: int | None = None) -> Note:
         """The next hint at each call, or the one of this number."""
         hints = self.exercise.hints
         if number is None:
             self._hints += 1
             number = self._hints
-        if number in range(1, len(hints) + 1):
-            return Note(f"Hint {number} of {len(hints)}.", hints[int(number) - 1])
+        wanted = within(1, math.inf)(number)
         place = f"{self.called}[{self.number}]"
-        return Note(
-            "No further hint.",
-            f"This exercise has {len(hints)} hints, such as `{place}.hint(1)`, and"
-            f" `{place}.solution()` shows the code.",
+        offer = (
+            f"exercise has {len(hints)} hints, such as `{place}.hint(1)`, and"
+            f" `{place}.solution()` shows the code."
         )
+        if wanted is None or not wanted.is_integer():
+            message = f"You gave {describe(number)}: this {offer}"
+            return Note("No such hint.", message)
+        if wanted > len(hints):
+            return Note("No further hint.", f"This {offer}")
+        return Note(f"Hint {wanted:.0f} of {len(hints)}.", hints[int(wanted) - 1])
 
     def solution(self) -> Note:
         """The reference code."""

@@ -5,7 +5,7 @@ import io
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,12 +77,19 @@ def edited(code, name, edits=()) -> Any:
     return names[name]
 
 
-def slipped(code, name, slips) -> list[tuple]:
-    """`(wrong answer, what is said of it)` each, from `{what: edits, or a list of
-    edits}`.
+def each_slip(slips: dict) -> Iterator[tuple[dict, str]]:
+    """`(edits, what is said of them)` each, from `{what: edits, or a list of edits}`."""
+    for message, some in slips.items():
+        several = some if isinstance(some, list) else [some]
+        for edits in several:
+            yield edits, message
+
+
+def slipped(code: str, name: str, slips: dict) -> list[tuple]:
+    """`(wrong answer, what is said of it)` each, the answer made by running the code
+    after its edits.
     """
-    return [
-        (edited(code, name, edits), message)
-        for message, some in slips.items()
-        for edits in (some if isinstance(some, list) else [some])
-    ]
+    answers = []
+    for edits, message in each_slip(slips):
+        answers.append((edited(code, name, edits), message))
+    return answers

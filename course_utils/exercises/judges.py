@@ -90,11 +90,15 @@ class Choice(_Judge):
         return f"choose from {', '.join(self.options)}"
 
     def read(self, answer) -> str | None:
-        value = attempt(lambda: _name(answer).strip().lower())
-        return value if value in [option.lower() for option in self.options] else None
+        """The option that was given, as the author writes it."""
+        text = attempt(lambda: _name(answer).strip().lower())
+        for option in self.options:
+            if option.lower() == text:
+                return option
+        return None
 
     def same(self, value, other) -> bool:
-        return value == other.lower()
+        return value.lower() == other.lower()
 
 
 def _name(answer):

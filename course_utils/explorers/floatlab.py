@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 
@@ -39,14 +40,16 @@ class FloatLab:
         entry: text as `formats.numerals.parse` reads it, or a code of the first format
             ("0x3C00", "0b0110"); a text that cannot be read is shown with what is wrong. A number
             means what it prints: the float 0.1 is "0.1".
-        formats: names of `formats.FORMATS`, in the order to show them; None for all. ValueError
-            for another name.
+        formats: names of `formats.FORMATS`, in the order to show them, or one name; None for
+            all. ValueError for another name.
 
     Example: `FloatLab("65520", formats=["float16", "bfloat16"])`
     """
 
-    def __init__(self, entry="0.1", formats=None):
+    def __init__(self, entry="0.1", formats: Iterable[str] | str | None = None):
         self.entry = str(entry)
+        if isinstance(formats, str):
+            formats = [formats]
         self.formats = list(dict.fromkeys(formats or numbers.FORMATS))
         for name in self.formats:
             numbers.facts(name)  # its complaint says which formats there are
@@ -127,7 +130,8 @@ def short(value: Fraction, digits: int = 9) -> str:
         Decimal(abs(value.numerator)), Decimal(value.denominator)
     ).normalize()
     plain = size == 0 or -4 <= size.adjusted() < 15
-    return "−" * (value < 0) + (f"{size:f}" if plain else f"{size:e}")
+    text = f"{size:f}" if plain else f"{size:e}"
+    return f"−{text}" if value < 0 else text
 
 
 def _texts(name, bits, entered):

@@ -60,10 +60,11 @@ def speed_by_device(table) -> Picture:
         look |= {"linestyle": "", "alpha": 0.7, "label": policy}
         ax.plot(rows["speedup"], devices.index.get_indexer(rows["device"]), **look)
     around_one(ax, table["speedup"])
-    names = [
-        f"{shorten(device, 46, end=20)}: {median:.2f}×, {size} report{'s' * (size > 1)}"
-        for device, median, size in devices.itertuples()
-    ]
+    names = []
+    for device, median, size in devices.itertuples():
+        reports = "report" if size == 1 else "reports"
+        name = shorten(device, 46, end=20)
+        names.append(f"{name}: {median:.2f}×, {size} {reports}")
     name_all(ax.yaxis, names)
     ax.set_ylim(len(names) - 0.5, -0.7)
     ax.set_xlabel("speed of a training step against float32")
@@ -105,6 +106,7 @@ def guesses(table, quantity: str, unit: str) -> Picture:
         ax.set_xscale("log")
         ax.set_xticks(edges[::3], [f"{edge:.2g}" for edge in edges[::3]])
         ax.minorticks_off()
-    ax.set_xlabel(shorten(unit, 40) + f" ({far} beyond the edge)" * bool(far))
+    beyond = f" ({far} beyond the edge)" if far else ""
+    ax.set_xlabel(shorten(unit, 40) + beyond)
     legend(ax)
     return Picture(figure, "; ".join(words) + ".")

@@ -7,6 +7,7 @@ any.
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from gfloat import BlockFormatInfo, round_ndarray
@@ -31,13 +32,14 @@ class Quantized:
     tensor_scale: float  # of nvfp4, one more factor of every value; else 1
 
 
-def quantize(values, fmt, block=None) -> Quantized:
+def quantize(values, fmt: str, block: int | None = None) -> Quantized:
     """Round values to a format of `FORMATS`, with a scale for each block of them.
 
     Args:
         values: one number at least, in any shape. They are read as float32 and cut into blocks row
             by row; zeros fill the last one.
-        block: how many values share a scale, if not as many as the format says.
+        block: how many values share a scale, if not as many as the format says: a whole number
+            from 1 on.
 
     An MX scale is the power of two in the block's largest size (the largest one at or
     below it) over that in the largest number of the element type, and at least
@@ -46,14 +48,19 @@ def quantize(values, fmt, block=None) -> Quantized:
     brings the largest scale to 448. Elements are rounded to nearest even, and what is
     too large becomes the largest number. Where a size under a scale is not finite, all
     values under it become NaN. ValueError with one sentence for what is no number, and
-    for another format.
+    for another format or block.
 
     Example:
         >>> quantize([4.0, 0.3, 0.1], "mxfp4_e2m1").values.tolist()
         [4.0, 0.5, 0.0]
     """
-    if fmt not in FORMATS:
+    if not isinstance(fmt, str) or fmt not in FORMATS:
         raise ValueError(f"There is no {fmt!r}: choose one of {', '.join(FORMATS)}.")
+    if block is not None and not _is_length(block):
+        raise ValueError(
+            "A block is as many values as share a scale, a whole number from 1 on, or"
+            f" None; you gave {block!r}."
+        )
     info = FORMATS[fmt]
     try:
         array = np.asarray(values)
@@ -84,3 +91,8 @@ def quantize(values, fmt, block=None) -> Quantized:
     rounded = round_ndarray(info.etype, rows / steps, sat=True) * steps
     stored = rounded.ravel()[: flat.size].reshape(array.shape)
     return Quantized(stored, scales, tensor_scale)
+
+
+def _is_length(block):
+    # Python counts True as the number 1.
+    return isinstance(block, Integral) and not isinstance(block, bool) and block >= 1

@@ -58,26 +58,34 @@ def survey(values, log2_scales=(0,)) -> dict:
     # Sums of squares for each octave, in units of the last one: of errors, one for each
     # number of bits kept, and of the values. A scale moves octaves and changes no sum.
     unit = 4.0 ** np.arange(1 - len(counts), 1)
-    steps = ((half, 2.0 ** (bits + 1)) for bits in _KEPT)
-    offs = (np.rint(size * step) / step - size for size, step in steps)
-    errors = np.stack([np.bincount(row, off * off) * unit for off in offs])
+    lost = []
+    for bits in _KEPT:
+        step = 2.0 ** (bits + 1)
+        off = np.rint(half * step) / step - half
+        lost.append(np.bincount(row, off * off) * unit)
+    errors = np.stack(lost)
     squares = np.bincount(row, half * half) * unit
+    places = np.arange(len(counts))
 
-    def kept(exponent_bits, shift):
-        fraction_bits, zero, normal, top = limits(exponent_bits).values()
-        # of a significand; the numbers around these ends are odd
-        tie = 2.0**-fraction_bits / 2
-        ends = np.ldexp(
-            [1 + 2**-52, 1 - tie, 2 - tie], np.array([zero, normal, top]) - shift
-        )
-        gone, small, finite = np.searchsorted(some, ends).tolist()
-        bits = fraction_bits - np.maximum(
-            0, normal - shift - first - np.arange(len(counts))
-        )
-        lost = errors[np.maximum(bits, -1) + 1, np.arange(len(counts))]
-        share = np.where(bits < -1, squares, lost).sum() / (squares.sum() or 1)
-        over = len(some) - finite
-        return [None if over else float(np.sqrt(share)), gone, small - gone, over]
+    def kept(exponent_bits: int, shift: int) -> list:
+        edge = limits(exponent_bits)
+        # The last number below an edge is odd, so the tie between the two goes to the
+        # edge; that between zero and the smallest number goes to zero.
+        half_step = 2.0 ** -edge["fraction_bits"] / 2
+        first_kept = np.ldexp(np.nextafter(1, 2), edge["zero_octave"] - shift)
+        first_normal = np.ldexp(1 - half_step, edge["normal_octave"] - shift)
+        first_overflow = np.ldexp(2 - half_step, edge["top_octave"] - shift)
+        ends = [first_kept, first_normal, first_overflow]
+        to_zero, below_normal, below_overflow = np.searchsorted(some, ends).tolist()
+        subnormal = below_normal - to_zero
+        overflow = len(some) - below_overflow
+        if overflow:
+            return [None, to_zero, subnormal, overflow]
+        missing_octaves = edge["normal_octave"] - shift - first - places
+        bits = edge["fraction_bits"] - np.maximum(missing_octaves, 0)
+        rounded = errors[np.maximum(bits, -1) + 1, places]
+        share = np.where(bits < -1, squares, rounded).sum() / (squares.sum() or 1)
+        return [float(np.sqrt(share)), to_zero, subnormal, 0]
 
     return {
         "total": len(sizes),

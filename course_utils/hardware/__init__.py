@@ -44,6 +44,11 @@ class Hardware:
     max_isa: str = ""  # of ONEDNN_MAX_CPU_ISA
     accelerators: tuple[Accelerator, ...] = ()  # GPUs and TPU cores, working or not
 
+    @property
+    def is_x86(self) -> bool:
+        """Whether the CPU is an x86 of 64 bits, by Linux's name or by Windows's."""
+        return self.system.endswith(("x86_64", "AMD64"))
+
     def working(self, kind) -> tuple[Accelerator, ...]:
         """The accelerators of one kind ("GPU" or "TPU") that work."""
         return tuple(a for a in self.accelerators if a.kind == kind and a.works)
@@ -90,9 +95,10 @@ def workload(hardware: Hardware) -> Workload:
 
 @functools.cache
 def detect() -> Hardware:
-    """Looks at this machine once per process, in milliseconds; never raises.
+    """Looks at this machine once per process; never raises.
 
-    With an accelerator, a subprocess multiplies two small matrices on it (5 to 20 s).
+    It takes milliseconds without an accelerator. With one it takes 5 to 20 s, in which a
+    subprocess multiplies two small matrices on it.
 
     Example:
         >>> detect().cores >= 1
@@ -196,15 +202,14 @@ def x86_without_float16(hardware: Hardware) -> bool:
     if hardware.working("GPU") or hardware.working("TPU"):
         return False
     is_known = hardware.instruction_sets is not None
-    is_x86 = hardware.system.endswith("x86_64")
-    return is_known and is_x86 and not _has_float16(hardware)
+    return is_known and hardware.is_x86 and not _has_float16(hardware)
 
 
 def _has_float16(hardware):
     return bool({"avx512_fp16", "amx_fp16"} & set(hardware.instruction_sets or ()))
 
 
-def _decide(hw):
+def _decide(hw: Hardware) -> tuple[str, str]:
     if hw.working("TPU"):
         why = "a TPU multiplies in bfloat16 and has no float16 units."
         return "mixed_bfloat16", why
@@ -215,28 +220,32 @@ def _decide(hw):
         none = "has no tensor cores, so 16 bits save memory there but not time."
         policy = ("float32", "mixed_float16", "mixed_bfloat16")[level]
         return policy, f"{name} {(none, one, both)[level]}"
-    sets = set(hw.instruction_sets or ())
-    isa = hw.max_isa
-    against = {
-        "this system does not tell which 16-bit instructions the CPU has; measure it.":
-            hw.instruction_sets is None,
-        "we have not run the course on a CPU of this kind; measure it.":
-            not hw.system.endswith(("x86_64", "AMD64")),
-        "this CPU has no bfloat16 instructions that TensorFlow uses.":
-            not sets & {"avx512_bf16", "amx_bf16"},
-        "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units.":
-            not hw.onednn,
-        f"ONEDNN_MAX_CPU_ISA={isa} hides this CPU's bfloat16 units.":
-            isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", isa),
-        # A matrix product of 1024 took 1.7 times as long as in float32.
-        "without amx_bf16 an Intel CPU was slower in bfloat16 where we measured it.":
-            "Intel" in hw.cpu and "amx_bf16" not in sets,
-    }  # fmt: skip
-    for why, holds in against.items():
-        if holds:
-            return "float32", why
-    unit = "amx_bf16" if "amx_bf16" in sets else "avx512_bf16"
+    if why := _against_bfloat16(hw):
+        return "float32", why
+    has_amx = "amx_bf16" in (hw.instruction_sets or ())
+    unit = "amx_bf16" if has_amx else "avx512_bf16"
     return "mixed_bfloat16", f"this CPU multiplies bfloat16 natively ({unit})."
+
+
+def _against_bfloat16(hw: Hardware) -> str:
+    """What speaks against bfloat16 on this CPU, or ""."""
+    if hw.instruction_sets is None:
+        return "this system does not tell which 16-bit instructions the CPU has; measure it."
+    if not hw.is_x86:
+        return "we have not run the course on a CPU of this kind; measure it."
+    if not {"avx512_bf16", "amx_bf16"} & set(hw.instruction_sets):
+        return "this CPU has no bfloat16 instructions that TensorFlow uses."
+    if not hw.onednn:
+        return "oneDNN is switched off, and only oneDNN uses this CPU's bfloat16 units."
+    isa = hw.max_isa
+    if isa and not re.search("BF16|FP16|AMX|AVX10|ALL|DEFAULT", isa):
+        return f"ONEDNN_MAX_CPU_ISA={isa} hides this CPU's bfloat16 units."
+    # A matrix product of 1024 took 1.7 times as long as in float32.
+    if "Intel" in hw.cpu and "amx_bf16" not in hw.instruction_sets:
+        return (
+            "without amx_bf16 an Intel CPU was slower in bfloat16 where we measured it."
+        )
+    return ""
 
 
 def _tensor_cores(gpu):

@@ -115,6 +115,6 @@ def _working(block):
     import tensorflow as tf
 
     own = block.get("region_type") != "output"
-    return block["requested_bytes"] * (
-        own or block.get("data_type") == tf.uint8.as_datatype_enum
-    )
+    if own or block.get("data_type") == tf.uint8.as_datatype_enum:
+        return block["requested_bytes"]
+    return 0

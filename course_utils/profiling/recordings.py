@@ -166,43 +166,66 @@ def diagnose(before, after) -> Diagnosis:
     now = budget(after)
     before_ms = sum(was.values())
     after_ms = sum(now.values())
-    waits = now["input"] / after_ms
-    idle = now["launch"] / after_ms
-    share = was["products"] / before_ms
-    saved = was["products"] - now["products"]
-    times = was["products"] / now["products"] if now["products"] else float("inf")
-    lost = now["other"] - was["other"]
-    tree = {  # whether the answer is yes, the number that tells, and what is to be said
-        "input": (waits >= WAITING, f"{waits:.0%}",
-            f"{waits:.0%} of a step waits for input, whatever the precision: make the pipeline "
-            "faster, or let it work ahead with `prefetch`."),
-        "launch": (idle >= IDLE, f"{idle:.0%}",
-            f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile the step."),
-        "few products": (share < FEW, f"{share:.0%}",
-            f"Products and convolutions are {share:.0%} of a step: if they took no time, it would "
-            f"be {1 / (1 - min(share, FEW)):.2g} times as fast, and no more."),
-        "slow routine": (times < FASTER, f"{times:.2g}×",
-            "Products and convolutions themselves got no faster: this device, or TensorFlow on "
-            "it, has no fast way for this dtype or these shapes."),
-        "casts": (lost > EATEN * saved, f"{lost / saved if saved > 0 else 0:.0%}",
-            f"Products and convolutions saved {saved:.2g} ms, and other operations took "
-            f"{lost:.2g} ms more: casts, or element-wise operations in a slow dtype."),
-    }  # fmt: skip
-    kinds = op_times(before).groupby("kind")["share"].sum()
-    walk = []
-    for name, (yes, number, sentence) in tree.items():
-        if name == "few products" and kinds.get("fused by XLA", 0) >= 0.5:
-            verdict = (
-                "XLA fused the operations: record steps without jit_compile to see why."
-            )
-            return Diagnosis("fused", verdict, tuple(walk))
+    walk: list[tuple[str, str, bool]] = []
+
+    def ask(name: str, number: str, yes: bool) -> bool:
         walk.append((QUESTIONS[name], number, bool(yes)))
-        if yes:
-            return Diagnosis(name, sentence, tuple(walk))
-    verdict = (
-        f"{before_ms / after_ms:.2g} times as fast, and none of the usual reasons."
-    )
-    return Diagnosis("done", verdict, tuple(walk))
+        return yes
+
+    def answer(name: str, sentence: str) -> Diagnosis:
+        return Diagnosis(name, sentence, tuple(walk))
+
+    waits = now["input"] / after_ms
+    if ask("input", f"{waits:.0%}", waits >= WAITING):
+        sentence = (
+            f"{waits:.0%} of a step waits for input, whatever the precision: make the"
+            " pipeline faster, or let it work ahead with `prefetch`."
+        )
+        return answer("input", sentence)
+
+    idle = now["launch"] / after_ms
+    if ask("launch", f"{idle:.0%}", idle >= IDLE):
+        sentence = (
+            f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile"
+            " the step."
+        )
+        return answer("launch", sentence)
+
+    kinds = op_times(before).groupby("kind")["share"].sum()
+    if kinds.get("fused by XLA", 0) >= 0.5:
+        sentence = (
+            "XLA fused the operations: record steps without jit_compile to see why."
+        )
+        return answer("fused", sentence)
+
+    share = was["products"] / before_ms
+    if ask("few products", f"{share:.0%}", share < FEW):
+        sentence = (
+            f"Products and convolutions are {share:.0%} of a step: if they took no time,"
+            f" it would be {1 / (1 - share):.2g} times as fast, and no more."
+        )
+        return answer("few products", sentence)
+
+    times = was["products"] / now["products"] if now["products"] else float("inf")
+    if ask("slow routine", f"{times:.2g}×", times < FASTER):
+        sentence = (
+            "Products and convolutions themselves got no faster: this device, or"
+            " TensorFlow on it, has no fast way for this dtype or these shapes."
+        )
+        return answer("slow routine", sentence)
+
+    saved = was["products"] - now["products"]
+    lost = now["other"] - was["other"]
+    eaten = lost / saved if saved > 0 else 0
+    if ask("casts", f"{eaten:.0%}", lost > EATEN * saved):
+        sentence = (
+            f"Products and convolutions saved {saved:.2g} ms, and other operations took"
+            f" {lost:.2g} ms more: casts, or element-wise operations in a slow dtype."
+        )
+        return answer("casts", sentence)
+
+    ratio = before_ms / after_ms
+    return answer("done", f"{ratio:.2g} times as fast, and none of the usual reasons.")
 
 
 def _passes(ops):

@@ -26,12 +26,10 @@ def html(reports: dict, left_out: dict) -> str:
     counts = Counter()
     questions = {}
     for name, report in reports.items():
-        counts.update(
-            (key, notebook, each)
-            for notebook, progress in report["progress"].items()
-            for key in ("solved", "of")
-            for each in {*progress[key]}
-        )
+        for notebook, progress in report["progress"].items():
+            for key in ("solved", "of"):
+                for exercise in set(progress[key]):
+                    counts[key, notebook, exercise] += 1
         for question in _questions(report["words"]):
             questions.setdefault(question, []).append(name)
         lines.append(
@@ -104,9 +102,11 @@ def rows(reports: dict) -> pd.DataFrame:
 def _harmless(value):
     if not isinstance(value, str):
         return value
+    text = shorten(value, 100, end=20)
     # A spreadsheet would run a text that begins so.
-    quote = "'" * value.startswith(("=", "+", "-", "@", "\t"))
-    return quote + shorten(value, 100, end=20)
+    if value.startswith(("=", "+", "-", "@", "\t")):
+        return f"'{text}"
+    return text
 
 
 def _questions(words):

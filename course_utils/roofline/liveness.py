@@ -114,8 +114,12 @@ def peak(step: list[Operation], seed: int = 0, least: int = 0) -> int:
             most = max(most, sum(alive.values()))
             moved = sum(sizes.get(array, 0) for array in (*op.reads, *op.makes))
             slow = MATRIX_WORK if "Conv" in op.type or "MatMul" in op.type else 1
+            # A view takes no time. It is drawn for all the same, so that the numbers
+            # drawn for the other operations do not depend on it.
             lasts = (STARTING + moved * slow) * rng.uniform(0.5, 2)
-            heappush(running, (now + lasts * (op.type not in VIEWS), number))
+            if op.type in VIEWS:
+                lasts = 0
+            heappush(running, (now + lasts, number))
         now, number = heappop(running)
         op = step[number]
         readers.subtract(set(op.reads))

@@ -94,7 +94,8 @@ def _label(name):
     """
     scopes = name.removeprefix("cond/").split("/")
     backward = scopes[0] == "gradient_tape"
-    scopes = scopes[backward:]
+    if backward:
+        scopes = scopes[1:]
     if len(scopes) < 3:
         return re.sub(r"_\d+$", "", scopes[0]), ""
     return scopes[1], "backward" if backward else "forward"

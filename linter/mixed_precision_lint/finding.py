@@ -1,5 +1,6 @@
 """A finding, and the dtypes that findings are about; loads no framework."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SEVERITIES = ("error", "warning", "advice")
@@ -58,3 +59,12 @@ class Finding:
         return (
             f"{self.code} {self.severity} {self.layer}: {self.message} Fix: {self.fix}"
         )
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings, errors first, then warnings, then advice; in these by layer and code."""
+
+    def place(finding):
+        return SEVERITIES.index(finding.severity), finding.layer, finding.code
+
+    return sorted(findings, key=place)

@@ -13,7 +13,7 @@ from numpy.linalg import norm
 
 from mixed_precision_lint.bias_rules import CURE, follows_length
 from mixed_precision_lint.case import names
-from mixed_precision_lint.finding import Finding
+from mixed_precision_lint.finding import Finding, in_order
 from mixed_precision_lint.watched import EXACT, cosine
 
 ALIKE = 0.1  # updates that differ by a smaller share of their length are the same
@@ -69,7 +69,7 @@ def findings(w) -> list[Finding]:
         results.append(
             Finding(code, severity, w.loop.model.name, message, *fix or [APPLY])
         )
-    return sorted(results, key=lambda finding: (finding.severity, finding.code))
+    return in_order(results)
 
 
 def still(w) -> tuple:

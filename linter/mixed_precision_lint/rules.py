@@ -16,7 +16,7 @@ from mixed_precision_lint import (
     sum_rules,
 )
 from mixed_precision_lint.case import Case, Machine, names
-from mixed_precision_lint.finding import SEVERITIES, Finding
+from mixed_precision_lint.finding import Finding, in_order
 from mixed_precision_lint.loop_rules import findings
 from mixed_precision_lint.source import ignored
 from mixed_precision_lint.watched import Watched
@@ -64,14 +64,13 @@ def examine(
     case = Case(model, keras.optimizers.get(optimizer), machine)
     results = (finding for rule in RULES for finding in rule(case))
     off = switched_off(case)
-    return sorted(
+    return in_order(
         together(
             finding
             for finding in results
             if finding.code not in ignore
             and finding.code not in off.get(finding.layer, ())
-        ),
-        key=lambda f: (SEVERITIES.index(f.severity), f.layer, f.code),
+        )
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers, ops
 from mixed_precision_lint import Reason, examine
+from mixed_precision_lint.finding import Finding, in_order
 from policies import dtype_policy
 
 SGD = keras.optimizers.SGD
@@ -360,6 +361,18 @@ def test_findings_are_sorted():
     found = examine(stack(lambda: layers.Dense(9, dtype="float16"), head="float16"))
     severities = [finding.severity for finding in found]
     assert list(dict.fromkeys(severities)) == ["error", "warning", "advice"]
+
+
+def test_a_severity_goes_by_its_weight_and_not_by_its_word():
+    """No loop rule gives advice yet, so their findings are made here."""
+    given = [
+        Finding("MP010", "advice", "a", "", ""),
+        Finding("MP019", "warning", "a", "", ""),
+        Finding("MP018", "error", "b", "", ""),
+        Finding("MP021", "error", "a", "", ""),
+    ]
+    codes_in_order = [finding.code for finding in in_order(given)]
+    assert codes_in_order == ["MP021", "MP018", "MP019", "MP010"]
 
 
 def test_examining_changes_nothing():

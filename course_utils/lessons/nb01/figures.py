@@ -81,7 +81,9 @@ def _bits(ax, start, y, bits, field):
 def _exactly(value: float) -> str:
     """A value in up to twelve digits, after ≈ where it has more."""
     digits = f"{value:.12g}"
-    return digits if float(digits) == value or value != value else f"≈ {digits}"
+    if math.isnan(value) or float(digits) == value:
+        return digits
+    return f"≈ {digits}"
 
 
 def _held(number, names) -> str:

@@ -63,8 +63,8 @@ def misfit(s) -> str | None:
         if error(s + ROOM) < math.inf:
             return None
         return f"With s = {s:.0f} the error is {size:.2%}, but eight times the largest overflows."
-    sign = " A negative s divides." * (s < 0)
-    return f"With s = {s:.0f} the relative error is {size:.2%}, and below 0.1 % is asked for.{sign}"
+    text = f"With s = {s:.0f} the relative error is {size:.2%}, and below 0.1 % is asked for."
+    return f"{text} A negative s divides." if s < 0 else text
 
 
 def first(s) -> str:

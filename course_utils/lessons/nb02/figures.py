@@ -84,7 +84,7 @@ def draw_loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Pictur
     """
     enlarged = table is not None and "ceiling" in table
     options = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
-    figure, axes = panels(1 + enlarged, 7.5, 3.6, **options)
+    figure, axes = panels(2 if enlarged else 1, 7.5, 3.6, **options)
     whole = axes[0]
     words = ""
     for ax in axes:

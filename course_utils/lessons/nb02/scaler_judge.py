@@ -182,7 +182,8 @@ def wrong_step(gradients, scale, row, unscaled, new) -> str | None:
             "does not return its gradients divided by the scale that the loss was"
             " multiplied by."
         )
-    if new == scale * (1 + (row == GROWTH)):
+    wanted = 2 * scale if row == GROWTH else scale
+    if new == wanted:
         return None
     if row == GROWTH:
         return f"is the {GROWTH}th finite one in a row, {moved}: double it."

@@ -126,11 +126,15 @@ def _steps(ax, table, ends, steps):
     became = np.select([~table["finite"], table["taken"]], ["lost", "taken"], "skipped")
     signs = set()
     for name, sign in SIGNS.items():
-        over = name == "overflow"
-        rows = table[table["overflow"]] if over else table[became == name]
+        if name == "overflow":
+            rows = table[table["overflow"]]
+            height = rows["replica"] - 0.27  # above the lane
+        else:
+            rows = table[became == name]
+            height = rows["replica"]
         if len(rows):
             signs.add(name)
-            at = rows["step"] + 0.12, rows["replica"] - 0.27 * over
+            at = rows["step"] + 0.12, height
             size = 7 if sign["marker"] == "o" else 8
             ax.plot(*at, linestyle="", markersize=size, **sign)
     ax.set(
@@ -154,6 +158,7 @@ def _summary(table, ends, last, who):
     lost = sorted(final["replica"][~final["finite"]])
     end = "in the end the weights are finite"
     if lost:
-        whose = f"{who}{'s' * (len(lost) > 1)} {listed(list(map(str, lost)))}"
+        several = who if len(lost) == 1 else f"{who}s"
+        whose = f"{several} {listed(list(map(str, lost)))}"
         end = f"in the end the weights of {whose} are not finite"
     return "; ".join([sentence or "nothing overflows", *stops, end])

@@ -46,7 +46,9 @@ def draw_report_card(card: list[dict]) -> Picture:
             if row[key] and row["measured"]:
                 times = row[key] / row["measured"]
                 at = min(max(times, 1 / FARTHEST), FARTHEST)
-                shape = marker if at == times else "<>"[times > 1]
+                shape = marker
+                if at != times:
+                    shape = ">" if times > 1 else "<"
                 ax.plot([1, at], [y, y], color=color, linewidth=2, alpha=0.6)
                 look = {"color": color, "markersize": 9, "markeredgecolor": INK}
                 ax.plot(at, y, shape, label=label, **look)
