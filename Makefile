@@ -136,7 +136,7 @@ pins: $(VENV)/test.stamp
 pins-run: $(VENV)/test.stamp .venv-colab/colab.stamp
 	@python="$$PWD/.venv-colab/bin/python" && folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT INT TERM && \
 	$(VENV)/bin/python -m tools.release "$$folder/notebooks" && \
-	$(VENV)/bin/python -m tools.twice "$$folder/notebooks" && \
+	$(VENV)/bin/python -m tools.rerun_cells "$$folder/notebooks" && \
 	cp tests/kernels.py "$$folder/notebooks/conftest.py" && cd "$$folder/notebooks" && \
 	$(PACED) COLAB_RELEASE_TAG=ci COURSE_PROGRESS="$$folder/progress.json" "$$python" -m pytest --disable-warnings --nbval-lax $(NBVAL) \
 	    workshop_90.ipynb lightning_20.ipynb $(foreach n,$(LONGEST),$(n)_*.ipynb)

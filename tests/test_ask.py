@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from course_utils.training import dtype_policy
-from tools.canonical import COURSE, read
+from tools.canonical_form import COURSE, read
 
 ASK = (COURSE / "docs/ask.md").read_text(encoding="utf-8")
 

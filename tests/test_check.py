@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from course_utils import check, hardware, processes
-from tools.canonical import COURSE, TROUBLE
+from tools.canonical_form import COURSE, TROUBLE
 
 RAISES = "raise ImportError('libcudart.so: cannot open shared object file')"
 GFLOAT = "Name: gfloat\nVersion: 0.1\n"

@@ -14,7 +14,7 @@ import tensorflow as tf
 from course_utils import clinic, records
 from course_utils.training import dtype_policy
 from tools import record
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())

@@ -35,7 +35,7 @@ from course_utils.explorers import (
 )
 from course_utils.formats import blocks, numerals
 from tools import explorers as bundles
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 NAMES = list(formats.FORMATS)
 MODULES = {

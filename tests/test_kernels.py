@@ -9,7 +9,7 @@ import sys
 import nbformat
 import pytest
 
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 # It sleeps where it is started first, as a kernel of a busy machine seems to.
 KERNEL = """

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from course_utils import claims, formats
-from tools.canonical import COURSE, read
+from tools.canonical_form import COURSE, read
 
 LEDGER = COURSE / "data/claims.json"
 FIELDS = ["cell", "claim", "id", "note", "notebook", "verdict"]

@@ -10,8 +10,16 @@ import pytest
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import canonical, clock, notebooks, origin, release, template, twice
-from tools.canonical import COURSE, read
+from tools import (
+    canonical_form,
+    clock,
+    notebooks,
+    origin,
+    release,
+    rerun_cells,
+    template,
+)
+from tools.canonical_form import COURSE, read
 
 STREAM = new_output("stream", text="x")
 PICTURE = new_output("display_data", {"image/png": "AAAA"})
@@ -156,7 +164,7 @@ def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
         new_markdown_cell(text, id=id) if text else new_code_cell(id=id)
         for id, text in sources.items()
     ]
-    nb = twice.repeated(new_notebook(cells=cells), {"b": 15, "c": 6, "d": 20})
+    nb = rerun_cells.repeated(new_notebook(cells=cells), {"b": 15, "c": 6, "d": 20})
     assert [cell.id for cell in nb.cells[6:]] == ["a-2", "d-2"]
 
 
@@ -176,7 +184,7 @@ def act(command, path):
     if command == "release":
         return release.main(course / "out", course)
     if command == "twice":
-        return twice.main(path.parent)
+        return rerun_cells.main(path.parent)
     return notebooks.main(command.split(), path.parent)
 
 
@@ -267,7 +275,7 @@ def test_an_edit_does_not_stop_a_maintainer_and_is_the_course_s_once_it_is_solve
         cells["exercise-1"].source = "answer = ...  # 16 bits\nq[1].check(answer)"
 
     def execute(nb, *_):
-        for count, cell in enumerate(canonical.code_cells(nb), 1):
+        for count, cell in enumerate(canonical_form.code_cells(nb), 1):
             cell.execution_count = count
 
     monkeypatch.setattr(notebooks, "execute", execute)
@@ -320,7 +328,7 @@ def test_an_export_of_a_panel_shows_its_picture_and_one_sentence():
 def test_slides_are_the_core():
     nb = read(COURSE / "notebooks/solved/02_loss_scaling.ipynb")
     further = [cell.id for cell in nb.cells].index("further-text")
-    slides = canonical.slides(nb)
+    slides = canonical_form.slides(nb)
     assert slides.count({"slide_type": "slide"}) > 8
     assert all(slide == {"slide_type": "skip"} for slide in slides[further:])
 

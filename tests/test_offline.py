@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from tools import publishing
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 # A network namespace begins with its loopback interface down, and a kernel talks over
 # it.

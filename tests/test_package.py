@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 from tools import size
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 HEAVY = "tensorflow keras matplotlib pandas sklearn jax ml_dtypes IPython".split()
 

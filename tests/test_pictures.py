@@ -7,15 +7,15 @@ import re
 
 import pytest
 
-from tools import canonical, cells, notebooks, pictures
+from tools import canonical_form, notebook_cells, notebooks, pictures
 
 # Explorers of what the reader's own cells trained or measured; all others need no cell.
 MEASURED = {"softmax-cliff", "does-it-pay", "blocklab"}
-SOLVED = sorted((canonical.COURSE / "notebooks" / "solved").glob("*.ipynb"))
+SOLVED = sorted((canonical_form.COURSE / "notebooks" / "solved").glob("*.ipynb"))
 PLACES = {
     (path.stem, cell.id): data["text/html"]
     for path in SOLVED
-    for cell, data in pictures.explorers(canonical.read(path))
+    for cell, data in pictures.explorers(canonical_form.read(path))
 }
 STORED = [
     pytest.param(text, id=f"{stem}-{cell}") for (stem, cell), text in PLACES.items()
@@ -39,7 +39,7 @@ def test_a_stored_explorer_has_a_picture_and_the_table_folded(text):
     ("notebook", "cell"), [place for place in PLACES if place[1] not in MEASURED]
 )
 def test_an_explorer_cell_runs_by_itself_and_shows_what_is_stored(notebook, cell):
-    own = cells.Cells(notebook)
+    own = notebook_cells.Cells(notebook)
     names = own.run(cell)  # with no name of another cell
     shown = eval(own.sources[cell].splitlines()[-1], names)._repr_mimebundle_()
     assert shown["text/html"] == pictures.undrawn(PLACES[notebook, cell])
@@ -47,7 +47,7 @@ def test_an_explorer_cell_runs_by_itself_and_shows_what_is_stored(notebook, cell
 
 def test_nbval_compares_what_is_shown_without_the_picture():
     settings = configparser.RawConfigParser()
-    settings.read(canonical.COURSE / "tests" / "nbval.cfg")
+    settings.read(canonical_form.COURSE / "tests" / "nbval.cfg")
     rule = settings["pictures"]
     for stored in STORED:
         (text,) = stored.values
@@ -59,7 +59,7 @@ def test_a_picture_stays_where_the_explorer_is_the_same_and_is_missed_elsewhere(
     tmp_path,
 ):
     path = next(path for path in SOLVED if path.name.startswith("01"))
-    old = canonical.read(path)
+    old = canonical_form.read(path)
     new = copy.deepcopy(old)
     (_, first), (cell, second) = pictures.explorers(new)
     first["text/html"] = pictures.undrawn(first["text/html"])

@@ -12,7 +12,7 @@ from course_utils import __main__, models, precision, training
 from course_utils.hardware import Accelerator, Hardware
 from course_utils.hardware.xla import needs_xla, xla_cures_float16
 from course_utils.training import dtype_policy
-from tools.canonical import COURSE, read
+from tools.canonical_form import COURSE, read
 
 F16, BF16 = ("mixed_float16", "mixed_bfloat16")
 

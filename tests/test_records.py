@@ -19,7 +19,7 @@ from course_utils import hardware, models, records
 from course_utils.benchmark import measure
 from course_utils.gradients import OctaveHistogram
 from tools import record
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 FILES = sorted(records.FOLDER.glob("*.json"))
 OTHERS = [path for path in FILES if "kind" in json.loads(path.read_text("utf-8"))]

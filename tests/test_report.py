@@ -20,7 +20,7 @@ from course_utils.__main__ import main
 from course_utils.exercises import hand_ins as data
 from course_utils.exercises import store
 from course_utils.report import LabReport, board, collection
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 
 class Page(HTMLParser):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 NOTEBOOK = Cells("12_stop_and_go_on")
 

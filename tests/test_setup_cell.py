@@ -15,7 +15,7 @@ import pytest
 from helpers.unreliable import Server, serving
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools import canonical, notebooks, publishing, release
+from tools import canonical_form, notebooks, publishing, release
 from tools.publishing import COURSE
 
 PUBLISHED = '\n[project.urls]\nRepository = "{}"\n'
@@ -70,7 +70,7 @@ def make_course(root, version="0.2.0", says="ours", address=""):
     (root / "notebooks/solved").mkdir(parents=True)
     nb = new_notebook(cells=[title, new_code_cell("1", id="setup")])
     nbformat.write(nb, root / "notebooks/00_a.ipynb")
-    solved = canonical.solution_form(nb, "00_a.ipynb")
+    solved = canonical_form.solution_form(nb, "00_a.ipynb")
     nbformat.write(solved, root / "notebooks/solved/00_a.ipynb")
     return root
 
@@ -210,23 +210,23 @@ def test_two_notebooks_that_start_together_import_a_whole_package(course, kernel
 
 def test_an_address_writes_badges_and_the_setup_cell_and_takes_them_back(monkeypatch):
     path = COURSE / "notebooks/00_start_here.ipynb"
-    before = canonical.read(path)
+    before = canonical_form.read(path)
     address = "https://github.com/ana/course"
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "published", lambda *_: (address, "0.2.0"))
-        nb = canonical.canonical(before, path.name)
+        nb = canonical_form.canonical(before, path.name)
         _, _, readme = next(notebooks.timed(path.parent, []))
     place = "github/ana/course/blob/v0.2.0/notebooks/00_start_here.ipynb"
     target = f"https://colab.research.google.com/{place}"
     for text in (nb.cells[0].source, readme):
         for fragment in ("", "#slideshowMode=true"):
             assert text.count(f"]({target}{fragment})") == 1
-    setup, *_ = canonical.code_cells(nb)
+    setup, *_ = canonical_form.code_cells(nb)
     assert f'"{address}/releases/download/v0.2.0"' in setup.source
     for name, data in publishing.wheels().items():
         digest = hashlib.sha256(data).hexdigest()
         assert f" {{release}}/{name}#sha256={digest}" in setup.source
-    assert canonical.canonical(nb, path.name) == before
+    assert canonical_form.canonical(nb, path.name) == before
 
 
 # The notebooks for Colab: alone in an empty folder, they bring the course with them

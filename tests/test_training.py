@@ -10,7 +10,7 @@ from course_utils import hardware, models
 from course_utils.hardware import xla
 from course_utils.hardware.xla import has_xla, needs_xla
 from course_utils.training import LossScaleRecorder, dtype_policy
-from tools.canonical import COURSE, code_cells, read
+from tools.canonical_form import COURSE, code_cells, read
 
 X = np.ones((12, 4), np.float32)
 Y = np.zeros((12, 1), np.float32)

@@ -16,7 +16,7 @@ from functools import partial
 import pytest
 
 from course_utils import hardware
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 UPSTREAM = COURSE / "data" / "upstream"
 SCRIPTS = sorted(UPSTREAM.glob("*.py"))

@@ -6,7 +6,7 @@ from nbclient import NotebookClient
 
 from course_utils import exercises, widgets
 from tools import notebooks
-from tools.canonical import COURSE, VIEW
+from tools.canonical_form import COURSE, VIEW
 
 BARS = """from course_utils.benchmark.timer import rounds
 from course_utils.progress import tqdm

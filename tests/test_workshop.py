@@ -10,9 +10,9 @@ from nbformat.v4 import new_markdown_cell
 
 from course_utils import exercises, hardware
 from course_utils.hardware import Hardware
-from tools import card, site, workshop
-from tools.canonical import COURSE, code_cells, read
-from tools.cells import Cells
+from tools import decision_card, site, workshop
+from tools.canonical_form import COURSE, code_cells, read
+from tools.notebook_cells import Cells
 
 PATH = COURSE / "notebooks/workshop_90.ipynb"
 
@@ -71,13 +71,15 @@ def test_the_site_shows_none_in_which_somebody_worked(tmp_path, monkeypatch):
 
 
 def test_the_card_is_what_its_script_writes():
-    assert card.page() == card.PATH.read_text(encoding="utf-8"), "run tools.site --card"
-    named = re.findall(r"<td>(\d\d)(?:, (\d\d))?</td></tr>", card.page())
+    page = decision_card.page()
+    stored = decision_card.PATH.read_text(encoding="utf-8")
+    assert page == stored, "run tools.site --card"
+    named = re.findall(r"<td>(\d\d)(?:, (\d\d))?</td></tr>", page)
     assert len(named) >= 10 and {*sum(named, ())} <= {*exercises.available(), ""}
 
 
 def test_the_card_and_the_answers_say_which_cpus_are_fast_in_bfloat16():
-    (row,) = (chip for chip in card.MACHINES if chip.startswith("CPU with"))
+    (row,) = (chip for chip in decision_card.MACHINES if chip.startswith("CPU with"))
     ask = (COURSE / "docs/ask.md").read_text(encoding="utf-8").replace("`", "")
     assert row in ask
     for cpu in ("AMD", "Intel"):

@@ -6,7 +6,7 @@ python -m tools.record         write the data that no notebook measures itself
 python -m tools.layer_support  measure what every layer of Keras does
 python -m tools.release        write what a release carries
 python -m tools.site           write the web site, the decision card, the README's picture
-python -m tools.twice          let the quick sections of notebooks run twice
+python -m tools.rerun_cells          let the quick sections of notebooks run twice
 python -m tools.explorers      bundle the explorers' modules and styles
 python -m tools.size           say how large the course is
 

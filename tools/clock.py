@@ -15,7 +15,7 @@ from collections import Counter
 import pandas as pd
 
 from course_utils import exercises
-from tools.canonical import COMING_BACK, COURSE, read, tags_of
+from tools.canonical_form import COMING_BACK, COURSE, read, tags_of
 
 # Minutes of a reader whose English is a second language.
 MINUTES = {

@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from course_utils import claims, widgets
 from tools import clock, origin, pictures, publishing, reference, template, workshop
-from tools.canonical import (
+from tools.canonical_form import (
     COURSE,
     VIEW,
     canonical,

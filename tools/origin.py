@@ -9,7 +9,7 @@ in it. Two questions tell it from the course's, and need no Git, which a ZIP lac
   edit too, once it is solved, so what hands notebooks out stops at anything else.
 """
 
-from tools.canonical import code_cells, read, solution_form, tags_of
+from tools.canonical_form import code_cells, read, solution_form, tags_of
 
 STUBS = ("prediction", "exercise-")  # how a stub's id or tag begins
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from course_utils import hardware, paths, records, session
 from course_utils.lessons.nb07 import fit_attempts
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 DATA = paths.data("")
 EPOCHS = (0, 5, 20, 85)

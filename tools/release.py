@@ -20,7 +20,7 @@ from string import Template
 import nbformat
 
 from tools import origin
-from tools.canonical import canonical, code_cells, read
+from tools.canonical_form import canonical, code_cells, read
 from tools.publishing import COURSE, install_lines, wheels
 
 CELL = """\

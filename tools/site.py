@@ -26,8 +26,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import exercises  # noqa: E402
 from course_utils.exercises.functions import each_slip, edit  # noqa: E402
-from tools import card, clock, origin, pictures, reference  # noqa: E402
-from tools.canonical import read, tags_of  # noqa: E402
+from tools import clock, decision_card, origin, pictures, reference  # noqa: E402
+from tools.canonical_form import read, tags_of  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
 TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
@@ -261,7 +261,7 @@ def build(out):
         out = Path(out).resolve()
         status = build_main([*options, f"{scratch}/doctrees", str(source), str(out)])
     if status == 0:
-        shutil.copy(card.PATH, out / f"{CARD}.html")
+        shutil.copy(decision_card.PATH, out / f"{CARD}.html")
         print(f"The site lies in {out}. Open {out / 'index.html'}")
     return status
 
@@ -269,7 +269,7 @@ def build(out):
 def main(*arguments):
     match arguments:
         case ["--card"]:
-            return card.write()
+            return decision_card.write()
         case ["--picture"]:
             return pictures.write()
         case [out] if not out.startswith("-"):

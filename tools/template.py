@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 from course_utils import exercises
-from tools.canonical import (
+from tools.canonical_form import (
     EXERCISE_TAG,
     RANDOM_ID,
     canonical,

@@ -20,8 +20,15 @@ import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from course_utils import exercises
-from tools import canonical, clock, template
-from tools.canonical import COURSE, EXERCISE_TAG, code_cells, read, tags_of, text_of
+from tools import canonical_form, clock, template
+from tools.canonical_form import (
+    COURSE,
+    EXERCISE_TAG,
+    code_cells,
+    read,
+    tags_of,
+    text_of,
+)
 
 PLANS = yaml.safe_load((COURSE / "tools/lessons.yaml").read_text(encoding="utf-8"))
 TITLE = """\
@@ -115,7 +122,7 @@ def made(name, folder=COURSE / "notebooks"):
                 if not EXERCISE_TAG.fullmatch(tag) and tag != "going-further"
             ]
         }
-    blank = canonical.canonical(nbformat.v4.new_notebook(cells=cells), name)
+    blank = canonical_form.canonical(nbformat.v4.new_notebook(cells=cells), name)
     return blank, solved(blank, ran, name), account
 
 
@@ -130,7 +137,7 @@ def solved(blank, ran, name):
     nb = copy.deepcopy(blank)
     shown = ending(ran.values())
     for cell in template.markdown(nb):
-        cell.source = canonical.LOCAL_LINK.sub(r"\1../", cell.source)
+        cell.source = canonical_form.LOCAL_LINK.sub(r"\1../", cell.source)
     for count, cell in enumerate(code_cells(nb), 1):
         cell.execution_count = count
         if cell.id in shown:
@@ -144,7 +151,7 @@ def solved(blank, ran, name):
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = count
-    return canonical.canonical(nb, name, solved=True)
+    return canonical_form.canonical(nb, name, solved=True)
 
 
 def ending(cells):
@@ -232,11 +239,11 @@ def faults(folder):
     for path, new in files(folder):
         if not path.exists() or path.read_text(encoding="utf-8") != text_of(new):
             found.append(
-                f"{canonical.named(path)}: it does not follow from the notebooks, run --fix."
+                f"{canonical_form.named(path)}: it does not follow from the notebooks, run --fix."
             )
             continue
         own = template.cell_faults(new) + template.links(new, path.parent)
-        found += [f"{canonical.named(path)}: {fault}" for fault in own]
+        found += [f"{canonical_form.named(path)}: {fault}" for fault in own]
     return found
 
 

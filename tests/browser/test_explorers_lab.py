@@ -12,7 +12,7 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect, sync_playwright
 
-from tools.canonical import METADATA
+from tools.canonical_form import METADATA
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

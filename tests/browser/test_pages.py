@@ -8,7 +8,7 @@ import pytest
 from helpers.reports import HOSTILE, report
 
 from course_utils.report import board
-from tools import card
+from tools import decision_card
 
 pytestmark = pytest.mark.browser
 TOO_WIDE = "document.scrollingElement.scrollWidth - innerWidth"
@@ -42,7 +42,10 @@ def test_a_report_is_printed_on_two_pages_and_the_card_on_one(pages):
     made.data["curves"] = {f"loss {n}": {"float32": [2.0, 1.0]} for n in range(4)}
     made.data["findings"] *= 3
     made.data["card"] *= 4
-    for html, count in ((made.html(), 2), (card.PATH.read_text(encoding="utf-8"), 1)):
+    for html, count in (
+        (made.html(), 2),
+        (decision_card.PATH.read_text(encoding="utf-8"), 1),
+    ):
         for width in (400, 1400):
             pages.open(html, width)
             assert pages.page.evaluate(TOO_WIDE) <= 0

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
-from tools.canonical import METADATA
+from tools.canonical_form import METADATA
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

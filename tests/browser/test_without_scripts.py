@@ -9,7 +9,7 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import sync_playwright
 
-from tools import canonical, pictures
+from tools import canonical_form, pictures
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +22,7 @@ LOOK = """host => {
 
 def test_what_goes_wrong_would_be_seen(lab):
     cells = [new_code_cell("1 / 0", id="bad")]
-    nb = new_notebook(cells=cells, metadata=canonical.METADATA)
+    nb = new_notebook(cells=cells, metadata=canonical_form.METADATA)
     lab.write("notebooks/small.ipynb", nb)
     lab.open("notebooks/small.ipynb")
     with pytest.raises(AssertionError, match="bad: ZeroDivisionError"):
@@ -46,7 +46,7 @@ def test_an_untrusted_notebook_shows_the_picture(lab):
 def test_an_export_without_scripts_shows_the_picture_and_one_with_them_the_explorer(
     chromium, tmp_path
 ):
-    nb = canonical.read(canonical.COURSE / "notebooks/solved/03_policy.ipynb")
+    nb = canonical_form.read(canonical_form.COURSE / "notebooks/solved/03_policy.ipynb")
     ((cell, _),) = pictures.explorers(nb)
     nb.cells = [cell]
     page = tmp_path / "page.html"

@@ -19,7 +19,7 @@ from common import apart
 from course_utils import benchmark, hardware, models, profiling
 from course_utils.hardware import xla
 from course_utils.training import dtype_policy
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 NOTEBOOK = Cells("05_profiling")
 PRODUCTS = ["convolution", "matrix product"]

@@ -23,7 +23,7 @@ from course_utils.training import (
     ReplicaSafeLossScaleOptimizer,
     dtype_policy,
 )
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 KerasOwn = keras.optimizers.LossScaleOptimizer
 SGD = keras.optimizers.SGD

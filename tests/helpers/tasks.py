@@ -1,6 +1,6 @@
 """What the blank notebooks ask: {notebook: {tag: the text of its cell}}, in `CELLS`."""
 
-from tools.canonical import COURSE, read, tags_of
+from tools.canonical_form import COURSE, read, tags_of
 
 CELLS = {
     path.name[:2]: {

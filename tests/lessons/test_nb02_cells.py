@@ -10,7 +10,7 @@ import pytest
 from course_utils import exercises, figures, session
 from course_utils.lessons.nb02 import figures as drawings
 from course_utils.training import LossScaleRecorder
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 NOTEBOOK = Cells("02_loss_scaling")
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from course_utils.explorers import SoftmaxCliff
 from course_utils.training import dtype_policy
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 
 def test_normalization_layers_but_one_compute_in_float32_inside():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 CELL = Cells("04_mnist_cnn").run("tolerance")
 DTYPES = tuple(CELL["UNIT"])

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from course_utils import session
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")
 DEFINED = "digits network right-loop life make-step train run".split()

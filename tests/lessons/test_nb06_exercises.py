@@ -16,7 +16,7 @@ from course_utils.exercises.functions import edited
 from course_utils.exercises.small_training import CODE
 from course_utils.lessons.nb06 import faulty_loops
 from course_utils.training import dtype_policy
-from tools.canonical import COURSE
+from tools.canonical_form import COURSE
 
 pytestmark = pytest.mark.slow
 SIX, STEP = exercises.load("06").exercises

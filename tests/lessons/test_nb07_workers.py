@@ -8,7 +8,7 @@ import pytest
 
 from course_utils.lessons.nb07 import fit_attempts, overflow
 from tools import record
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 NOTEBOOK = Cells("07_devices")
 

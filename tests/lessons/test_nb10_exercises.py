@@ -8,7 +8,7 @@ from helpers.tasks import CELLS
 
 from course_utils import exercises
 from course_utils.lessons.nb10 import judge
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 
 def test_other_repairs_are_right():

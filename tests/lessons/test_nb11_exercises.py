@@ -9,7 +9,7 @@ from course_utils.exercises.functions import edited
 from course_utils.formats import blocks
 from course_utils.lessons.nb11 import exercises as nb11
 from course_utils.lessons.nb11 import judge
-from tools.cells import Cells
+from tools.notebook_cells import Cells
 
 
 def test_the_longest_block_has_neighbours_of_one_size():

@@ -14,7 +14,7 @@ PREDICTION = Prediction(
 )
 
 
-def draw(scales):
+def draw(scales: dict) -> "Picture":
     """The loss scale that a learner draws: {step: its log2}."""
     from course_utils.lessons.nb02 import figures  # late: it loads matplotlib
 

@@ -4,7 +4,7 @@ import contextlib
 import io
 import linecache
 
-from tools.canonical import COURSE, read
+from tools.canonical_form import COURSE, read
 
 
 class Cells:

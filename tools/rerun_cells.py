@@ -1,6 +1,6 @@
 """Let notebooks run twice in one kernel.
 
-    python -m tools.twice FOLDER
+    python -m tools.rerun_cells FOLDER
 
 writes the code cells of a folder's notebooks once more below their cells, which `make
 pins` then runs. Whoever chooses Run All again in the same kernel does this; no cell may
@@ -15,7 +15,7 @@ from pathlib import Path
 from nbformat.v4 import new_code_cell
 
 from tools import origin
-from tools.canonical import COURSE, read, text_of
+from tools.canonical_form import COURSE, read, text_of
 
 SECONDS = 25
 

@@ -2,7 +2,7 @@
 page.
 
 `python -m tools.site --card` writes it into data/decision_card.html, A4 landscape. Its
-words and drawings are tools/card.html, a template of Jinja; its numbers come from the
+words and drawings are tools/decision_card.html, a template of Jinja; its numbers come from the
 course: `formats.facts`, what makers write of their units, recorded gradients,
 `hardware.recommended_policy` and the picture of a step.
 """
@@ -14,10 +14,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from course_utils import formats, hardware, records
-from course_utils.figures.base import Drawing
 from course_utils.figures.looks import COLORS
 from course_utils.gradients import OctaveHistogram
 from course_utils.hardware import Accelerator
+from course_utils.lessons.nb02 import draw_step
 
 COURSE = Path(__file__).resolve().parents[1]
 PATH = COURSE / "data" / "decision_card.html"
@@ -83,13 +83,13 @@ def page():
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    return templates.get_template("card.html").render(
+    return templates.get_template("decision_card.html").render(
         formats=[known(name, units[name]) for name in SHOWN],
         policies={
             name: hardware.recommended_policy(each) for name, each in MACHINES.items()
         },
         errors={epochs: errors(epochs) for epochs in (5, 85)},
-        step=Drawing.stored("step").svg,
+        step=draw_step().svg,
     )
 
 
