@@ -1,7 +1,12 @@
 """Predictions and exercises of notebook 02."""
 
+from typing import TYPE_CHECKING
+
 from course_utils.exercises.engine import Curve, Exercise, Prediction, within
 from course_utils.lessons.nb02 import array_judge, scaler_judge
+
+if TYPE_CHECKING:
+    from course_utils.figures import Picture
 
 TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 
