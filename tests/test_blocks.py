@@ -46,7 +46,7 @@ def same(ours, right):
 
 @pytest.mark.parametrize("name", MX)
 def test_mx_is_what_gfloat_makes_of_each_block(name):
-    info = blocks.FORMATS[name]
+    info = blocks.BLOCK_FORMATS[name]
     scale = gfloat.compute_scale_amax
     with np.errstate(divide="ignore"):
         right = [gfloat.quantize_block(info, row, scale) for row in HARD]

@@ -423,7 +423,7 @@ LAYERS = [
 LAYERS = [sum(LAYERS[1:], start=LAYERS[0]), *LAYERS]  # all of them come first
 
 
-@pytest.mark.parametrize("name", scalescope.FORMATS)
+@pytest.mark.parametrize("name", scalescope.SCOPE_FORMATS)
 def test_counts_and_errors_are_pythons_at_every_scale(run, name):
     found = run(
         """const limits = store.limits.get(given);

@@ -43,7 +43,7 @@ def test_a_survey_is_what_slow_rounding_gives(bits, log2_scale):
 
 @every_split
 def test_ties_go_to_even_at_both_ends(bits):
-    places = splits.limits(bits)
+    places = splits.split_limits(bits)
     tie = 2.0 ** -(places["fraction_bits"] + 1)
     smallest, normal = (2.0 ** places[f"{name}_octave"] for name in ("zero", "normal"))
     over = (2 - tie) * 2.0 ** places["top_octave"]

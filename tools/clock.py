@@ -85,6 +85,18 @@ class Account:
                 own = max(1, round(end) - round(start))
                 yield section.heading, own, round(end)
 
+    def ends(self):
+        """Return {number of a section, or its heading: the minute in which it ends};
+        what goes further comes after the sections before it, without the recap.
+        """
+        ends, end = {}, 0
+        for heading, own, minutes in self.minutes():
+            part = heading.split(". ")[0]
+            ends[part] = minutes or end + own
+            if part.isdigit():
+                end = ends[part]
+        return ends
+
     def clocks(self):
         """Return {heading: its clock}."""
         return {
@@ -197,6 +209,17 @@ def mapped(text, accounts):
     core = [one.core for one in accounts if one.name in CORE_PATH]
     hours = f"{round(sum(core) / 30) / 2:g} hours".replace(".5", "½")
     return PATH.sub(f"The core path is 00 to 05: {hours}.", text)
+
+
+def taught(text, accounts):
+    """Return the teaching plans with the minutes of 90 minutes on one subject."""
+    for one in accounts:
+        ends = one.ends()
+        row = rf"(\| {one.name}, sections 1 to (\d) \|) \d+ \|"
+        text = re.sub(
+            row, lambda match, ends=ends: f"{match[1]} {ends[match[2]]} |", text
+        )
+    return text
 
 
 def over(account):

@@ -161,6 +161,10 @@ def timed(folder, accounts):
     wanted = publishing.with_badge(text, first, address, version)
     wanted = publishing.with_clone(wanted, address)
     yield path, text, clock.mapped(wanted, accounts)
+    path = folder.parent / "docs/teach.md"
+    if path.exists():
+        text = path.read_text(encoding="utf-8")
+        yield path, text, clock.taught(text, accounts)
     pages = {"ledger.md": lambda: claims.page("../notebooks/solved"), **reference.PAGES}
     for name, page in pages.items():
         file = folder.parent / "docs" / name
@@ -177,7 +181,10 @@ def timed(folder, accounts):
 
 
 def wind(folder):
-    """Write the minutes wherever they stand, and the README's badge and clone."""
+    """Write the minutes wherever they stand, and the README's badge and clone.
+
+    How long a slot of a teaching day is, people decide: a test compares.
+    """
     for path, text, wanted in timed(folder, times(folder)):
         if text != wanted:
             path.write_text(wanted, encoding="utf-8")

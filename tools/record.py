@@ -24,7 +24,6 @@ from functools import partial
 import numpy as np
 
 from course_utils import hardware, paths, records, session
-from course_utils.lessons.nb07 import fit_attempts
 from tools.notebook_cells import Cells
 
 DATA = paths.data("")
@@ -267,6 +266,12 @@ def tried(patient):
     return found
 
 
+def on_jax(kind):
+    from course_utils.lessons.nb07 import fit_attempts
+
+    return fit_attempts.on_jax(attempts())
+
+
 def attempts():
     """What notebook 07 tries, by the names and with the options of its own cells."""
     notebook = Cells("07_devices")
@@ -342,7 +347,7 @@ KINDS = {  # what makes it, and its file below data
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
     "forecasts": (forecasts, "forecasts.json"),
-    "on_jax": (lambda kind: fit_attempts.on_jax(attempts()), "keras_on_jax.json"),
+    "on_jax": (on_jax, "keras_on_jax.json"),
     "pretrained": (pretrained, "pretrained.json"),
 }
 

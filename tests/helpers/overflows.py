@@ -17,7 +17,6 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import distributed
-from course_utils.lessons.nb07 import fit_attempts
 from course_utils.training import (
     LossScaleRecorder,
     ReplicaSafeLossScaleOptimizer,
@@ -173,6 +172,8 @@ def classify(policy):
 
 def of_keras():
     """What works under the strategy of the scope, the notebook's own tries among it."""
+    from course_utils.lessons.nb07 import fit_attempts
+
     found = {p: classify(p) for p in ("float32", "mixed_bfloat16", "mixed_float16")}
     names = {"batch": 64, "strategy": None, "fit_attempts": fit_attempts}
     cells = Cells("07_devices").run("attempts", names=names, until='print("plain')

@@ -62,7 +62,8 @@ def attempt(
     if bright is None:
         return "works"
     weights = np.concatenate([np.ravel(array) for array in model.get_weights()])
-    return f"{np.isfinite(weights).mean():.1%} of the weights finite"
+    percent = 100 * np.isfinite(weights).mean()
+    return f"{percent:.3g}% of the weights finite"
 
 
 def reason(text: str) -> str:
